@@ -1,0 +1,53 @@
+"""Everything the harness raises on its own behalf.
+
+HarnessError
+├── SpecError            a challenge, submission or record file is malformed
+├── NotFoundError        a name or a path that nothing answers to
+├── PrerequisiteError    something the machine must offer is missing
+├── JudgeError           our side failed: never the answer's fault, never a verdict
+│   └── BoxError         the isolation could not be set up or broke on our side
+└── StoreError           a record cannot be read or written
+
+What an answer does wrong is data (`harness.model.Evidence`), never one of these.
+"""
+
+from pathlib import Path
+
+
+class HarnessError(Exception):
+    """Base of all errors meant for the person at the keyboard; shown without a traceback."""
+
+
+class SpecError(HarnessError):
+    """A file of ours or of a submission does not say what it must.
+
+    Attributes:
+        path: the file, as the user knows it.
+        field: dotted name of the field at fault, empty when it is the whole file.
+    """
+
+    def __init__(self, path: Path | str, problem: str, *, field: str = "", hint: str = "") -> None:
+        self.path = Path(path)
+        self.field = field
+        where = f"{path}: {field}" if field else str(path)
+        super().__init__(f"{where}: {problem}" + (f"\n  {hint}" if hint else ""))
+
+
+class NotFoundError(HarnessError):
+    """A name or path that nothing answers to; the message carries the nearest that does."""
+
+
+class PrerequisiteError(HarnessError):
+    """Something the machine must offer is missing; the message says how to get it."""
+
+
+class JudgeError(HarnessError):
+    """Our side failed while grading; the answer is neither praised nor blamed for it."""
+
+
+class BoxError(JudgeError):
+    """The isolation could not be set up, or broke in a way the boxed code cannot cause."""
+
+
+class StoreError(HarnessError):
+    """A record cannot be read or written."""

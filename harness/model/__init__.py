@@ -1,0 +1,40 @@
+"""The words of the project as frozen pydantic models."""
+
+from harness.model.base import Figure, Identifier, Model, Stored
+from harness.model.challenge import Challenge, Contract, Criterion, Dimension, Limits, Severity
+from harness.model.evidence import Counterexample, Evidence, Finding, Outcome
+from harness.model.record import Environment, Gate, Record, Score, Status
+from harness.model.review import Mark, Quote, Review, Reviewer, ReviewerKind
+from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
+
+__all__ = [
+    "About",
+    "Challenge",
+    "Claim",
+    "Contract",
+    "Counterexample",
+    "Criterion",
+    "Dimension",
+    "Environment",
+    "Evidence",
+    "Figure",
+    "Finding",
+    "Gate",
+    "Identifier",
+    "Limits",
+    "Mark",
+    "Model",
+    "Outcome",
+    "OwnTests",
+    "Provenance",
+    "Quote",
+    "Record",
+    "Review",
+    "Reviewer",
+    "ReviewerKind",
+    "Score",
+    "Severity",
+    "Status",
+    "Stored",
+    "Submission",
+]

@@ -1,0 +1,140 @@
+"""A challenge: the task, its limits, and the rubric that says what feeds each criterion."""
+
+from enum import StrEnum
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from harness.model.base import Identifier, Model, Stored, Text
+
+
+class Severity(StrEnum):
+    """How much a criterion weighs, and whether failing it gates the grade."""
+
+    CRITICAL = "critical"
+    MAJOR = "major"
+    MINOR = "minor"
+
+    @property
+    def weight(self) -> int:
+        """Weight inside the criterion's dimension: 5, 3 or 1."""
+        return {"critical": 5, "major": 3, "minor": 1}[self.value]
+
+
+class Limits(Model):
+    """What a submission may use; printed with every grade and open to override."""
+
+    start_seconds: float = Field(default=20.0, gt=0)
+    """Wall time to import the submission."""
+    call_seconds: float = Field(default=10.0, gt=0)
+    """Wall time for one call through the contract."""
+    memory_mib: int = Field(default=2048, ge=64)
+    """Address space of the worker process."""
+    scratch_mib: int = Field(default=16, ge=1)
+    """Size of the worker's writable scratch space."""
+    tests_seconds: float = Field(default=20.0, gt=0)
+    """Wall time for the answer's own tests, their mutants included."""
+
+
+class Contract(Model):
+    """Names a submission must and may expose."""
+
+    functions: tuple[str, ...] = Field(min_length=1)
+    """Functions every submission exposes."""
+    optional: tuple[str, ...] = ()
+    """Functions an answer may expose."""
+
+
+class Dimension(Model):
+    """A rubric heading: a weighted set of criteria."""
+
+    id: Identifier
+    """Stable key in records and reports."""
+    title: Text
+    """Heading in reports."""
+    weight: float = Field(gt=0)
+    """Weight in the overall score."""
+
+
+class Criterion(Model):
+    """One requirement. Exactly one of `probes`, `metric`, `tests`, `claims`, `review` feeds it."""
+
+    id: Identifier
+    """Stable key in records and reports."""
+    dimension: Identifier
+    """The heading it counts under."""
+    severity: Severity
+    """Its weight, and whether failing it gates the grade."""
+    title: Text
+    """The requirement as a sentence that is true of a good answer."""
+    probes: tuple[str, ...] = ()
+    """Functions in probes.py; all of them must pass."""
+    metric: str | None = None
+    """A source metric of `harness.quality`."""
+    tests: Literal["suite_passes", "kill_rate", "real_assertions"] | None = None
+    """A figure of the answer's own tests."""
+    claims: bool = False
+    """Fed by comparing `[[claims]]` with what was measured."""
+    review: Text | None = None
+    """The question a reviewer answers, for what cannot be executed."""
+    capability: str | None = None
+    """Probed only when claimed: `name`, or `name:value` for a value of a list."""
+
+    @model_validator(mode="after")
+    def _one_feed(self) -> Self:
+        feeds = (self.probes, self.metric, self.tests, self.claims, self.review)
+        if sum(map(bool, feeds)) != 1:
+            raise ValueError("needs exactly one of probes, metric, tests, claims, review")
+        if self.capability and not self.probes:
+            raise ValueError("a capability must be fed by probes")
+        return self
+
+
+class Challenge(Stored):
+    """The content of `challenge.toml`."""
+
+    id: Identifier
+    """Name of the challenge's folder."""
+    title: Text
+    """Name in reports."""
+    summary: Text
+    """The task in one or two sentences."""
+    language: Literal["python", "cuda"] = "python"
+    """What a submission is written in."""
+    anchor: Identifier
+    """The criterion without which no other probed one earns anything: it holds null answers at nought."""
+    contract: Contract
+    """What a submission exposes."""
+    limits: Limits = Limits()
+    """What a submission may use."""
+    dimensions: tuple[Dimension, ...] = Field(min_length=1)
+    """The rubric's headings, in the order of reports."""
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+    """The rubric's requirements, in the order of reports."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        dimensions = [d.id for d in self.dimensions]
+        criteria = [c.id for c in self.criteria]
+        for kind, ids in (("dimension", dimensions), ("criterion", criteria)):
+            doubled = sorted({i for i in ids if ids.count(i) > 1})
+            if doubled:
+                raise ValueError(f"{kind} {doubled[0]!r} appears twice")
+        for criterion in self.criteria:
+            if criterion.dimension not in dimensions:
+                raise ValueError(f"criterion {criterion.id!r} names unknown dimension {criterion.dimension!r}")
+        empty = [d for d in dimensions if all(c.dimension != d for c in self.criteria)]
+        if empty:
+            raise ValueError(f"dimension {empty[0]!r} has no criterion")
+        anchor = next((c for c in self.criteria if c.id == self.anchor), None)
+        if anchor is None or not anchor.probes:
+            raise ValueError(f"anchor {self.anchor!r} is not a criterion fed by probes")
+        return self
+
+    def criterion(self, id: str) -> Criterion:
+        """The criterion of that id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {c.id: c for c in self.criteria}[id]

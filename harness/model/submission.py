@@ -1,0 +1,84 @@
+"""A submission: one model's answer to one challenge, as its `submission.toml` states it."""
+
+import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from harness.model.base import Figure, Identifier, Model, RelativePath, Text
+
+Capability = bool | dict[str, int] | tuple[str, ...]
+
+
+class Provenance(StrEnum):
+    """Where the files come from; shown wherever the submission is."""
+
+    MODEL_OUTPUT = "model-output"
+    RECONSTRUCTION = "reconstruction"
+    BASELINE = "baseline"
+
+
+class About(Model):
+    """The `[submission]` table."""
+
+    model: Identifier
+    """Who answered; the name of the folder above."""
+    challenge: Identifier
+    """What was answered; the name of the folder."""
+    language: Literal["python", "cuda"] = "python"
+    """What the answer is written in."""
+    entry: Annotated[RelativePath | tuple[RelativePath, ...], Field(union_mode="left_to_right")]
+    """Python: the module with the contract's functions. CUDA: the files that export its C symbols."""
+    provenance: Provenance
+    """Where the files come from."""
+    date: datetime.date | None = None
+    """When the answer was made."""
+    generator: Text | None = None
+    """What made it: model version, settings, prompt."""
+    notes: Text | None = None
+    """Anything a reader should know."""
+
+
+class OwnTests(Model):
+    """The `[tests]` table: how the answer's own tests are run."""
+
+    command: tuple[Text, ...] = Field(min_length=1)
+    """Command line, run in the box in a copy of the folder; `python` is the harness's interpreter."""
+
+
+class Claim(Model):
+    """One `[[claims]]` entry: a figure the answer states about itself."""
+
+    quantity: Identifier
+    """Name of a figure the challenge measures."""
+    value: Figure
+    """What the answer says it is."""
+    where: RelativePath | None = None
+    """The file that says so."""
+
+
+class Submission(Model):
+    """The content of `submission.toml`."""
+
+    about: About = Field(alias="submission")
+    """Who answered what, and where the code is."""
+    capabilities: dict[str, Capability] = Field(default_factory=dict)
+    """Optional features the answer offers; each is probed."""
+    tests: OwnTests | None = None
+    """The answer's own tests."""
+    claims: tuple[Claim, ...] = ()
+    """Figures the answer states about itself."""
+
+    @property
+    def name(self) -> str:
+        """`MODEL/CHALLENGE`, as the command line takes it."""
+        return f"{self.about.model}/{self.about.challenge}"
+
+    def offers(self, capability: str) -> bool:
+        """Whether `name`, or `name:value` of a list, is claimed."""
+        name, _, value = capability.partition(":")
+        claimed = self.capabilities.get(name, False)
+        if value:
+            return isinstance(claimed, tuple) and value in claimed
+        return bool(claimed)
