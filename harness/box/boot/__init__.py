@@ -1,0 +1,1 @@
+"""The worker's files: all that the box shows of the harness."""

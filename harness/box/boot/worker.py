@@ -1,0 +1,182 @@
+"""The side of the box that runs a submission.
+
+It sees this folder, the interpreter with NumPy, and a copy of the submission. Limits are set before a byte of
+the submission is loaded. Nothing it says is believed: the parent compares every reply with what it asked for.
+"""
+
+import array
+import ctypes
+import importlib.util
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+import types
+from typing import Any
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import wire
+
+PR_SET_PDEATHSIG = 1
+
+
+class Worker:
+    """Answers the parent's requests one at a time."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.kept: dict[int, Any] = {}
+        self.modules: dict[str, types.ModuleType] = {}
+
+    def serve(self) -> None:
+        """Answer until the parent hangs up."""
+        while True:
+            data, ancillary, _, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, socket.CMSG_SPACE(2 * 4))
+            if not data:
+                return
+            fds = [fd for _, _, raw in ancillary for fd in array.array("i", raw)]
+            request = json.loads(data)
+            try:
+                reply = self.answer(request, fds)
+            except BaseException as error:  # whatever the submission raises is an answer too
+                reply = {"raised": [type(error).__name__[:80], _text(error), _lineage(error)]}
+            finally:
+                for fd in fds:
+                    os.close(fd)
+            reply["id"] = request["id"]
+            self.control.sendall(_fit(reply))
+
+    def answer(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        """Do what one request asks for."""
+        operation = request["op"]
+        if operation == "open":
+            return self.open(request)
+        if operation == "load":
+            return self.load(request["name"], request["source"])
+        if operation == "drop":
+            for id in request["ids"]:
+                self.kept.pop(id, None)
+            return {"value": None}
+        if operation == "fetch":
+            return self.ship(self.kept[request["kept"]], request, [], fds)
+        return self.call(request, fds)
+
+    def open(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Set the limits, then import the submission and say which functions it has."""
+        for name, value in request["rlimits"].items():
+            limit = getattr(resource, name)
+            hard = resource.getrlimit(limit)[1]
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(limit, (value, value))
+        folder, entry = request["folder"], request["entry"]
+        os.chdir(request["scratch"])
+        sys.path.insert(0, os.path.join(folder, os.path.dirname(entry)))
+        if os.path.dirname(entry):
+            sys.path.insert(1, folder)
+        self.modules["submission"] = _import("submission_entry", os.path.join(folder, entry))
+        functions = [n for n in request["functions"] if callable(getattr(self.modules["submission"], n, None))]
+        return {"value": {"list": functions}}
+
+    def load(self, name: str, source: str) -> dict[str, Any]:
+        """Run source that the parent trusts, as module `name`."""
+        module = types.ModuleType(name)
+        exec(compile(source, f"<{name}>", "exec"), module.__dict__)
+        self.modules[name] = module
+        return {"value": None}
+
+    def call(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        """Call one function of the submission or of a loaded module."""
+        given: list[Any] = []
+        source = fds[0] if request["input"] else -1
+        args = [self.revive(a, source, given) for a in request["args"]]
+        kwargs = {k: self.revive(v, source, given) for k, v in request["kwargs"].items()}
+        function = getattr(self.modules[request["module"]], request["function"])
+        return self.ship(function(*args, **kwargs), request, given, fds)
+
+    def revive(self, item: Any, source: int, given: list[Any]) -> Any:
+        """Build an argument from its description."""
+        if not isinstance(item, dict):
+            return item
+        ((kind, body),) = item.items()
+        if kind == "array":
+            given.append(wire.read_array(source, *body))
+            return given[-1]
+        if kind == "kept":
+            return self.kept[body]
+        if kind == "function":
+            return getattr(self.modules[body[0]], body[1])
+        if kind == "dict":
+            return {self.revive(k, source, given): self.revive(v, source, given) for k, v in body}
+        built = [self.revive(i, source, given) for i in body]
+        return tuple(built) if kind == "tuple" else built
+
+    def ship(self, value: Any, request: dict[str, Any], given: list[Any], fds: list[int]) -> dict[str, Any]:
+        """Describe a result as the request's plan says, and write its arrays into the output file."""
+        if request["hold"] is not None:
+            self.kept[request["hold"]] = value
+        arena = wire.Arena()
+        reply = {"value": self.plan(value, request["plan"], arena)}
+        if request["echo"]:
+            reply["echo"] = [arena.add(array) for array in given]
+        if arena.size > request["output"]:
+            reply = {"value": {"other": f"{arena.size} bytes of arrays; room for {request['output']}"}}
+        elif arena.size:
+            arena.write(fds[-1])
+        return reply
+
+    def plan(self, value: Any, plan: Any, arena: wire.Arena) -> Any:
+        """Describe `value`, keeping the parts that the plan says stay here."""
+        if isinstance(plan, dict):
+            self.kept[plan["kept"]] = value
+            return plan
+        if isinstance(plan, list) and isinstance(value, (tuple, list)) and len(value) == len(plan):
+            return {"tuple": [self.plan(v, p, arena) for v, p in zip(value, plan, strict=True)]}
+        return wire.describe(value, arena)
+
+
+def _import(name: str, path: str) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _text(error: BaseException) -> str:
+    try:
+        words = str(error)
+    except BaseException:
+        words = "(an error that cannot be printed)"
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})" if trace else ""
+    return words[:2000] + place
+
+
+def _lineage(error: BaseException) -> list[str]:
+    return [kind.__name__[:80] for kind in type(error).__mro__ if kind.__module__ == "builtins"]
+
+
+def _fit(reply: dict[str, Any]) -> bytes:
+    try:
+        return bytes(wire.encode(reply))
+    except (ValueError, TypeError, RecursionError) as error:
+        return bytes(wire.encode({"id": reply["id"], "value": {"other": str(error)[:200]}}))
+
+
+def main() -> None:
+    """Serve the control socket named on the command line."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != int(sys.argv[2]) and sys.argv[2] != "0":
+        return
+    control = socket.socket(fileno=int(sys.argv[1]))
+    os.set_inheritable(control.fileno(), False)
+    Worker(control).serve()
+
+
+if __name__ == "__main__":
+    main()

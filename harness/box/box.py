@@ -1,0 +1,322 @@
+"""The parent's side of the box: open a worker on a submission, call through the contract, close."""
+
+import itertools
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any, Self
+
+from harness.box import clock, tiers
+from harness.box.boot import wire
+from harness.box.channel import OUTPUT_LIMIT, Channel, Ended, Output
+from harness.box.memory_file import MemoryFile, StillWritable
+from harness.box.returns import Mismatch, Plan, Reader, outline, room
+from harness.errors import BoxError
+from harness.model import Limits
+
+
+class Came(Enum):
+    """How a request ended."""
+
+    BACK = "returned"
+    """With a value that is what was asked for."""
+    RAISED = "raised"
+    """With an exception of the submission."""
+    WRONG = "wrong"
+    """With something else than was asked for."""
+    CRASHED = "crashed"
+    """The worker is gone."""
+    LATE = "late"
+    """Not within its time; the worker was killed."""
+    FLOODED = "flooded"
+    """It printed beyond every bound; the worker was killed."""
+    FORGED = "forged"
+    """The worker broke the protocol and was killed."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of one request. Everything in it but the times is the submission's word.
+
+    Attributes:
+        came: how the request ended.
+        value: the value, when it came back.
+        text: what happened, in words, when it did not.
+        lineage: built-in exception types of what was raised, nearest first.
+        seconds: wall time from before the first input byte was visible to after the output could no longer change.
+        processor: processor seconds of the worker over the same span.
+        echo: the array arguments as they were after the call, when asked for.
+    """
+
+    came: Came
+    value: Any = None
+    text: str = ""
+    lineage: tuple[str, ...] = ()
+    seconds: float = 0.0
+    processor: float = 0.0
+    echo: tuple[Any, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the worker can be asked again."""
+        return self.came in (Came.BACK, Came.RAISED, Came.WRONG)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a box runs.
+
+    Attributes:
+        folder: the snapshot, shown read-only.
+        entry: module with the contract's functions, relative to the folder.
+        functions: names the parent wants to know the presence of.
+        limits: time, memory and scratch space.
+        tier: how it is held.
+    """
+
+    folder: Path
+    entry: str
+    functions: tuple[str, ...]
+    limits: Limits
+    tier: tiers.Tier = field(default_factory=tiers.detect)
+
+
+class Box:
+    """One worker process with one submission in it.
+
+    Open it, call, close it (or use it as a context manager). After a reply that is not `alive` the worker is
+    gone and only `close` makes sense.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._ids = itertools.count(1)
+        self._kept = itertools.count(1)
+        self._scratch = tempfile.mkdtemp(prefix="harness-scratch-")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: Channel | None = None
+
+    def open(self) -> Reply:
+        """Start the worker and import the submission; the value is the list of functions it has.
+
+        Raises:
+            BoxError: the worker could not be started.
+        """
+        target = self.target
+        placement = tiers.Placement(target.folder, scratch_mib=target.limits.scratch_mib)
+        launch = tiers.prepare(target.tier, placement, Path(self._scratch))
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        read, write = os.pipe2(os.O_CLOEXEC)
+        guardian = "0" if launch.prefix else str(os.getpid())
+        worker = (tiers.interpreter(), "-I", "-B", f"{launch.boot}/worker.py", str(theirs.fileno()), guardian)
+        try:
+            self._process = subprocess.Popen(
+                (*launch.prefix, *worker), stdin=subprocess.DEVNULL, stdout=write, stderr=write, close_fds=True,
+                pass_fds=(theirs.fileno(),), start_new_session=True, env=tiers.environment(launch.scratch),
+            )  # fmt: skip
+        except OSError as error:
+            ours.close()
+            os.close(read)
+            raise BoxError(f"cannot start a worker in tier {target.tier}: {error}") from error
+        finally:
+            theirs.close()
+            os.close(write)
+        self._channel = Channel(ours, Output(read))
+        request = {
+            "op": "open", "folder": launch.folder, "entry": target.entry, "scratch": launch.scratch,
+            "functions": list(target.functions), "rlimits": _rlimits(target.limits),
+        }  # fmt: skip
+        return self._open_reply(self._ask(request, target.limits.start_seconds))
+
+    def _open_reply(self, reply: Reply) -> Reply:
+        if reply.came is not Came.BACK:
+            if not self.pid and reply.came is Came.CRASHED:
+                raise BoxError(f"the worker did not start in tier {self.target.tier}: {self.output()[-500:].strip()}")
+            return reply
+        claim = reply.value["value"]
+        names = claim.get("list") if isinstance(claim, dict) else None
+        if not isinstance(names, list) or any(name not in self.target.functions for name in names):
+            return self._end(Came.FORGED, "the list of functions is not one")
+        return replace(reply, value=[n for n in self.target.functions if n in names])
+
+    def load(self, name: str, source: str) -> Reply:
+        """Run trusted source in the worker as module `name`; its functions are then named by `wire.Function`."""
+        return self._ask({"op": "load", "name": name, "source": source}, self.target.limits.start_seconds)
+
+    def call(
+        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
+        echo: bool = False, module: str = "submission", **kwargs: Any,
+    ) -> Reply:  # fmt: skip
+        """Call one function and check its result against `returns`.
+
+        Args:
+            function: its name.
+            *args: plain values, arrays, `wire.Kept`, `wire.Function`, and lists, tuples and dicts of them.
+            returns: the plan of the result.
+            seconds: wall time allowed; the target's limit by default.
+            hold: keep the result in the worker as well; the value is then `(value, Kept)`.
+            echo: bring the array arguments back as they are after the call.
+            module: the submission, or a module loaded before.
+            **kwargs: as `args`.
+        """
+        arena = wire.Arena()
+        request = {
+            "op": "call", "module": module, "function": function,
+            "args": [wire.describe(a, arena) for a in args],
+            "kwargs": {k: wire.describe(v, arena) for k, v in kwargs.items()},
+        }  # fmt: skip
+        return self._transfer(request, arena, returns, seconds, hold, echo)
+
+    def fetch(self, kept: wire.Kept, returns: Plan) -> Reply:
+        """Bring an object that was kept in the worker across, as it is now."""
+        return self._transfer({"op": "fetch", "kept": kept.id}, wire.Arena(), returns, None, False, False)
+
+    def drop(self, kept: Iterable[wire.Kept]) -> Reply:
+        """Let the worker forget kept objects."""
+        return self._ask({"op": "drop", "ids": [k.id for k in kept]}, self.target.limits.call_seconds)
+
+    def resident_bytes(self) -> int:
+        """Resident memory of the worker, read from outside."""
+        return clock.resident_bytes(self.pid)
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id as the kernel told it; 0 before its first word."""
+        return self._channel.pid if self._channel else 0
+
+    def output(self) -> str:
+        """The last of what the worker printed."""
+        if self._channel is None:
+            return ""
+        self._channel.output.drain()
+        return self._channel.output.tail.decode(errors="replace")
+
+    def close(self) -> None:
+        """Kill the worker and remove its scratch space; does nothing the second time."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _transfer(
+        self, request: dict[str, Any], arena: wire.Arena, returns: Plan, seconds: float | None, hold: bool, echo: bool
+    ) -> Reply:
+        plan = outline(returns, self._kept)
+        held = next(self._kept) if hold else None
+        size = room(returns) + (arena.size + wire.ALIGNMENT if echo else 0)
+        request |= {"plan": plan, "hold": held, "echo": echo, "input": bool(arena.size), "output": size}
+        with MemoryFile.of(arena) as given, MemoryFile.blank(size) as output:
+            fds = ([given.fd] if arena.size else []) + ([output.fd] if size else [])
+            reply = self._ask(request, seconds or self.target.limits.call_seconds, fds, output)
+            if reply.came is not Came.BACK:
+                return reply
+            reader = Reader(output.fd, size)
+            try:
+                value = reader.read(reply.value["value"], returns, plan)
+                after = reader.echo(reply.value.get("echo"), arena) if echo else ()
+            except Mismatch as mismatch:
+                return replace(reply, came=Came.WRONG, value=None, text=str(mismatch))
+        return replace(reply, value=value if held is None else (value, wire.Kept(held)), echo=after)
+
+    def _ask(
+        self, request: Mapping[str, Any], seconds: float, fds: Sequence[int] = (), output: MemoryFile | None = None
+    ) -> Reply:
+        """Send one request and wait for its reply; the value of a reply that came back is the raw message."""
+        channel = self._channel
+        if channel is None:
+            return Reply(Came.CRASHED, text="the worker is gone")
+        if channel.unsolicited():
+            return self._end(Came.FORGED, "the worker spoke without being asked")
+        id = next(self._ids)
+        message = wire.encode({**request, "id": id})
+        before, start = self._processor(), clock.now()
+        answer = channel.receive(seconds) if channel.send(message, fds) else Ended.GONE
+        if isinstance(answer, Ended):
+            return self._ended(answer, seconds)
+        try:
+            if output is not None and output.size:
+                output.freeze()
+        except StillWritable:
+            return self._end(Came.FORGED, "the output could still be written after the reply")
+        spent, processor = clock.now() - start, self._processor() - before
+        if type(answer.get("id")) is not int or answer.pop("id") != id:
+            return self._end(Came.FORGED, "the reply answers another request")
+        if set(answer) == {"raised"} and _is_raised(answer["raised"]):
+            kind, text, lineage = answer["raised"]
+            return Reply(Came.RAISED, None, f"{kind}: {text}" if text else kind, tuple(lineage), spent, processor)
+        if set(answer) not in ({"value"}, {"value", "echo"}):
+            return self._end(Came.FORGED, "the reply has other fields than a reply has")
+        return Reply(Came.BACK, answer, seconds=spent, processor=processor)
+
+    def _ended(self, why: Ended, seconds: float) -> Reply:
+        if why is Ended.TIMEOUT:
+            return self._end(Came.LATE, f"no answer within {seconds:g} s")
+        if why is Ended.FLOOD:
+            return self._end(Came.FLOODED, f"printed more than {OUTPUT_LIMIT >> 20} MiB")
+        if why is Ended.FORGED:
+            return self._end(Came.FORGED, "sent something that is no reply")
+        return self._end(Came.CRASHED, f"the process ended{self._status()}")
+
+    def _status(self) -> str:
+        try:
+            code = self._process.wait(1) if self._process else None
+        except subprocess.TimeoutExpired:
+            return ""
+        # bubblewrap reports the death of its child by signal n as 128 + n
+        signal = -code if code is not None and code < 0 else code - 128 if code is not None and code > 128 else 0
+        return f" by signal {signal}" if signal else f" with status {code}"
+
+    def _end(self, came: Came, text: str) -> Reply:
+        """Kill the worker, whose word no longer counts, and keep what it printed."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        if self._channel is not None:
+            self._channel.hang_up()
+        return Reply(came, text=text)
+
+    def _processor(self) -> float:
+        try:
+            return clock.processor_seconds(self.pid) if self.pid else 0.0
+        except ProcessLookupError:
+            return 0.0
+
+
+def _is_raised(item: Any) -> bool:
+    if not isinstance(item, list) or len(item) != 3:
+        return False
+    kind, text, lineage = item
+    return (
+        isinstance(kind, str)
+        and isinstance(text, str)
+        and isinstance(lineage, list)
+        and all(isinstance(n, str) for n in lineage)
+    )
+
+
+def _rlimits(limits: Limits) -> dict[str, int]:
+    memory = limits.memory_mib << 20
+    return {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_AS": memory,
+        "RLIMIT_FSIZE": limits.scratch_mib << 20,
+        "RLIMIT_NOFILE": 64,
+        "RLIMIT_MEMLOCK": 0,
+        "RLIMIT_MSGQUEUE": 0,
+    }

@@ -1,0 +1,150 @@
+"""The control socket to a worker and the pipe its output runs into."""
+
+import array
+import json
+import os
+import selectors
+import socket
+import struct
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Any
+
+from harness.box import clock
+from harness.box.boot import wire
+
+OUTPUT_KEPT = 64 << 10
+OUTPUT_LIMIT = 1 << 20
+_CREDENTIALS = struct.Struct("3i")
+
+
+class Ended(Enum):
+    """Why waiting for a message ended without one."""
+
+    TIMEOUT = auto()
+    """The deadline passed."""
+    GONE = auto()
+    """The other side hung up."""
+    FLOOD = auto()
+    """It printed more than it may."""
+    FORGED = auto()
+    """It sent something that is no message."""
+
+
+class Output:
+    """Drains a pipe, keeps its tail, and counts what went through."""
+
+    def __init__(self, fd: int, kept: int = OUTPUT_KEPT) -> None:
+        os.set_blocking(fd, False)
+        self.fd = fd
+        self.kept = kept
+        self.tail = b""
+        self.total = 0
+        self.open = True
+
+    def drain(self) -> None:
+        """Read what is there without waiting."""
+        while self.open and self.total <= OUTPUT_LIMIT:
+            try:
+                data = os.read(self.fd, 1 << 16)
+            except BlockingIOError:
+                return
+            self.open = bool(data)
+            self.total += len(data)
+            self.tail = (self.tail + data)[-self.kept :]
+
+    def close(self) -> None:
+        """Close the pipe."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd, self.open = -1, False
+
+    @property
+    def flooded(self) -> bool:
+        """Whether more was printed than may be."""
+        return self.total > OUTPUT_LIMIT
+
+
+class Channel:
+    """Sends requests and takes replies; what arrives unasked is seen and reported."""
+
+    def __init__(self, control: socket.socket, output: Output) -> None:
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        control.setblocking(False)
+        self.control = control
+        self.output = output
+        self.pid = 0
+
+    def unsolicited(self) -> bool:
+        """Whether the worker has spoken without being asked."""
+        try:
+            return bool(self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return False
+        except OSError:
+            return False
+
+    def hang_up(self) -> None:
+        """Close the socket; what was printed can still be drained."""
+        self.control.close()
+
+    def close(self) -> None:
+        """Close the socket and the pipe."""
+        self.control.close()
+        self.output.close()
+
+    def send(self, message: bytes, fds: Sequence[int]) -> bool:
+        """Send one request; False when nobody is there to take it."""
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        try:
+            self.control.sendmsg([message], rights)
+        except OSError:
+            return False
+        return True
+
+    def receive(self, seconds: float) -> dict[str, Any] | Ended:
+        """Wait for one message, draining the worker's output meanwhile."""
+        deadline = clock.now() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.control, selectors.EVENT_READ)
+            if self.output.open:
+                selector.register(self.output.fd, selectors.EVENT_READ)
+            while True:
+                left = deadline - clock.now()
+                if left <= 0:
+                    return Ended.TIMEOUT
+                ready = {key.fd for key, _ in selector.select(left)}
+                if self.output.fd in ready:
+                    self.output.drain()
+                    if self.output.flooded:
+                        return Ended.FLOOD
+                    if not self.output.open:
+                        selector.unregister(self.output.fd)
+                if self.control.fileno() in ready:
+                    return self._take()
+
+    def _take(self) -> dict[str, Any] | Ended:
+        space = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(16 * 4)
+        try:
+            data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, space)
+        except OSError:
+            return Ended.GONE
+        if not data:
+            return Ended.GONE
+        foreign = bool(flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC))
+        for level, kind, raw in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+                pid = _CREDENTIALS.unpack(raw)[0]
+                foreign |= self.pid not in (0, pid)
+                self.pid = self.pid or pid
+            elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                foreign = True
+                for fd in array.array("i", raw[: len(raw) // 4 * 4]):
+                    os.close(fd)
+        if foreign:
+            return Ended.FORGED
+        try:
+            message = json.loads(data)
+        except (ValueError, RecursionError):
+            return Ended.FORGED
+        return message if isinstance(message, dict) else Ended.FORGED
