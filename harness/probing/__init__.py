@@ -1,0 +1,46 @@
+"""What challenge authors use: probes, draws, expectations; and how their verdicts become evidence."""
+
+from harness.box import Array, Function, Keep, Kept, Nothing, Scalar, Tree
+from harness.probing import expect
+from harness.probing.answers import Answer, BoxedAnswer, Cost, LocalAnswer, NullAnswer
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import anchored, probe_criterion, seed_of
+from harness.probing.draw import Draw
+from harness.probing.faults import Mutant, Variant
+from harness.probing.memory import growth
+from harness.probing.probe import Partly, Probe, probe
+from harness.probing.refuted import Broken, NotOffered, Refused, Refuted
+from harness.probing.scaling import alone, timings
+
+__all__ = [
+    "Answer",
+    "Array",
+    "BoxedAnswer",
+    "Broken",
+    "ChallengeCode",
+    "Cost",
+    "Draw",
+    "Function",
+    "Keep",
+    "Kept",
+    "LocalAnswer",
+    "Mutant",
+    "NotOffered",
+    "Nothing",
+    "NullAnswer",
+    "Partly",
+    "Probe",
+    "Refused",
+    "Refuted",
+    "Scalar",
+    "Tree",
+    "Variant",
+    "alone",
+    "anchored",
+    "expect",
+    "growth",
+    "probe",
+    "probe_criterion",
+    "seed_of",
+    "timings",
+]

@@ -1,0 +1,342 @@
+"""Whoever is being probed: a submission in the box, one of our own modules, or a null answer."""
+
+import copy
+import itertools
+import os
+import time
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from harness.box import Array, Box, Came, Function, Keep, Kept, Nothing, Plan, Reply, Scalar, Target, Tree, clock
+from harness.errors import BoxError
+from harness.probing.faults import module_of
+from harness.probing.refuted import Broken, NotOffered, Refused, Refuted
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the last call cost, measured from outside: wall and processor seconds."""
+
+    seconds: float = 0.0
+    processor: float = 0.0
+
+
+class Answer(Protocol):
+    """What a probe sees of whoever is being probed.
+
+    Every method that runs code of the answer raises `Refuted` (or a kind of it) when the answer goes wrong.
+    """
+
+    cost: Cost
+    """Of the last call."""
+    echo: tuple[Any, ...]
+    """The array arguments after the last call that asked for them."""
+    capabilities: Mapping[str, Any]
+    """Optional features the answer claims, with their settings, as submission.toml states them."""
+
+    def has(self, function: str) -> bool:
+        """Whether the answer exposes `function`."""
+
+    def call(
+        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
+        echo: bool = False, module: str = "submission", **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """Call a function of the answer; the result is what `returns` asks for."""
+
+    def fetch(self, kept: Kept, returns: Plan) -> Any:
+        """An object kept by the answer's side, as it is now."""
+
+    def load(self, name: str, source: str) -> None:
+        """Load source of ours beside the answer."""
+
+    def fresh(self) -> None:
+        """Start over in a new process: nothing kept before is there any more."""
+
+    def forget(self) -> None:
+        """Drop everything kept."""
+
+    def resident_bytes(self) -> int:
+        """Resident memory of the answer's process, from outside."""
+
+
+class BoxedAnswer:
+    """A submission in the box; reopens the box when it broke."""
+
+    def __init__(self, target: Target, capabilities: Mapping[str, Any] | None = None) -> None:
+        self.target = target
+        self.capabilities: Mapping[str, Any] = capabilities or {}
+        self.cost = Cost()
+        self.echo: tuple[Any, ...] = ()
+        self.box_seconds = 0.0
+        self.functions: list[str] = []
+        self._box: Box | None = None
+        self._kept: list[Kept] = []
+        self._loaded: dict[str, str] = {}
+
+    def open(self) -> Reply:
+        """Open the box if it is not; the reply of the opening, or of nothing to do."""
+        if self._box is not None:
+            return Reply(Came.BACK, self.functions)
+        box = Box(self.target)
+        start = clock.now()
+        try:
+            reply = box.open()
+        except BoxError:
+            box.close()
+            raise
+        self.box_seconds += clock.now() - start
+        if reply.came is Came.BACK:
+            self._box, self.functions = box, reply.value
+        else:
+            self.last_output = box.output()
+            box.close()
+        return reply
+
+    def close(self) -> None:
+        """Close the box."""
+        if self._box is not None:
+            self._box.close()
+        self._box = None
+        self._kept, self._loaded = [], {}
+
+    def has(self, function: str) -> bool:
+        """Whether the submission exposes `function`."""
+        self._ready()
+        return function in self.functions
+
+    def call(
+        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
+        echo: bool = False, module: str = "submission", **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """As `Answer.call`."""
+        reply = self._ready().call(
+            function, *args, returns=returns, seconds=seconds, hold=hold, echo=echo, module=module, **kwargs
+        )
+        value = self._value(reply, function)
+        self.echo = reply.echo
+        self._kept += _kept_in(value)
+        return value
+
+    def fetch(self, kept: Kept, returns: Plan) -> Any:
+        """As `Answer.fetch`."""
+        return self._value(self._ready().fetch(kept, returns), "an object kept")
+
+    def load(self, name: str, source: str) -> None:
+        """As `Answer.load`."""
+        box = self._ready()
+        if self._loaded.get(name) != source:
+            self._value(box.load(name, source), "a module of ours")
+            self._loaded[name] = source
+
+    def fresh(self) -> None:
+        """As `Answer.fresh`."""
+        self.close()
+        self._ready()
+
+    def forget(self) -> None:
+        """As `Answer.forget`."""
+        kept, self._kept = self._kept, []
+        if self._box is not None and kept:
+            self._value(self._box.drop(kept), "dropping")
+
+    def resident_bytes(self) -> int:
+        """As `Answer.resident_bytes`."""
+        try:
+            return self._ready().resident_bytes()
+        except ProcessLookupError:
+            raise Broken("crashes", "the process ended") from None
+
+    def _ready(self) -> Box:
+        reply = self.open()
+        if self._box is None:
+            raise Broken("does not load again", reply.text)
+        return self._box
+
+    def _value(self, reply: Reply, function: str) -> Any:
+        self.cost = Cost(reply.seconds, reply.processor)
+        self.box_seconds += reply.seconds
+        if reply.came is Came.BACK:
+            return reply.value
+        if not reply.alive:
+            self.close()
+        raise failure(reply, function)
+
+
+def failure(reply: Reply, function: str) -> Refuted:
+    """What a reply that brought no value says about the answer."""
+    if reply.came is Came.RAISED:
+        if "NotImplementedError" in reply.lineage:
+            return NotOffered(f"`{function}` is not implemented", reply.text)
+        kind = Refused if "ValueError" in reply.lineage else Refuted
+        return kind(f"`{function}` raises {reply.text.partition(':')[0]}", reply.text)
+    if reply.came is Came.WRONG:
+        return Refuted(f"`{function}` returns something else than the contract says", reply.text)
+    titles = {
+        Came.CRASHED: f"the process ends inside `{function}`",
+        Came.LATE: f"`{function}` does not end in time",
+        Came.FLOODED: f"`{function}` prints without end",
+        Came.FORGED: "the worker's protocol is broken",
+    }
+    return Broken(titles[reply.came], reply.text)
+
+
+class LocalAnswer:
+    """A module of ours, called in this process under the same contract: for mutants and references."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.module = module
+        self.capabilities: Mapping[str, Any] = {}
+        self.cost = Cost()
+        self.echo: tuple[Any, ...] = ()
+        self._modules = {"submission": module}
+        self._kept: dict[int, Any] = {}
+        self._ids = itertools.count(1)
+
+    def has(self, function: str) -> bool:
+        """As `Answer.has`."""
+        return callable(getattr(self.module, function, None))
+
+    def call(
+        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
+        echo: bool = False, module: str = "submission", **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """As `Answer.call`; time is not limited."""
+        given = [self._revive(a) for a in args]
+        named = {k: self._revive(v) for k, v in kwargs.items()}
+        wall, processor = time.perf_counter(), time.process_time()
+        try:
+            result = getattr(self._modules[module], function)(*given, **named)
+        except NotImplementedError as error:
+            raise NotOffered(f"`{function}` is not implemented", str(error)) from None
+        except Exception as error:
+            kind = Refused if isinstance(error, ValueError) else Refuted
+            raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
+        self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
+        self.echo = tuple(copy.copy(a) for a in (*given, *named.values()) if isinstance(a, np.ndarray))
+        value = self._fit(result, returns, function)
+        return (value, self._keep(result)) if hold else value
+
+    def fetch(self, kept: Kept, returns: Plan) -> Any:
+        """As `Answer.fetch`."""
+        return self._fit(self._kept[kept.id], returns, "an object kept")
+
+    def load(self, name: str, source: str) -> None:
+        """As `Answer.load`."""
+        self._modules[name] = module_of(name, source)
+
+    def fresh(self) -> None:
+        """Forget what was kept; the process stays."""
+        self._kept.clear()
+
+    def forget(self) -> None:
+        """As `Answer.forget`."""
+        self._kept.clear()
+
+    def resident_bytes(self) -> int:
+        """Resident memory of this process."""
+        return clock.resident_bytes(os.getpid())
+
+    def _keep(self, value: Any) -> Kept:
+        kept = Kept(next(self._ids))
+        self._kept[kept.id] = value
+        return kept
+
+    def _revive(self, value: Any) -> Any:
+        if isinstance(value, Kept):
+            return self._kept[value.id]
+        if isinstance(value, Function):
+            return getattr(self._modules[value.module], value.name)
+        if isinstance(value, dict):
+            return {k: self._revive(v) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._revive(v) for v in value)
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    def _fit(self, value: Any, plan: Plan, function: str) -> Any:
+        if isinstance(plan, Keep):
+            return self._keep(value)
+        if isinstance(plan, Tree):
+            return copy.deepcopy(value)
+        if isinstance(plan, tuple) and isinstance(value, (tuple, list)) and len(value) == len(plan):
+            return tuple(self._fit(v, p, function) for v, p in zip(value, plan, strict=True))
+        if isinstance(plan, Array) and isinstance(value, np.ndarray):
+            if (value.shape, value.dtype) == (plan.shape, np.dtype(plan.dtype)):
+                return value.copy()
+        elif isinstance(plan, Scalar):
+            plain = value.item() if isinstance(value, np.generic) else value
+            if type(plain) is plan.kind:
+                return plain
+        elif isinstance(plan, Nothing) and value is None:
+            return None
+        raise Refuted(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
+
+
+class NullAnswer:
+    """Answers every call in the right form without doing the work: zeros, a constant, or a copy of an input."""
+
+    KINDS = ("zeros", "constant", "copy of the input")
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.capabilities: Mapping[str, Any] = {}
+        self.cost = Cost(1e-6, 1e-6)
+        self.echo: tuple[Any, ...] = ()
+        self._ids = itertools.count(1)
+
+    def has(self, function: str) -> bool:
+        """Everything is there."""
+        return True
+
+    def call(
+        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
+        echo: bool = False, module: str = "submission", **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """Something of the right form."""
+        self.echo = tuple(a.copy() for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray))
+        value = self._make(returns, args)
+        return (value, Kept(next(self._ids))) if hold else value
+
+    def fetch(self, kept: Kept, returns: Plan) -> Any:
+        """Something of the right form."""
+        return self._make(returns, ())
+
+    def load(self, name: str, source: str) -> None:
+        """Nothing."""
+
+    def fresh(self) -> None:
+        """Nothing."""
+
+    def forget(self) -> None:
+        """Nothing."""
+
+    def resident_bytes(self) -> int:
+        """A constant."""
+        return 32 << 20
+
+    def _make(self, plan: Plan, args: Sequence[Any]) -> Any:
+        if isinstance(plan, tuple):
+            return tuple(self._make(item, args) for item in plan)
+        if isinstance(plan, Keep):
+            return Kept(next(self._ids))
+        if isinstance(plan, Array):
+            return self._array(plan, args)
+        if isinstance(plan, Scalar):
+            return plan.kind(self.kind != "zeros")
+        return {} if isinstance(plan, Tree) else None
+
+    def _array(self, plan: Array, args: Sequence[Any]) -> Any:
+        given = [a for a in args if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size]
+        if self.kind == "copy of the input" and given:
+            fitting = next((a for a in given if a.shape == plan.shape), given[0])
+            return np.resize(fitting, plan.shape).astype(plan.dtype)
+        return np.full(plan.shape, 0 if self.kind == "zeros" else 0.5, plan.dtype)
+
+
+def _kept_in(value: Any) -> list[Kept]:
+    if isinstance(value, Kept):
+        return [value]
+    return [k for item in value for k in _kept_in(item)] if isinstance(value, tuple) else []

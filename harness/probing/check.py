@@ -1,0 +1,112 @@
+"""`harness check`: probes against what must pass and what must not."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.box import Came, Target, detect
+from harness.errors import JudgeError
+from harness.model import Evidence, Outcome
+from harness.probing.answers import Answer, BoxedAnswer, NullAnswer
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import anchored, probe_criterion, seed_of
+from harness.probing.faults import Mutant, Variant
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How the probes treated one answer of ours.
+
+    Attributes:
+        kind: reference, variant, mutant or null.
+        name: which.
+        expected: what should have happened, in words.
+        right: whether it did.
+        detail: what happened otherwise.
+    """
+
+    kind: str
+    name: str
+    expected: str
+    right: bool
+    detail: str = ""
+
+
+def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lambda name: None) -> Iterator[Verdict]:
+    """Run the probes of a challenge against its reference, variants, mutants and null answers.
+
+    Args:
+        code: the challenge's code.
+        seed: of the run.
+        progress: told the name of what comes next.
+    """
+    progress("reference")
+    with boxed(code, code.source()) as answer:
+        yield _silent(code, answer, seed, "reference", "reference")
+    for variant in code.variants:
+        progress(variant.name)
+        with boxed(code, code.source(variant)) as answer:
+            yield _silent(code, answer, seed, "variant", variant.name, _unsupported(code, variant))
+    for mutant in code.mutants:
+        progress(mutant.name)
+        with boxed(code, code.source(mutant)) as answer:
+            yield _killed(code, answer, seed, mutant)
+    for kind in NullAnswer.KINDS:
+        progress(kind)
+        yield _worthless(code, NullAnswer(kind), seed, kind)
+
+
+@contextmanager
+def boxed(code: ChallengeCode, source: str) -> Iterator[BoxedAnswer]:
+    """A module of ours in the box, as a submission would be.
+
+    Raises:
+        JudgeError: it does not build.
+    """
+    challenge = code.challenge
+    with tempfile.TemporaryDirectory(prefix="harness-") as folder:
+        Path(folder, "answer.py").write_text(source, encoding="utf-8")
+        functions = (*challenge.contract.functions, *challenge.contract.optional)
+        answer = BoxedAnswer(Target(Path(folder), "answer.py", functions, challenge.limits, detect()))
+        try:
+            reply = answer.open()
+            if reply.came is not Came.BACK:
+                raise JudgeError(f"an answer of ours does not build: {reply.text}")
+            yield answer
+        finally:
+            answer.close()
+
+
+def assess(code: ChallengeCode, answer: Answer, seed: int, only: str | None = None) -> list[Evidence]:
+    """Evidence of all probed criteria, or of one, with the anchor rule applied and nothing explained."""
+    probed = [c for c in code.challenge.criteria if c.probes and only in (None, c.id)]
+    evidence = [probe_criterion(code, c, answer, seed_of(seed, c.id), explain=False)[0] for c in probed]
+    return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
+
+
+def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
+    """Criteria of capabilities: a variant need not offer them."""
+    return frozenset(c.id for c in code.challenge.criteria if c.capability)
+
+
+def _silent(
+    code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, spared: frozenset[str] = frozenset()
+) -> Verdict:
+    loud = [e for e in assess(code, answer, seed) if e.outcome is not Outcome.PASSED and e.criterion not in spared]
+    worst = [e for e in loud if e.outcome is not Outcome.PARTIAL]
+    detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)
+    return Verdict(kind, name, "every criterion passes", not worst, detail)
+
+
+def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> Verdict:
+    evidence = assess(code, answer, seed, mutant.criterion)
+    killed = any(e.criterion == mutant.criterion and e.outcome is Outcome.FAILED for e in evidence)
+    detail = "" if killed else f"`{mutant.criterion}` came out {evidence[0].outcome.value if evidence else 'unprobed'}"
+    return Verdict("mutant", mutant.name, f"killed by `{mutant.criterion}`", killed, detail)
+
+
+def _worthless(code: ChallengeCode, answer: Answer, seed: int, kind: str) -> Verdict:
+    credited = [e.criterion for e in assess(code, answer, seed) if e.satisfied > 0]
+    return Verdict("null", kind, "no credit", not credited, f"credited by {', '.join(credited)}" if credited else "")

@@ -1,0 +1,98 @@
+"""A challenge's own code: probes, mutants, variants, reference, loaded from its folders."""
+
+import importlib
+import importlib.util
+import sys
+import types
+from dataclasses import dataclass
+from functools import cached_property
+
+from harness.errors import SpecError
+from harness.model import Challenge, Criterion
+from harness.probing.faults import Mutant, Variant, module_of, source_of
+from harness.probing.probe import Probe
+from harness.workspace import Workspace, nearest
+
+
+@dataclass(frozen=True)
+class ChallengeCode:
+    """The Python side of one challenge.
+
+    The files of `challenges/<id>/` and `references/<id>/` form one package, so probes say `from .oracle import ...`.
+    """
+
+    workspace: Workspace
+    challenge: Challenge
+
+    @cached_property
+    def package(self) -> types.ModuleType:
+        """The package that both folders form."""
+        place = self.workspace.challenge_folder(self.challenge.id)
+        name = f"harness_challenge_{self.challenge.id}"
+        found = sys.modules.get(name)
+        paths = [str(place), str(self.workspace.reference_folder(self.challenge.id))]
+        if found is not None and list(found.__path__) == paths:
+            return found
+        for loaded in [m for m in sys.modules if m == name or m.startswith(name + ".")]:
+            del sys.modules[loaded]
+        package = types.ModuleType(name)
+        package.__path__ = paths
+        sys.modules[name] = package
+        return package
+
+    def module(self, name: str) -> types.ModuleType:
+        """A module of the challenge or of its references.
+
+        Raises:
+            SpecError: it is missing or does not import.
+        """
+        package = self.package
+        path = self.workspace.challenge_folder(self.challenge.id) / f"{name}.py"
+        try:
+            return importlib.import_module(f"{package.__name__}.{name}")
+        except Exception as error:
+            raise SpecError(path, f"does not import: {type(error).__name__}: {error}") from error
+
+    @cached_property
+    def probes(self) -> dict[str, Probe]:
+        """All probes by name."""
+        values = vars(self.module("probes")).values()
+        return {value.name: value for value in values if isinstance(value, Probe)}
+
+    @cached_property
+    def mutants(self) -> tuple[Mutant, ...]:
+        """The faults that the probes must notice."""
+        return tuple(self.module("mutants").MUTANTS)
+
+    @cached_property
+    def variants(self) -> tuple[Variant, ...]:
+        """The right answers that the probes must leave in peace."""
+        return tuple(self.module("variants").VARIANTS)
+
+    def probes_of(self, criterion: Criterion) -> list[Probe]:
+        """The probes that feed a criterion.
+
+        Raises:
+            SpecError: it names one that probes.py does not have.
+        """
+        path = self.workspace.challenge_folder(self.challenge.id) / "challenge.toml"
+        for name in criterion.probes:
+            if name not in self.probes:
+                hint = nearest(name, self.probes)
+                raise SpecError(path, f"probes.py has no probe {name!r}{hint}", field=f"criteria.{criterion.id}.probes")
+        return [self.probes[name] for name in criterion.probes]
+
+    def source(self, fault: Mutant | Variant | None = None) -> str:
+        """Source of the reference, or of a mutant or variant of it.
+
+        Raises:
+            SpecError: an edit does not fit the reference.
+        """
+        reference = self.workspace.reference_folder(self.challenge.id) / "reference.py"
+        if fault is None:
+            return reference.read_text(encoding="utf-8")
+        return source_of(fault, reference, self.workspace.challenge_folder(self.challenge.id))
+
+    def imported(self, fault: Mutant | None = None) -> types.ModuleType:
+        """The reference, or a mutant of it, as a module of this process."""
+        return module_of(f"{self.challenge.id}:{fault.name if fault else 'reference'}", self.source(fault))

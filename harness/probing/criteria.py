@@ -1,0 +1,93 @@
+"""From probes to evidence: runs what feeds a criterion, names the fault, and applies the anchor rule."""
+
+import zlib
+from collections.abc import Iterable, Sequence
+
+from harness.errors import HarnessError
+from harness.model import Criterion, Evidence, Submission
+from harness.model import Outcome as Came
+from harness.probing.answers import Answer
+from harness.probing.code import ChallengeCode
+from harness.probing.diagnosis import diagnose
+from harness.probing.probe import Outcome, run
+
+
+def seed_of(run_seed: int, criterion: str) -> int:
+    """The seed of one criterion's inputs."""
+    return (run_seed ^ zlib.crc32(criterion.encode()) * 0x9E3779B97F4A7C15) % 2**63
+
+
+def probe_criterion(
+    code: ChallengeCode, criterion: Criterion, answer: Answer, seed: int, *, submission: Submission | None = None,
+    explain: bool = True,
+) -> tuple[Evidence, str]:  # fmt: skip
+    """Run the probes of one criterion.
+
+    Args:
+        code: the challenge's code.
+        criterion: what to assess.
+        answer: whom.
+        seed: of the criterion, as `seed_of` gives it.
+        submission: what the answer claims of itself; without it every capability counts as claimed.
+        explain: whether to look for smaller counterexamples and for the fault's name.
+
+    Returns:
+        The evidence, and the fault in a phrase (empty when there is none).
+    """
+    base = Evidence(
+        criterion=criterion.id,
+        dimension=criterion.dimension,
+        severity=criterion.severity,
+        outcome=Came.PASSED,
+        seed=seed,
+    )
+    if criterion.capability and submission is not None and not submission.offers(criterion.capability):
+        return _with(base, outcome=Came.FAILED, seed=None, detail="not offered"), "is not offered"
+    try:
+        outcomes = [run(probe, answer, seed, shrink=explain) for probe in code.probes_of(criterion)]
+        return _evidence(code, base, outcomes, answer, seed, explain)
+    except HarnessError:
+        raise
+    except Exception as error:  # a probe of ours that fails says nothing about the answer
+        detail = f"the probe failed: {type(error).__name__}: {error}"
+        return _with(base, outcome=Came.JUDGE_ERROR, detail=detail), ""
+
+
+def _evidence(
+    code: ChallengeCode, base: Evidence, outcomes: Sequence[Outcome], answer: Answer, seed: int, explain: bool
+) -> tuple[Evidence, str]:
+    measured = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
+    failed = [o for o in outcomes if not o.passed]
+    if not failed:
+        fraction = min(o.fraction for o in outcomes)
+        detail = "; ".join(o.detail for o in outcomes if o.detail)
+        partial = {"outcome": Came.PARTIAL, "fraction": fraction} if fraction < 1 else {}
+        return _with(base, measured=measured, detail=detail, **partial), ""
+    first = failed[0]
+    detail = "; ".join(dict.fromkeys(f"{o.title}: {o.detail}" if o.detail else o.title for o in failed))
+    probe = code.probes[first.probe]
+    diagnosis = diagnose(code, probe, first, answer, seed) if explain else None
+    evidence = _with(
+        base, outcome=Came.FAILED, measured=measured, detail=detail, counterexample=first.counterexample,
+        diagnosis=diagnosis,
+    )  # fmt: skip
+    return evidence, first.title
+
+
+def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
+    """Take the credit of probed criteria that passed although the anchor failed.
+
+    Relations between an answer's own outputs can hold for an answer that is wrong everywhere (zeros are linear); such
+    a criterion earns nothing, and gates nothing either.
+    """
+    items = list(evidence)
+    failed = any(e.criterion == anchor and e.outcome is Came.FAILED for e in items)
+    if not failed:
+        return items
+    stripped = {"outcome": Came.FAILED, "fraction": None, "rests_on": anchor}
+    detail = f"held, but earns nothing while `{anchor}` fails"
+    return [_with(e, **stripped, detail=detail) if e.criterion in probed and e.satisfied > 0 else e for e in items]
+
+
+def _with(evidence: Evidence, **changes: object) -> Evidence:
+    return Evidence.model_validate({**evidence.model_dump(), **changes})

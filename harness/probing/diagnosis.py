@@ -1,0 +1,176 @@
+"""Naming a fault: a failing answer is compared, call by call on the same inputs, with every known wrong one."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from harness.box import Kept, Plan
+from harness.errors import HarnessError
+from harness.probing.answers import Answer, Cost, LocalAnswer
+from harness.probing.code import ChallengeCode
+from harness.probing.faults import Mutant
+from harness.probing.probe import Case, Outcome, Probe, once
+from harness.probing.refuted import Refuted
+
+AGREES = {"float64": 1e-9, "float32": 1e-4}
+"""Largest relative difference of two runs that do the same sums in another order."""
+APART = 1e3
+"""How many times further the reference must be from the mutant than the answer is."""
+
+
+@dataclass
+class Trace(Answer):
+    """Passes every call on and notes what came back."""
+
+    answer: Answer
+    notes: list[Any] = field(default_factory=list)
+    cost: Cost = field(default_factory=Cost)
+    echo: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.capabilities = self.answer.capabilities
+
+    def has(self, function: str) -> bool:
+        """As the answer."""
+        return self.answer.has(function)
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        """As the answer, noting the result or the title of what went wrong."""
+        try:
+            value = self.answer.call(function, *args, returns=returns, **options)
+        except Refuted as refuted:
+            self.notes.append(refuted.title)
+            raise
+        self.cost, self.echo = self.answer.cost, self.answer.echo
+        self.notes.append((value, self.echo))
+        return value
+
+    def fetch(self, kept: Kept, returns: Plan) -> Any:
+        """As the answer, noting the result."""
+        value = self.answer.fetch(kept, returns)
+        self.notes.append(value)
+        return value
+
+    def load(self, name: str, source: str) -> None:
+        """As the answer."""
+        self.answer.load(name, source)
+
+    def fresh(self) -> None:
+        """As the answer."""
+        self.answer.fresh()
+
+    def forget(self) -> None:
+        """As the answer."""
+        self.answer.forget()
+
+    def resident_bytes(self) -> int:
+        """As the answer."""
+        return self.answer.resident_bytes()
+
+
+def diagnose(code: ChallengeCode, probe: Probe, outcome: Outcome, answer: Answer, seed: int) -> str | None:
+    """The likeliest fault of an answer that `probe` refuted, or None when no known fault behaves the same.
+
+    A mutant is named when every array that the answer returned on the failing case, up to the failure, equals the
+    mutant's, while the reference's differ.
+    """
+    if outcome.case is None or outcome.broken:
+        return None
+    cases = [outcome.case]
+    if outcome.counterexample is not None:
+        small = {k: v for k, v in outcome.counterexample.case.items() if k != "probe"}
+        cases = [small, outcome.case] if small != outcome.case else cases
+    theirs = [trace(probe, answer, seed, case) for case in cases]
+    right = [trace(probe, LocalAnswer(code.imported()), seed, case) for case in cases]
+    best: tuple[float, Mutant] | None = None
+    for mutant in _likeliest_first(code.mutants, probe, code):
+        gap = _agreement(code, mutant, probe, seed, cases, theirs, right)
+        if gap is not None and (best is None or gap < best[0]):
+            best = gap, mutant
+    if best is None:
+        return None
+    gap, mutant = best
+    how = "to the last bit" if gap == 0 else f"to {gap:.0e}"
+    return f"agrees with `{mutant.name}` {how} on the same inputs: the answer {mutant.fault}"
+
+
+def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
+    """What every call of one case brought, up to the failure if there is one."""
+    traced = Trace(answer)
+    try:
+        once(probe, traced, seed, case)
+    except Refuted:
+        pass
+    except HarnessError:
+        raise
+    except Exception:  # a mutant may return what the probe's own arithmetic cannot digest
+        return []
+    return traced.notes
+
+
+def _agreement(
+    code: ChallengeCode, mutant: Mutant, probe: Probe, seed: int, cases: list[Case], theirs: list[Any], right: list[Any]
+) -> float | None:
+    """How far the answer is from the mutant, when that is near and the reference is not; else None."""
+    worst, apart = 0.0, 0.0
+    for case, seen, reference in zip(cases, theirs, right, strict=True):
+        notes = trace(probe, LocalAnswer(code.imported(mutant)), seed, case)[: len(seen)]
+        gap = distance(seen, notes)
+        if gap is None:
+            return None
+        worst = max(worst, gap)
+        other = distance(reference[: len(seen)], notes)
+        apart = max(apart, np.inf if other is None else other)
+    return worst if apart > max(APART * worst, 1e-6) else None
+
+
+def distance(ours: Any, theirs: Any) -> float | None:
+    """Largest relative difference of two traces; None when they differ by more than rounding, or in kind."""
+    gap = 0.0
+    left, right = list(_leaves(ours)), list(_leaves(theirs))
+    if len(left) != len(right) or not left:
+        return None
+    for a, b in zip(left, right, strict=True):
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+            step = _apart(a, b)
+            if step is None:
+                return None
+            gap = max(gap, step)
+        elif type(a) is not type(b) or a != b:
+            return None
+    return gap
+
+
+def _apart(a: Any, b: Any) -> float | None:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return None
+    if a.dtype.kind != "f":
+        return 0.0 if np.array_equal(a, b) else None
+    if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+        return None
+    finite = np.isfinite(a)
+    if not finite.any():
+        return 0.0
+    x, y = a[finite].astype(np.float64), b[finite].astype(np.float64)
+    size = float(np.sqrt(np.mean(y * y)))
+    gap = float(np.abs(x - y).max()) / (size or 1.0)
+    return gap if gap <= AGREES.get(a.dtype.name, 0.0) else None
+
+
+def _leaves(notes: Any) -> Iterator[Any]:
+    if isinstance(notes, (list, tuple)):
+        for item in notes:
+            yield from _leaves(item)
+    elif isinstance(notes, dict):
+        for key in notes:
+            yield from _leaves(notes[key])
+    elif not isinstance(notes, Kept):
+        yield notes
+
+
+def _likeliest_first(mutants: Iterable[Mutant], probe: Probe, code: ChallengeCode) -> list[Mutant]:
+    """Mutants of the criteria this probe feeds before the others."""
+    fed = {c.id for c in code.challenge.criteria if probe.name in c.probes}
+    return sorted(mutants, key=lambda mutant: mutant.criterion not in fed)

@@ -1,0 +1,42 @@
+"""Inputs drawn from a seed: the same seed and the same order of draws give the same inputs on every machine."""
+
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+class Draw:
+    """A seeded source of inputs."""
+
+    def __init__(self, seed: int, *names: str) -> None:
+        self.rng = np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
+
+    def normal(self, *shape: int, dtype: str = "float64", mean: float = 0.0, std: float = 1.0) -> Array:
+        """Normal numbers."""
+        return (mean + std * self.rng.standard_normal(shape)).astype(dtype)
+
+    def uniform(self, *shape: int, dtype: str = "float64", low: float = -1.0, high: float = 1.0) -> Array:
+        """Uniform numbers of [low, high)."""
+        return self.rng.uniform(low, high, shape).astype(dtype)
+
+    def grid(self, *shape: int, dtype: str = "float64", bits: int = 20, span: float = 2.0) -> Array:
+        """Multiples of 2^-bits in [-span, span]: sums with small powers of two stay exact."""
+        steps = int(span * 2**bits)
+        return (self.rng.integers(-steps, steps + 1, shape) / 2.0**bits).astype(dtype)
+
+    def signs(self, *shape: int, dtype: str = "float64") -> Array:
+        """+1 or -1 at random."""
+        return (self.rng.integers(0, 2, shape) * 2 - 1).astype(dtype)
+
+    def permutation(self, n: int) -> NDArray[np.int64]:
+        """A random order of 0..n-1 that is not the identity when n > 1."""
+        order = self.rng.permutation(n)
+        return np.roll(order, 1) if n > 1 and bool((order == np.arange(n)).all()) else order
+
+    def integer(self, low: int, high: int) -> int:
+        """An integer of low..high, both included."""
+        return int(self.rng.integers(low, high + 1))

@@ -1,0 +1,94 @@
+"""What a probe expects of an answer. Each function returns a figure or nothing, and raises `Refuted` otherwise."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.numerics import PASS, judge, worst
+from harness.probing.refuted import Refused, Refuted
+
+Floats = NDArray[Any]
+
+
+def close(name: str, actual: Floats, oracle: Floats, spread: float, *, limit: float = PASS) -> float:
+    """The error ratio of `actual`, which must not be over `limit`.
+
+    Args:
+        name: the output, as the contract calls it.
+        actual: what the answer gave.
+        oracle: long-double values.
+        spread: movement of the oracle under half-ulp changes of its inputs (`harness.numerics.conditioning`).
+        limit: largest ratio that passes.
+    """
+    judged = judge(actual, oracle, spread)
+    if judged.ratio <= limit:
+        return judged.ratio
+    where = _place(name, judged.index)
+    seen = f"{where} is {judged.got:.9g} instead of {judged.expected:.9g}"
+    detail = f"{seen}: error ratio {judged.ratio:.3g}, at most {limit:g} passes"
+    raise Refuted(
+        f"{name} is wrong", detail, where=where, expected=judged.expected, got=judged.got,
+        measured={"error_ratio": judged.ratio},
+    )  # fmt: skip
+
+
+def same(name: str, actual: Floats, wanted: Floats, title: str, detail: str = "", *, within: float = 0.0) -> float:
+    """The largest difference of two results of the answer, relative to the root mean square of the second.
+
+    Args:
+        name: the output, as the contract calls it.
+        actual: one result.
+        wanted: the other.
+        title: the fault in a phrase, if they differ.
+        detail: what was done to get the two.
+        within: largest relative difference that passes; 0 asks for equal bits, NaN equal to NaN.
+    """
+    index, expected, got = worst(actual, wanted.astype(np.longdouble))
+    if index is None:
+        return 0.0
+    finite = wanted[np.isfinite(wanted)].astype(np.float64)
+    size = float(np.sqrt(np.mean(finite * finite))) if finite.size else 0.0
+    gap = 0.0 if got == expected or (np.isnan(got) and np.isnan(expected)) else abs(got - expected) / (size or 1.0)
+    if gap <= within:
+        return gap
+    where = _place(name, index)
+    seen = f"{where} is {got:.9g} instead of {expected:.9g}"
+    raise Refuted(
+        title,
+        f"{detail}: {seen}" if detail else seen,
+        where=where,
+        expected=expected,
+        got=got,
+        measured={"difference": gap},
+    )
+
+
+def that(condition: bool, title: str, detail: str = "", **measured: float) -> None:
+    """`condition` must hold."""
+    if not condition:
+        raise Refuted(title, detail, measured=dict(measured))
+
+
+def alive(name: str, actual: Floats, *inputs: Floats) -> None:
+    """`actual` must not be a constant or a copy of an input: relations that a null answer meets start here."""
+    finite = actual[np.isfinite(actual)]
+    if actual.size > 1 and finite.size and float(finite.max()) == float(finite.min()):
+        raise Refuted(f"{name} is constant", f"every entry is {float(finite.flat[0]):.9g}")
+    for given in inputs:
+        if given.size > 1 and given.size <= actual.size and np.array_equal(np.resize(given, actual.shape), actual):
+            raise Refuted(f"{name} is a copy of an input")
+
+
+def refused(attempt: Callable[[], Any], what: str) -> None:
+    """`attempt` must raise ValueError."""
+    try:
+        attempt()
+    except Refused:
+        return
+    raise Refuted(f"accepts {what}", f"{what} must raise ValueError")
+
+
+def _place(name: str, index: tuple[int, ...] | None) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name

@@ -1,0 +1,71 @@
+"""Mutants and variants: the reference with a fault planted, or with its way of working exchanged."""
+
+import types
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import SpecError
+
+Edits = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A deliberately wrong reference.
+
+    Attributes:
+        name: the fault in two or three words.
+        fault: completes the sentence "the answer ...".
+        criterion: the criterion that must notice it.
+        edits: replacements in the reference's source; each old text occurs there exactly once.
+    """
+
+    name: str
+    fault: str
+    criterion: str = field(kw_only=True)
+    edits: Edits = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A right answer that works differently.
+
+    Attributes:
+        name: the difference in two or three words.
+        why: what it does instead.
+        edits: as for a mutant.
+        file: a whole module beside variants.py, instead of edits.
+    """
+
+    name: str
+    why: str
+    edits: Edits = field(kw_only=True, default=())
+    file: str | None = field(kw_only=True, default=None)
+
+
+def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:
+    """The source of a mutant or variant.
+
+    Args:
+        fault: which.
+        reference: the reference's file.
+        challenge: the challenge's folder.
+
+    Raises:
+        SpecError: an edit's old text does not occur exactly once.
+    """
+    if isinstance(fault, Variant) and fault.file is not None:
+        return (challenge / fault.file).read_text(encoding="utf-8")
+    source = reference.read_text(encoding="utf-8")
+    for old, new in fault.edits:
+        if source.count(old) != 1:
+            raise SpecError(reference, f"{fault.name!r} edits text that occurs {source.count(old)} times: {old[:60]!r}")
+        source = source.replace(old, new)
+    return source
+
+
+def module_of(name: str, source: str) -> types.ModuleType:
+    """Run trusted source of ours as a module."""
+    module = types.ModuleType(name)
+    exec(compile(source, f"<{name}>", "exec"), module.__dict__)
+    return module

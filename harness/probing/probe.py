@@ -1,0 +1,178 @@
+"""A probe: a function that exercises an answer through its contract, over sizes from small to large."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from harness.model import Counterexample, Figure
+from harness.probing.answers import Answer
+from harness.probing.draw import Draw
+from harness.probing.refuted import Broken, Refuted
+
+Case = Mapping[str, Figure]
+MAX_SHRINKS = 40
+
+
+@dataclass(frozen=True)
+class Partly:
+    """What a probe returns when the rubric gives a share: the fraction met, the figures, and why."""
+
+    fraction: float
+    figures: Mapping[str, Figure]
+    detail: str = ""
+
+
+Body = Callable[..., "Mapping[str, Figure] | Partly | None"]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A probe function and the cases it runs over.
+
+    Attributes:
+        name: the function's name, as challenge.toml names it.
+        body: called as `body(answer, draw, **case)`; returns figures or `Partly`, raises `Refuted`.
+        cases: keyword arguments, smallest first.
+        floors: smallest value a size may shrink to, where it is not 1.
+        fixed: sizes that do not shrink.
+    """
+
+    name: str
+    body: Body
+    cases: tuple[Case, ...]
+    floors: Mapping[str, int] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one probe showed of one answer.
+
+    Attributes:
+        probe: its name.
+        fraction: share met: 1 passed, 0 refuted.
+        figures: by name; of figures measured in several cases the largest.
+        title: the fault in a phrase, empty when passed.
+        detail: what was seen.
+        case: the first case that failed, as drawn; None when passed.
+        counterexample: the smallest case found that fails in the same way.
+        broken: whether the answer's process is gone.
+    """
+
+    probe: str
+    fraction: float
+    figures: dict[str, Figure]
+    title: str = ""
+    detail: str = ""
+    case: Case | None = None
+    counterexample: Counterexample | None = None
+    broken: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was refuted."""
+        return self.fraction > 0
+
+
+def probe(
+    *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), **case: Figure
+) -> Callable[[Body], Probe]:
+    """Make a function a probe.
+
+    Args:
+        *cases: dicts of keyword arguments, smallest first; or give one case as keywords.
+        floors: smallest value a size may shrink to, where it is not 1.
+        fixed: sizes that must not shrink.
+        **case: keyword arguments common to all cases.
+    """
+
+    def wrap(body: Body) -> Probe:
+        every = tuple({**case, **given} for given in cases) or (case,)
+        return Probe(body.__name__, body, every, floors or {}, frozenset(fixed))
+
+    return wrap
+
+
+def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Outcome:
+    """Run every case until one is refuted; then look for a smaller one that fails in the same way.
+
+    Args:
+        probe: what to run.
+        answer: whom to run it on.
+        seed: of the criterion; the probe's name is mixed in.
+        shrink: whether to look for the smaller case.
+    """
+    figures: dict[str, Figure] = {}
+    fraction, details = 1.0, []
+    for case in probe.cases:
+        try:
+            result = once(probe, answer, seed, case)
+        except Refuted as refuted:
+            small, why = _shrink(probe, answer, seed, case, refuted) if shrink else (case, refuted)
+            _merge(figures, refuted.measured)
+            example = Counterexample(
+                case={"probe": probe.name, **small}, where=why.where, expected=why.expected, got=why.got
+            )
+            broken = isinstance(refuted, Broken)
+            return Outcome(probe.name, 0.0, figures, refuted.title, why.detail, case, example, broken)
+        _merge(figures, result.figures)
+        fraction = min(fraction, result.fraction)
+        if result.detail:
+            details.append(result.detail)
+    return Outcome(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)))
+
+
+def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partly:
+    """Run one case.
+
+    Raises:
+        Refuted: the answer went wrong.
+    """
+    try:
+        result = probe.body(answer, Draw(seed, probe.name), **case)
+    finally:
+        with contextlib.suppress(Refuted):
+            answer.forget()
+    return result if isinstance(result, Partly) else Partly(1.0, result or {})
+
+
+def _merge(figures: dict[str, Figure], new: Mapping[str, Figure]) -> None:
+    for name, value in new.items():
+        old = figures.get(name)
+        larger = isinstance(old, (int, float)) and isinstance(value, (int, float)) and old > value
+        figures[name] = old if larger and old is not None else value
+
+
+def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, refuted: Refuted) -> tuple[Case, Refuted]:
+    """The smallest case found that is refuted under the same title, with its refutation."""
+    best, why, tries, moved = dict(case), refuted, 0, True
+    while moved and not isinstance(why, Broken):
+        moved = False
+        for size, smaller in _smaller(probe, best):
+            tries += 1
+            if tries > MAX_SHRINKS:
+                return best, why
+            again = _refutation(probe, answer, seed, {**best, size: smaller})
+            if again is not None and again.title == why.title:
+                best, why, moved = {**best, size: smaller}, again, True
+                break
+    return best, why
+
+
+def _smaller(probe: Probe, case: Case) -> Iterator[tuple[str, int]]:
+    """Single steps down: each size to its floor, to half, and by one."""
+    for size, value in case.items():
+        floor = probe.floors.get(size, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or size in probe.fixed or value <= floor:
+            continue
+        yield from ((size, step) for step in dict.fromkeys((floor, max(floor, value // 2), value - 1)))
+
+
+def _refutation(probe: Probe, answer: Answer, seed: int, case: Case) -> Refuted | None:
+    try:
+        once(probe, answer, seed, case)
+    except Refuted as refuted:
+        return refuted
+    except Exception:  # sizes that the probe itself cannot draw are no counterexample
+        return None
+    return None

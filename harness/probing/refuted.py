@@ -1,0 +1,40 @@
+"""How a probe ends when the answer does not hold: caught by the probe's runner, never seen outside this room."""
+
+from harness.model import Figure
+
+
+class Refuted(Exception):
+    """The answer went wrong.
+
+    Attributes:
+        title: the fault in a phrase; the same fault at another size has the same title.
+        detail: what was seen.
+        where: output and index, such as `dx[0, 3, 1]`.
+        expected: what was right there.
+        got: what the answer gave.
+        measured: figures gathered on the way.
+    """
+
+    def __init__(
+        self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
+        got: Figure | None = None, measured: dict[str, Figure] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(title)
+        self.title = title
+        self.detail = detail
+        self.where = where
+        self.expected = expected
+        self.got = got
+        self.measured = measured or {}
+
+
+class Refused(Refuted):
+    """The answer raised ValueError: right where the arguments are wrong, a fault elsewhere."""
+
+
+class NotOffered(Refused):
+    """The answer raised NotImplementedError: it does not offer what was asked for."""
+
+
+class Broken(Refuted):
+    """The worker is gone: it crashed, hung, flooded its output or broke the protocol."""

@@ -1,0 +1,297 @@
+"""Folders are the registry: finds challenges, submissions, references and records, and reads their files."""
+
+import difflib
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from harness.errors import NotFoundError, SpecError, StoreError
+from harness.model import Challenge, Model, Record, Stored, Submission
+
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A submission on disk."""
+
+    folder: Path
+    """Where its files are."""
+    submission: Submission
+    """What its submission.toml says."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder that holds `challenges/`, `references/`, `submissions/` and `reports/`."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, start: Path | None = None) -> "Workspace":
+        """The nearest workspace at or above `start`, else the one named by HARNESS_WORKSPACE, else our checkout.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        here = (start or Path.cwd()).resolve()
+        named = os.environ.get("HARNESS_WORKSPACE")
+        for place in (*([Path(named)] if named else []), here, *here.parents, Path(__file__).resolve().parents[1]):
+            if (place / "challenges").is_dir():
+                return cls(place)
+        raise NotFoundError(f"no folder with challenges/ at or above {here}\n  cd into one, or set HARNESS_WORKSPACE")
+
+    @property
+    def records_folder(self) -> Path:
+        """Where records are kept for reading and reporting."""
+        return self.root / "reports" / "records"
+
+    @property
+    def cache_folder(self) -> Path:
+        """Where records made on this machine are kept for reuse, outside git."""
+        return self.root / ".harness"
+
+    def challenge_folder(self, id: str) -> Path:
+        """The folder of a challenge.
+
+        Raises:
+            NotFoundError: there is no such challenge.
+        """
+        _known("challenge", id, self.challenges(), "harness ls challenges")
+        return self.root / "challenges" / id
+
+    def reference_folder(self, id: str) -> Path:
+        """The folder of a challenge's reference and oracle."""
+        return self.root / "references" / id
+
+    def challenges(self) -> list[str]:
+        """Ids of all challenges, sorted."""
+        return _folders(self.root / "challenges", "challenge.toml")
+
+    def models(self) -> list[str]:
+        """Names of all models with a folder under submissions/, sorted."""
+        return _folders(self.root / "submissions")
+
+    def submissions(self) -> list[Path]:
+        """Folders of all submissions, sorted by model and challenge."""
+        root = self.root / "submissions"
+        return [root / m / c for m in self.models() for c in _folders(root / m)]
+
+    def challenge(self, id: str) -> Challenge:
+        """Read `challenges/<id>/challenge.toml`.
+
+        Raises:
+            NotFoundError: there is no such challenge.
+            SpecError: its file is malformed.
+        """
+        path = self.challenge_folder(id) / "challenge.toml"
+        challenge = read_toml(path, Challenge)
+        if challenge.id != id:
+            raise SpecError(path, f"is {challenge.id!r}, but the folder is {id!r}", field="id")
+        return challenge
+
+    def answer(self, folder: Path) -> Answer:
+        """Read `<folder>/submission.toml` and check that its entry and claims name files of the folder.
+
+        Raises:
+            SpecError: the file is missing or malformed, or names an unknown challenge or a missing file.
+        """
+        path = folder / "submission.toml"
+        submission = read_toml(path, Submission)
+        about = submission.about
+        try:
+            _known("challenge", about.challenge, self.challenges(), "harness ls challenges")
+        except NotFoundError as error:
+            raise SpecError(path, str(error), field="submission.challenge") from None
+        if folder.resolve().parent.parent == (self.root / "submissions").resolve():
+            for field, value, place in (
+                ("model", about.model, folder.resolve().parent.name),
+                ("challenge", about.challenge, folder.resolve().name),
+            ):
+                if value != place:
+                    raise SpecError(path, f"is {value!r}, but the folder is {place!r}", field=f"submission.{field}")
+        for entry in (about.entry,) if isinstance(about.entry, str) else about.entry:
+            if not (folder / entry).is_file():
+                raise SpecError(path, f"names {entry!r}, which is not in {folder}", field="submission.entry")
+        return Answer(folder, submission)
+
+    def select(self, names: Sequence[str]) -> list[Path]:
+        """Submission folders for names as the command line takes them: MODEL/CHALLENGE, MODEL, CHALLENGE, or a path.
+
+        Raises:
+            NotFoundError: a name fits nothing.
+        """
+        chosen: dict[Path, None] = {}
+        for name in names:
+            for folder in self._matching(name):
+                chosen[folder] = None
+        return list(chosen)
+
+    def _matching(self, name: str) -> list[Path]:
+        everything = self.submissions()
+        root = self.root / "submissions"
+        found = [p for p in everything if name.rstrip("/") in (f"{p.parent.name}/{p.name}", p.parent.name, p.name)]
+        if found:
+            return found
+        path = Path(name)
+        if (path / "submission.toml").exists():
+            return [path]
+        if path.is_dir():
+            raise NotFoundError(f"{name} holds no submission.toml\n  harness new submission MODEL/CHALLENGE makes one")
+        if "/" in name and (root / name).is_dir():
+            raise NotFoundError(f"submissions/{name} holds no submission.toml")
+        known = [f"{p.parent.name}/{p.name}" for p in everything] + self.models() + self.challenges()
+        if name in known:
+            raise NotFoundError(
+                f"nothing is submitted for {name!r}\n  harness new submission MODEL/CHALLENGE makes a folder"
+            )
+        raise NotFoundError(_unknown("submission, model or challenge", name, known, "harness ls submissions"))
+
+    def record_path(self, model: str, challenge: str) -> Path:
+        """Where the record of a submission is kept."""
+        return self.records_folder / challenge / f"{model}.json"
+
+    def records(self) -> list[Record]:
+        """All records under reports/records/, sorted by challenge and model.
+
+        Raises:
+            StoreError: one of them cannot be read.
+        """
+        return [read_stored(path, Record) for path in sorted(self.records_folder.glob("*/*.json"))]
+
+    def record(self, name: str) -> Record:
+        """The record of `MODEL/CHALLENGE`, or the record in a file.
+
+        Raises:
+            NotFoundError: there is none.
+            StoreError: it cannot be read.
+        """
+        path = Path(name)
+        if path.suffix == ".json" and path.is_file():
+            return read_stored(path, Record)
+        model, _, challenge = name.partition("/")
+        path = self.record_path(model, challenge)
+        if not path.is_file():
+            known = [f"{p.stem}/{p.parent.name}" for p in self.records_folder.glob("*/*.json")]
+            raise NotFoundError(_unknown("record", name, known, f"harness grade {name}"))
+        return read_stored(path, Record)
+
+
+def read_toml(path: Path, kind: type[M]) -> M:
+    """Read one TOML file of ours or of a submission.
+
+    Raises:
+        SpecError: it is missing, empty, not UTF-8, not TOML, or not a `kind`; the message names the field.
+    """
+    try:
+        data = path.read_bytes()
+        table = tomllib.loads(data.decode())
+    except FileNotFoundError:
+        raise SpecError(path, "is missing", hint="harness new writes one to start from") from None
+    except OSError as error:
+        raise SpecError(path, f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(path, f"is not UTF-8 (byte {error.start})") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SpecError(path, f"is not TOML: {error}") from None
+    if not table:
+        raise SpecError(path, "is empty")
+    try:
+        return kind.model_validate(table)
+    except ValidationError as error:
+        raise _spec_error(path, error, kind) from None
+
+
+def read_stored(path: Path, kind: type[M]) -> M:
+    """Read one stored JSON file.
+
+    Raises:
+        StoreError: it cannot be read, or a newer harness wrote it.
+    """
+    assert issubclass(kind, Stored)
+    try:
+        text = path.read_bytes()
+        version = json.loads(text).get("schema_version")
+        if isinstance(version, int) and version > kind.SCHEMA:
+            raise StoreError(
+                f"{path}: schema {version} is newer than this harness knows ({kind.SCHEMA}); update the harness"
+            )
+        return kind.from_json(text)
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        reason = str(error).splitlines()[0]
+        raise StoreError(
+            f"{path}: is no {kind.__name__.lower()}: {reason}\n  harness grade --force makes it anew"
+        ) from error
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace `path` by `text` in one step: a reader sees the old file or the new one.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`did you mean ...?`, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _known(kind: str, name: str, known: Sequence[str], command: str) -> None:
+    if name not in known:
+        raise NotFoundError(_unknown(kind, name, known, command))
+
+
+def _unknown(kind: str, name: str, known: Sequence[str], command: str) -> str:
+    return f"no {kind} {name!r}{nearest(name, known)}\n  try: {command}"
+
+
+def _folders(root: Path, marker: str | None = None) -> list[str]:
+    if not root.is_dir():
+        return []
+    found = (p for p in root.iterdir() if p.is_dir() and not p.name.startswith((".", "_")))
+    return sorted(p.name for p in found if marker is None or (p / marker).exists())
+
+
+def _spec_error(path: Path, error: ValidationError, kind: type[Model]) -> SpecError:
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("function-", "constrained-")))
+    given = "" if first["type"] == "missing" or isinstance(first["input"], dict) else f" (got {_short(first['input'])})"
+    more = error.error_count() - 1
+    words = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        words, given = f"unknown key{nearest(str(first['loc'][-1]), _keys(kind))}", ""
+    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=field)
+
+
+def _keys(kind: type[Model]) -> list[str]:
+    names: list[str] = []
+    for name, field in kind.model_fields.items():
+        names.append(field.alias or name)
+        annotation = field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, Model):
+            names += annotation.model_fields
+    return names
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
