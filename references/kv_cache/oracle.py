@@ -1,0 +1,92 @@
+"""Attention in long double, and a cache of plain arrays that answers every call of the contract with it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Long = NDArray[np.longdouble]
+
+
+def attention(q: ArrayLike, k: ArrayLike, v: ArrayLike, first: int, window: int | None = None) -> Long:
+    """Softmax attention over a slot's whole history.
+
+    q (H, n, D) are the queries at positions first .. first + n - 1, k and v (Hkv, m, D) the keys and values at
+    positions 0 .. m - 1. Position p sees positions <= p; with a window only the last `window` of them, itself included.
+    Query head h uses key/value head h // (H // Hkv). Returns (H, n, D).
+    """
+    q, k, v = (np.asarray(array, np.longdouble) for array in (q, k, v))
+    num_heads, n, head_dim = q.shape
+    kv_heads, m, _ = k.shape
+    groups = q.reshape(kv_heads, num_heads // kv_heads, n, head_dim)
+    scores = np.matmul(groups, k[:, None].swapaxes(-1, -2)) / np.sqrt(np.longdouble(head_dim))
+    back = first + np.arange(n)[:, None] - np.arange(m)
+    visible = back >= 0
+    if window is not None:
+        visible &= back < window
+    scores = np.where(visible, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return np.matmul(weights, v[:, None]).reshape(num_heads, n, head_dim)
+
+
+class OracleCache:
+    """The contract in long double: the same calls as an answer's cache, driven beside it.
+
+    Inputs are float32, float64 or long double arrays; prefill positions at or past a row's length may hold anything and
+    give zeros. `history[layer][slot]` is the pair (k, v), each (Hkv, n, D), of everything the slot holds.
+    """
+
+    def __init__(
+        self,
+        *,
+        num_layers: int,
+        num_kv_heads: int,
+        head_dim: int,
+        max_batch: int,
+        max_length: int,
+        window: int | None = None,
+    ) -> None:
+        self.max_length = max_length
+        self.window = window
+        self._empty = np.zeros((num_kv_heads, 0, head_dim), np.longdouble)
+        self.history = [[(self._empty, self._empty)] * max_batch for _ in range(num_layers)]
+
+    def length(self, layer: int, slot: int) -> int:
+        """Tokens the slot holds in this layer."""
+        return self.history[layer][slot][0].shape[1]
+
+    def prefill(
+        self, layer: int, slots: Sequence[int], q: ArrayLike, k: ArrayLike, v: ArrayLike, lengths: Sequence[int]
+    ) -> Long:
+        """Append lengths[b] tokens to slots[b]: q (B, H, S, D), k and v (B, Hkv, S, D); the outputs (B, H, S, D).
+
+        Raises ValueError, and changes nothing, when a slot has no room.
+        """
+        q, k, v = (np.asarray(array, np.longdouble) for array in (q, k, v))
+        for slot, n in zip(slots, lengths, strict=True):
+            if self.length(layer, slot) + n > self.max_length:
+                raise ValueError(f"slot {slot} has no room for {n} more tokens")
+        out = np.zeros(q.shape, np.longdouble)
+        for row, (slot, n) in enumerate(zip(slots, lengths, strict=True)):
+            first = self.length(layer, slot)
+            new = (k[row, :, :n], v[row, :, :n])
+            past = self.history[layer][slot]
+            keys, values = (np.concatenate(parts, axis=1) for parts in zip(past, new, strict=True))
+            out[row, :, :n] = attention(q[row, :, :n], keys, values, first, self.window)
+            self.history[layer][slot] = (keys, values)
+        return out
+
+    def decode(self, layer: int, slots: Sequence[int], q: ArrayLike, k: ArrayLike, v: ArrayLike) -> Long:
+        """Append one token to each slot: q (B, H, 1, D), k and v (B, Hkv, 1, D); the outputs (B, H, 1, D)."""
+        return self.prefill(layer, slots, q, k, v, [1] * len(slots))
+
+    def release(self, slot: int) -> None:
+        """Empty the slot in every layer."""
+        for layer in self.history:
+            layer[slot] = (self._empty, self._empty)
+
+    def fork(self, src: int, dst: int) -> None:
+        """Make dst an independent copy of src in every layer."""
+        for layer in self.history:
+            layer[dst] = layer[src]
