@@ -239,6 +239,7 @@ def write_atomically(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path)
         with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
@@ -247,6 +248,13 @@ def write_atomically(path: Path, text: str) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed writers of `path` left beside it."""
+    for left in path.parent.glob(f".{path.name}.*"):
+        if left.suffix[1:].isdigit() and not Path("/proc", left.suffix[1:]).exists():
+            left.unlink(missing_ok=True)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -2,17 +2,15 @@
 
 import itertools
 import os
-import shutil
 import socket
 import subprocess
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
-from harness.box import clock, tiers
+from harness.box import clock, scratch, tiers
 from harness.box.boot import wire
 from harness.box.channel import OUTPUT_LIMIT, Channel, Ended, Output
 from harness.box.memory_file import MemoryFile, StillWritable
@@ -98,7 +96,7 @@ class Box:
         self.target = target
         self._ids = itertools.count(1)
         self._kept = itertools.count(1)
-        self._scratch = tempfile.mkdtemp(prefix="harness-scratch-")
+        self._scratch = scratch.make()
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
 
@@ -110,7 +108,7 @@ class Box:
         """
         target = self.target
         placement = tiers.Placement(target.folder, scratch_mib=target.limits.scratch_mib)
-        launch = tiers.prepare(target.tier, placement, Path(self._scratch))
+        launch = tiers.prepare(target.tier, placement, self._scratch)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         read, write = os.pipe2(os.O_CLOEXEC)
         guardian = "0" if launch.prefix else str(os.getpid())
@@ -206,7 +204,7 @@ class Box:
         if self._channel is not None:
             self._channel.close()
             self._channel = None
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        scratch.remove(self._scratch)
 
     def __enter__(self) -> Self:
         return self

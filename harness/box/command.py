@@ -6,12 +6,12 @@ import selectors
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.box import clock, tiers
+from harness.box import scratch as scratch_folder
 from harness.box.channel import Output
 from harness.errors import BoxError
 
@@ -69,12 +69,12 @@ def run(
     Raises:
         BoxError: the command could not be started at all.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="harness-scratch-"))
+    scratch = scratch_folder.make()
     try:
         launch = tiers.prepare(tier, tiers.Placement(folder, extra or {}, scratch_mib), scratch)
         return _run(launch, _resolve(command, launch), seconds, memory_mib << 20)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        scratch_folder.remove(scratch)
 
 
 def _resolve(command: Sequence[str], launch: tiers.Launch) -> list[str]:

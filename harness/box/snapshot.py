@@ -2,14 +2,13 @@
 
 import hashlib
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.box import scratch
 from harness.errors import SpecError
 
 IGNORED = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache", ".mypy_cache", "reviews"})
@@ -37,11 +36,11 @@ def snapshot(folder: Path) -> Iterator[Snapshot]:
     Raises:
         SpecError: it holds a link, a device, too many files or too many bytes.
     """
-    place = Path(tempfile.mkdtemp(prefix="harness-"))
+    place = scratch.make()
     try:
         yield Snapshot(place, _copy(folder, place))
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        scratch.remove(place)
 
 
 def hash_folder(folder: Path) -> dict[str, str]:

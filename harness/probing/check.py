@@ -1,12 +1,10 @@
 """`harness check`: probes against what must pass and what must not."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from harness.box import Came, Target, detect
+from harness.box import Came, Target, detect, scratch
 from harness.errors import JudgeError
 from harness.model import Evidence, Outcome
 from harness.probing.answers import Answer, BoxedAnswer, NullAnswer
@@ -66,17 +64,18 @@ def boxed(code: ChallengeCode, source: str) -> Iterator[BoxedAnswer]:
         JudgeError: it does not build.
     """
     challenge = code.challenge
-    with tempfile.TemporaryDirectory(prefix="harness-") as folder:
-        Path(folder, "answer.py").write_text(source, encoding="utf-8")
-        functions = (*challenge.contract.functions, *challenge.contract.optional)
-        answer = BoxedAnswer(Target(Path(folder), "answer.py", functions, challenge.limits, detect()))
-        try:
-            reply = answer.open()
-            if reply.came is not Came.BACK:
-                raise JudgeError(f"an answer of ours does not build: {reply.text}")
-            yield answer
-        finally:
-            answer.close()
+    folder = scratch.make()
+    (folder / "answer.py").write_text(source, encoding="utf-8")
+    functions = (*challenge.contract.functions, *challenge.contract.optional)
+    answer = BoxedAnswer(Target(folder, "answer.py", functions, challenge.limits, detect()))
+    try:
+        reply = answer.open()
+        if reply.came is not Came.BACK:
+            raise JudgeError(f"an answer of ours does not build: {reply.text}")
+        yield answer
+    finally:
+        answer.close()
+        scratch.remove(folder)
 
 
 def assess(code: ChallengeCode, answer: Answer, seed: int, only: str | None = None) -> list[Evidence]:

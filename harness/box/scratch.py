@@ -1,0 +1,33 @@
+"""Temporary folders that name the process they belong to, so that those of killed graders can be swept."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+PREFIX = "harness-"
+
+
+def make() -> Path:
+    """A new private folder of this process."""
+    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+
+
+def remove(folder: Path) -> None:
+    """Remove such a folder with all it holds; what is gone already is no error."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep() -> int:
+    """Remove folders of this user whose process has ended, and return how many there were."""
+    count = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        owner = folder.name.removeprefix(PREFIX).partition("-")[0]
+        try:
+            orphan = owner.isdigit() and not Path("/proc", owner).exists() and folder.stat().st_uid == os.getuid()
+        except OSError:
+            continue
+        if orphan:
+            remove(folder)
+            count += 1
+    return count
