@@ -1,0 +1,326 @@
+"""One submission from its folder to a record: snapshot, build, probe, measure, score, keep."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from harness import store
+from harness.box import Came, Snapshot, Target, clock, detect, snapshot
+from harness.box.box import Reply
+from harness.errors import HarnessError, JudgeError, SpecError
+from harness.model import (
+    Challenge,
+    Criterion,
+    Environment,
+    Evidence,
+    Finding,
+    Limits,
+    Outcome,
+    Record,
+    Severity,
+    Status,
+    Submission,
+)
+from harness.probing import BoxedAnswer, ChallengeCode, anchored, probe_criterion, seed_of
+from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
+from harness.scoring import findings, score
+from harness.workspace import Workspace
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to grade.
+
+    Attributes:
+        seed: fixes the inputs and marks the record unranked; drawn anew when None.
+        force: grade although nothing changed.
+        full: run the answer's own tests without the bound on their time.
+        limits: overrides of the challenge's limits by name.
+        publish: put the record under reports/records/.
+    """
+
+    seed: int | None = None
+    force: bool = False
+    full: bool = False
+    limits: Mapping[str, float] = field(default_factory=dict)
+    publish: bool = True
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A record, whether it was made just now, and why or why not."""
+
+    record: Record
+    reused: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything fixed before the submission's code is loaded."""
+
+    workspace: Workspace
+    challenge: Challenge
+    submission: Submission
+    files: Snapshot
+    options: Options
+    environment: Environment
+    progress: Progress
+
+    @property
+    def code(self) -> ChallengeCode:
+        """The challenge's own code."""
+        return ChallengeCode(self.workspace, self.challenge)
+
+
+def grade_one(
+    workspace: Workspace, folder: Path, options: Options | None = None, progress: Progress = lambda stage: None
+) -> Graded:
+    """Grade one submission, or find that nothing changed since it was graded here.
+
+    Args:
+        workspace: where the challenges are.
+        folder: the submission; anywhere.
+        options: how to grade.
+        progress: told the name of each stage as it begins.
+
+    Raises:
+        HarnessError: the submission or challenge is malformed, or the record cannot be kept.
+    """
+    options = options or Options()
+    progress("reading")
+    submission = workspace.answer(folder).submission
+    challenge = _limited(workspace.challenge(submission.about.challenge), options, workspace)
+    if submission.about.language != challenge.language:
+        raise SpecError(
+            folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
+            f"{challenge.language!r}", field="submission.language",
+        )  # fmt: skip
+    where = store.environment(detect())
+    with snapshot(folder) as files:
+        settings = {"full": options.full, "limits": challenge.limits.model_dump()}
+        key = store.content_key(workspace, challenge.id, files.hashes, settings, where)
+        if not options.force and options.seed is None and (record := store.reusable(workspace, key)):
+            if options.publish:
+                store.publish(workspace, record)
+            return Graded(record, True, f"nothing changed since {record.made}")
+        job = Job(workspace, challenge, submission, files, options, where, progress)
+        record = _grade(job, key)
+    store.remember(workspace, record)
+    if options.publish:
+        store.publish(workspace, record)
+    return Graded(record, False, "forced" if options.force else "not graded before in this state on this machine")
+
+
+def _limited(challenge: Challenge, options: Options, workspace: Workspace) -> Challenge:
+    if not options.limits:
+        return challenge
+    try:
+        limits = Limits.model_validate({**challenge.limits.model_dump(), **options.limits})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        known = ", ".join(Limits.model_fields)
+        raise SpecError("limits", f"{first['msg']}; limits are {known}", field=name) from None
+    return challenge.model_copy(update={"limits": limits})
+
+
+def _grade(job: Job, key: str) -> Record:
+    """Run every stage; a failure of ours makes a record of a judge error."""
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    seconds: dict[str, float] = {}
+    seed = job.options.seed if job.options.seed is not None else int.from_bytes(os.urandom(6), "big")
+    titles: dict[str, str] = {}
+    build = Build()
+    error = None
+    try:
+        with _timed(seconds, "build_and_probes"):
+            probed = _probe(job, seed, titles, build, seconds)
+        measured = _measure(job, probed, seed, seconds)
+    except JudgeError as failure:
+        error, measured = str(failure), {}
+        probed = {}
+    evidence = [
+        probed.get(c.id) or measured.get(c.id) or _unmeasured(c, error) for c in job.challenge.criteria
+    ]  # fmt: skip
+    scored = score(job.challenge, evidence, built=build.ok)
+    broken = error or next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
+    status = Status.JUDGE_ERROR if broken else Status.GRADED if build.ok else Status.BUILD_FAILED
+    told = findings(job.challenge, evidence, titles)
+    about = job.submission.about
+    return Record(
+        model=about.model, challenge=about.challenge, provenance=about.provenance, status=status, key=key, seed=seed,
+        ranked=job.options.seed is None, made=made, seconds={k: round(v, 3) for k, v in seconds.items()},
+        environment=job.environment, overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates,
+        evidence=tuple(evidence), findings=told if build.ok else (build.finding(), *told),
+        remarks=tuple(_remarks(job)), error=broken,
+    )  # fmt: skip
+
+
+@dataclass
+class Build:
+    """Whether the submission loads, and what it said if it does not."""
+
+    ok: bool = True
+    text: str = ""
+    output: str = ""
+
+    def finding(self) -> Finding:
+        """The build failure in words."""
+        said = f"{self.text}\n{self.output[-2000:]}".strip()
+        return Finding(criterion="build", severity=Severity.CRITICAL, title="does not build", detail=said)
+
+
+def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: dict[str, float]) -> dict[str, Evidence]:
+    """Evidence of every criterion that probes feed."""
+    criteria = [c for c in job.challenge.criteria if c.probes]
+    answer = answer_of(job.challenge, job.submission, job.files)
+    try:
+        job.progress("building")
+        reply = answer.open()
+        _note_build(build, reply, answer, job.challenge)
+        if not build.ok:
+            return {c.id: _unbuilt(c) for c in criteria}
+        evidence = []
+        for criterion in criteria:
+            job.progress(criterion.id)
+            criterion_seed = seed_of(seed, criterion.id)
+            item, title = probe_criterion(job.code, criterion, answer, criterion_seed, submission=job.submission)
+            evidence.append(item)
+            if title:
+                titles[criterion.id] = title
+    finally:
+        answer.close()
+        seconds["box"] = answer.box_seconds
+    settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
+    return {item.criterion: item for item in settled}
+
+
+def answer_of(challenge: Challenge, submission: Submission, files: Snapshot) -> BoxedAnswer:
+    """The submission, ready to be opened in the box."""
+    entry = submission.about.entry
+    functions = (*challenge.contract.functions, *challenge.contract.optional)
+    target = Target(files.path, entry if isinstance(entry, str) else entry[0], functions, challenge.limits, detect())
+    return BoxedAnswer(target, submission.capabilities)
+
+
+def _note_build(build: Build, reply: Reply, answer: BoxedAnswer, challenge: Challenge) -> None:
+    if reply.came is not Came.BACK:
+        build.ok, build.text, build.output = False, reply.text, answer.last_output
+        return
+    missing = [name for name in challenge.contract.functions if name not in answer.functions]
+    if missing:
+        build.ok, build.text = False, f"the entry module has no function {', '.join(map(repr, missing))}"
+
+
+def _unbuilt(criterion: Criterion) -> Evidence:
+    return Evidence(
+        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=Outcome.FAILED,
+        detail="the submission does not build", rests_on="build",
+    )  # fmt: skip
+
+
+def _measure(job: Job, probed: Mapping[str, Evidence], seed: int, seconds: dict[str, float]) -> dict[str, Evidence]:
+    """Evidence from the source, the answer's own tests, and its claims."""
+    criteria = job.challenge.criteria
+    entry = job.submission.about.entry
+    entries = (entry,) if isinstance(entry, str) else entry
+    evidence: dict[str, Evidence] = {}
+    job.progress("source metrics")
+    with _timed(seconds, "source"):
+        evidence |= source_evidence([c for c in criteria if c.metric], job.files.path, entries)
+    job.progress("own tests")
+    with _timed(seconds, "own_tests"):
+        limits = None if job.options.full else job.challenge.limits.tests_seconds
+        fed = [c for c in criteria if c.tests]
+        evidence |= own_tests_evidence(fed, job.submission, job.files.path, detect(), limits, seed)
+    figures = {name: value for item in (*probed.values(), *evidence.values()) for name, value in item.measured.items()}
+    return evidence | claims_evidence([c for c in criteria if c.claims], job.submission.claims, figures)
+
+
+def _unmeasured(criterion: Criterion, error: str | None) -> Evidence:
+    outcome = Outcome.JUDGE_ERROR if error and not criterion.review else Outcome.NOT_RUN
+    detail = error if outcome is Outcome.JUDGE_ERROR else f"needs a review: {criterion.review}"
+    return Evidence(
+        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
+        detail=detail or "",
+    )  # fmt: skip
+
+
+def _remarks(job: Job) -> Iterator[str]:
+    if job.environment.tier != "bubblewrap":
+        yield f"graded in tier {job.environment.tier}: {detect().promise}"
+    if job.options.seed is not None:
+        yield "the seed was chosen by hand: this record decides no ranking"
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    start = clock.now()
+    try:
+        yield
+    finally:
+        seconds[stage] = clock.now() - start
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One criterion run again with the seed its record keeps.
+
+    Attributes:
+        recorded: what the record says.
+        evidence: what came out now.
+    """
+
+    recorded: Evidence
+    evidence: Evidence
+
+    @property
+    def same(self) -> bool:
+        """Whether the outcome is the recorded one; an anchor's loss of credit is not replayed."""
+        return self.recorded.outcome is self.evidence.outcome or self.recorded.rests_on is not None
+
+
+def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | None = None) -> Replayed:
+    """Run one criterion's probes again on the submission with the recorded seed.
+
+    Args:
+        workspace: where the challenge and, unless `folder` is given, the submission are.
+        record: the record to replay from.
+        criterion: id of a criterion fed by probes.
+        folder: the submission, when it is not in the workspace.
+
+    Raises:
+        SpecError: the criterion has no probes, or was not run.
+        HarnessError: the submission cannot be read or does not build any more.
+    """
+    challenge = workspace.challenge(record.challenge)
+    known = [c.id for c in challenge.criteria if c.probes]
+    if criterion not in known:
+        raise SpecError(
+            record.name, f"{criterion!r} is not fed by probes; these are: {', '.join(known)}", field="criterion"
+        )
+    recorded = next(e for e in record.evidence if e.criterion == criterion)
+    if recorded.seed is None:
+        raise SpecError(record.name, f"{criterion!r} was not run: {recorded.detail}", field="criterion")
+    place = folder or workspace.root / "submissions" / record.model / record.challenge
+    submission = workspace.answer(place).submission
+    with snapshot(place) as files:
+        answer = answer_of(challenge, submission, files)
+        try:
+            reply = answer.open()
+            if reply.came is not Came.BACK:
+                raise HarnessError(f"{place}: does not build: {reply.text}")
+            code = ChallengeCode(workspace, challenge)
+            wanted = challenge.criterion(criterion)
+            evidence, _ = probe_criterion(code, wanted, answer, recorded.seed, submission=submission)
+        finally:
+            answer.close()
+    return Replayed(recorded, evidence)

@@ -1,0 +1,133 @@
+"""What this room measures, as evidence for the criteria it feeds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from harness.box import Tier
+from harness.model import Claim, Criterion, Evidence, Figure, Outcome, Submission
+from harness.quality import claims as stated
+from harness.quality.metrics import Metric, measure
+from harness.quality.own_tests import BUDGET, OwnTests, Standing, grade_own_tests
+
+GOOD_KILL_RATE = 0.9
+"""Share of mutants that earns everything: some mutants of any code change nothing that can be seen."""
+SHOWN = 5
+"""Survivors and hollow assertions named in a detail."""
+
+
+def source_evidence(criteria: Sequence[Criterion], folder: Path, entries: Iterable[str]) -> dict[str, Evidence]:
+    """Evidence of the criteria fed by source metrics, by criterion."""
+    if not criteria:
+        return {}
+    report = measure(folder, tuple(entries))
+    return {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
+
+
+def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
+    if metric is None:
+        return _unassessed(criterion, Outcome.JUDGE_ERROR, f"there is no source metric {criterion.metric!r}")
+    if metric.credit is None:
+        return _unassessed(criterion, Outcome.UNSUPPORTED, metric.detail)
+    detail = f"{metric.detail}; worst: {metric.worst}" if metric.worst else metric.detail
+    measured: dict[str, Figure] = {} if metric.figure is None else {metric.name: round(metric.figure, 4)}
+    return _credited(criterion, metric.credit, detail, measured)
+
+
+def own_tests_evidence(
+    criteria: Sequence[Criterion], submission: Submission, folder: Path, tier: Tier, seconds: float | None, seed: int
+) -> dict[str, Evidence]:
+    """Evidence of the criteria fed by the answer's own tests, by criterion.
+
+    Args:
+        criteria: those fed by tests.
+        submission: what states the test command.
+        folder: the snapshot.
+        tier: isolation.
+        seconds: bound on the whole stage; none when None.
+        seed: of the order in which mutants are tried.
+    """
+    if not criteria:
+        return {}
+    entry = submission.about.entry
+    result = grade_own_tests(
+        folder, submission.tests.command if submission.tests else None, tier=tier,
+        entries=(entry,) if isinstance(entry, str) else entry, seed=seed, full=seconds is None, budget=seconds or BUDGET,
+    )  # fmt: skip
+    feeds = {"suite_passes": _suite_passes, "kill_rate": _kill_rate, "real_assertions": _real_assertions}
+    return {c.id: feeds[c.tests or ""](c, result) for c in criteria}
+
+
+def _suite_passes(criterion: Criterion, result: OwnTests) -> Evidence:
+    measured: dict[str, Figure] = {} if result.collected is None else {"tests_collected": result.collected}
+    if result.passed and result.deterministic is False:
+        return _credited(criterion, 0.5, "passes, but two runs go differently", measured)
+    detail = result.detail if not result.passed else "passes twice" if result.deterministic else "passes"
+    return _credited(criterion, float(result.passed), detail, measured)
+
+
+def _kill_rate(criterion: Criterion, result: OwnTests) -> Evidence:
+    if result.kill_rate is None:
+        return _unassessed(criterion, Outcome.NOT_RUN, f"no mutant was tried: {result.detail}")
+    measured: dict[str, Figure] = {
+        "mutants_planted": result.planted, "mutants_tried": result.tried, "kill_rate": round(result.kill_rate, 4)
+    }  # fmt: skip
+    detail = result.detail
+    if result.survivors:
+        shown = ", ".join(result.survivors[:SHOWN])
+        detail += f"; unnoticed: {shown}" + (" and others" if len(result.survivors) > SHOWN else "")
+    return _credited(criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured)
+
+
+def _real_assertions(criterion: Criterion, result: OwnTests) -> Evidence:
+    seen = result.assertions
+    measured: dict[str, Figure] = {
+        "real_assertions": seen.real, "hollow_assertions": len(seen.hollow), "tests_without_check": len(seen.unchecked)
+    }  # fmt: skip
+    if result.standing is Standing.NONE or not seen.real:
+        return _credited(criterion, 0.0, "no assertion that can fail", measured)
+    sound = seen.real / (seen.real + len(seen.hollow) + len(seen.unchecked))
+    weak = ", ".join(str(place) for place in (*seen.hollow, *seen.unchecked)[:SHOWN])
+    detail = f"{seen.real} assertions can fail" + (f"; not: {weak}" if weak else "")
+    return _credited(criterion, sound, detail, measured)
+
+
+def claims_evidence(
+    criteria: Sequence[Criterion], claims: Sequence[Claim], figures: Mapping[str, Figure]
+) -> dict[str, Evidence]:
+    """Evidence of the criteria fed by claims, by criterion: the share of measurable claims that hold."""
+    return {c.id: _claims(c, claims, figures) for c in criteria}
+
+
+def _claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str, Figure]) -> Evidence:
+    numbers = {n: float(v) for n, v in figures.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
+    numeric = [
+        stated.Claim(c.quantity, float(c.value), c.where or "")
+        for c in claims
+        if isinstance(c.value, (int, float)) and not isinstance(c.value, bool)
+    ]
+    verdicts = stated.check_claims(numeric, numbers)
+    settled = [v for v in verdicts if v.truth is not stated.Truth.UNKNOWN]
+    if not settled:
+        reason = "; ".join(v.detail for v in verdicts) or "the answer states no figure under [[claims]]"
+        return _unassessed(criterion, Outcome.NOT_RUN, reason)
+    right = sum(v.truth is stated.Truth.RIGHT for v in settled)
+    detail = "; ".join(v.detail for v in verdicts)
+    measured: dict[str, Figure] = {"claims_checked": len(settled), "claims_right": right}
+    return _credited(criterion, right / len(settled), detail, measured)
+
+
+def _credited(criterion: Criterion, credit: float, detail: str, measured: Mapping[str, Figure]) -> Evidence:
+    """Evidence for a credit of 0 to 1."""
+    credit = round(credit, 4)
+    outcome = Outcome.PASSED if credit >= 1 else Outcome.PARTIAL if credit > 0 else Outcome.FAILED
+    return Evidence(
+        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
+        fraction=credit if outcome is Outcome.PARTIAL else None, measured=dict(measured), detail=detail,
+    )  # fmt: skip
+
+
+def _unassessed(criterion: Criterion, outcome: Outcome, detail: str) -> Evidence:
+    return Evidence(
+        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
+        detail=detail,
+    )  # fmt: skip
