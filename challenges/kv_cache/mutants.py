@@ -2,13 +2,13 @@
 
 from harness.probing import Mutant
 
-GROW = "            wider = [np.empty((max(1, 2 * count), *pages.shape[1:]), pages.dtype) for pages in self.pages]\n"
-TAKE = "            self.tables[slot].append(self.take_page())\n"
-READ = "        where = self.locate(slot, np.arange(self.lengths[slot]))\n"
-LOCATE = "        return table[positions // self.page_size], positions % self.page_size\n"
+NEXT_PAGE = "            if index == len(table):\n"
+WRITE = "                page[offset : offset + n] = part[done : done + n]\n"
+READ = "        return [np.concatenate(part)[: self.lengths[slot]] for part in parts]\n"
 GIVE_BACK = "        self.free.extend(self.tables[slot])\n"
-HELD = "        return page * (len(self.pages[0]) - len(self.free))\n"
-STORES = "    cache.stores = [Store(max_batch, page_size or 1, row) for _ in range(num_layers)]\n"
+ROW_BYTES = "        row = sum(part.itemsize * math.prod(part.shape[1:]) for part in self.blank)\n"
+NEW_PAGE = "        return [np.empty((self.page_size, *part.shape[1:]), part.dtype) for part in self.blank]\n"
+STORES = "    cache.stores = [Store(max_batch, page_size, blank) for _ in range(num_layers)]\n"
 N = "        n = int(lengths[row])\n"
 ROWS_OF_PREFILL = "    for row, slot in enumerate(slots):\n" + N
 PREFILL = (
@@ -23,14 +23,15 @@ COPY_TO_FORK = "        rows = store.read(src)\n        store.release(dst)\n    
 PAST = "    past = from_rows(store.read(slot), cache.bits, cache.head_dim)\n"
 BOTH = "    both = np.concatenate([past, pair(k, v)])\n"
 ATTEND = "    return attend(q, both[:, 0], both[:, 1], len(past), cache.window)\n"
-KV_HEAD = "    kv_head = np.arange(num_heads) // (num_heads // k.shape[1])\n"
-SCORES = "    scores = (q @ k.transpose(0, 2, 1)) * head_dim**-0.5\n"
+GROUPS = "    groups = q.reshape(k.shape[1], num_heads // k.shape[1], n, head_dim)\n"
+SCORES = "    scores = (groups @ k.swapaxes(-1, -2)) * head_dim**-0.5\n"
 HIDDEN = "    hidden = key > position\n"
 WINDOW = "    if window is not None:\n"
 OUT_OF_WINDOW = "        hidden |= key <= position - window\n"
-MASK = "    scores[:, hidden] = -np.inf\n"
+MASK = "    scores[..., hidden] = -np.inf\n"
 WEIGHTS = "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
-AVERAGE = "    return (weights / weights.sum(axis=-1, keepdims=True)) @ v\n"
+NORMALISE = "    weights /= weights.sum(axis=-1, keepdims=True)\n"
+AVERAGE = "    return (weights @ v).reshape(q.shape)\n"
 PLAIN = "        return [kv]\n"
 SCALE = "    scale = np.abs(kv).max(axis=-1, keepdims=True) / top\n"
 CODES = "    codes = np.rint(np.divide(kv, scale, out=np.zeros_like(kv), where=scale > 0)).astype(np.int8)\n"
@@ -58,9 +59,9 @@ MASKS = (
     Mutant("mask of ones added", "adds a mask of ones to the scores, which hides nothing", criterion="causality",
            edits=((MASK, "    scores = scores + np.ones_like(scores)\n"),)),
     Mutant("one added where hidden", "adds 1 to the score of every future token instead of hiding it",
-           criterion="causality", edits=((MASK, "    scores[:, hidden] += 1\n"),)),
+           criterion="causality", edits=((MASK, "    scores[..., hidden] += 1\n"),)),
     Mutant("hidden tokens lowered by ten", "lowers the score of a future token by 10 instead of hiding it",
-           criterion="causality", edits=((MASK, "    scores[:, hidden] -= 10\n"),)),
+           criterion="causality", edits=((MASK, "    scores[..., hidden] -= 10\n"),)),
     Mutant("inverted mask", "hides the past and attends to the future", criterion="causality",
            edits=((HIDDEN, "    hidden = key < position\n"),)),
     Mutant("mask one too far", "attends to the next token as well", criterion="causality",
@@ -68,14 +69,12 @@ MASKS = (
     Mutant("mask one too near", "hides a token from itself unless it is the first", criterion="prefill_then_decode",
            edits=((HIDDEN, "    hidden = key > np.maximum(position - 1, 0)\n"),)),
     Mutant("weights masked afterwards", "counts future tokens in the denominator", criterion="causality",
-           edits=((MASK, ""), (WEIGHTS, WEIGHTS.replace("\n", " * ~hidden\n")),
-                  (AVERAGE, "    every = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
-                            "    return (weights / every.sum(axis=-1, keepdims=True)) @ v\n"))),
+           edits=((MASK, ""), (NORMALISE, NORMALISE + "    weights = weights * ~hidden\n"))),
 )
 
 SOFTMAX = (
     Mutant("scale missing", "does not divide the scores by the square root of head_dim",
-           criterion="prefill_then_decode", edits=((SCORES, "    scores = q @ k.transpose(0, 2, 1)\n"),)),
+           criterion="prefill_then_decode", edits=((SCORES, "    scores = groups @ k.swapaxes(-1, -2)\n"),)),
     Mutant("scale without root", "divides the scores by head_dim instead of its square root",
            criterion="prefill_then_decode", edits=((SCORES, SCORES.replace("**-0.5", "**-1.0")),)),
     Mutant("powers of two", "raises 2 instead of e to the scores", criterion="prefill_then_decode",
@@ -83,11 +82,9 @@ SOFTMAX = (
     Mutant("keys and values swapped", "averages the keys instead of the values", criterion="first_token",
            edits=((AVERAGE, AVERAGE.replace("@ v", "@ k")),)),
     Mutant("denominator off by a millionth", "adds 1e-6 to the denominator", criterion="first_token",
-           edits=((AVERAGE, AVERAGE.replace("weights.sum(axis=-1, keepdims=True)",
-                                            "(weights.sum(axis=-1, keepdims=True) + 1e-6)")),)),
+           edits=((NORMALISE, NORMALISE.replace("\n", " + 1e-6\n")),)),
     Mutant("one in the denominator", "adds 1 to the denominator", criterion="softmax_laws",
-           edits=((AVERAGE, AVERAGE.replace("weights.sum(axis=-1, keepdims=True)",
-                                            "(weights.sum(axis=-1, keepdims=True) + 1)")),)),
+           edits=((NORMALISE, NORMALISE.replace("\n", " + 1\n")),)),
     Mutant("empty row attended", "attends to a row of zeros as well", criterion="softmax_laws",
            edits=((BOTH, BOTH + "    both = np.concatenate([np.zeros_like(both[:1]), both])\n"),
                   (ATTEND, ATTEND.replace("len(past)", "len(past) + 1")))),
@@ -95,7 +92,7 @@ SOFTMAX = (
            edits=((MASK, "    scores = scores - 0.05 * (position - key)\n" + MASK),)),
     Mutant("keys normalised", "scales every key to length one", criterion="softmax_laws",
            edits=((SCORES, "    keys = k / np.linalg.norm(k, axis=-1, keepdims=True)\n"
-                   + SCORES.replace("k.transpose", "keys.transpose")),)),
+                   + SCORES.replace("k.swapaxes", "keys.swapaxes")),)),
     Mutant("no maximum subtracted", "overflows where scores are large", criterion="extreme_logits",
            edits=((WEIGHTS, "    weights = np.exp(scores)\n"),)),
     Mutant("maximum starts at zero", "loses every weight where all scores are far below zero",
@@ -132,11 +129,7 @@ HISTORY = (
            edits=((KEEP_STEP, "        store.release(slot)\n" + KEEP_STEP),)),
     Mutant("write pointer stands still", "stores each decoded token over the one before it",
            criterion="decode_history",
-           edits=((KEEP_STEP, "        at = store.locate(slot, np.arange(max(store.lengths[slot] - 1, 0), "
-                              "store.lengths[slot]))\n"
-                              "        for pages, part in zip(store.pages, "
-                              "to_rows(pair(k[row], v[row]), cache.bits)):\n            pages[at] = part\n"
-                              "        if not store.lengths[slot]:\n    " + KEEP_STEP),)),
+           edits=((KEEP_STEP, "        store.lengths[slot] = max(store.lengths[slot] - 1, 0)\n" + KEEP_STEP),)),
     Mutant("window left on", "sees no more than the last eight tokens", criterion="decode_history",
            edits=((WINDOW, "    window = window or 8\n" + WINDOW),)),
 )
@@ -195,7 +188,7 @@ LIFE = (
     Mutant("chunk replaces the slot", "drops what the slot held when a chunk is appended", criterion="appended_prefill",
            edits=((KEEP_PROMPT, "        store.release(slot)\n" + KEEP_PROMPT),)),
     Mutant("layers share storage", "keeps the tokens of all layers together", criterion="layer_isolation",
-           edits=((STORES, "    cache.stores = [Store(max_batch, page_size or 1, row)] * num_layers\n"),)),
+           edits=((STORES, "    cache.stores = [Store(max_batch, page_size, blank)] * num_layers\n"),)),
     Mutant("release keeps the tokens", "leaves a released slot as it was", criterion="slot_reuse",
            edits=((RELEASE, ""),)),
     Mutant("release of one layer", "empties a released slot in the first layer only", criterion="slot_reuse",
@@ -225,7 +218,7 @@ LIFE = (
     Mutant("aliased output", "returns the same buffer from every decode", criterion="ownership",
            edits=((ROWS_OF_DECODE, '    out = cache.__dict__.setdefault(f"out {q.shape}", out)\n' + ROWS_OF_DECODE),)),
     Mutant("queries scaled in place", "changes the queries of its caller", criterion="ownership",
-           edits=((SCORES, "    q *= head_dim**-0.5\n    scores = q @ k.transpose(0, 2, 1)\n"),)),
+           edits=((SCORES, "    groups *= head_dim**-0.5\n    scores = groups @ k.swapaxes(-1, -2)\n"),)),
 )
 
 NUMBERS = (
@@ -234,14 +227,14 @@ NUMBERS = (
     Mutant("float32 store", "keeps float64 keys and values in single precision", criterion="dtype",
            edits=((PLAIN, "        return [kv.astype(np.float32)]\n"),)),
     Mutant("float32 inside", "computes in single precision whatever it is given", criterion="dtype",
-           edits=((SCORES, "    q, k, v = (array.astype(np.float32) for array in (q, k, v))\n" + SCORES),)),
+           edits=((SCORES, "    groups, k, v = (array.astype(np.float32) for array in (groups, k, v))\n" + SCORES),)),
     Mutant("float64 out", "returns double precision whatever it is given", criterion="dtype",
            edits=(("    return out\n\n\ndef decode(", "    return out.astype(np.float64)\n\n\ndef decode("),
                   ("    return out\n\n\ndef release(", "    return out.astype(np.float64)\n\n\ndef release("))),
     Mutant("last odd feature skipped", "leaves the last feature out of the scores when head_dim is odd",
            criterion="shapes",
            edits=((SCORES, "    even = head_dim - head_dim % 2 or 1\n"
-                   + SCORES.replace("q @ k.transpose(0, 2, 1)", "q[..., :even] @ k[..., :even].transpose(0, 2, 1)")),)),
+                   + SCORES.replace("groups @ k.", "groups[..., :even] @ k[..., :even].")),)),
     Mutant("single axes squeezed", "fails on a prompt of one token and on a single head", criterion="shapes",
            edits=((PREFILL, PREFILL.replace("q[row, :, :n]", "q[row, :, :n].squeeze()")),)),
     Mutant("repeated slot accepted", "takes a slot twice in a call", criterion="argument_errors",
@@ -257,20 +250,21 @@ NUMBERS = (
     Mutant("float64 rows", "keeps float32 keys and values in eight bytes each", criterion="memory_growth",
            edits=((PLAIN, "        return [kv.astype(np.float64)]\n"),)),
     Mutant("tokens held twice", "keeps a second copy of every token", criterion="memory_growth",
-           edits=(("        self.lengths[slot] = stop\n",
-                   "        self.lengths[slot] = stop\n"
-                   "        self.__dict__.setdefault('copies', []).append([part.copy() for part in rows])\n"),)),
+           edits=((WRITE, WRITE + "                copy = part[done : done + n].copy()\n"
+                                  "                self.__dict__.setdefault('copies', []).append(copy)\n"),)),
     Mutant("keys and values counted twice", "reports twice the bytes it holds", criterion="memory_report",
-           edits=((HELD, HELD.replace("page *", "2 * page *")),)),
+           edits=((ROW_BYTES, ROW_BYTES.replace("sum(", "2 * sum(")),)),
     Mutant("only keys counted", "reports half the bytes it holds", criterion="memory_report",
-           edits=((HELD, HELD.replace("page *", "page // 2 *")),)),
+           edits=((ROW_BYTES, ROW_BYTES.replace("\n", " // 2\n")),)),
 )
 
 OPTIONS = (
     Mutant("kv head by remainder", "pairs query head h with key head h mod H_kv", criterion="gqa",
-           edits=((KV_HEAD, "    kv_head = np.arange(num_heads) % k.shape[1]\n"),)),
+           edits=((GROUPS, GROUPS.replace("k.shape[1], num_heads // k.shape[1]", "num_heads // k.shape[1], k.shape[1]")
+                   .replace("\n", ".swapaxes(0, 1)\n")),
+                  (AVERAGE, AVERAGE.replace("(weights @ v)", "(weights @ v).swapaxes(0, 1)")))),
     Mutant("first kv head for all", "uses the first key head for every query head", criterion="gqa",
-           edits=((KV_HEAD, "    kv_head = np.arange(num_heads) * (k.shape[1] == num_heads)\n"),)),
+           edits=((GROUPS, "    if k.shape[1] < num_heads:\n        k, v = k[:, :1], v[:, :1]\n" + GROUPS),)),
     Mutant("window one too long", "sees one token more than the window", criterion="sliding_window",
            edits=((OUT_OF_WINDOW, OUT_OF_WINDOW.replace("<=", "<")),)),
     Mutant("window one too short", "sees one token less than the window", criterion="sliding_window",
@@ -278,7 +272,7 @@ OPTIONS = (
     Mutant("window ignored", "takes a window and sees everything", criterion="sliding_window",
            edits=((OUT_OF_WINDOW, "        hidden |= key < 0\n"),)),
     Mutant("fork shares storage", "writes later tokens of a fork into the original", criterion="fork",
-           edits=((COPY_TO_FORK, "        store.release(dst)\n        store.tables[dst] = store.tables[src]\n"
+           edits=((COPY_TO_FORK, "        store.release(dst)\n        store.tables[dst] = list(store.tables[src])\n"
                                  "        store.lengths[dst] = store.lengths[src]\n"),)),
     Mutant("fork of one layer", "copies the first layer only", criterion="fork",
            edits=((COPY_TO_FORK, COPY_TO_FORK.replace("(dst, rows)", "(dst, rows if store is cache.stores[0] else [])")
@@ -287,23 +281,18 @@ OPTIONS = (
            edits=((COPY_TO_FORK, COPY_TO_FORK.replace("        store.release(dst)\n", "")),)),
     Mutant("rest of the page attended", "decodes over the unwritten rest of the last page", criterion="paged",
            edits=((DECODE, WHOLE_HISTORY
-                   + "        rest = np.zeros((-len(both) % store.page_size, *both.shape[1:]), both.dtype)\n"
+                   + "        short = -len(both) % store.page_size if store.paged else 0\n"
+                   "        rest = np.zeros((short, *both.shape[1:]), both.dtype)\n"
                    "        both = np.concatenate([both, rest])\n"
                    "        out[row] = attend(q[row], both[:, 0], both[:, 1], len(both) - 1, cache.window)\n"),)),
     Mutant("whole pages read", "reads stale rows behind the last token of a page", criterion="paged",
-           edits=((READ, READ.replace("self.lengths[slot]", "len(self.tables[slot]) * self.page_size")),
-                  (GROW, GROW.replace("np.empty", "np.zeros")))),
-    Mutant("page boundary overwritten", "writes the first token of a new page over the first of the last",
-           criterion="paged",
-           edits=(("        while len(self.tables[slot]) * self.page_size < stop:\n",
-                   "        while max(len(self.tables[slot]) * self.page_size, 1) < stop - (self.page_size > 1) "
-                   "or not self.tables[slot]:\n"),
-                  (LOCATE, "        page = np.minimum(positions // self.page_size, max(len(table) - 1, 0))\n"
-                           "        return table[page], positions % self.page_size\n"),
-                  (GROW, GROW.replace("np.empty", "np.zeros")))),
+           edits=((READ, READ.replace("self.lengths[slot]", "None if self.paged else self.lengths[slot]")),
+                  (NEW_PAGE, NEW_PAGE.replace("np.empty", "np.zeros")))),
+    Mutant("only page overwritten", "writes over its only page when that is full", criterion="paged",
+           edits=((NEXT_PAGE, "            index = 0 if self.paged else index\n" + NEXT_PAGE),)),
     Mutant("second page fails", "fails when the first page is full", criterion="paged",
-           edits=((TAKE, "            if self.page_size > 1 and self.tables[slot]:\n"
-                         "                raise RuntimeError('page is full')\n" + TAKE),)),
+           edits=((NEXT_PAGE, "            if self.paged and index > 0:\n"
+                              "                raise RuntimeError('page is full')\n" + NEXT_PAGE),)),
     Mutant("pages leak", "never takes back the pages of a released slot", criterion="paged",
            edits=((GIVE_BACK, ""),)),
     Mutant("pages returned twice", "gives a released page to two slots", criterion="paged",

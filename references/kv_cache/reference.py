@@ -1,9 +1,8 @@
 """A key/value cache for autoregressive attention: the trusted solution of `kv_cache`.
 
-Each layer keeps its tokens as rows of pages. A paged cache has pages of `page_size` tokens, any other cache has pages
-of one token, so that a cache holds what was written into it and nothing else. Pages are made when a token needs one
-and return to the pool on release. Memory grows with what is filled: max_length reserves nothing, and of the pool,
-which doubles when it is empty, the half not yet written is untouched memory.
+Each layer keeps its tokens as rows of pages. A page is made when a token needs one and returns to the pool on release,
+so memory grows with what is filled: max_length reserves nothing. A paged cache has pages of `page_size` tokens and
+counts whole pages as held; any other cache has pages of PAGE tokens and counts the tokens in them.
 """
 
 import math
@@ -18,32 +17,38 @@ Rows = list[NDArray[Any]]
 
 DTYPES = ("float32", "float64")
 BITS = {None: None, "int8": 8, "int4": 4}
+PAGE = 64
 
 
 class Store:
-    """One layer's tokens: pages of rows, and for every slot its length and the pages that hold it, in order."""
+    """One layer's tokens: for every slot its length and the pages that hold its rows, in order."""
 
-    def __init__(self, max_batch: int, page_size: int, row: Rows) -> None:
-        self.page_size = page_size
-        self.pages = [np.empty((0, page_size, *part.shape[1:]), part.dtype) for part in row]
-        self.free: list[int] = []
-        self.tables: list[list[int]] = [[] for _ in range(max_batch)]
+    def __init__(self, max_batch: int, page_size: int | None, blank: Rows) -> None:
+        self.paged = page_size is not None
+        self.page_size = page_size or PAGE
+        self.blank = blank
+        self.made = 0
+        self.free: list[Rows] = []
+        self.tables: list[list[Rows]] = [[] for _ in range(max_batch)]
         self.lengths = [0] * max_batch
 
     def append(self, slot: int, rows: Rows) -> None:
         """Write rows (arrays with a leading token axis) behind the slot's last token."""
-        start, stop = self.lengths[slot], self.lengths[slot] + len(rows[0])
-        while len(self.tables[slot]) * self.page_size < stop:
-            self.tables[slot].append(self.take_page())
-        where = self.locate(slot, np.arange(start, stop))
-        for pages, part in zip(self.pages, rows, strict=True):
-            pages[where] = part
-        self.lengths[slot] = stop
+        table, done = self.tables[slot], 0
+        while done < len(rows[0]):
+            index, offset = divmod(self.lengths[slot], self.page_size)
+            if index == len(table):
+                table.append(self.take_page())
+            n = min(self.page_size - offset, len(rows[0]) - done)
+            for page, part in zip(table[index], rows, strict=True):
+                page[offset : offset + n] = part[done : done + n]
+            self.lengths[slot] += n
+            done += n
 
     def read(self, slot: int) -> Rows:
         """Copy the slot's rows, oldest token first."""
-        where = self.locate(slot, np.arange(self.lengths[slot]))
-        return [pages[where] for pages in self.pages]
+        parts = zip(self.blank, *self.tables[slot], strict=True)
+        return [np.concatenate(part)[: self.lengths[slot]] for part in parts]
 
     def release(self, slot: int) -> None:
         """Give the slot's pages back to the pool."""
@@ -52,25 +57,17 @@ class Store:
         self.lengths[slot] = 0
 
     def nbytes(self) -> int:
-        """Bytes of the pages in use."""
-        page = sum(pages.itemsize * math.prod(pages.shape[1:]) for pages in self.pages)
-        return page * (len(self.pages[0]) - len(self.free))
+        """Bytes held: of the pages in use when paged, else of the tokens."""
+        row = sum(part.itemsize * math.prod(part.shape[1:]) for part in self.blank)
+        pages_in_use = self.made - len(self.free)
+        return row * (pages_in_use * self.page_size if self.paged else sum(self.lengths))
 
-    def locate(self, slot: int, positions: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Page and row in the page of each position of a slot."""
-        table = np.array(self.tables[slot], dtype=np.int64)
-        return table[positions // self.page_size], positions % self.page_size
-
-    def take_page(self) -> int:
-        """Return a free page, doubling the pool when there is none."""
-        if not self.free:
-            count = len(self.pages[0])
-            wider = [np.empty((max(1, 2 * count), *pages.shape[1:]), pages.dtype) for pages in self.pages]
-            for new, old in zip(wider, self.pages, strict=True):
-                new[:count] = old
-            self.pages = wider
-            self.free = list(range(count, len(wider[0])))[::-1]
-        return self.free.pop()
+    def take_page(self) -> Rows:
+        """Return a free page, or a new one when there is none."""
+        if self.free:
+            return self.free.pop()
+        self.made += 1
+        return [np.empty((self.page_size, *part.shape[1:]), part.dtype) for part in self.blank]
 
 
 class Cache:
@@ -113,8 +110,8 @@ def create_cache(
     if num_heads % num_kv_heads:
         raise ValueError(f"num_heads {num_heads} is not a multiple of num_kv_heads {num_kv_heads}")
     cache = Cache((num_heads, num_kv_heads, head_dim), max_length, dtype, BITS[quantization], window)
-    row = to_rows(np.empty((0, 2, num_kv_heads, head_dim), dtype), cache.bits)
-    cache.stores = [Store(max_batch, page_size or 1, row) for _ in range(num_layers)]
+    blank = to_rows(np.empty((0, 2, num_kv_heads, head_dim), dtype), cache.bits)
+    cache.stores = [Store(max_batch, page_size, blank) for _ in range(num_layers)]
     return cache
 
 
@@ -161,7 +158,7 @@ def fork(cache: Cache, src: int, dst: int) -> None:
 
 
 def memory_bytes(cache: Cache) -> int:
-    """Bytes held for keys and values: every token's, or, in a paged cache, every page's in use."""
+    """Bytes held for keys and values: every token's, in a paged cache every page's in use."""
     return sum(store.nbytes() for store in cache.stores)
 
 
@@ -175,16 +172,17 @@ def attend_slot(cache: Cache, store: Store, slot: int, q: Array, k: Array, v: Ar
 def attend(q: Array, k: Array, v: Array, first: int, window: int | None) -> Array:
     """Softmax attention of q (H, n, D), at positions first, first + 1, ..., over k and v (m, Hkv, D): (H, n, D)."""
     num_heads, n, head_dim = q.shape
-    kv_head = np.arange(num_heads) // (num_heads // k.shape[1])
-    k, v = k[:, kv_head].transpose(1, 0, 2), v[:, kv_head].transpose(1, 0, 2)
-    scores = (q @ k.transpose(0, 2, 1)) * head_dim**-0.5
-    position, key = first + np.arange(n)[:, None], np.arange(k.shape[1])
+    groups = q.reshape(k.shape[1], num_heads // k.shape[1], n, head_dim)
+    k, v = k.transpose(1, 0, 2)[:, None], v.transpose(1, 0, 2)[:, None]
+    scores = (groups @ k.swapaxes(-1, -2)) * head_dim**-0.5
+    position, key = first + np.arange(n)[:, None], np.arange(k.shape[2])
     hidden = key > position
     if window is not None:
         hidden |= key <= position - window
-    scores[:, hidden] = -np.inf
+    scores[..., hidden] = -np.inf
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return (weights / weights.sum(axis=-1, keepdims=True)) @ v
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return (weights @ v).reshape(q.shape)
 
 
 def pair(k: Array, v: Array) -> Array:
