@@ -1,0 +1,3 @@
+"""What the source of an answer shows without its contract: metrics, the strength of its own tests, its claims."""
+
+__all__ = ["assertions", "ast_mutants", "claims", "controls", "metrics", "own_tests", "sources", "tools"]

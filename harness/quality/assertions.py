@@ -1,0 +1,256 @@
+"""How many checks the tests of an answer hold that can fail, from the text alone.
+
+A check is an `assert`, a call of an assert function (`assert_allclose`, `assertEqual`, `fail`), `raises` and its kin,
+a `raise` behind a condition, or an exit with a status other than 0. It counts for nothing when its condition always
+holds (`hollow`), when it is inside a `try` that swallows the failure, when it is never reached, or when its test is
+skipped or expected to fail.
+
+In test files every function is looked at; in another file that the test command names (a module that tests itself)
+only module level code and functions named like a check are.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from harness.quality.hollow import always_true, called_name, hollow_call, unpacked
+from harness.quality.sources import SourceFile
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_ASSERTING = re.compile(r"assert_\w*|assert[A-Z]\w*|fail|raises|warns|deprecated_call")
+_CHECK_NAME = re.compile(r"_*(test|check|verify|validate|assert|main|demo|run)", re.IGNORECASE)
+_CATCH_ALL = frozenset({"Exception", "BaseException", "AssertionError"})
+_EXITS = frozenset({"exit", "_exit", "SystemExit"})
+_OFF = frozenset({"skip", "xfail", "expectedFailure"})
+
+
+@dataclass(frozen=True)
+class Place:
+    """Somewhere in the tests, and what is wrong there."""
+
+    path: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.reason}"
+
+
+@dataclass(frozen=True)
+class AssertionReport:
+    """The checks of a suite.
+
+    Attributes:
+        real: checks that can fail.
+        hollow: checks that cannot, with the reason.
+        tests: test functions.
+        unchecked: test functions that hold no real check, themselves or through the functions they call.
+    """
+
+    real: int
+    hollow: tuple[Place, ...]
+    tests: int
+    unchecked: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class _Check:
+    line: int
+    hollow: str | None
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A function of the tests, or (name empty) the module level code of one file."""
+
+    path: str
+    line: int
+    name: str
+    checks: tuple[_Check, ...]
+    calls: frozenset[str]
+
+    @property
+    def is_test(self) -> bool:
+        return self.name.startswith("test")
+
+    @property
+    def real(self) -> int:
+        return sum(check.hollow is None for check in self.checks)
+
+
+def count_assertions(files: Iterable[SourceFile], command: Sequence[str] = ()) -> AssertionReport:
+    """Count the checks in the tests among `files`.
+
+    Args:
+        files: all files of an answer.
+        command: its test command; a source file it names is looked at as well.
+    """
+    units = [unit for file in files if file.tree for unit in _units(file, file.tree, command)]
+    checked = {unit.name for unit in units if unit.real and unit.name}
+    while more := {unit.name for unit in units if unit.name and unit.calls & checked} - checked:
+        checked |= more
+    tests = [unit for unit in units if unit.is_test]
+    return AssertionReport(
+        real=sum(unit.real for unit in units),
+        hollow=tuple(Place(unit.path, c.line, c.hollow) for unit in units for c in unit.checks if c.hollow),
+        tests=len(tests),
+        unchecked=tuple(Place(t.path, t.line, f"{t.name} checks nothing") for t in tests if t.name not in checked),
+    )
+
+
+def _units(file: SourceFile, tree: ast.Module, command: Sequence[str]) -> Iterator[_Unit]:
+    named = any(PurePosixPath(word.partition("::")[0]).name == PurePosixPath(file.path).name for word in command)
+    if not (file.test or named):
+        return
+    functions = list(_functions(tree.body))
+    loose = [statement for statement in tree.body if not isinstance(statement, Function | ast.ClassDef)]
+    yield _unit(file.path, "", 1, loose, None, functions)
+    for function in functions:
+        if file.test or _CHECK_NAME.match(function.name):
+            yield _unit(file.path, function.name, function.lineno, function.body, _switched_off(function), functions)
+
+
+def _unit(
+    path: str, name: str, line: int, body: Sequence[ast.stmt], off: str | None, functions: Sequence[Function]
+) -> _Unit:
+    checks = tuple(_Check(c.line, off or c.hollow) for c in _checks(body, None, functions))
+    calls = frozenset(
+        called_name(node) for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
+    )
+    return _Unit(path, line, name, checks, calls)
+
+
+def _functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
+    for statement in body:
+        if isinstance(statement, Function):
+            yield statement
+        elif isinstance(statement, ast.ClassDef):
+            yield from _functions(statement.body)
+
+
+def _switched_off(function: Function) -> str | None:
+    for decorator in function.decorator_list:
+        node = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        if name in _OFF:
+            return f"is in a test marked {name}"
+    return None
+
+
+def _checks(
+    body: Iterable[ast.stmt], dead: str | None, functions: Sequence[Function], conditional: bool = False
+) -> Iterator[_Check]:
+    """Checks in `body`, those in functions within it included; `dead` is why none of them counts."""
+    for statement in body:
+        if conditional or not isinstance(statement, ast.Raise):
+            yield from _own_checks(statement, dead, functions)
+        for block, why in _blocks(statement):
+            yield from _checks(block, dead or why, functions, conditional=True)
+        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+            dead = dead or "is never reached"
+
+
+def _own_checks(statement: ast.stmt, dead: str | None, functions: Sequence[Function]) -> Iterator[_Check]:
+    if isinstance(statement, ast.Assert):
+        yield _Check(statement.lineno, dead or always_true(statement.test))
+        return
+    if isinstance(statement, ast.Raise):
+        if statement.exc is not None and not _harmless_exit(statement.exc, functions):
+            yield _Check(statement.lineno, dead)
+        return
+    for call in _calls(statement):
+        name = called_name(call)
+        if _ASSERTING.fullmatch(name):
+            yield _Check(call.lineno, dead or hollow_call(call))
+        elif name in _EXITS and not _harmless_exit(call, functions):
+            yield _Check(call.lineno, dead)
+
+
+def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
+    """Calls in the expressions of one statement, those of the statements inside it left out."""
+    for value in ast.iter_child_nodes(statement):
+        roots = (
+            [value.context_expr] if isinstance(value, ast.withitem) else [value] if isinstance(value, ast.expr) else []
+        )
+        for root in roots:
+            yield from (node for node in ast.walk(root) if isinstance(node, ast.Call))
+
+
+def _blocks(statement: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], str | None]]:
+    """The statements inside `statement`, each block with the reason why its checks count for nothing."""
+    match statement:
+        case ast.If(test=ast.Constant(value=value)):
+            yield statement.body, None if value else "is never reached"
+            yield statement.orelse, "is never reached" if value else None
+        case ast.While(test=ast.Constant(value=value)) if not value:
+            yield statement.body, "is never reached"
+        case ast.Try() | ast.TryStar():
+            swallowed = any(map(_swallows, statement.handlers))
+            yield statement.body, "is inside a try that swallows its failure" if swallowed else None
+            for handler in statement.handlers:
+                yield handler.body, None
+            yield statement.orelse, None
+            yield statement.finalbody, None
+        case ast.With() | ast.AsyncWith():
+            suppressed = any(_suppresses(item.context_expr) for item in statement.items)
+            yield statement.body, "is inside a suppress() that swallows its failure" if suppressed else None
+        case ast.Match():
+            for case in statement.cases:
+                yield case.body, None
+        case _:
+            for field in ("body", "orelse"):
+                if block := getattr(statement, field, None):
+                    yield block, None
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    """Whether a failure caught here leaves no trace: nothing raised, kept, returned or asserted."""
+    if not any(kind is None or _type_name(kind) in _CATCH_ALL for kind in unpacked(handler.type)):
+        return False
+    traces = (ast.Raise, ast.Assert, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
+    for statement in handler.body:
+        for node in ast.walk(statement):
+            if isinstance(node, traces):
+                return False
+            # `failures.append(...)` keeps a trace, `print(...)` does not
+            if isinstance(node, ast.Call) and (
+                called_name(node) in _EXITS | {"append", "add"} or _ASSERTING.fullmatch(called_name(node))
+            ):
+                return False
+    return True
+
+
+def _suppresses(expression: ast.expr) -> bool:
+    return (
+        isinstance(expression, ast.Call)
+        and called_name(expression) == "suppress"
+        and any(_type_name(kind) in _CATCH_ALL for kind in expression.args)
+    )
+
+
+def _type_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _harmless_exit(node: ast.expr, functions: Sequence[Function]) -> bool:
+    """Whether `node` is an exit that always says 0."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Name) and node.id == "SystemExit"
+    if called_name(node) not in _EXITS:
+        return False
+    if not node.args:
+        return True
+    status = node.args[0]
+    if isinstance(status, ast.Constant):
+        return not status.value
+    if isinstance(status, ast.Call):
+        return any(function.name == called_name(status) and not _returns_a_status(function) for function in functions)
+    return False
+
+
+def _returns_a_status(function: Function) -> bool:
+    values = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    return any(not isinstance(value, ast.Constant) or value.value for value in values)

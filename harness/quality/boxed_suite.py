@@ -1,0 +1,192 @@
+"""The parent's end of `box/boot/suite.py`: a plan of runs goes in, what came of each comes out."""
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.box.command import run as run_in_box
+from harness.box.tiers import Tier
+from harness.errors import BoxError
+
+START_SECONDS = 10.0
+"""Granted beyond a plan's own budget for the box and the server to start."""
+
+Edit = tuple[str, int, int, str]
+"""Path, first character, end, and the text that stands there instead."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a suite that is asked for.
+
+    Attributes:
+        edits: changes to the answer's files, made on a copy.
+        trace: whether the executed lines are wanted.
+        quick: stop at the first failure, print nothing.
+        must_pass: end the plan when this run fails.
+    """
+
+    edits: tuple[Edit, ...] = ()
+    trace: bool = False
+    quick: bool = False
+    must_pass: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one run.
+
+    Attributes:
+        end: "exit", "signal", "late" (over its limit) or "cut" (the plan's budget was used up).
+        status: exit status or signal number.
+        seconds: wall time.
+        word: what the run says about itself; nothing in it is to be trusted. None when it did not come to its end.
+        output: the last of what it printed.
+    """
+
+    end: str
+    status: int | None
+    seconds: float
+    word: Mapping[str, Any] | None = None
+    output: str = ""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the run says anything: the budget did not cut it."""
+        return self.end != "cut"
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing failed, by the exit status."""
+        return self.end == "exit" and self.status == 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the suite came to its end and nothing failed."""
+        return self.silent and self.word is not None
+
+    @property
+    def collected(self) -> int | None:
+        """Tests it says it found, None when it does not say."""
+        count = (self.word or {}).get("collected")
+        return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 1 << 31 else None
+
+    @property
+    def digest(self) -> str:
+        """What it says about every single test, to compare two runs by."""
+        return str((self.word or {}).get("digest"))
+
+    @property
+    def lines(self) -> dict[str, frozenset[int]] | None:
+        """Lines it says it executed, by path; None when it does not say."""
+        found = (self.word or {}).get("lines")
+        if not isinstance(found, dict):
+            return None
+        return {
+            path: frozenset(line for line in lines if isinstance(line, int))
+            for path, lines in found.items()
+            if isinstance(path, str) and isinstance(lines, list)
+        }
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What came of a plan.
+
+    Attributes:
+        outcomes: of the runs that were made, from the first on.
+        refused: whether the command is none that can be run.
+        broken: what happened instead, when the server ended before its plan did; else empty.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    refused: bool = False
+    broken: str = ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """An answer's own tests and how they are held.
+
+    Attributes:
+        folder: the answer's files.
+        command: what runs its tests.
+        tier: isolation.
+        memory_mib: address space of each process.
+    """
+
+    folder: Path
+    command: Sequence[str]
+    tier: Tier
+    memory_mib: int = 2048
+
+    def runs(self, plan: Sequence[Run], sources: Mapping[str, str], *, limit: float, budget: float) -> Runs:
+        """Make the runs of `plan`, one after the other, in one box.
+
+        Args:
+            plan: the runs.
+            sources: text of the files that edits refer to.
+            limit: seconds for one run.
+            budget: seconds for all of them.
+
+        Raises:
+            BoxError: the box or the server in it failed.
+        """
+        text = json.dumps(
+            {
+                "command": list(self.command),
+                "sources": dict(sources),
+                "limit": limit,
+                "budget": budget,
+                "runs": [asdict(run) for run in plan],
+            }
+        )
+        with tempfile.NamedTemporaryFile("w", prefix="harness-plan-", suffix=".json", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            done = run_in_box(
+                ["python", "{boot}/suite.py", "{plan}"],
+                self.folder,
+                tier=self.tier,
+                seconds=budget + START_SECONDS,
+                memory_mib=self.memory_mib,
+                extra={"plan": Path(file.name)},
+            )
+        if done.returncode == 1 and not done.report:
+            # an exception before the first run is over: no line of the answer can raise one in the server
+            raise BoxError(f"the server that runs an answer's own tests failed:\n{done.output}")
+        broken = ""
+        if done.returncode != 0:
+            how = "did not end in time" if done.timed_out else f"was ended (status {done.returncode})"
+            broken = f"the process that runs the suite {how}"
+        return _parsed(done.report, broken)
+
+
+def _parsed(report: bytes, broken: str) -> Runs:
+    outcomes: list[Outcome] = []
+    for number, line in enumerate(report.splitlines()):
+        try:
+            found = json.loads(line)
+            if "refused" in found:
+                return Runs((), refused=True)
+            if found["run"] != number:
+                raise ValueError
+            outcomes.append(_outcome(found))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return Runs(tuple(outcomes), broken=broken or "the report of the runs is damaged")
+    return Runs(tuple(outcomes), broken=broken)
+
+
+def _outcome(found: Mapping[str, Any]) -> Outcome:
+    word = found.get("word")
+    status = found["status"]
+    return Outcome(
+        end=str(found["end"]),
+        status=None if status is None else int(status),
+        seconds=float(found["seconds"]),
+        word=word if isinstance(word, dict) else None,
+        output=str(found.get("output", "")),
+    )

@@ -1,0 +1,182 @@
+"""Conditions that hold whatever the code under test does, told from the text alone.
+
+`x == x` is among them although it is false for NaN: nobody tests for NaN that way.
+"""
+
+import ast
+import itertools
+from collections.abc import Sequence
+
+_COMPARISONS = frozenset(
+    {
+        "allclose", "isclose", "array_equal", "array_equiv", "assert_allclose", "assert_almost_equal", "assert_equal",
+        "assert_approx_equal", "assert_array_almost_equal", "assert_array_almost_equal_nulp", "assert_array_equal",
+        "assert_array_max_ulp", "assertAlmostEqual", "assertCountEqual", "assertDictEqual", "assertEqual",
+        "assertGreaterEqual", "assertIs", "assertLessEqual", "assertListEqual", "assertSequenceEqual",
+        "assertTupleEqual",
+    }
+)  # fmt: skip
+_TRUTHS = frozenset({"assertTrue", "assert_", "all", "any", "bool"})
+_TOLERANCES = frozenset({"rtol", "atol", "rel", "abs", "tol", "rel_tol", "abs_tol", "delta"})
+_TOLERANT = _COMPARISONS | {"approx"}
+_NEVER_NEGATIVE = frozenset({"len", "abs", "fabs", "absolute", "norm"})
+_REFLEXIVE = (ast.Eq, ast.LtE, ast.GtE, ast.Is)
+_FILLED = "asserts a {}, which is always true"
+
+
+def always_true(test: ast.expr) -> str | None:
+    """Why `test` cannot be false, or None when it can."""
+    match test:
+        case ast.Constant(value=value):
+            return "asserts a constant" if value else None
+        case ast.Tuple() | ast.List() | ast.Set() if test.elts:
+            return _FILLED.format(f"non-empty {type(test).__name__.lower()}")
+        case ast.Dict() if test.keys:
+            return _FILLED.format("non-empty dict")
+        case ast.Lambda() | ast.GeneratorExp():
+            return _FILLED.format("function" if isinstance(test, ast.Lambda) else "generator")
+        case ast.Attribute(value=ast.Name(id="np" | "numpy")):
+            return f"asserts the function {test.attr} without calling it"
+        case ast.BoolOp():
+            return _joined(test)
+        case ast.Compare():
+            return _compared(test)
+        case ast.Call():
+            return hollow_call(test)
+        case ast.NamedExpr():
+            return always_true(test.value)
+        case ast.IfExp():
+            return always_true(test.body) and always_true(test.orelse)
+        case _ if _constant(test):
+            return "asserts an expression of constants"
+    return None
+
+
+def hollow_call(call: ast.Call) -> str | None:
+    """Why a call that compares or asserts cannot say no, or None when it can."""
+    name = called_name(call)
+    arguments = call.args
+    if name == "approx":
+        return "asserts pytest.approx without a comparison"
+    if name in _TOLERANT and any(_infinite(keyword.value) for keyword in call.keywords if keyword.arg in _TOLERANCES):
+        return "allows any difference"
+    if name in _COMPARISONS and len(arguments) >= 2:
+        if _same(arguments[0], arguments[1]):
+            return "compares a thing with itself"
+        if _constant(arguments[0]) and _constant(arguments[1]):
+            return "compares two constants"
+    if name == "assertIsNotNone" and arguments and _literal(arguments[0]):
+        return "asserts that a literal is not None"
+    if (
+        name == "isinstance"
+        and len(arguments) == 2
+        and isinstance(arguments[1], ast.Name)
+        and arguments[1].id == "object"
+    ):
+        return "asserts that a thing is an object"
+    if name in _TRUTHS:
+        inner = arguments[0] if arguments else call.func.value if isinstance(call.func, ast.Attribute) else None
+        # any() and all() look into a container: a non-empty one need not hold anything true
+        if inner is not None and (
+            name in ("assertTrue", "assert_", "bool") or isinstance(inner, ast.Compare | ast.Call)
+        ):
+            return always_true(inner)
+    return None
+
+
+def called_name(call: ast.Call) -> str:
+    """Last part of the name of what is called, empty where it has none."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def _joined(test: ast.BoolOp) -> str | None:
+    reasons = [always_true(value) for value in test.values]
+    if isinstance(test.op, ast.And):
+        return reasons[0] if all(reasons) else None
+    for reason in reasons:
+        if reason:
+            return f"is true through one side of `or`: {reason}"
+    for one, other in itertools.permutations(test.values, 2):
+        if isinstance(other, ast.UnaryOp) and isinstance(other.op, ast.Not) and _same(one, other.operand):
+            return "asserts a condition or its opposite"
+    return None
+
+
+def _compared(test: ast.Compare) -> str | None:
+    sides = [test.left, *test.comparators]
+    if all(map(_constant, sides)):
+        return "compares two constants"
+    reasons = [_pair(left, op, right) for (left, right), op in zip(itertools.pairwise(sides), test.ops, strict=True)]
+    return reasons[0] if all(reasons) else None
+
+
+def _pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> str | None:
+    if isinstance(op, _REFLEXIVE) and _same(left, right):
+        return "compares a thing with itself"
+    if isinstance(op, ast.IsNot) and _is_none(right) and _literal(left):
+        return "asserts that a literal is not None"
+    if isinstance(left, ast.Call) and called_name(left) in _NEVER_NEGATIVE:
+        bound = _number(right)
+        if bound is not None and (bound <= 0 if isinstance(op, ast.GtE) else bound < 0 and isinstance(op, ast.Gt)):
+            return f"asserts that {called_name(left)}() is not negative"
+    if any(_infinite_approx(side) for side in (left, right)):
+        return "allows any difference"
+    if isinstance(op, ast.Lt | ast.LtE) and _infinite(right):
+        return "allows any difference"
+    return None
+
+
+def _infinite_approx(side: ast.expr) -> bool:
+    return isinstance(side, ast.Call) and called_name(side) == "approx" and hollow_call(side) == "allows any difference"
+
+
+def _same(left: ast.expr, right: ast.expr) -> bool:
+    """Equal text, and no call in it: two calls may give two things."""
+    return not _calls(left) and ast.dump(left) == ast.dump(right)
+
+
+def _calls(node: ast.expr) -> bool:
+    return any(isinstance(child, ast.Call | ast.Await | ast.Yield) for child in ast.walk(node))
+
+
+def _literal(node: ast.expr) -> bool:
+    filled = isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.JoinedStr | ast.Lambda | ast.ListComp)
+    return filled or (isinstance(node, ast.Constant) and node.value is not None)
+
+
+def _constant(node: ast.expr) -> bool:
+    """Whether nothing in `node` refers to anything outside it."""
+    outside = (ast.Name, ast.Call, ast.Attribute, ast.Await, ast.Yield, ast.YieldFrom)
+    return not any(isinstance(child, outside) for child in ast.walk(node))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _number(node: ast.expr) -> float | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _number(node.operand)
+        return None if value is None else -value
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        return float(node.value) if abs(node.value) < 1e300 else float("inf")
+    return None
+
+
+def _infinite(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(attr="inf" | "Inf" | "infty" | "PINF"):
+            return True
+        case ast.Name(id="inf"):
+            return True
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
+            return text.strip().lower().lstrip("+") in ("inf", "infinity")
+    value = _number(node)
+    return value is not None and value == float("inf")
+
+
+def unpacked(handler_type: ast.expr | None) -> Sequence[ast.expr | None]:
+    """The types an `except` clause names; a bare one names None."""
+    return handler_type.elts if isinstance(handler_type, ast.Tuple) else [handler_type]

@@ -1,0 +1,267 @@
+"""Six figures about the source of an answer, each with the credit it earns and the place that is worst.
+
+| figure | 1.0 | 0.7 | 0.4 | 0.0 |
+|---|--:|--:|--:|--:|
+| code lines of the largest file | 300 | 800 | 1700 | 4000 |
+| % of code lines in functions of cyclomatic complexity over 10 | 0 | 15 | 40 | 80 |
+| function length, 90th percentile, code lines | 25 | 50 | 100 | 250 |
+| likely faults (ruff F, B, E9, PLE) per 100 code lines | 0 | 0.5 | 2 | 8 |
+| % documented and annotated | 80 | 50 | 20 | 0 |
+| % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
+
+Between the columns credit is linear. Code lines leave out blank lines, comments and docstrings, so that neither
+documenting nor dividing code is punished. Tests are left out (`sources` says what a test is). The maintainability index
+is not used: removing docstrings drives it to 1, and large sound libraries to 0.
+"""
+
+import ast
+import itertools
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.quality import tools
+from harness.quality.sources import Language, SourceFile, read_sources
+from harness.quality.tools import Function, Remark
+
+COMPLEX = 10
+"""A function of higher cyclomatic complexity is counted as complex."""
+WINDOW = 6
+"""So many code lines in a row make a repetition."""
+
+
+Curve = tuple[tuple[float, float], ...]
+CURVES: Mapping[str, Curve] = {
+    "largest_file": ((300, 1.0), (800, 0.7), (1700, 0.4), (4000, 0.0)),
+    "complexity": ((0, 1.0), (15, 0.7), (40, 0.4), (80, 0.0)),
+    "function_length": ((25, 1.0), (50, 0.7), (100, 0.4), (250, 0.0)),
+    "lint": ((0, 1.0), (0.5, 0.7), (2, 0.4), (8, 0.0)),
+    "documentation": ((0, 0.0), (20, 0.4), (50, 0.7), (80, 1.0)),
+    "duplication": ((2, 1.0), (8, 0.7), (20, 0.4), (50, 0.0)),
+}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One figure about the source.
+
+    Attributes:
+        name: key of `CURVES`.
+        figure: as measured; None where it cannot be.
+        credit: 0 to 1; None where the figure does not apply to the language.
+        detail: the figure in words.
+        worst: the worst place, as `file:line name`, empty when nothing is wrong.
+    """
+
+    name: str
+    figure: float | None
+    credit: float | None
+    detail: str
+    worst: str = ""
+
+
+@dataclass(frozen=True)
+class SourceReport:
+    """All six figures, and what they were taken over.
+
+    Attributes:
+        metrics: by name, in the order of `CURVES`.
+        files: source files, tests left out.
+        sloc: their code lines.
+        problems: files that could not be analysed fully, each with the reason.
+        versions: of ruff and lizard.
+    """
+
+    metrics: Mapping[str, Metric]
+    files: int
+    sloc: int
+    problems: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def measure(folder: Path, entries: Collection[str] = ()) -> SourceReport:
+    """The six figures for the source under `folder`.
+
+    Args:
+        folder: a submission or the snapshot of one.
+        entries: files of the submission's `entry`; they are source whatever they are called.
+
+    Raises:
+        PrerequisiteError: ruff is not installed beside the harness.
+    """
+    files = [file for file in read_sources(folder, entries) if not file.test]
+    problems = tuple(f"{file.path} {file.problem}" for file in files if file.problem)
+    if not any(file.sloc for file in files):
+        metrics = [Metric(name, None, 0.0, "there is no source code to measure") for name in CURVES]
+    else:
+        seen = tools.inspect(files)
+        functions = None if seen.functions is None else _with_flat_files(files, seen.functions)
+        metrics = [
+            _largest_file(files),
+            _unanswered("complexity", "lizard") if functions is None else _complexity(files, functions),
+            _unanswered("function_length", "lizard") if functions is None else _function_length(functions),
+            _unanswered("lint", "ruff") if seen.remarks is None else _lint(files, seen.remarks),
+            _documentation(files, functions or ()),
+            _duplication(files),
+        ]
+    return SourceReport(
+        {metric.name: metric for metric in metrics}, len(files), _sloc(files), problems, tools.versions()
+    )
+
+
+def credit(name: str, figure: float) -> float:
+    """What `figure` earns on the curve of `name`, 0 to 1, linear between its points and flat beyond them."""
+    curve = CURVES[name]
+    if figure <= curve[0][0]:
+        return curve[0][1]
+    for (left, high), (right, low) in itertools.pairwise(curve):
+        if figure <= right:
+            return high + (low - high) * (figure - left) / (right - left)
+    return curve[-1][1]
+
+
+def _metric(name: str, figure: float, detail: str, worst: str = "") -> Metric:
+    return Metric(name, figure, credit(name, figure), detail, worst)
+
+
+def _unanswered(name: str, tool: str) -> Metric:
+    return Metric(name, None, 0.0, f"{tool} could not read the source")
+
+
+def _sloc(files: Iterable[SourceFile]) -> int:
+    return sum(file.sloc for file in files)
+
+
+def _with_flat_files(files: Sequence[SourceFile], functions: tuple[Function, ...]) -> tuple[Function, ...]:
+    """`functions`, and each file that holds code but no function as one function of its own."""
+    with_functions = {function.path for function in functions}
+    flat = [file for file in files if file.sloc and file.path not in with_functions]
+    return (*functions, *(Function(file.path, "(whole file)", 1, file.sloc, 1) for file in flat))
+
+
+def _largest_file(files: Sequence[SourceFile]) -> Metric:
+    largest = max(files, key=lambda file: file.sloc)
+    detail = f"{largest.sloc} code lines in the largest of {_count(len(files), 'file')}, {_sloc(files)} in all"
+    return _metric("largest_file", largest.sloc, detail, largest.path)
+
+
+def _complexity(files: Sequence[SourceFile], functions: Sequence[Function]) -> Metric:
+    complex_ones = [function for function in functions if function.complexity > COMPLEX]
+    lines = sum(function.length for function in complex_ones)
+    share = min(100.0, 100 * lines / _sloc(files))
+    worst = max(functions, key=lambda function: function.complexity)
+    detail = (
+        f"{share:.1f} % of the code lines are in {_count(len(complex_ones), 'function')} of complexity over {COMPLEX}; "
+        f"the highest is {worst.complexity}"
+    )
+    return _metric("complexity", share, detail, _place(worst))
+
+
+def _function_length(functions: Sequence[Function]) -> Metric:
+    ordered = sorted(functions, key=lambda function: function.length)
+    tenth_longest = ordered[math.ceil(0.9 * len(ordered)) - 1]
+    longest = ordered[-1]
+    detail = (
+        f"nine in ten of {_count(len(ordered), 'function')} have at most {tenth_longest.length} code lines; "
+        f"the longest has {longest.length}"
+    )
+    return _metric("function_length", tenth_longest.length, detail, _place(longest))
+
+
+def _lint(files: Sequence[SourceFile], remarks: Sequence[Remark]) -> Metric:
+    python = [file for file in files if file.language is Language.PYTHON]
+    if not python:
+        return Metric("lint", None, None, "no Python source: judged by the compiler's warnings instead")
+    figure = 100 * len(remarks) / max(1, _sloc(python))
+    rules = Counter(remark.rule for remark in remarks).most_common(5)
+    named = ", ".join(f"{rule} x{times}" if times > 1 else rule for rule, times in rules)
+    detail = f"{_count(len(remarks), 'likely fault')} in {_sloc(python)} code lines{f': {named}' if named else ''}"
+    first = min(remarks, key=lambda remark: (remark.path, remark.line), default=None)
+    return _metric("lint", figure, detail, f"{first.path}:{first.line} {first.rule} {first.text}" if first else "")
+
+
+def _documentation(files: Sequence[SourceFile], functions: Sequence[Function]) -> Metric:
+    named = [*_documented_in_python(files), *_documented_in_c(files, functions)]
+    documented = sum(has for _, has in named)
+    docs = 100 * documented / max(1, len(named))
+    shares = [docs]
+    detail = f"{documented} of {_count(len(named), 'public name')} documented"
+    annotated = [has for file in files if file.tree for has in _annotated(file.tree)]
+    if annotated:
+        shares.append(100 * sum(annotated) / len(annotated))
+        detail += f", {sum(annotated)} of {_count(len(annotated), 'parameter')} annotated"
+    bare = next((place for place, has in named if not has), "")
+    return _metric("documentation", sum(shares) / len(shares), detail, bare)
+
+
+def _documented_in_python(files: Sequence[SourceFile]) -> Iterator[tuple[str, bool]]:
+    for file in files:
+        if file.tree and file.sloc:
+            for node, name in _public(file.tree, ""):
+                line = getattr(node, "lineno", 1)
+                yield f"{file.path}:{line} {name or '(module)'}", ast.get_docstring(node, clean=False) is not None
+
+
+def _public(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
+) -> Iterator[tuple[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    """`node` and every public class, function and method in it, functions within functions left out."""
+    yield node, name
+    if isinstance(node, ast.Module | ast.ClassDef):
+        for child in node.body:
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and child.name[0] != "_":
+                yield from _public(child, f"{name}.{child.name}".lstrip("."))
+
+
+def _documented_in_c(files: Sequence[SourceFile], functions: Iterable[Function]) -> Iterator[tuple[str, bool]]:
+    lines = {file.path: file.text.split("\n") for file in files if file.language is Language.C}
+    for function in functions:
+        if function.path in lines:
+            before = lines[function.path][: function.line - 1]
+            while before and before[-1].lstrip().startswith(("template", "extern")):
+                before.pop()
+            above = before[-1].strip() if before else ""
+            yield _place(function), above.startswith(("//", "/*", "*")) or above.endswith("*/")
+
+
+def _annotated(tree: ast.Module) -> Iterator[bool]:
+    """For each parameter of each function, whether it is annotated; `self` and `cls` are left out."""
+    methods = {id(child) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for child in node.body}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            named = [*node.args.posonlyargs, *node.args.args]
+            if id(node) in methods and named and named[0].arg in ("self", "cls"):
+                named = named[1:]
+            rest = [argument for argument in (node.args.vararg, node.args.kwarg) if argument]
+            for argument in (*named, *node.args.kwonlyargs, *rest):
+                yield argument.annotation is not None
+
+
+def _duplication(files: Sequence[SourceFile]) -> Metric:
+    first_seen: dict[tuple[str, ...], tuple[int, int]] = {}
+    repeated: set[tuple[int, int]] = set()
+    worst = ""
+    for number, file in enumerate(files):
+        for start in range(file.sloc - WINDOW + 1):
+            window = tuple(line.text for line in file.code[start : start + WINDOW])
+            origin = first_seen.setdefault(window, (number, start))
+            if origin == (number, start) or (origin[0] == number and start - origin[1] < WINDOW):
+                continue
+            repeated.update((number, index) for index in range(start, start + WINDOW))
+            earlier = files[origin[0]]
+            worst = worst or (
+                f"{file.path}:{file.code[start].number} repeats {earlier.path}:{earlier.code[origin[1]].number}"
+            )
+    share = 100 * len(repeated) / _sloc(files)
+    detail = f"{_count(len(repeated), 'code line')} of {_sloc(files)} repeat earlier ones, {WINDOW} or more in a row"
+    return _metric("duplication", share, detail, worst)
+
+
+def _place(function: Function) -> str:
+    return f"{function.path}:{function.line} {function.name}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

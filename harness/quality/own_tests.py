@@ -1,0 +1,258 @@
+"""How strong an answer's own tests are: do they pass, twice, and do they notice faults planted in the code they run?
+
+The suite runs in the box. First as it is, twice, the second time noting which lines it executes; then on the same code
+written differently (`controls`), which must pass; then on mutants of the executed lines (`ast_mutants`), each of which
+should fail. Verdicts are exit statuses; nothing the suite prints is read. A suite without a check that can fail kills
+nothing, whatever crashes under it; neither does one that fails on a control, for it judges the text and not the code.
+"""
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from harness.box import clock
+from harness.box.tiers import Tier
+from harness.quality.assertions import AssertionReport, count_assertions
+from harness.quality.ast_mutants import Mutant, mutable_lines, plan_mutants
+from harness.quality.boxed_suite import Outcome, Run, Suite
+from harness.quality.controls import rewritten
+from harness.quality.sources import SourceFile, read_sources
+
+BUDGET = 20.0
+"""Seconds for the whole stage unless it is asked to be complete."""
+SHARE = 10.0
+"""Seconds within which the suite must finish once."""
+UNBOUNDED = 3600.0
+"""What stands for no bound."""
+BLOCK = 40
+"""One control is hidden among so many mutants."""
+MAX_MUTANTS = 5000
+KINDS = "expected python -m pytest, python -m unittest or python FILE.py"
+
+
+class Standing(StrEnum):
+    """How an answer stands by its own tests."""
+
+    NONE = "none"
+    """It states no test command."""
+    REFUSED = "refused"
+    """Its command is none that can be run."""
+    SLOW = "slow"
+    """They do not finish within their share of the time."""
+    FAILED = "failed"
+    """They fail on the answer itself, or find nothing to run."""
+    PASSED = "passed"
+    """They pass."""
+
+
+@dataclass(frozen=True)
+class OwnTests:
+    """What an answer's own tests are worth.
+
+    Attributes:
+        standing: whether they ran and passed.
+        detail: the outcome in words.
+        deterministic: whether two runs went alike; None when there were no two.
+        collected: tests found, as the suite says; None when it does not say.
+        assertions: checks in their text.
+        exercised: share of the lines a mutant could be planted on that they execute; None when unknown.
+        planted: mutants of those lines.
+        tried: mutants that were run.
+        killed: mutants that made them fail.
+        kill_rate: 0 to 1; None when no mutant was tried for want of time.
+        survivors: mutants they did not notice, in words.
+        seconds: wall time of the stage.
+        output: the last of what they printed.
+    """
+
+    standing: Standing
+    detail: str
+    assertions: AssertionReport
+    deterministic: bool | None = None
+    collected: int | None = None
+    exercised: float | None = None
+    planted: int = 0
+    tried: int = 0
+    killed: int = 0
+    kill_rate: float | None = 0.0
+    survivors: tuple[str, ...] = ()
+    seconds: float = 0.0
+    output: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether they pass on the answer itself."""
+        return self.standing is Standing.PASSED
+
+
+def grade_own_tests(
+    folder: Path,
+    command: Sequence[str] | None,
+    *,
+    tier: Tier,
+    entries: Collection[str] = (),
+    seed: int = 0,
+    budget: float = BUDGET,
+    full: bool = False,
+    memory_mib: int = 2048,
+) -> OwnTests:
+    """Run an answer's own tests, then again on controls and mutants, within `budget` seconds.
+
+    Args:
+        folder: the snapshot of a submission.
+        command: its test command, None or empty when it states none.
+        tier: isolation.
+        entries: files of its `entry`.
+        seed: of the order in which mutants are tried and of the controls.
+        budget: seconds for the whole stage.
+        full: try every mutant however long it takes.
+        memory_mib: address space of each process.
+
+    Raises:
+        BoxError: the box could not be started.
+    """
+    start = clock.now()
+    files = read_sources(folder, entries)
+    assertions = count_assertions(files, command or ())
+    if not command:
+        return OwnTests(Standing.NONE, "no test command is stated", assertions)
+    stage = _Stage(Suite(folder, command, tier, memory_mib), files, seed, start + (UNBOUNDED if full else budget), full)
+    result = stage.plain(OwnTests(Standing.PASSED, "", assertions))
+    return replace(result, seconds=clock.now() - start)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """The stage of one answer: plain runs, then controls and mutants, until the deadline."""
+
+    suite: Suite
+    files: tuple[SourceFile, ...]
+    seed: int
+    deadline: float
+    full: bool
+
+    def plain(self, blank: OwnTests) -> OwnTests:
+        """Run the suite as it is, twice, and go on to the mutants when it passes."""
+        limit = self._left() if self.full else min(SHARE, self._left())
+        done = self.suite.runs([Run(must_pass=True), Run(trace=True)], {}, limit=limit, budget=self._left())
+        if done.refused:
+            return replace(
+                blank, standing=Standing.REFUSED, detail=f"cannot run {' '.join(self.suite.command)!r}: {KINDS}"
+            )
+        if not done.outcomes:
+            return replace(blank, standing=Standing.FAILED, detail=done.broken or "nothing was run")
+        first = done.outcomes[0]
+        seen = replace(blank, collected=first.collected, output=first.output)
+        if not first.passed:
+            return replace(seen, standing=_standing(first), detail=_what_failed(first))
+        if first.collected == 0:
+            return replace(seen, standing=Standing.FAILED, detail="passes, but holds no test")
+        second = done.outcomes[1] if len(done.outcomes) > 1 else None
+        repeat = self._repeat(first, second)
+        if repeat is not None and repeat.decided and not repeat.passed:
+            detail = f"passes once, then {_what_failed(repeat)}"
+            return replace(seen, standing=Standing.FAILED, detail=detail, deterministic=False, output=repeat.output)
+        decided = repeat if repeat is not None and repeat.decided else None
+        seen = replace(seen, deterministic=None if decided is None else decided.digest == first.digest)
+        return self._mutants(seen, first, None if second is None else second.lines)
+
+    def _repeat(self, first: Outcome, second: Outcome | None) -> Outcome | None:
+        """The second run; a third one where tracing may be what made the second differ."""
+        if second is None or (second.passed and second.digest == first.digest) or not second.decided:
+            return second
+        again = self.suite.runs([Run()], {}, limit=_limit(first), budget=self._left())
+        return again.outcomes[0] if again.outcomes else second
+
+    def _mutants(self, seen: OwnTests, first: Outcome, lines: Mapping[str, AbstractSet[int]] | None) -> OwnTests:
+        if seen.assertions.real == 0:
+            return replace(seen, detail="passes, but holds no check that can fail: nothing counts as noticed")
+        sources = [file for file in self.files if not file.test]
+        mutants = plan_mutants(sources, lines if lines is not None else _every_line(sources), self.seed)
+        seen = replace(seen, planted=len(mutants), exercised=_exercised(sources, lines))
+        if not mutants:
+            return replace(seen, detail="passes, but executes none of the answer's code")
+        begin = clock.now()
+        plan = self._hide_controls(mutants[:MAX_MUTANTS], {mutant.path for mutant in mutants})
+        texts = {file.path: file.text for file in sources}
+        done = self.suite.runs([run for run, _ in plan], texts, limit=_limit(first), budget=max(0.5, self._left()))
+        tried = [(mutant, came) for (_, mutant), came in zip(plan, done.outcomes, strict=False) if came.decided]
+        return _judged(seen, tried, clock.now() - begin, done.broken)
+
+    def _hide_controls(self, mutants: Sequence[Mutant], paths: AbstractSet[str]) -> list[tuple[Run, Mutant | None]]:
+        """Runs in order: a control first, then the mutants with one more control anywhere in each block."""
+        draw = random.Random(self.seed)
+        plan: list[tuple[Run, Mutant | None]] = [(replace(self._control(draw, paths), must_pass=True), None)]
+        for index in range(0, len(mutants), BLOCK):
+            block: list[tuple[Run, Mutant | None]] = [
+                (Run(((mutant.path, mutant.start, mutant.end, mutant.text),), quick=True), mutant)
+                for mutant in mutants[index : index + BLOCK]
+            ]
+            block.insert(draw.randrange(len(block) + 1), (self._control(draw, paths), None))
+            plan += block
+        return plan
+
+    def _control(self, draw: random.Random, paths: AbstractSet[str]) -> Run:
+        seed = draw.randrange(1 << 32)
+        changed = [file for file in self.files if file.path in paths]
+        return Run(tuple((file.path, 0, len(file.text), rewritten(file, seed)) for file in changed), quick=True)
+
+    def _left(self) -> float:
+        return max(0.1, self.deadline - clock.now())
+
+
+def _judged(seen: OwnTests, tried: Sequence[tuple[Mutant | None, Outcome]], seconds: float, broken: str) -> OwnTests:
+    if broken:
+        return replace(seen, detail=f"passes, but on changed code {broken}: nothing counts as noticed")
+    controls = [came for mutant, came in tried if mutant is None]
+    if any(not came.silent for came in controls):
+        return replace(seen, detail="fails on the same code written differently: it judges the text, not what it does")
+    verdicts = [(mutant, came) for mutant, came in tried if mutant is not None]
+    survivors = sorted((m.path, m.line, str(m)) for m, came in verdicts if came.silent)
+    killed = len(verdicts) - len(survivors)
+    detail = f"{killed} of {len(verdicts)} mutants noticed"
+    if len(verdicts) < seen.planted:
+        detail += f"; {len(verdicts)} of {seen.planted} mutants tried in {seconds:.1f} s"
+    return replace(
+        seen,
+        detail=detail,
+        tried=len(verdicts),
+        killed=killed,
+        kill_rate=killed / len(verdicts) if verdicts else None,
+        survivors=tuple(text for _, _, text in survivors),
+    )
+
+
+def _limit(plain: Outcome) -> float:
+    """Seconds for one changed run: a few times the plain one, and room for a busy machine."""
+    return 4 * plain.seconds + 2
+
+
+def _standing(first: Outcome) -> Standing:
+    return Standing.SLOW if first.end in ("late", "cut") else Standing.FAILED
+
+
+def _what_failed(came: Outcome) -> str:
+    if came.end in ("late", "cut"):
+        return f"does not finish within {came.seconds:.0f} s"
+    if came.end == "signal":
+        return f"is killed by signal {came.status}"
+    if came.silent:
+        return "ends before its tests do"
+    if came.collected == 0:
+        return "finds no test to run"
+    return f"fails with exit status {came.status}"
+
+
+def _every_line(files: Sequence[SourceFile]) -> dict[str, frozenset[int]]:
+    return {file.path: frozenset(range(1, file.text.count("\n") + 2)) for file in files}
+
+
+def _exercised(files: Sequence[SourceFile], lines: Mapping[str, AbstractSet[int]] | None) -> float | None:
+    mutable = {file.path: mutable_lines(file) for file in files}
+    total = sum(map(len, mutable.values()))
+    if lines is None or total == 0:
+        return None
+    return sum(len(places & lines.get(path, frozenset())) for path, places in mutable.items()) / total
