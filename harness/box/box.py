@@ -18,6 +18,9 @@ from harness.box.returns import Mismatch, Plan, Reader, outline, room
 from harness.errors import BoxError
 from harness.model import Limits
 
+START_SECONDS = 30.0
+"""For an interpreter and NumPy to load, on the busiest machine."""
+
 
 class Came(Enum):
     """How a request ended."""
@@ -126,22 +129,22 @@ class Box:
             theirs.close()
             os.close(write)
         self._channel = Channel(ours, Output(read))
-        request = {
-            "op": "open", "folder": launch.folder, "entry": target.entry, "scratch": launch.scratch,
-            "functions": list(target.functions), "rlimits": _rlimits(target.limits),
-        }  # fmt: skip
-        return self._open_reply(self._ask(request, target.limits.start_seconds))
+        start = {"op": "start", "scratch": launch.scratch, "rlimits": _rlimits(target.limits)}
+        if self._ask(start, START_SECONDS).came is not Came.BACK:
+            raise BoxError(f"the worker did not start in tier {target.tier}: {self.output()[-500:].strip()}")
+        return self._import(launch.folder)
 
-    def _open_reply(self, reply: Reply) -> Reply:
+    def _import(self, folder: str) -> Reply:
+        target = self.target
+        request = {"op": "open", "folder": folder, "entry": target.entry, "functions": list(target.functions)}
+        reply = self._ask(request, target.limits.start_seconds)
         if reply.came is not Came.BACK:
-            if not self.pid and reply.came is Came.CRASHED:
-                raise BoxError(f"the worker did not start in tier {self.target.tier}: {self.output()[-500:].strip()}")
             return reply
         claim = reply.value["value"]
         names = claim.get("list") if isinstance(claim, dict) else None
-        if not isinstance(names, list) or any(name not in self.target.functions for name in names):
+        if not isinstance(names, list) or any(name not in target.functions for name in names):
             return self._end(Came.FORGED, "the list of functions is not one")
-        return replace(reply, value=[n for n in self.target.functions if n in names])
+        return replace(reply, value=[n for n in target.functions if n in names])
 
     def load(self, name: str, source: str) -> Reply:
         """Run trusted source in the worker as module `name`; its functions are then named by `wire.Function`."""

@@ -1,0 +1,37 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.box import Box, Came, Target, Tier
+from harness.box.tiers import why_no_bubblewrap
+from harness.model import Limits
+
+Opened = Callable[..., Box]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every test that asks for a tier runs in each one."""
+    if "tier" in metafunc.fixturenames:
+        missing = why_no_bubblewrap()
+        held = pytest.param(
+            Tier.BUBBLEWRAP, marks=pytest.mark.skipif(missing is not None, reason=f"no bubblewrap: {missing}")
+        )
+        metafunc.parametrize("tier", [held, Tier.RLIMITS], ids=str)
+
+
+@pytest.fixture
+def opened(tmp_path: Path, tier: Tier) -> Iterator[Opened]:
+    """Opens a box on source text; closes it after the test."""
+    boxes = []
+
+    def make(source: str, *functions: str, **limits: float) -> Box:
+        (tmp_path / "answer.py").write_text(source)
+        box = Box(Target(tmp_path, "answer.py", functions, Limits(**limits), tier))  # type: ignore[arg-type]
+        boxes.append(box)
+        assert box.open().came is Came.BACK
+        return box
+
+    yield make
+    for box in boxes:
+        box.close()

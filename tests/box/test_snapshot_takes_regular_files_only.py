@@ -1,0 +1,35 @@
+"""A snapshot holds the submission's regular files, and refuses whatever else it meets."""
+
+import os
+
+import pytest
+
+from harness.box import hash_folder, snapshot
+from harness.errors import SpecError
+
+
+def test_a_snapshot_is_a_copy_without_caches_and_reviews(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1")
+    for folder in ("reviews", "__pycache__", "sub"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "f.txt").write_text("t")
+    with snapshot(tmp_path) as taken:
+        assert sorted(taken.hashes) == ["a.py", "sub/f.txt"]
+        assert taken.hashes == hash_folder(tmp_path)
+        assert (taken.path / "sub" / "f.txt").read_text() == "t"
+        place = taken.path
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("make", [lambda p: os.symlink("/etc/hostname", p), os.mkfifo, lambda p: os.symlink("..", p)])
+def test_links_and_special_files_are_refused_by_name(tmp_path, make):
+    make(tmp_path / "odd")
+    with pytest.raises(SpecError, match="odd: is a link or a special file"), snapshot(tmp_path):
+        pass
+
+
+def test_too_many_files_are_refused(tmp_path):
+    for i in range(501):
+        (tmp_path / f"{i}").touch()
+    with pytest.raises(SpecError, match="500 files"):
+        hash_folder(tmp_path)

@@ -1,0 +1,45 @@
+"""A failure comes with the smallest counterexample found and the name of the fault that behaves the same."""
+
+from harness.model import Outcome
+from harness.probing import LocalAnswer, probe_criterion
+from harness.probing.faults import module_of
+
+
+def assess(toy, source, criterion="values"):
+    answer = LocalAnswer(module_of("answer", source))
+    return probe_criterion(toy, toy.challenge.criterion(criterion), answer, seed=7)
+
+
+def test_a_right_answer_passes_with_its_figure(toy):
+    evidence, title = assess(toy, toy.source())
+    assert (evidence.outcome, title) == (Outcome.PASSED, "")
+    assert 0 <= evidence.measured["error_ratio"] <= 4
+
+
+def test_the_counterexample_is_the_smallest_that_fails(toy):
+    evidence, title = assess(toy, toy.source(toy.mutants[1]))
+    assert title == "out is wrong"
+    assert evidence.counterexample.case == {"probe": "rows_match_the_oracle", "B": 4, "D": 1}
+    assert evidence.counterexample.where == "out[3]" and evidence.counterexample.got == 0
+
+
+def test_a_different_program_with_the_same_fault_is_named(toy):
+    source = "import numpy as np\ndef scaled(x, scale):\n    return np.array([scale * sum(row[:-1].tolist()) for row in x])\n"
+    evidence, _ = assess(toy, source)
+    assert evidence.diagnosis.startswith("agrees with `last column dropped` to ")
+    assert evidence.diagnosis.endswith(": the answer leaves the last column out")
+
+
+def test_an_unknown_fault_is_not_named(toy):
+    evidence, _ = assess(toy, "def scaled(x, scale):\n    return x.sum(axis=-1) * scale * 1.001\n")
+    assert evidence.outcome is Outcome.FAILED and evidence.diagnosis is None
+
+
+def test_a_probe_that_breaks_is_a_judge_error_and_blames_nobody(toy):
+    (toy.workspace.root / "challenges" / "scaled_sum" / "probes.py").write_text(
+        "from harness.probing import probe\n@probe(n=1)\ndef rows_match_the_oracle(answer, draw, *, n):\n    return 1 / 0\n"
+        "@probe(n=1)\ndef doubling_doubles(answer, draw, *, n):\n    return {}\n"
+    )
+    evidence, title = assess(toy, toy.source())
+    assert (evidence.outcome, title) == (Outcome.JUDGE_ERROR, "")
+    assert "ZeroDivisionError" in evidence.detail

@@ -1,0 +1,32 @@
+"""An answer that fails the anchor earns nothing from relations that happen to hold for it."""
+
+import pytest
+
+from harness.model import Outcome
+from harness.probing import NullAnswer
+from harness.probing.check import assess, check
+
+
+@pytest.mark.parametrize("kind", NullAnswer.KINDS)
+def test_a_null_answer_has_no_credit(toy, kind):
+    evidence = assess(toy, NullAnswer(kind), seed=1)
+    assert [e.satisfied for e in evidence] == [0, 0]
+
+
+def test_a_relation_that_held_says_what_it_rests_on(toy):
+    linear = next(e for e in assess(toy, NullAnswer("zeros"), seed=1) if e.criterion == "linear")
+    assert (linear.outcome, linear.rests_on) == (Outcome.FAILED, "values")
+
+
+def test_check_finds_every_answer_of_ours_as_declared(toy):
+    verdicts = list(check(toy, seed=3))
+    assert [v.kind for v in verdicts] == ["reference", "variant", "mutant", "mutant", "mutant", *["null"] * 3]
+    assert all(v.right for v in verdicts), verdicts
+
+
+def test_check_tells_a_mutant_that_lives(toy):
+    path = toy.workspace.root / "challenges" / "scaled_sum" / "mutants.py"
+    path.write_text(path.read_text().replace("x[:, :-1].sum(axis=-1)", "x[:, :].sum(axis=-1)"))
+    wrong = [v for v in check(toy, seed=3) if not v.right]
+    assert [(v.kind, v.name) for v in wrong] == [("mutant", "last column dropped")]
+    assert "came out passed" in wrong[0].detail
