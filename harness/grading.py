@@ -57,6 +57,7 @@ class Options:
 class Graded:
     """A record, whether it was made just now, and why or why not."""
 
+    folder: Path
     record: Record
     reused: bool
     reason: str
@@ -110,13 +111,14 @@ def grade_one(
         if not options.force and options.seed is None and (record := store.reusable(workspace, key)):
             if options.publish:
                 store.publish(workspace, record)
-            return Graded(record, True, f"nothing changed since {record.made}")
+            return Graded(folder, record, True, f"nothing changed since {record.made}")
         job = Job(workspace, challenge, submission, files, options, where, progress)
         record = _grade(job, key)
     store.remember(workspace, record)
     if options.publish:
         store.publish(workspace, record)
-    return Graded(record, False, "forced" if options.force else "not graded before in this state on this machine")
+    reason = "forced" if options.force else "not graded before in this state on this machine"
+    return Graded(folder, record, False, reason)
 
 
 def _limited(challenge: Challenge, options: Options, workspace: Workspace) -> Challenge:

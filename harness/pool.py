@@ -83,7 +83,8 @@ def _here(workspace: Workspace, folder: Path, options: Options, progress: Progre
 
 
 def _start(workspace: Workspace, options: Options) -> subprocess.Popen[str]:
-    command = (sys.executable, "-m", "harness.pool", str(workspace.root), json.dumps(asdict(options)))
+    # -P: the current folder may be a submission's, and nothing it holds may be imported here
+    command = (sys.executable, "-P", "-m", "harness.pool", str(workspace.root), json.dumps(asdict(options)))
     return subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, start_new_session=True
     )
@@ -112,7 +113,7 @@ def _ask(grader: subprocess.Popen[str], folder: Path, events: Any) -> Graded | R
             if "stage" in message:
                 events.put((folder, message["stage"]))
             elif "record" in message:
-                return Graded(Record.from_json(message["record"]), message["reused"], message["reason"])
+                return Graded(folder, Record.from_json(message["record"]), message["reused"], message["reason"])
             else:
                 kind = JudgeError if message["ours"] else HarnessError
                 return Rejected(folder, kind(message["error"]))
