@@ -57,9 +57,10 @@ def grade_all(
     for folder in folders:
         waiting.put(folder)
     graders = [_start(workspace, options) for _ in range(min(jobs, len(folders)))]
+    feeders = [threading.Thread(target=_feed, args=(g, waiting, events), daemon=True) for g in graders]
     try:
-        for grader in graders:
-            threading.Thread(target=_feed, args=(grader, waiting, events), daemon=True).start()
+        for feeder in feeders:
+            feeder.start()
         left = len(folders)
         while left:
             folder, event = events.get()
@@ -71,8 +72,11 @@ def grade_all(
     finally:
         for grader in graders:
             grader.terminate()
-        for grader in graders:
+        for grader, feeder in zip(graders, feeders, strict=True):
             grader.wait()
+            feeder.join()
+            with contextlib.suppress(OSError), grader:
+                pass
 
 
 def _here(workspace: Workspace, folder: Path, options: Options, progress: Progress) -> Graded | Rejected:

@@ -24,8 +24,8 @@ def test_the_counterexample_is_the_smallest_that_fails(toy):
 
 
 def test_a_different_program_with_the_same_fault_is_named(toy):
-    source = "import numpy as np\ndef scaled(x, scale):\n    return np.array([scale * sum(row[:-1].tolist()) for row in x])\n"
-    evidence, _ = assess(toy, source)
+    body = "return np.array([scale * sum(row[:-1].tolist()) for row in x])"
+    evidence, _ = assess(toy, f"import numpy as np\ndef scaled(x, scale):\n    {body}\n")
     assert evidence.diagnosis.startswith("agrees with `last column dropped` to ")
     assert evidence.diagnosis.endswith(": the answer leaves the last column out")
 
@@ -37,7 +37,8 @@ def test_an_unknown_fault_is_not_named(toy):
 
 def test_a_probe_that_breaks_is_a_judge_error_and_blames_nobody(toy):
     (toy.workspace.root / "challenges" / "scaled_sum" / "probes.py").write_text(
-        "from harness.probing import probe\n@probe(n=1)\ndef rows_match_the_oracle(answer, draw, *, n):\n    return 1 / 0\n"
+        "from harness.probing import probe\n"
+        "@probe(n=1)\ndef rows_match_the_oracle(answer, draw, *, n):\n    return 1 / 0\n"
         "@probe(n=1)\ndef doubling_doubles(answer, draw, *, n):\n    return {}\n"
     )
     evidence, title = assess(toy, toy.source())

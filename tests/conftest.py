@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,28 @@ def toy(tmp_path: Path) -> ChallengeCode:
     read = workspace.challenge("scaled_sum")
     assert isinstance(read, Challenge)
     return ChallengeCode(workspace, read)
+
+
+SUBMISSION = """
+[submission]
+model = "{model}"
+challenge = "scaled_sum"
+entry = "answer.py"
+provenance = "model-output"
+"""
+
+
+@pytest.fixture
+def submit(toy: ChallengeCode) -> Callable[..., Path]:
+    """Puts an answer into the toy workspace; further files by keyword, dots as double underscores."""
+
+    def put(model: str, source: str, toml: str = SUBMISSION, **files: str) -> Path:
+        folder = toy.workspace.root / "submissions" / model / "scaled_sum"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "submission.toml").write_text(toml.format(model=model))
+        (folder / "answer.py").write_text(source)
+        for name, text in files.items():
+            (folder / name.replace("__", ".")).write_text(text)
+        return folder
+
+    return put

@@ -1,0 +1,74 @@
+"""However a run ends, every finished grade is whole on disk, and the next run goes on from there."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.grading import Options, grade_one, replay
+from harness.model import Record
+from harness.pool import Graded, grade_all
+from harness.workspace import read_stored
+
+RUN = """
+import sys
+from pathlib import Path
+from harness.grading import Options
+from harness.pool import grade_all
+from harness.workspace import Workspace
+w = Workspace(Path(sys.argv[1]))
+for graded in grade_all(w, w.submissions(), Options(), jobs=2):
+    print(graded.record.name, flush=True)
+"""
+
+
+def start(root: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", RUN, str(root)], stdout=subprocess.PIPE, text=True)
+
+
+def left_over(root: Path) -> list[Path]:
+    return [p for p in (*root.rglob(".*.json.*"),) if p.is_file()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_keeps_what_it_finished(toy, submit, kill):
+    for i in range(4):
+        submit(f"m{i}", toy.source() + f"\n# {i}\n")
+    delays = random.Random(1)
+    told: set[str] = set()
+    for _ in range(4):
+        run = start(toy.workspace.root)
+        time.sleep(delays.uniform(0.6, 1.6))
+        run.send_signal(kill)
+        told |= set(run.communicate(timeout=20)[0].split())
+        records = {read_stored(p, Record).name for p in toy.workspace.records_folder.glob("*/*.json")}
+        assert told <= records
+    results = list(grade_all(toy.workspace, toy.workspace.submissions(), Options(), jobs=2))
+    assert all(isinstance(r, Graded) for r in results)
+    assert {r.record.name for r in results if r.reused} >= told
+    assert not left_over(toy.workspace.root)
+
+
+def test_half_written_files_of_the_dead_are_swept(toy, submit):
+    folder = submit("m", toy.source())
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    path = toy.workspace.record_path("m", "scaled_sum")
+    path.parent.mkdir(parents=True)
+    half = path.with_name(f".{path.name}.{dead.pid}")
+    half.write_text('{"schema')
+    grade_one(toy.workspace, folder)
+    assert not half.exists() and read_stored(path, Record).name == "m/scaled_sum"
+
+
+def test_a_replay_shows_the_recorded_figures_again(toy, submit):
+    record = grade_one(toy.workspace, submit("m", toy.source(toy.mutants[0]))).record
+    shown = replay(toy.workspace, record, "values")
+    assert shown.same and shown.evidence == shown.recorded
+    assert os.path.exists(toy.workspace.record_path("m", "scaled_sum"))
