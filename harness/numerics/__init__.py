@@ -1,0 +1,36 @@
+"""Error ratios, gradient checks, special-value rules and scaling exponents: no I/O, no policy."""
+
+from harness.numerics.gradients import AFFINE_TOLERANCE, TOLERANCE, Fault, GradientReport, check_gradients
+from harness.numerics.ratio import (
+    FULL,
+    PASS,
+    Judged,
+    conditioning,
+    credit,
+    error_ratio,
+    judge,
+    worst,
+)
+from harness.numerics.scaling import Exponent, Growth, fit_exponent
+from harness.numerics.special import Mismatch, first_mismatch
+
+__all__ = [
+    "AFFINE_TOLERANCE",
+    "FULL",
+    "PASS",
+    "TOLERANCE",
+    "Exponent",
+    "Fault",
+    "GradientReport",
+    "Growth",
+    "Judged",
+    "Mismatch",
+    "check_gradients",
+    "conditioning",
+    "credit",
+    "error_ratio",
+    "first_mismatch",
+    "fit_exponent",
+    "judge",
+    "worst",
+]

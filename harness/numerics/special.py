@@ -1,0 +1,70 @@
+"""Special values: NaN, +inf and -inf are compared as masks, before any finite value.
+
+A tolerance cannot judge them: a NaN in the expected array compares unequal to everything, so it can hide any reply,
+and inf - inf is NaN.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NAMES = ("a finite value", "NaN", "+inf", "-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """Where two arrays first differ in kind: finite, NaN, +inf or -inf. `str()` puts it in words."""
+
+    index: tuple[int, ...]
+    """First such position, in C order."""
+    expected: float
+    got: float
+    count: int
+    """Number of such positions."""
+    size: int
+    """Number of positions compared."""
+
+    def __str__(self) -> str:
+        got = repr(self.got) if np.isfinite(self.got) else _NAMES[_kind(self.got)]
+        right = _NAMES[_kind(self.expected)]
+        return f"{got} at {self.index} where {right} is right; {self.count} of {self.size} positions differ so"
+
+
+def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> Mismatch | None:
+    """Compare the masks of NaN, +inf and -inf of two floating arrays of one shape.
+
+    `expected` is first rounded to the dtype of `actual`, so a value beyond that dtype's range expects an infinity.
+    Returns None where every position is of the same kind.
+    """
+    expected = rounded(expected, actual.dtype)
+    if np.isfinite(actual).all() and np.isfinite(expected).all():
+        return None
+    differ = _kinds(actual) != _kinds(expected)
+    count = int(differ.sum())
+    if count == 0:
+        return None
+    index = position(differ)
+    return Mismatch(index, float(expected[index]), float(actual[index]), count, differ.size)
+
+
+def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The nearest representable values in `dtype`; out of range becomes infinite or zero, silently."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values.astype(dtype)
+
+
+def position(scores: NDArray[Any]) -> tuple[int, ...]:
+    """Index of the largest entry of a non-empty array, the first in C order among equals."""
+    return tuple(int(i) for i in np.unravel_index(int(scores.argmax()), scores.shape))
+
+
+def _kind(value: float) -> int:
+    return int(_kinds(np.asarray(value)))
+
+
+def _kinds(values: NDArray[Any]) -> NDArray[np.int8]:
+    """0 finite, 1 NaN, 2 +inf, 3 -inf: positions in `_NAMES`."""
+    kinds: NDArray[np.int8] = np.select([np.isnan(values), values == np.inf, values == -np.inf], [1, 2, 3])
+    return kinds
