@@ -8,7 +8,7 @@ PREFILL_OUT = (
 BOTH = "    both = np.concatenate([past, pair(k, v)])\n"
 GROUPS = "    groups = q.reshape(k.shape[1], num_heads // k.shape[1], n, head_dim)\n"
 SCORES = "    scores = (groups @ k.swapaxes(-1, -2)) * head_dim**-0.5\n"
-MASK = "    scores[..., hidden] = -np.inf\n"
+MASK = "    np.copyto(scores, -np.inf, where=hidden)\n"
 WEIGHTS = "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
 NORMALISE = "    weights /= weights.sum(axis=-1, keepdims=True)\n"
 AVERAGE = "    return (weights @ v).reshape(q.shape)\n"
@@ -30,7 +30,7 @@ VARIANTS = (
                    ("row * (pages_in_use * self.page_size if self.paged else sum(self.lengths))",
                     "row * pages_in_use * self.page_size"))),
     Variant("finite mask", "gives hidden tokens the most negative number instead of minus infinity",
-            edits=((MASK, "    scores[..., hidden] = np.finfo(scores.dtype).min\n"),)),
+            edits=((MASK, "    np.copyto(scores, np.finfo(scores.dtype).min, where=hidden)\n"),)),
     Variant("multiplied mask", "zeroes hidden weights after the exponential, before they are summed",
             edits=((MASK, "    top = np.where(hidden, -np.inf, scores).max(axis=-1, keepdims=True)\n"),
                    (WEIGHTS, "    weights = np.exp(np.minimum(scores - top, 0)) * ~hidden\n"))),

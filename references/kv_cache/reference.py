@@ -179,7 +179,7 @@ def attend(q: Array, k: Array, v: Array, first: int, window: int | None) -> Arra
     hidden = key > position
     if window is not None:
         hidden |= key <= position - window
-    scores[..., hidden] = -np.inf
+    np.copyto(scores, -np.inf, where=hidden)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
     return (weights @ v).reshape(q.shape)
