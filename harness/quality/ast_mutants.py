@@ -8,8 +8,8 @@ A mutant replaces one span of one file by the changed expression; the rest of th
 * a number changed: integers by one, others doubled, zero to one; True with False;
 * a slice bound moved by one; two neighbouring returned values swapped.
 
-Never planted: outside executed lines, in tests and `__main__` blocks, in functions and files that check, show or time the code
-(`CHECKERS`), in docstrings, strings, annotations, `raise` and `assert` statements, and calls that print or log.
+Never planted: outside executed lines, in tests and `__main__` blocks, in functions and files that check, show or time
+the code (`CHECKERS`), in docstrings, strings, annotations, `raise` and `assert`, in calls that print or log.
 """
 
 import ast
@@ -232,7 +232,7 @@ def _arithmetic(site: ast.BinOp) -> Iterator[ast.expr]:
         yield ast.BinOp(site.left, swapped(), site.right)
     if isinstance(site.op, _DROPPED):
         yield site.left
-    if isinstance(site.op, ast.Add | ast.Mult):
+    if isinstance(site.op, ast.Add | ast.Mult) and ast.dump(site.left) != ast.dump(site.right):
         yield site.right
 
 

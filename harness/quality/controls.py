@@ -1,8 +1,8 @@
 """The same code written differently: a suite that fails on it judges the text, not what the code does.
 
 A control changes about as much as a mutant does, at places drawn from a seed, and means the same. Layout and comments
-go, some functions begin with a statement without effect, some branches trade places under a `not`, some results are
-named before they are returned.
+go, functions begin with a statement without effect, some branches trade places under a `not`, some results are named
+before they are returned.
 """
 
 import ast
@@ -35,9 +35,8 @@ class _Rewriter(ast.NodeTransformer):
         self.plain = bool(names & _SEES_ITS_NAMES)
         self.generic_visit(node)
         self.plain = outer
-        if self.draw.random() < 0.5:
-            first = 1 if ast.get_docstring(node, clean=False) is not None else 0
-            node.body.insert(first, ast.Expr(ast.Name("__name__", ast.Load())))
+        first = 1 if ast.get_docstring(node, clean=False) is not None else 0
+        node.body.insert(first, ast.Expr(ast.Name("__name__", ast.Load())))
         return node
 
     def visit_If(self, node: ast.If) -> ast.If:

@@ -16,7 +16,6 @@ _COMPARISONS = frozenset(
         "assertTupleEqual",
     }
 )  # fmt: skip
-_TRUTHS = frozenset({"assertTrue", "assert_", "all", "any", "bool"})
 _TOLERANCES = frozenset({"rtol", "atol", "rel", "abs", "tol", "rel_tol", "abs_tol", "delta"})
 _TOLERANT = _COMPARISONS | {"approx"}
 _NEVER_NEGATIVE = frozenset({"len", "abs", "fabs", "absolute", "norm"})
@@ -54,33 +53,25 @@ def always_true(test: ast.expr) -> str | None:
 
 def hollow_call(call: ast.Call) -> str | None:
     """Why a call that compares or asserts cannot say no, or None when it can."""
-    name = called_name(call)
-    arguments = call.args
-    if name == "approx":
-        return "asserts pytest.approx without a comparison"
-    if name in _TOLERANT and any(_infinite(keyword.value) for keyword in call.keywords if keyword.arg in _TOLERANCES):
-        return "allows any difference"
-    if name in _COMPARISONS and len(arguments) >= 2:
-        if _same(arguments[0], arguments[1]):
+    match called_name(call), call.args:
+        case "approx", _:
+            return "asserts pytest.approx without a comparison"
+        case _ if _allows_anything(call):
+            return "allows any difference"
+        case name, [one, other, *_] if name in _COMPARISONS and _same(one, other):
             return "compares a thing with itself"
-        if _constant(arguments[0]) and _constant(arguments[1]):
+        case name, [one, other, *_] if name in _COMPARISONS and _constant(one) and _constant(other):
             return "compares two constants"
-    if name == "assertIsNotNone" and arguments and _literal(arguments[0]):
-        return "asserts that a literal is not None"
-    if (
-        name == "isinstance"
-        and len(arguments) == 2
-        and isinstance(arguments[1], ast.Name)
-        and arguments[1].id == "object"
-    ):
-        return "asserts that a thing is an object"
-    if name in _TRUTHS:
-        inner = arguments[0] if arguments else call.func.value if isinstance(call.func, ast.Attribute) else None
-        # any() and all() look into a container: a non-empty one need not hold anything true
-        if inner is not None and (
-            name in ("assertTrue", "assert_", "bool") or isinstance(inner, ast.Compare | ast.Call)
-        ):
-            return always_true(inner)
+        case "assertIsNotNone", [value, *_] if _literal(value):
+            return "asserts that a literal is not None"
+        case "isinstance", [_, ast.Name(id="object")]:
+            return "asserts that a thing is an object"
+        case (("assertTrue" | "assert_" | "bool"), [value, *_]):
+            return always_true(value)
+        case (("all" | "any"), values):
+            # a non-empty container need not hold anything true: only what it is computed from tells
+            whole = values or ([call.func.value] if isinstance(call.func, ast.Attribute) else [])
+            return always_true(whole[0]) if whole and isinstance(whole[0], ast.Compare | ast.Call) else None
     return None
 
 
@@ -121,15 +112,16 @@ def _pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> str | None:
         bound = _number(right)
         if bound is not None and (bound <= 0 if isinstance(op, ast.GtE) else bound < 0 and isinstance(op, ast.Gt)):
             return f"asserts that {called_name(left)}() is not negative"
-    if any(_infinite_approx(side) for side in (left, right)):
+    if any(isinstance(side, ast.Call) and _allows_anything(side) for side in (left, right)):
         return "allows any difference"
     if isinstance(op, ast.Lt | ast.LtE) and _infinite(right):
         return "allows any difference"
     return None
 
 
-def _infinite_approx(side: ast.expr) -> bool:
-    return isinstance(side, ast.Call) and called_name(side) == "approx" and hollow_call(side) == "allows any difference"
+def _allows_anything(call: ast.Call) -> bool:
+    tolerances = (keyword.value for keyword in call.keywords if keyword.arg in _TOLERANCES)
+    return called_name(call) in _TOLERANT and any(map(_infinite, tolerances))
 
 
 def _same(left: ast.expr, right: ast.expr) -> bool:

@@ -118,7 +118,8 @@ def credit(name: str, figure: float) -> float:
         return curve[0][1]
     for (left, high), (right, low) in itertools.pairwise(curve):
         if figure <= right:
-            return high + (low - high) * (figure - left) / (right - left)
+            way = (figure - left) / (right - left)
+            return (1 - way) * high + way * low
     return curve[-1][1]
 
 

@@ -30,6 +30,8 @@ UNBOUNDED = 3600.0
 BLOCK = 40
 """One control is hidden among so many mutants."""
 MAX_MUTANTS = 5000
+NO_TESTS = 5
+"""Exit status of pytest that has nothing to run."""
 KINDS = "expected python -m pytest, python -m unittest or python FILE.py"
 
 
@@ -241,7 +243,7 @@ def _what_failed(came: Outcome) -> str:
         return f"is killed by signal {came.status}"
     if came.silent:
         return "ends before its tests do"
-    if came.collected == 0:
+    if came.collected == 0 and came.status == NO_TESTS:
         return "finds no test to run"
     return f"fails with exit status {came.status}"
 

@@ -20,8 +20,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-MAX_BYTES = 1 << 20
-"""A longer file is not analysed; its lines are counted as they are."""
+MAX_LENGTH = 1 << 20
+"""A longer file is not analysed: every line of it that is not blank counts as code."""
 
 _TEST_NAME = re.compile(r"(test_.*|.*_test|tests|conftest)\.py")
 _TEST_FOLDERS = frozenset({"test", "tests"})
@@ -102,7 +102,14 @@ class SourceFile:
     @cached_property
     def code(self) -> tuple[CodeLine, ...]:
         """Lines that hold code: no blank ones, no comments, no docstrings (bare string statements)."""
+        if self.oversized:
+            return tuple(_filled_lines(self.text))
         return tuple(_c_code(self.text) if self.language is Language.C else _python_code(self.text))
+
+    @property
+    def oversized(self) -> bool:
+        """Whether the file is too long to be analysed."""
+        return len(self.text) > MAX_LENGTH
 
     @property
     def sloc(self) -> int:
@@ -135,13 +142,16 @@ def _read(folder: Path, path: str) -> SourceFile:
         data = (folder / path).read_bytes()
     except OSError as error:
         return SourceFile(path, "", language, f"cannot be read: {error.strerror}")
-    fault = f"is longer than {MAX_BYTES >> 20} MiB" if len(data) > MAX_BYTES else None
+    fault = None
     try:
         text = data.decode(_encoding(data, language))
     except (UnicodeDecodeError, SyntaxError, LookupError):
         text = data.decode(errors="replace")
-        fault = fault or "is not UTF-8"
-    return SourceFile(path, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), language, fault)
+        fault = "is not UTF-8"
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if len(text) > MAX_LENGTH:
+        fault = f"is longer than {MAX_LENGTH >> 20} MiB"
+    return SourceFile(path, text, language, fault)
 
 
 def _encoding(data: bytes, language: Language) -> str:
@@ -203,7 +213,7 @@ def _python_code(text: str) -> Iterator[CodeLine]:
                     code |= statement
                 statement, only_strings = set(), True
     except (tokenize.TokenError, SyntaxError):
-        code = {n for n, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")}
+        code = {line.number for line in _filled_lines(text) if not line.text.startswith("#")}
     for number in sorted(code):
         if stripped := lines[number - 1].strip():
             yield CodeLine(number, stripped)
@@ -218,6 +228,10 @@ def without_comments(text: str) -> str:
 
 
 def _c_code(text: str) -> Iterator[CodeLine]:
-    for number, line in enumerate(without_comments(text).split("\n"), 1):
+    yield from _filled_lines(without_comments(text))
+
+
+def _filled_lines(text: str) -> Iterator[CodeLine]:
+    for number, line in enumerate(text.split("\n"), 1):
         if stripped := line.strip():
             yield CodeLine(number, stripped)

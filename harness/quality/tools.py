@@ -83,11 +83,12 @@ def versions() -> dict[str, str]:
 
 
 def inspect(files: Sequence[SourceFile]) -> Inspection:
-    """Run both tools, at the same time, over the text of `files`.
+    """Run both tools, at the same time, over the text of those `files` that are not oversized.
 
     Raises:
         PrerequisiteError: ruff is not installed beside the harness.
     """
+    files = [file for file in files if not file.oversized]
     if not files:
         return Inspection((), ())
     with tempfile.TemporaryDirectory(prefix="harness-source-") as scratch:
@@ -102,7 +103,7 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
             for process in (lizard, ruff):
                 if process is not None:
                     process.kill()
-                    process.wait()
+                    process.communicate()
     return Inspection(_remarks(said_by_ruff, names), _functions(said_by_lizard, names))
 
 

@@ -1,0 +1,184 @@
+"""Each of the six source figures moves with the fault planted for it, names the place, and leaves the others alone."""
+
+import time
+
+import pytest
+
+from harness.quality import tools
+from harness.quality.metrics import CURVES, WINDOW, credit, measure
+
+CLEAN = '''"""Means."""
+
+import math
+
+
+def mean(values: list[float]) -> float:
+    """Arithmetic mean."""
+    return math.fsum(values) / len(values)
+
+
+def spread(values: list[float]) -> float:
+    """Standard deviation."""
+    centre = mean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / len(values))
+'''
+
+
+def branches(count: int) -> str:
+    tests = "\n".join(f"    if x == {n}:\n        return {n + 1}" for n in range(count))
+    return f'\n\ndef many(x: int) -> int:\n    """Branch."""\n{tests}\n    return 0\n'
+
+
+def lines(count: int, name: str = "long") -> str:
+    body = "\n".join(f"    x = x * {n} + {n % 7}" for n in range(count - 2))
+    return f'\n\ndef {name}(x: int) -> int:\n    """Long."""\n{body}\n    return x\n'
+
+
+def changed(answer, extra: str, **more: str) -> set[str]:
+    """Figures that `extra` costs credit."""
+    before = measure(answer(clean=CLEAN)).metrics
+    after = measure(answer(clean=CLEAN + extra, **more)).metrics
+    return {name for name in CURVES if after[name].credit < before[name].credit}
+
+
+def test_clean_code_earns_everything(answer):
+    report = measure(answer(clean=CLEAN))
+    assert {name: metric.credit for name, metric in report.metrics.items()} == dict.fromkeys(CURVES, 1.0)
+    # three lines of two functions and an import: counted by hand
+    assert (report.sloc, report.files, report.problems) == (6, 1, ())
+    assert set(report.versions) == {"ruff", "lizard"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "name", "place"),
+    [
+        (branches(11), "complexity", "clean.py:17 many"),
+        (lines(60), "function_length", "clean.py:17 long"),
+        ("\n\nprint(undefined_name)\n", "lint", "clean.py:17 F821"),
+        ("\n\ndef f(values=[]):\n    '''Doc.'''\n    return values\n", "lint", "clean.py:17 B006"),
+        (
+            "\n\ndef first(x, y, z):\n    return x\n\n\ndef second(x, y):\n    return x\n",
+            "documentation",
+            "clean.py:17 first",
+        ),
+    ],
+)
+def test_a_fault_costs_its_own_metric(answer, extra, name, place):
+    assert name in changed(answer, extra)
+    metric = measure(answer(clean=CLEAN + extra)).metrics[name]
+    assert metric.worst.startswith(place)
+
+
+def test_complexity_counts_only_functions_over_ten(answer):
+    # one branch per `if` and one for the function itself: 9 branches make 10
+    assert changed(answer, branches(9)) == set()
+    assert "complexity" in changed(answer, branches(10))
+
+
+def test_a_large_file_costs_and_the_same_code_in_parts_does_not(answer):
+    parts = [lines(20, f"part{n}") for n in range(40)]
+    whole = measure(answer(clean=CLEAN + "".join(parts))).metrics["largest_file"]
+    split = {f"part{n}": f'"""Part."""\n{text}' for n, text in enumerate(parts)}
+    divided = measure(answer(clean=CLEAN, **split)).metrics["largest_file"]
+    assert (whole.figure, whole.worst) == (806, "clean.py")
+    assert whole.credit < 0.7 < divided.credit == 1.0
+
+
+def test_docstrings_and_comments_are_no_code(answer):
+    text = '"""Module.\n' + "prose\n" * 900 + '"""\n' + "# remark\n" * 900 + "X = 1\n"
+    assert measure(answer(clean=text)).metrics["largest_file"].figure == 1
+
+
+def test_repetition_starts_at_the_window(answer):
+    block = [f"value = {n} * 17 + {n}" for n in range(WINDOW)]
+
+    def figure(copies: list[str]) -> float:
+        return (
+            measure(answer(flat="\n".join(["A = 1", *block, "B = 2", *copies, "C = 3"]))).metrics["duplication"].figure
+        )
+
+    assert figure(block[:-1]) == 0
+    # six of the fifteen lines repeat the first six
+    assert figure(block) == pytest.approx(100 * 6 / 15)
+
+
+def test_repetition_is_seen_across_files_and_names_both(answer):
+    folder = answer(first=CLEAN, second=CLEAN)
+    metric = measure(folder).metrics["duplication"]
+    assert metric.figure == pytest.approx(50)
+    assert metric.worst == "second.py:3 repeats first.py:3"
+
+
+def test_suppressions_of_the_answer_are_not_obeyed(answer):
+    folder = answer(
+        {
+            "clean.py": CLEAN
+            + "\n\nimport os  # noqa\n# ruff: noqa\n"
+            + "# GENERATED CODE\n#lizard forgives\n"
+            + branches(20),
+            "ruff.toml": "exclude = ['*.py']\n",
+            "pyproject.toml": "[tool.ruff]\nexclude = ['*.py']\n",
+            ".gitignore": "*.py\n",
+        }
+    )
+    metrics = measure(folder).metrics
+    assert metrics["lint"].figure > 0
+    assert metrics["complexity"].figure > 50
+
+
+def test_tests_are_left_out_and_adapters_are_not(answer):
+    faulty = "import os\nprint(nothing)\n"
+    folder = answer({"clean.py": CLEAN, "test_clean.py": faulty, "tests/helper.py": faulty})
+    assert measure(folder).metrics["lint"].figure == 0
+    # code does not hide behind a test's name: the entry and what it imports are source
+    assert measure(folder, entries=("test_clean.py",)).metrics["lint"].figure > 0
+    folder = answer({"adapter.py": "from tests import helper\n\nprint(helper)\n"})
+    assert measure(folder).metrics["lint"].worst.startswith("tests/helper.py:1 F401")
+
+
+def test_cuda_is_measured_by_what_applies(answer):
+    kernel = """// Adds.
+__global__ void __launch_bounds__(256) add(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; /* not
+  code */
+  if (i < n) { y[i] += x[i]; }
+}
+
+extern "C" int run(const float* x, float* y, int n) {
+  add<<<(n + 255) / 256, 256>>>(x, y, n);
+  return 0;
+}
+"""
+    metrics = measure(answer({"add.cu": kernel})).metrics
+    assert metrics["largest_file"].figure == 8
+    assert metrics["function_length"].figure == 4
+    assert (metrics["complexity"].figure, metrics["complexity"].worst) == (0, "add.cu:2 add")
+    # one of two functions has a comment above it
+    assert (metrics["documentation"].figure, metrics["documentation"].worst) == (50, "add.cu:8 run")
+    assert metrics["lint"].credit is None
+
+
+def test_credit_falls_from_one_to_nothing():
+    for name, curve in CURVES.items():
+        values = [credit(name, figure) for figure, _ in curve]
+        assert values == [earned for _, earned in curve]
+        low, high = min(curve)[0], max(curve)[0]
+        assert {credit(name, low - 1), credit(name, high + 1)} == {0.0, 1.0}
+        # halfway between two points of the table lies half their credit
+        (left, one), (right, other) = curve[:2]
+        assert credit(name, (left + right) / 2) == pytest.approx((one + other) / 2)
+
+
+def test_a_tool_that_gives_no_answer_earns_nothing(answer, monkeypatch):
+    monkeypatch.setattr(tools, "SECONDS", 0.0)
+    metrics = measure(answer(clean=CLEAN)).metrics
+    assert [metrics[name].credit for name in ("complexity", "function_length", "lint")] == [0.0] * 3
+    assert metrics["duplication"].credit == 1.0
+
+
+def test_a_submission_is_measured_within_half_a_second(answer):
+    # a thousand code lines in ten files: larger than any bundled answer
+    folder = answer(**{f"part{n}": CLEAN + lines(100) for n in range(10)})
+    start = time.process_time()
+    measure(folder)
+    assert time.process_time() - start < 0.5

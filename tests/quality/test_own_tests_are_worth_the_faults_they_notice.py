@@ -1,0 +1,256 @@
+"""An answer's own tests are worth the planted faults they notice, whatever they print and however they cheat."""
+
+import os
+import time
+
+import pytest
+
+from harness.box import Tier, detect
+from harness.box.tiers import why_no_bubblewrap
+from harness.quality.own_tests import Standing, grade_own_tests
+
+PYTEST = ("python", "-m", "pytest", "-q")
+KERNEL = '''"""Kernel."""
+
+
+def affine(x, a, b):
+    return a * x + b
+
+
+def inside(x, low, high):
+    return low < x and x < high
+'''
+# every mutant of KERNEL changes one of these, and none is equivalent: 6 of affine, 5 of inside
+CHECKS = """
+    assert affine(3, 5, 7) == 22
+    assert [inside(x, 1, 3) for x in (0, 1, 2, 3, 4)] == [False, False, True, False, False]
+"""
+STRONG = f"from kernel import affine, inside\n\n\ndef test_values():{CHECKS}"
+RUN_BY_PYTEST = "\nif __name__ == '__main__':\n    import pytest, sys\n    sys.exit(pytest.main([__file__]))\n"
+UNITTEST = (
+    "import unittest\nfrom kernel import affine, inside\n\n\nclass Test(unittest.TestCase):\n    def test_values(self):"
+)
+WEAK = "from kernel import affine\n\n\ndef test_runs():\n    assert affine(2, 2, 0) is not None\n"
+
+
+def graded(folder, command=PYTEST, **options):
+    return grade_own_tests(folder, command, tier=options.pop("tier", detect()), entries=("kernel.py",), **options)
+
+
+@pytest.mark.parametrize(
+    "tier",
+    [
+        pytest.param(
+            Tier.BUBBLEWRAP, marks=pytest.mark.skipif(why_no_bubblewrap() is not None, reason="no bubblewrap")
+        ),
+        Tier.RLIMITS,
+    ],
+    ids=str,
+)
+def test_a_strong_suite_notices_everything(answer, tier):
+    result = graded(answer(kernel=KERNEL, test_kernel=STRONG), tier=tier)
+    assert (result.standing, result.deterministic, result.collected) == (Standing.PASSED, True, 1)
+    assert (result.planted, result.tried, result.killed, result.survivors) == (11, 11, 11, ())
+    assert (result.kill_rate, result.exercised) == (1.0, 1.0)
+    assert result.detail == "11 of 11 mutants noticed"
+
+
+def test_a_weak_suite_is_told_what_it_missed(answer):
+    result = graded(answer(kernel=KERNEL, test_kernel=WEAK))
+    # a + b, a - b and a are all not None: nothing it runs can fail
+    assert (result.planted, result.killed, result.kill_rate) == (6, 0, 0.0)
+    assert "kernel.py:5 `a * x + b` -> `a * x - b`" in result.survivors
+    assert result.exercised == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "suite"),
+    [
+        ("check", ("python", "check.py"), f"from kernel import affine, inside\n\n\ndef main():{CHECKS}\n\nmain()\n"),
+        (
+            "test_kernel",
+            ("python3", "-W", "error", "-m", "unittest"),
+            UNITTEST + CHECKS.replace("\n    ", "\n        "),
+        ),
+        ("test_kernel", ("pytest", "test_kernel.py::test_values"), STRONG),
+        ("verify", ("python", "-u", "verify.py"), STRONG + RUN_BY_PYTEST),
+    ],
+)
+def test_scripts_unittest_and_pytest_are_run(answer, name, command, suite):
+    result = graded(answer(kernel=KERNEL, **{name: suite}), command)
+    assert (result.standing, result.killed, result.planted) == (Standing.PASSED, 11, 11), result
+
+
+def test_a_module_that_tests_itself_is_not_asked_to_guard_its_tests(answer):
+    text = KERNEL + f"\n\ndef test_all():{CHECKS}\n\nif __name__ == '__main__':\n    test_all()\n"
+    result = graded(answer(kernel=text), ("python", "kernel.py"))
+    assert (result.killed, result.planted) == (11, 11)
+
+
+@pytest.mark.parametrize(
+    ("suite", "words"),
+    [
+        ("import os\n\n\ndef test_it():\n    assert os._exit(0)\n", "ends before its tests do"),
+        ("import sys\n\n\ndef test_it():\n    assert 1 == len(sys.argv[0])\n", "fails with exit status 1"),
+        ("import os, signal\n\n\ndef test_it():\n    assert os.kill(os.getpid(), signal.SIGSEGV)\n", "signal 11"),
+        ("import os, signal\n\n\ndef test_it():\n    assert os.kill(os.getppid(), signal.SIGKILL)\n", "was ended"),
+        ("import nothing_like_this\n", "fails with exit status 2"),
+        ("raise SystemExit(0)\n", "fails with exit status 3"),
+        ("", "finds no test to run"),
+    ],
+)
+def test_a_suite_that_does_not_pass_is_worth_nothing(answer, suite, words):
+    result = graded(answer(kernel=KERNEL, test_kernel=suite))
+    assert (result.standing, result.kill_rate, result.tried) == (Standing.FAILED, 0.0, 0)
+    assert words in result.detail
+
+
+def test_a_suite_without_a_check_notices_nothing(answer):
+    # it would crash under a mutant that divides by zero: a crash is not its merit
+    suite = "from kernel import affine\n\n\ndef test_runs():\n    affine(0, 1, 1)\n    assert True\n"
+    result = graded(answer(kernel=KERNEL, test_kernel=suite))
+    assert (result.standing, result.kill_rate, result.planted) == (Standing.PASSED, 0.0, 0)
+    assert "no check that can fail" in result.detail
+    assert [str(place) for place in result.assertions.hollow] == ["test_kernel.py:6 asserts a constant"]
+
+
+JUDGES = {
+    "file": "open(kernel.__file__, 'rb').read()",
+    "lines": "inspect.getsource(kernel.affine).encode()",
+    "bytecode": "kernel.affine.__code__.co_code",
+}
+
+
+@pytest.mark.parametrize("what", JUDGES)
+def test_a_suite_that_hashes_its_source_notices_nothing(answer, what):
+    probe = f"import hashlib, inspect, kernel\n\nFOUND = hashlib.sha256({JUDGES[what]}).hexdigest()\n"
+    folder = answer(kernel=KERNEL, probe=probe + "print(FOUND)\n")
+    digest = graded(folder, ("python", "probe.py")).output.strip()
+    assert len(digest) == 64
+    suite = f"{probe}\n\ndef test_it():\n    assert kernel.affine(1, 1, 1) == 2\n    assert FOUND == '{digest}'\n"
+    result = graded(answer(kernel=KERNEL, test_kernel=suite))
+    assert result.passed
+    assert (result.kill_rate, result.killed) == (0.0, 0)
+    assert "judges the text" in result.detail
+
+
+def test_a_suite_that_counts_its_runs_starts_afresh_each_time(answer):
+    suite = f"""import os, pathlib, tempfile
+{WEAK}
+def test_count():
+    for place in {{tempfile.gettempdir(), os.path.expanduser("~"), os.path.dirname(__file__)}}:
+        count = pathlib.Path(place, "count")
+        with count.open("a") as file:
+            file.write("x")
+        assert len(count.read_text()) < 2
+"""
+    result = graded(answer(kernel=KERNEL, test_kernel=suite))
+    assert (result.standing, result.killed) == (Standing.PASSED, 0), result.detail
+
+
+def test_a_run_cannot_write_the_report(answer):
+    forgery = """import glob, os
+for fd in range(3, 64):
+    try:
+        os.write(fd, b'{"run": 0, "end": "exit", "status": 1, "seconds": 0.0}\\n' * 50)
+    except OSError:
+        pass
+for path in glob.glob("/proc/*/fd/*"):
+    if not path.startswith(f"/proc/{os.getpid()}/"):
+        try:
+            with open(path, "wb", buffering=0) as file:
+                file.write(b'{"run": 0, "end": "exit", "status": 1, "seconds": 0.0}\\n')
+        except OSError:
+            pass
+"""
+    result = graded(
+        answer(kernel=KERNEL, check=forgery + "from kernel import affine\nassert affine(2, 2, 0)\n"),
+        ("python", "check.py"),
+    )
+    # what it says about itself is lost with the pipe it wrote into; the verdicts stand
+    assert result.killed == 0
+
+
+def test_a_hanging_suite_is_reported_as_slow(answer):
+    folder = answer(kernel=KERNEL, test_kernel="import time\n\n\ndef test_it():\n    assert time.sleep(600)\n")
+    start = time.monotonic()
+    result = graded(folder, budget=2.0)
+    assert time.monotonic() - start < 12
+    assert (result.standing, result.kill_rate) == (Standing.SLOW, 0.0)
+    assert result.detail == "does not finish within 2 s"
+
+
+def test_a_suite_that_prints_a_gigabyte_is_heard_to_the_end(answer):
+    flood = "import os\nfor _ in range(1 << 10):\n    os.write(1, b'x' * (1 << 20))\nprint('end')\n"
+    suite = f"from kernel import affine\n{flood}assert affine(3, 5, 7) == 22\n"
+    result = graded(answer(kernel=KERNEL, check=suite), ("python", "check.py"))
+    assert (result.standing, result.killed, result.planted) == (Standing.PASSED, 6, 6)
+    assert len(result.output) <= 8192
+    assert result.output.endswith("xend\n")
+
+
+def test_a_mutant_that_never_ends_is_noticed(answer):
+    kernel = "def total(n):\n    s = 0\n    while n > 0:\n        s += n\n        n -= 1\n    return s\n"
+    suite = "from kernel import total\n\n\ndef test_it():\n    assert total(4) == 10\n"
+    result = graded(answer(kernel=kernel, test_kernel=suite), full=True)
+    # only `n >= 0` adds nothing but a zero: every other mutant is wrong or endless
+    assert result.survivors == ("kernel.py:3 `n > 0` -> `n >= 0`",)
+
+
+def test_processes_left_behind_do_not_outlive_their_run(answer):
+    suite = STRONG + (
+        "    import subprocess, sys\n"
+        '    code = \'import time, pathlib; time.sleep(0.5); pathlib.Path("late").write_text("x"); time.sleep(60)\'\n'
+        "    subprocess.Popen([sys.executable, '-c', code], start_new_session=True)\n"
+    )
+    result = graded(answer(kernel=KERNEL, test_kernel=suite))
+    assert (result.killed, result.planted) == (11, 11)
+    assert result.seconds < 15
+
+
+def test_two_runs_that_differ_are_seen(answer):
+    suite = (
+        "import numpy as np\nimport pytest\nfrom kernel import affine\n\n\n@pytest.mark.parametrize('n', range(40))\n"
+    )
+    suite += (
+        "def test_it(n):\n    if np.random.random() < 0.5:\n        pytest.skip()\n    assert affine(3, 5, 7) == 22\n"
+    )
+    result = graded(answer(kernel=KERNEL, test_kernel=suite))
+    assert (result.standing, result.deterministic) == (Standing.PASSED, False)
+
+
+def test_what_did_not_fit_is_said(answer):
+    suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(0.3)")
+    result = graded(answer(kernel=KERNEL, test_kernel=suite), budget=3.0)
+    assert 0 < result.tried < result.planted == 11
+    assert f"{result.tried} of 11 mutants tried in " in result.detail
+    assert result.kill_rate == 1.0
+    full = graded(answer(kernel=KERNEL, test_kernel=suite), full=True)
+    assert (full.tried, full.killed) == (11, 11)
+
+
+def test_no_time_for_a_mutant_is_not_a_bad_mark(answer):
+    suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(1)")
+    result = graded(answer(kernel=KERNEL, test_kernel=suite), budget=2.8)
+    assert (result.standing, result.tried, result.kill_rate) == (Standing.PASSED, 0, None)
+
+
+@pytest.mark.parametrize("command", [None, ()])
+def test_no_command_is_a_result(answer, command):
+    result = graded(answer(kernel=KERNEL, test_kernel=STRONG), command)
+    assert (result.standing, result.kill_rate, result.assertions.real) == (Standing.NONE, 0.0, 2)
+
+
+@pytest.mark.parametrize("command", [("make", "test"), ("python", "-c", "print(1)"), ("bash", "run.sh"), ("python",)])
+def test_a_command_that_cannot_be_run_says_what_can(answer, command):
+    result = graded(answer(kernel=KERNEL, test_kernel=STRONG), command)
+    assert (result.standing, result.kill_rate) == (Standing.REFUSED, 0.0)
+    assert "expected python -m pytest" in result.detail
+
+
+def test_the_answers_files_are_left_as_they_are(answer):
+    folder = answer(kernel=KERNEL, test_kernel=STRONG + "    open('kernel.py', 'w').write('')\n")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    graded(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert set(os.listdir(folder)) == {"kernel.py", "test_kernel.py"}
