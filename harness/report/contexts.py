@@ -1,0 +1,328 @@
+"""What the templates see: frozen views of challenges and records, in words, still to be escaped."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.model import (
+    Challenge,
+    Counterexample,
+    Criterion,
+    Evidence,
+    Finding,
+    Outcome,
+    Provenance,
+    Record,
+    Severity,
+    Status,
+)
+from harness.report import words
+from harness.report.notes import notes
+from harness.report.verdict import Verdict, verdict
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failing input, and how to see it again."""
+
+    criterion: str
+    probe: str
+    sizes: str
+    values: str
+    seed: str
+    replay: str
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """A gate: what it caps, at what, why, and the failures behind it."""
+
+    target: str
+    ceiling: str
+    reason: str
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True)
+class Strength:
+    """A criterion that passed."""
+
+    criterion: str
+    severity: str
+    title: str
+    figures: str
+
+
+@dataclass(frozen=True)
+class Weakness:
+    """A finding; criteria that failed for the same words are told once."""
+
+    criteria: tuple[str, ...]
+    severity: str
+    title: str
+    detail: str
+    diagnosis: str
+    figures: str
+    failure: Failure | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Criteria that share a reason."""
+
+    reason: str
+    criteria: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One submission."""
+
+    model: str
+    anchor: str
+    provenance: str
+    status: str
+    overall: str
+    interval: str
+    coverage: str
+    critical: str
+    gravest: str
+    ceilings: tuple[Ceiling, ...]
+    build_error: str
+    error: str
+    strengths: tuple[Strength, ...]
+    minor_strengths: tuple[Strength, ...]
+    weaknesses: tuple[Weakness, ...]
+    uncredited: tuple[Group, ...]
+    not_offered: tuple[str, ...]
+    unassessed: tuple[Group, ...]
+    remarks: tuple[str, ...]
+    made: str
+    seed: str
+    tier: str
+    device: str
+    harness: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How one criterion came out for one submission."""
+
+    outcome: str
+    failed: bool = False
+    reason: str = ""
+    figures: str = ""
+
+
+@dataclass(frozen=True)
+class CriterionRow:
+    """One criterion side by side."""
+
+    id: str
+    title: str
+    severity: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class DimensionSection:
+    """One dimension side by side."""
+
+    title: str
+    weight: str
+    standings: tuple[str, ...]
+    rows: tuple[CriterionRow, ...]
+
+
+@dataclass(frozen=True)
+class ChallengeReport:
+    """Everything on one page about one challenge."""
+
+    id: str
+    title: str
+    summary: str
+    anchor: str
+    criteria: int
+    weight: str
+    answers: tuple[Answer, ...]
+    standings: tuple[str, ...]
+    sections: tuple[DimensionSection, ...]
+    verdict: Verdict
+    notes: tuple[str, ...]
+
+
+def challenge_report(challenge: Challenge, records: Iterable[Record]) -> ChallengeReport:
+    """The view of one challenge.
+
+    Args:
+        challenge: the rubric.
+        records: of submissions to it, in any order.
+    """
+    ordered = in_order(records)
+    return ChallengeReport(
+        id=challenge.id,
+        title=challenge.title,
+        summary=challenge.summary,
+        anchor=challenge.anchor,
+        criteria=len(challenge.criteria),
+        weight=words.number(sum(d.weight for d in challenge.dimensions)),
+        answers=tuple(_answer(challenge, record) for record in ordered),
+        standings=tuple(words.standing(record.overall) for record in ordered),
+        sections=tuple(_sections(challenge, ordered)),
+        verdict=verdict(challenge, ordered),
+        notes=notes([challenge], ordered),
+    )
+
+
+def in_order(records: Iterable[Record]) -> list[Record]:
+    """The best overall first, those without one after them, baselines last; equal ones by name."""
+
+    def place(record: Record) -> tuple[bool, float, str]:
+        point = record.overall.score
+        return record.provenance is Provenance.BASELINE, 1.0 if point is None else -point, record.model
+
+    return sorted(records, key=place)
+
+
+def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
+    """Criteria by the reason they share, from pairs of reason and criterion."""
+    by_reason: dict[str, list[str]] = {}
+    for reason, criterion in evidence:
+        by_reason.setdefault(reason, []).append(criterion)
+    return tuple(Group(reason, tuple(criteria)) for reason, criteria in by_reason.items())
+
+
+def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
+    """The findings of a record, those that say the same told once; capabilities that are not offered left out."""
+    evidence = {e.criterion: e for e in record.evidence}
+    merged: dict[tuple[str, str, str | None, str], list[Finding]] = {}
+    for finding in record.findings:
+        seen = evidence.get(finding.criterion)
+        if seen is not None and words.not_offered(seen):
+            continue
+        alone = finding.criterion if finding.counterexample else ""
+        merged.setdefault((finding.title, finding.detail, finding.diagnosis, alone), []).append(finding)
+    return tuple(_weakness(challenge, record, evidence, group) for group in merged.values())
+
+
+def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
+    """The gates of a record with the failing inputs behind them."""
+    titles = {d.id: d.title for d in challenge.dimensions}
+    evidence = {e.criterion: e for e in record.evidence}
+    return tuple(
+        Ceiling(
+            target="Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension),
+            ceiling=words.mark(gate.ceiling),
+            reason=gate.reason,
+            failures=tuple(
+                _failure(record, id, evidence[id].counterexample, evidence[id].seed) for id in gate.criteria
+            ),
+        )
+        for gate in record.gates
+    )  # fmt: skip
+
+
+def _answer(challenge: Challenge, record: Record) -> Answer:
+    passed = [_strength(challenge, e) for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED]
+    unbuilt = record.status is Status.BUILD_FAILED
+    found = weaknesses(challenge, record)
+    return Answer(
+        model=record.model,
+        anchor=record.model.replace(".", ""),
+        provenance=words.provenance(record.provenance),
+        status=words.status(record.status),
+        overall=words.mark(record.overall.score),
+        interval=words.interval(record.overall),
+        coverage=words.percent(record.overall.coverage),
+        critical=_critical(record),
+        gravest=found[0].title if found else "",
+        ceilings=ceilings(challenge, record),
+        build_error=next((f.detail or f.title for f in record.findings), "") if unbuilt else "",
+        error=record.error or "",
+        strengths=tuple(s for s in passed if s.severity != Severity.MINOR),
+        minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
+        weaknesses=found,
+        uncredited=grouped((e.rests_on, e.criterion) for e in record.evidence if e.rests_on),
+        not_offered=tuple(e.criterion for e in record.evidence if words.not_offered(e)),
+        unassessed=grouped((e.detail, e.criterion) for e in record.evidence if not e.outcome.assessed),
+        remarks=record.remarks,
+        made=record.made,
+        seed=str(record.seed),
+        tier=record.environment.tier,
+        device=record.environment.device,
+        harness=record.environment.harness,
+    )
+
+
+def _rubric_order(challenge: Challenge, record: Record) -> list[Evidence]:
+    evidence = {e.criterion: e for e in record.evidence}
+    return [evidence[c.id] for c in challenge.criteria if c.id in evidence]
+
+
+def _critical(record: Record) -> str:
+    """Critical criteria met, of those assessed."""
+    critical = [e for e in record.evidence if e.severity is Severity.CRITICAL and e.outcome.assessed]
+    passed = sum(e.outcome is Outcome.PASSED for e in critical)
+    return f"{passed} of {len(critical)}" if critical else words.NOT_ASSESSED
+
+
+def _strength(challenge: Challenge, evidence: Evidence) -> Strength:
+    title = challenge.criterion(evidence.criterion).title.rstrip(".")
+    return Strength(evidence.criterion, evidence.severity.value, title, words.figures(evidence.measured))
+
+
+def _weakness(
+    challenge: Challenge, record: Record, evidence: dict[str, Evidence], group: Sequence[Finding]
+) -> Weakness:
+    first = group[0]
+    seen = evidence.get(first.criterion)
+    probed = {c.id for c in challenge.criteria if c.probes}
+    failure = _failure(record, first.criterion, first.counterexample, seen.seed if seen else None)
+    return Weakness(
+        criteria=tuple(f.criterion for f in group),
+        severity=first.severity.value,
+        title=first.title,
+        detail=first.detail,
+        diagnosis=first.diagnosis or "",
+        figures=words.figures(seen.measured) if seen and len(group) == 1 else "",
+        failure=failure if first.criterion in probed and record.status is Status.GRADED else None,
+    )
+
+
+def _failure(record: Record, criterion: str, example: Counterexample | None, seed: int | None) -> Failure:
+    return Failure(
+        criterion=criterion,
+        probe=words.probe(example) if example else "",
+        sizes=words.sizes(example) if example else "",
+        values=words.values(example) if example else "",
+        seed="" if seed is None else str(seed),
+        replay=f"harness replay {record.name} {criterion}",
+    )
+
+
+def _sections(challenge: Challenge, records: Sequence[Record]) -> Iterable[DimensionSection]:
+    seen = [{e.criterion: e for e in record.evidence} for record in records]
+    found = [{f.criterion: f for f in record.findings} for record in records]
+    for dimension in challenge.dimensions:
+        marks = [record.dimensions.get(dimension.id) for record in records]
+        yield DimensionSection(
+            title=dimension.title,
+            weight=words.number(dimension.weight),
+            standings=tuple(words.standing(m) if m else words.NOT_ASSESSED for m in marks),
+            rows=tuple(
+                CriterionRow(c.id, c.title.rstrip("."), c.severity.value,
+                             tuple(_cell(c, e, f) for e, f in zip(seen, found, strict=True)))
+                for c in challenge.criteria if c.dimension == dimension.id
+            ),
+        )  # fmt: skip
+
+
+def _cell(criterion: Criterion, evidence: dict[str, Evidence], findings: dict[str, Finding]) -> Cell:
+    seen = evidence.get(criterion.id)
+    if seen is None:
+        return Cell("not in this record")
+    if not seen.outcome.assessed:
+        return Cell(words.outcome(seen), reason=seen.detail)
+    finding = findings.get(criterion.id)
+    failed = seen.outcome is Outcome.FAILED and not seen.rests_on and not words.not_offered(seen)
+    reason = finding.title if finding and failed else ""
+    return Cell(words.outcome(seen), failed, reason, words.figures(seen.measured))

@@ -1,0 +1,37 @@
+"""What a reader must know before comparing records."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from harness.model import Challenge, Record, Status
+
+
+def notes(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[str, ...]:
+    """Sentences on records that do not compare, or do not count; none when all is well."""
+    rubrics = {c.id: {criterion.id for criterion in c.criteria} for c in challenges}
+    other = [r for r in records if r.challenge in rubrics and {e.criterion for e in r.evidence} != rubrics[r.challenge]]
+    unknown = [r for r in records if r.challenge not in rubrics]
+    return (
+        *_differing("versions of the harness", records, lambda r: r.environment.harness),
+        *_differing("isolation tiers", records, lambda r: r.environment.tier),
+        *_differing("devices", records, lambda r: r.environment.device),
+        *_naming("Graded on another version of the rubric, grade again", other),
+        *_naming("Left out, as their challenge is not here", unknown),
+        *_naming("Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
+                 [r for r in records if not r.ranked]),
+        *_naming("Could not be graded for a fault of ours", [r for r in records if r.status is Status.JUDGE_ERROR]),
+    )  # fmt: skip
+
+
+def _differing(what: str, records: Iterable[Record], trait: Callable[[Record], str]) -> list[str]:
+    groups: dict[str, list[str]] = {}
+    for record in records:
+        groups.setdefault(trait(record), []).append(record.name)
+    if len(groups) < 2:
+        return []
+    told = "; ".join(f"{trait}: {', '.join(sorted(groups[trait]))}" for trait in sorted(groups))
+    return [f"Made with different {what}, so marks may not compare. {told}."]
+
+
+def _naming(what: str, records: Iterable[Record]) -> list[str]:
+    names = sorted(r.name for r in records)
+    return [f"{what}: {', '.join(names)}."] if names else []

@@ -1,0 +1,33 @@
+"""From views to text: one strict environment, the same bytes for the same views."""
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from harness.report import escape
+
+
+def render(template: str, **views: object) -> str:
+    """One template with its views.
+
+    Raises:
+        jinja2.UndefinedError: the template names something that its view lacks.
+    """
+    return markdown_environment().get_template(template).render(**views).rstrip() + "\n"
+
+
+@cache
+def markdown_environment() -> Environment:
+    """Templates whose every expression is escaped for Markdown, unless a filter here made it safe."""
+    environment = Environment(
+        loader=PackageLoader("harness.report"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=escape.markdown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["code"] = escape.code
+    environment.filters["fenced"] = escape.fenced
+    return environment

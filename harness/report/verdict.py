@@ -1,0 +1,100 @@
+"""The verdict on one challenge: sentences that follow from the records alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.model import Challenge, Outcome, Provenance, Record, Severity, Status
+from harness.report import words
+
+NOISE = 2.0
+"""A lead up to so many points is a split."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the records of one challenge come to.
+
+    Attributes:
+        sentences: who leads, by how much, and what that is worth.
+        common: ids of criteria under a label: met by all, by none, by some of the models.
+    """
+
+    sentences: tuple[str, ...]
+    common: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def verdict(challenge: Challenge, records: Sequence[Record]) -> Verdict:
+    """The verdict on one challenge.
+
+    Args:
+        challenge: the rubric.
+        records: of submissions to it, the best first.
+    """
+    marked = [r for r in records if r.overall.score is not None]
+    models = [r for r in marked if r.provenance is not Provenance.BASELINE]
+    ours = [f"{r.model} is ours and not ranked; it has {words.standing(r.overall)}." for r in marked if r not in models]
+    built = [r for r in models if r.status is Status.GRADED]
+    return Verdict((*_lead(models), *_critical(models), *ours), _common(challenge, built))
+
+
+def _lead(models: Sequence[Record]) -> list[str]:
+    if not models:
+        return ["No model has a mark on this challenge."]
+    first = models[0]
+    if len(models) == 1:
+        return [f"{first.model} is the only model with a mark: {words.standing(first.overall)}."]
+    second = models[1]
+    top, next_best = first.overall, second.overall
+    assert top.score is not None and next_best.score is not None
+    lead = top.score - next_best.score
+    sentences = [f"{first.model} has {words.standing(top)}; {second.model} has {words.standing(next_best)}."]
+    if lead <= NOISE:
+        sentences.append(f"A lead of {_points(lead)} is inside the noise of {_points(NOISE)}: a split.")
+    elif top.low <= next_best.high:
+        sentences.append(
+            f"{first.model} leads by {_points(lead)}, but the intervals overlap: what was not assessed could turn it."
+        )
+    else:
+        sentences.append(f"{first.model} leads by {_points(lead)}, whatever the parts not assessed would bring.")
+    return sentences
+
+
+def _points(lead: float) -> str:
+    return f"{words.mark(lead)} point{'' if lead == 1 else 's'}"
+
+
+def _critical(models: Sequence[Record]) -> list[str]:
+    """Which models meet every critical criterion."""
+    if not models:
+        return []
+    clean = [r.model for r in models if not _unmet_critical(r)]
+    if not clean:
+        return ["No model meets every critical criterion."]
+    verb = "meets" if len(clean) == 1 else "meet"
+    return [f"{', '.join(clean)} {verb} every critical criterion."]
+
+
+def _common(challenge: Challenge, models: Sequence[Record]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What all models that build meet, what none meets, and what tells them apart."""
+    if len(models) < 2:
+        return ()
+    assessed = [c.id for c in challenge.criteria if all(_assessed(r, c.id) for r in models)]
+    met = {id: sum(_met(r, id) for r in models) for id in assessed}
+    lists = (
+        ("Met by all models", tuple(id for id in assessed if met[id] == len(models))),
+        ("Met in full by none", tuple(id for id in assessed if met[id] == 0)),
+        ("What tells them apart", tuple(id for id in assessed if 0 < met[id] < len(models))),
+    )
+    return tuple((label, ids) for label, ids in lists if ids)
+
+
+def _unmet_critical(record: Record) -> list[str]:
+    return [e.criterion for e in record.evidence if e.severity is Severity.CRITICAL and e.outcome is not Outcome.PASSED]
+
+
+def _met(record: Record, criterion: str) -> bool:
+    return any(e.criterion == criterion and e.outcome is Outcome.PASSED for e in record.evidence)
+
+
+def _assessed(record: Record, criterion: str) -> bool:
+    return any(e.criterion == criterion and e.outcome.assessed for e in record.evidence)

@@ -1,0 +1,115 @@
+"""Marks, figures and outcomes as a reader sees them; plain text, still to be escaped."""
+
+import math
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+
+from harness.model import Counterexample, Evidence, Figure, Outcome, Provenance, Score, Status
+
+NOT_ASSESSED = "not assessed"
+MOST_FIGURES = 4
+"""So many figures of one criterion are shown; the record holds them all."""
+
+_STATUS = {Status.GRADED: "graded", Status.BUILD_FAILED: "does not build", Status.JUDGE_ERROR: "could not be graded"}
+_OUTCOME = {
+    Outcome.PASSED: "passed",
+    Outcome.FAILED: "failed",
+    Outcome.NOT_RUN: "not run",
+    Outcome.UNSUPPORTED: "unsupported",
+    Outcome.JUDGE_ERROR: "judge error",
+}
+
+
+def mark(value: float | None) -> str:
+    """A mark to one decimal, half up; nothing assessed is said, never shown as a number."""
+    if value is None:
+        return NOT_ASSESSED
+    return f"{Decimal(repr(value)).quantize(Decimal('0.1'), ROUND_HALF_UP):f}".removesuffix(".0")
+
+
+def interval(score: Score) -> str:
+    """The ends of the mark's interval."""
+    return f"[{mark(score.low)}, {mark(score.high)}]"
+
+
+def percent(share: float) -> str:
+    """A share in whole per cent, rounded down: 100 % means all of it."""
+    return f"{math.floor(Decimal(repr(share)) * 100)} %"
+
+
+def standing(score: Score) -> str:
+    """Mark, interval and coverage in one phrase, as `49 [40, 53], 87 %`."""
+    if score.score is None:
+        return NOT_ASSESSED
+    return f"{mark(score.score)} {interval(score)}, {percent(score.coverage)}"
+
+
+def number(value: Figure) -> str:
+    """A figure, short enough to read."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("infinite" if value > 0 else "minus infinite")
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e7):
+        return f"{int(value):,}"
+    return f"{value:.3g}" if abs(value) < 1000 or abs(value) >= 1e7 else f"{value:,.0f}"
+
+
+def precise(value: Figure | None) -> str:
+    """A figure to nine digits, as expected and seen values are told apart."""
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{value:.9g}"
+    return "" if value is None else number(value)
+
+
+def figures(measured: Mapping[str, Figure]) -> str:
+    """Figures by name in a phrase."""
+    shown = [f"{name.replace('_', ' ')} {number(value)}" for name, value in list(measured.items())[:MOST_FIGURES]]
+    more = len(measured) - len(shown)
+    return ", ".join([*shown, *([f"{more} more in the record"] if more else [])])
+
+
+def sizes(example: Counterexample) -> str:
+    """The sizes and settings of a counterexample; its probe left out."""
+    return ", ".join(f"{name} = {precise(value)}" for name, value in example.case.items() if name != "probe")
+
+
+def probe(example: Counterexample) -> str:
+    """The probe that found it, empty when it is not told."""
+    return str(example.case.get("probe", ""))
+
+
+def values(example: Counterexample) -> str:
+    """Where it went wrong, with what was right there and what came."""
+    told = []
+    if example.expected is not None:
+        told.append(f"expected {precise(example.expected)}")
+    if example.got is not None:
+        told.append(f"got {precise(example.got)}")
+    return f"{example.where}: {', '.join(told)}" if example.where and told else example.where or ", ".join(told)
+
+
+def not_offered(evidence: Evidence) -> bool:
+    """Whether the criterion belongs to a capability that the submission does not claim."""
+    return evidence.outcome is Outcome.FAILED and evidence.detail == "not offered"
+
+
+def outcome(evidence: Evidence) -> str:
+    """How a criterion came out, in a word or two."""
+    if evidence.outcome is Outcome.PARTIAL:
+        return f"{percent(evidence.satisfied)} met"
+    if evidence.rests_on:
+        return "no credit"
+    return "not offered" if not_offered(evidence) else _OUTCOME[evidence.outcome]
+
+
+def status(status: Status) -> str:
+    """How far a grade got."""
+    return _STATUS[status]
+
+
+def provenance(provenance: Provenance) -> str:
+    """Where a submission's files come from."""
+    return "baseline (ours, not ranked)" if provenance is Provenance.BASELINE else provenance.value.replace("-", " ")

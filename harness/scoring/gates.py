@@ -1,0 +1,70 @@
+"""Ceilings on marks: what no amount of other merit can make up for."""
+
+from collections.abc import Iterable, Sequence
+
+from harness.model import Challenge, Evidence, Gate, Outcome, Severity
+
+CORRECTNESS = "correctness"
+UNBUILT_CORRECTNESS = 0.0
+UNBUILT_OVERALL = 30.0
+CRITICAL_DIMENSION = 40.0
+ONE_CRITICAL_OVERALL = 59.0
+MORE_CRITICAL_OVERALL = 49.0
+
+
+def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) -> tuple[Gate, ...]:
+    """The ceilings that apply, the overall's first, then the dimensions' in rubric order; one for each mark.
+
+    Args:
+        challenge: the rubric.
+        evidence: one entry for every criterion, in any order.
+        built: whether the submission imported, compiled and linked, with all its functions.
+    """
+    place = {c.id: number for number, c in enumerate(challenge.criteria)}
+    failed = sorted((e for e in evidence if _gating(e)), key=lambda e: place[e.criterion])
+    every = [*_unbuilt(challenge, built), *_critical(challenge, failed)]
+    targets = [None, *(d.id for d in challenge.dimensions)]
+    return tuple(strictest for target in targets if (strictest := _strictest(every, target)))
+
+
+def ceiling(gates: Iterable[Gate], dimension: str | None) -> float | None:
+    """The lowest ceiling on a dimension, or on the overall for None; None when it has none."""
+    return min((gate.ceiling for gate in gates if gate.dimension == dimension), default=None)
+
+
+def _gating(evidence: Evidence) -> bool:
+    seen = evidence.outcome is Outcome.FAILED and evidence.rests_on is None
+    return seen and evidence.severity is Severity.CRITICAL
+
+
+def _unbuilt(challenge: Challenge, built: bool) -> list[Gate]:
+    if built:
+        return []
+    reason = "the submission does not build, so nothing it computes can be right"
+    found = [Gate(criteria=(), dimension=None, ceiling=UNBUILT_OVERALL, reason=reason)]
+    if any(d.id == CORRECTNESS for d in challenge.dimensions):
+        found.append(Gate(criteria=(), dimension=CORRECTNESS, ceiling=UNBUILT_CORRECTNESS, reason=reason))
+    return found
+
+
+def _critical(challenge: Challenge, failed: Sequence[Evidence]) -> list[Gate]:
+    if not failed:
+        return []
+    top = ONE_CRITICAL_OVERALL if len(failed) == 1 else MORE_CRITICAL_OVERALL
+    found = [_gate(failed, None, top, "")]
+    for dimension in challenge.dimensions:
+        own = [e for e in failed if e.dimension == dimension.id]
+        if own:
+            found.append(_gate(own, dimension.id, CRITICAL_DIMENSION, f" of {dimension.title}"))
+    return found
+
+
+def _gate(failed: Sequence[Evidence], dimension: str | None, top: float, place: str) -> Gate:
+    names = tuple(e.criterion for e in failed)
+    count = "a critical criterion" if len(names) == 1 else f"{len(names)} critical criteria"
+    reason = f"{count}{place} failed: {', '.join(names)}"
+    return Gate(criteria=names, dimension=dimension, ceiling=top, reason=reason)
+
+
+def _strictest(gates: Sequence[Gate], dimension: str | None) -> Gate | None:
+    return min((g for g in gates if g.dimension == dimension), key=lambda g: g.ceiling, default=None)

@@ -1,0 +1,103 @@
+"""The score of one submission: evidence to dimensions to the overall, under the gates.
+
+A dimension is 100 times the satisfied over the assessed severity weight. The overall is the mean of the dimensions
+under their declared weights, rounded half up. A dimension with any assessed criterion enters it with its whole
+declared weight: the overall can be worked out again from the printed dimensions, and assessing one more criterion that
+passes never lowers it, which it could if a dimension's weight grew with its coverage. How much of a dimension was
+assessed shows in its interval and coverage, and in the overall's. A dimension that nobody assessed has no point and
+counts in the overall's interval only.
+
+The interval moves unassessed weight and nothing else: a gate needs a failure that was seen.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from harness.errors import JudgeError
+from harness.model import Challenge, Dimension, Evidence, Gate, Score
+from harness.scoring.gates import ceiling, gates
+from harness.scoring.marks import Mark, exact
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What the evidence of one submission comes to.
+
+    Attributes:
+        overall: in whole points, gates applied.
+        dimensions: by id, in rubric order, gates applied.
+        gates: the ceilings that apply, whether or not they were reached.
+    """
+
+    overall: Score
+    dimensions: dict[str, Score]
+    gates: tuple[Gate, ...]
+
+
+def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) -> Scored:
+    """The score of one submission.
+
+    Args:
+        challenge: the rubric.
+        evidence: exactly one entry for every criterion of the rubric, in any order.
+        built: whether the submission imported, compiled and linked, with all its functions.
+
+    Raises:
+        JudgeError: evidence is missing, doubled, or not of this rubric.
+    """
+    _complete(challenge, evidence)
+    ceilings = gates(challenge, evidence, built=built)
+    marks = {
+        d.id: Mark.of(e for e in evidence if e.dimension == d.id).capped(ceiling(ceilings, d.id))
+        for d in challenge.dimensions
+    }
+    overall = overall_score(challenge.dimensions, marks, ceiling(ceilings, None))
+    return Scored(overall, {id: mark.stated() for id, mark in marks.items()}, ceilings)
+
+
+def dimension_score(evidence: Iterable[Evidence]) -> Score:
+    """The mark of one dimension from its evidence, before gates and not rounded.
+
+    Raises:
+        ValueError: there is no evidence.
+    """
+    return Mark.of(evidence).stated()
+
+
+def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, Mark], top: float | None = None) -> Score:
+    """The overall in whole points.
+
+    Args:
+        dimensions: the rubric's headings.
+        marks: one for each of them, by id, gates applied.
+        top: ceiling on the overall, if there is one.
+    """
+    weights = {d.id: exact(d.weight) for d in dimensions}
+    total = sum(weights.values(), Fraction(0))
+    assessed = sum((w for id, w in weights.items() if marks[id].point is not None), Fraction(0))
+
+    points = sum((w * (marks[id].point or 0) for id, w in weights.items()), Fraction(0))
+    low = sum((w * marks[id].low for id, w in weights.items()), Fraction(0))
+    high = sum((w * marks[id].high for id, w in weights.items()), Fraction(0))
+    coverage = sum((w * marks[id].coverage for id, w in weights.items()), Fraction(0))
+
+    point = points / assessed if assessed else None
+    return Mark(point, low / total, high / total, coverage / total).rounded().capped(top).stated()
+
+
+def _complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:
+    """A criterion without evidence would leave the denominator unseen."""
+    given = [e.criterion for e in evidence]
+    wanted = {c.id: c for c in challenge.criteria}
+    for problem, names in (
+        ("no evidence for", [id for id in wanted if id not in given]),
+        ("evidence for unknown", [id for id in given if id not in wanted]),
+        ("more than one evidence for", [id for id in wanted if given.count(id) > 1]),
+    ):
+        if names:
+            raise JudgeError(f"{challenge.id}: {problem} criterion {names[0]!r}")
+    for item in evidence:
+        criterion = wanted[item.criterion]
+        if (item.dimension, item.severity) != (criterion.dimension, criterion.severity):
+            raise JudgeError(f"{challenge.id}: evidence for {item.criterion!r} disagrees with the rubric")

@@ -1,0 +1,162 @@
+"""Whatever a submission wrote is shown as text: it opens no tag, link, cell, list or block, and moves no cursor."""
+
+import io
+import re
+
+import pytest
+import sample_records as sample
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jinja2 import UndefinedError
+from markdown_it import MarkdownIt
+from rich.console import Console
+
+from harness.model import Counterexample, Finding, Outcome
+from harness.report import as_table, render_all, scoreboard, show
+from harness.report.escape import code, fenced, markdown, plain
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "x | y | z |\n|--|--|--|\n| a | b | c |",
+    "[click](javascript:alert(1)) ![x](http://evil.example/a.png) <http://evil.example>",
+    "[1, 2](http://evil.example) [a][1] [^1]",
+    "\n\n[1]: http://evil.example\n",
+    "```\n# Owned\n```",
+    "` `` ``` `x` ~~~",
+    "# Overall 100",
+    "1. first",
+    "2)\tsecond",
+    "- item",
+    "* item\n* item",
+    "> quote",
+    "---",
+    "===",
+    "- - -",
+    ":-|-:",
+    "    indented",
+    "**bold** __bold__ *it* _it_ ~~gone~~ $x$",
+    "&lt;b&gt; &#60;b&#62; \\<b\\>",
+    "ends with a backslash \\",
+    "\x1b[2J\x1b]0;title\x07\x08\x9b31m",
+    "\u202eright to left\u202c \u200bzero\u2028line\u2029paragraph\ufeff",
+    "<!-- hidden -->",
+    "{{ 7 * 7 }} {% raw %}",
+    "a" * 20_000,
+)
+TOKENS = st.text("`|[]()<>!*_~#-+=:.\\$&;/ \n\t1aZé\x1b\u202e", max_size=60)
+QUICK = settings(max_examples=200, derandomize=True, database=None, deadline=None)
+
+
+def structure(text: str) -> list[str]:
+    """Kinds of all tokens of a Markdown text, in order; neighbouring texts are one."""
+    kinds: list[str] = []
+    for token in PARSER.parse(text):
+        for part in (token, *(token.children or ())):
+            if part.type != "text" or kinds[-1:] != ["text"]:
+                kinds.append(part.type)
+    return kinds
+
+
+def shown(text: str) -> str:
+    """The words a reader sees of a Markdown text."""
+    return "".join(
+        part.content for token in PARSER.parse(text) for part in token.children or () if part.type.startswith("text")
+    )
+
+
+def spoken(words: str):
+    """A record in which everything a submission can have a say in says `words`."""
+    lost = {
+        "outcome": Outcome.FAILED,
+        "detail": words,
+        "measured": {"answer": words, words[:40]: 1.0},
+        "counterexample": Counterexample(case={"probe": "p", "key": words}, where=words, expected=words, got=words),
+        "diagnosis": words,
+    }
+    part = {"outcome": Outcome.PARTIAL, "fraction": 0.5, "detail": words, "measured": {"answer": words}}
+    unrun = {"outcome": Outcome.NOT_RUN, "detail": words}
+    good = {"outcome": Outcome.PASSED, "measured": {"answer": words}}
+    outcomes = sample.RIGHT | {"first_token": good, "causality": lost, "shapes": part, "readability": unrun}
+    record = sample.record(outcomes=outcomes, remarks=(words,))
+    finding = Finding(criterion="causality", severity="critical", title=words, detail=words, diagnosis=words,
+                      counterexample=lost["counterexample"])  # fmt: skip
+    return record.model_copy(update={"findings": (finding, *record.findings[1:])})
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_a_report_has_the_same_structure_whatever_is_said_in_it(words):
+    plain_reports = render_all([sample.CHALLENGE], [spoken("plain")])
+    for name, text in render_all([sample.CHALLENGE], [spoken(words)]).items():
+        assert structure(text) == structure(plain_reports[name]), name
+        assert not any(kind.startswith("html") or kind == "image" for kind in structure(text))
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_a_build_failure_is_quoted_in_one_block(words):
+    (text, _) = render_all([sample.CHALLENGE], [sample.unbuilt(words)]).values()
+    benign, _ = render_all([sample.CHALLENGE], [sample.unbuilt("plain")]).values()
+    assert structure(text) == structure(benign)
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_our_own_error_is_quoted_in_one_block(words):
+    (text, _) = render_all([sample.CHALLENGE], [sample.record(status="judge_error", error=words)]).values()
+    benign, _ = render_all([sample.CHALLENGE], [sample.record(status="judge_error", error="plain")]).values()
+    assert structure(text) == structure(benign)
+
+
+@QUICK
+@given(TOKENS.filter(lambda t: plain(t)))
+def test_any_text_stays_one_text_at_the_start_of_a_line_in_a_list_and_in_a_table(words):
+    for frame in ("{}", "* {}", "1. **x** {}", "| a | b |\n|--|--|\n| {} | c |", "> {}"):
+        assert structure(frame.format(markdown(words))) == structure(frame.format("plain"))
+        assert structure(frame.format(code(words))) == structure(frame.format("`plain`"))
+
+
+@QUICK
+@given(TOKENS)
+def test_a_fence_ends_where_we_end_it(words):
+    assert structure(f"{fenced(words)}\n\nafter") == ["fence", "paragraph_open", "inline", "text", "paragraph_close"]
+
+
+@QUICK
+@given(TOKENS)
+def test_the_reader_sees_the_words_themselves(words):
+    assert shown(markdown(words)) == plain(words)
+
+
+def test_no_bracket_of_a_tag_survives_even_alone():
+    assert str(markdown("a < b > c & d")) == "a &lt; b &gt; c &amp; d"
+
+
+def test_readable_text_is_left_readable():
+    assert str(markdown("out[0, 3, 1] of kv_cache is 1.5 - 2 (at B = 1)")) == (
+        "out[0, 3, 1] of kv_cache is 1.5 - 2 (at B = 1)"
+    )
+
+
+def test_nothing_printed_moves_the_cursor_or_reorders_the_line():
+    for words in HOSTILE:
+        record = spoken(words)
+        out = io.StringIO()
+        console = Console(file=out, width=120, force_terminal=False)
+        console.print(show(sample.CHALLENGE, record))
+        console.print(as_table(scoreboard([sample.CHALLENGE], [record])))
+        text = out.getvalue() + "".join(render_all([sample.CHALLENGE], [record]).values())
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]", text)
+
+
+def test_long_words_are_clipped_and_the_rest_is_left_to_the_record():
+    text = "".join(render_all([sample.CHALLENGE], [spoken("a" * 20_000)]).values())
+    assert "…" in text
+    assert len(text) < 30_000
+
+
+def test_an_undefined_value_is_an_error_and_not_an_empty_text():
+    from harness.report.render import markdown_environment
+
+    with pytest.raises(UndefinedError):
+        markdown_environment().from_string("{{ report.nothing }}").render(report=sample.CHALLENGE)

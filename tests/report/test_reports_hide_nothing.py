@@ -1,0 +1,158 @@
+"""Marks show interval and coverage, what was not assessed is never a zero, gates and provenance are always named."""
+
+import re
+
+import pytest
+import sample_records as sample
+
+from harness.errors import SpecError
+from harness.model import Outcome, Provenance
+from harness.report import render_all
+
+UNREVIEWED = "GPU mapping"
+
+
+def page(*records, challenge=sample.CHALLENGE) -> str:
+    return render_all([challenge], records)["kv_cache.md"]
+
+
+def board(*records) -> str:
+    return render_all([sample.CHALLENGE], records)["scoreboard.md"]
+
+
+def section(text: str, heading: str) -> str:
+    """From a heading to the next of its depth or higher."""
+    depth = heading.count("#")
+    return re.split(rf"^#{{1,{depth}}} ", text.split(heading + "\n", 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def row(text: str, start: str) -> list[str]:
+    (line,) = [line for line in text.splitlines() if line.startswith(f"| {start}")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_a_dimension_nobody_assessed_is_said_so_everywhere():
+    text = page(sample.record())
+    assert row(section(text, "## At a glance"), f"{UNREVIEWED} (0.5)")[1:] == ["not assessed"]
+    assert row(section(text, f"### {UNREVIEWED}"), "**Mark**")[2:] == ["**not assessed**"]
+    assert row(section(text, f"### {UNREVIEWED}"), "The mapping")[2:] == ["not run: needs a review"]
+
+
+def test_a_grade_that_failed_on_our_side_has_no_mark():
+    unrun = {c.id: {"outcome": Outcome.JUDGE_ERROR, "detail": "the box broke"} for c in sample.CRITERIA}
+    broken = sample.record("glm-5", unrun, status="judge_error", error="BoxError: the worker did not start")
+    text, scores = page(broken), board(broken)
+    assert row(section(text, "## At a glance"), "[glm-5]")[2:5] == [
+        "**not assessed** (could not be graded)", "[0, 100]", "0 %",
+    ]  # fmt: skip
+    assert "BoxError: the worker did not start" in section(text, "### glm-5")
+    assert "**Does well**" not in section(text, "### glm-5")
+    assert row(scores, "– | glm-5")[3] == "not assessed (could not be graded)"
+    assert "fault of ours: glm-5/kv_cache" in scores
+
+
+def test_every_mark_comes_with_interval_and_coverage():
+    text = page(sample.record())
+    assert row(section(text, "## At a glance"), "[glm-5]")[2:5] == ["**49**", "[40, 53]", "87 %"]
+    assert row(text, "Code quality (1)")[1] == "100 [66.7, 100], 66 %"
+    assert row(board(sample.record()), "1 | glm-5")[3] == "49 [40, 53], 87 %"
+
+
+def test_coverage_never_looks_larger_than_it_is():
+    thin = sample.record()
+    thin = thin.model_copy(update={"overall": thin.overall.model_copy(update={"coverage": 0.6999})})
+    assert "69 %" in row(section(page(thin), "## At a glance"), "[glm-5]")
+
+
+def test_a_gate_names_its_criteria_probe_and_counterexample():
+    text = section(page(sample.record()), "### glm-5")
+    assert "* Overall at most 59: a critical criterion failed: causality." in text
+    assert "* Correctness at most 40: a critical criterion of Correctness failed: causality." in text
+    assert (
+        "* `causality` fails at `B = 1, H = 1, S = 2, D = 1`, probe `causality`, seed 7; "
+        "there `out[0, 0, 0, 1]: expected 0.25, got 0.518`." in text
+    )
+
+
+def test_a_failed_build_shows_its_words_once_and_its_gates():
+    text = section(page(sample.unbuilt()), "### broken")
+    assert text.count("SyntaxError: invalid syntax (answer.py, line 3)") == 1
+    assert "* Overall at most 30:" in text
+    assert "* Correctness at most 0:" in text
+    assert "**0** (does not build)" in page(sample.unbuilt())
+
+
+def test_strengths_and_weaknesses_are_the_evidence_and_nothing_else():
+    graded = sample.record()
+    text = section(page(graded), "### glm-5")
+    well, badly = text.split("**Does well**")[1].split("**Weaknesses**")
+    badly, uncredited = badly.split("**Without credit or not assessed**")
+    named = {c.id for c in sample.CRITERIA}
+    assert {id for id in named if f"`{id}`" in well} == {
+        e.criterion for e in graded.evidence if e.outcome is Outcome.PASSED
+    }
+    assert {id for id in named if f"`{id}`" in badly} == {"causality", "kill_rate"}
+    assert {id for id in named if f"`{id}`" in uncredited} == {"gqa", "readability", "gpu_plan"}
+    assert "computed anew (`prefill_then_decode`, critical). Measured: error ratio 1.19." in well
+    assert "Likeliest fault: agrees with" in badly
+    assert "See it again: `harness replay glm-5/kv_cache causality`" in badly
+    assert "harness replay glm-5/kv_cache kill_rate" not in badly  # no probe feeds it
+
+
+def test_credit_that_another_criterion_took_is_not_called_a_weakness():
+    lost = {"outcome": Outcome.FAILED, "detail": "held, but earns nothing", "rests_on": "first_token"}
+    wrong = {"outcome": Outcome.FAILED, "detail": "out is wrong"}
+    text = page(sample.record(outcomes=sample.RIGHT | {"first_token": wrong, "softmax_laws": lost}))
+    assert "* Held, but earns nothing while `first_token` fails: `softmax_laws`." in text
+    assert row(section(text, "### Correctness"), "The weights obey")[2] == "no credit"
+    assert "`softmax_laws`" not in text.split("**Weaknesses**")[1].split("**Without credit")[0]
+
+
+def test_provenance_is_shown_wherever_a_submission_is():
+    records = [sample.record(), sample.baseline(), sample.record("new", provenance=Provenance.MODEL_OUTPUT)]
+    text, scores = page(*records), board(*records)
+    expected = {"glm-5": "reconstruction", "baseline": "baseline (ours, not ranked)", "new": "model output"}
+    for model, provenance in expected.items():
+        assert row(section(text, "## At a glance"), f"[{model}]")[1] == provenance
+        assert f"provenance: {provenance}." in section(text, f"### {model}")
+        assert f"Provenance: {provenance}." in section(scores, f"### {model}")
+    assert {row(scores, f"{rank} | {model}")[2] for rank, model in (("1 (gold)", "glm-5"), ("–", "baseline"))} == {
+        "reconstruction", "baseline (ours, not ranked)",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("harness", "0.2.0", "versions of the harness"),
+        ("tier", "rlimits", "isolation tiers"),
+        ("device", "H200", "devices"),
+    ],
+)
+def test_records_that_do_not_compare_are_pointed_out(field, value, said):
+    records = [sample.record(), sample.record("other", environment={field: value})]
+    for text in (page(*records), board(*records)):
+        (note,) = [line for line in text.splitlines() if "may not compare" in line]
+        assert said in note
+        assert "glm-5/kv_cache" in note and f"{value}: other/kv_cache" in note
+    assert "may not compare" not in page(*records[:1]) + board(*records[:1])
+
+
+def test_a_record_of_another_rubric_is_pointed_out_and_still_shown():
+    larger = sample.CHALLENGE.model_copy(
+        update={"criteria": (*sample.CRITERIA, sample.CRITERIA[0].model_copy(update={"id": "brand_new"}))}
+    )
+    text = page(sample.record(), challenge=larger)
+    assert "Graded on another version of the rubric, grade again: glm-5/kv_cache." in text
+    added = f"{sample.CRITERIA[0].title.rstrip('.')} (`brand_new`)"
+    assert row(section(text, "### Correctness"), added)[2] == "not in this record"
+
+
+def test_a_record_of_an_unknown_challenge_is_pointed_out():
+    assert "challenge is not here: glm-5/kv_cache." in render_all([], [sample.record()])["scoreboard.md"]
+
+
+def test_no_report_takes_the_scoreboard_s_place():
+    clash = sample.CHALLENGE.model_copy(update={"id": "scoreboard"})
+    with pytest.raises(SpecError, match="scoreboard"):
+        render_all([clash], [sample.record(challenge=clash)])

@@ -1,0 +1,63 @@
+"""Reports are a pure function of their records: same records, same bytes, and nothing unchanged is written again."""
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import sample_records as sample
+
+from harness.model import Record
+from harness.report import render_all, write
+
+OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another"})
+
+
+def records() -> list[Record]:
+    return [sample.record(), sample.baseline(), sample.unbuilt(), sample.record("qwen3.6-27b", challenge=OTHER)]
+
+
+def test_the_order_of_records_and_challenges_does_not_matter():
+    expected = render_all([sample.CHALLENGE, OTHER], records())
+    assert sorted(expected) == ["another.md", "kv_cache.md", "scoreboard.md"]
+    for order in itertools.permutations(records()):
+        assert render_all([OTHER, sample.CHALLENGE], order) == expected
+
+
+def test_a_record_read_back_from_its_file_gives_the_same_report():
+    again = [Record.from_json(r.to_json()) for r in records()]
+    assert render_all([sample.CHALLENGE, OTHER], again) == render_all([sample.CHALLENGE, OTHER], records())
+
+
+def test_another_process_with_another_hash_seed_renders_the_same_bytes():
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]);"
+        "import sample_records as s; from harness.report import render_all;"
+        "sys.stdout.buffer.write(''.join(render_all([s.CHALLENGE], [s.record(), s.unbuilt()]).values()).encode())"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", script, str(Path(__file__).parent)],
+            env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }  # fmt: skip
+    assert texts == {"".join(render_all([sample.CHALLENGE], [sample.record(), sample.unbuilt()]).values()).encode()}
+
+
+def test_only_what_changed_is_written(tmp_path):
+    reports = render_all([sample.CHALLENGE], [sample.record()])
+    assert write(reports, tmp_path) == [tmp_path / "kv_cache.md", tmp_path / "scoreboard.md"]
+    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert write(reports, tmp_path) == []
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == stamps
+    changed = reports | {"kv_cache.md": "new\n"}
+    assert write(changed, tmp_path) == [tmp_path / "kv_cache.md"]
+    assert (tmp_path / "kv_cache.md").read_text() == "new\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kv_cache.md", "scoreboard.md"]
+
+
+def test_without_a_record_there_is_a_scoreboard_that_says_what_to_do():
+    (text,) = render_all([sample.CHALLENGE], []).values()
+    assert "harness grade --all" in text

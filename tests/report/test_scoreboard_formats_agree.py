@@ -1,0 +1,64 @@
+"""The scoreboard says the same as a table, as Markdown, as JSON and as CSV."""
+
+import csv
+import io
+import json
+
+import pytest
+import sample_records as sample
+from rich.console import Console
+
+from harness.report import as_csv, as_json, as_markdown, as_table, render_all, scoreboard
+
+OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another task"})
+RECORDS = [
+    sample.record(), sample.record(challenge=OTHER), sample.baseline(), sample.baseline(challenge=OTHER),
+    sample.record("good", sample.RIGHT), sample.record("good", sample.RIGHT, challenge=OTHER), sample.unbuilt(),
+]  # fmt: skip
+BOARD = scoreboard([sample.CHALLENGE, OTHER], RECORDS)
+
+
+def test_json_holds_the_figures_of_the_records():
+    document = json.loads(as_json(BOARD))
+    assert [c["id"] for c in document["challenges"]] == ["another", "kv_cache"]
+    rows = {row["model"]: row for row in document["rows"]}
+    assert [row["model"] for row in document["rows"]] == ["good", "glm-5", "broken", "baseline"]
+    for record in RECORDS:
+        mark = rows[record.model]["scores"][record.challenge]
+        assert (mark["status"], mark["score"], mark["low"], mark["high"], mark["coverage"]) == (
+            record.status, record.overall.score, record.overall.low, record.overall.high, record.overall.coverage,
+        )  # fmt: skip
+    assert "another" not in rows["broken"]["scores"]
+    assert (rows["good"]["rank"], rows["good"]["medal"], rows["baseline"]["rank"]) == (1, "gold", None)
+
+
+def test_csv_and_json_agree():
+    rows = list(csv.DictReader(io.StringIO(as_csv(BOARD))))
+    document = json.loads(as_json(BOARD))
+    assert [row["model"] for row in rows] == [row["model"] for row in document["rows"]]
+    for line, row in zip(rows, document["rows"], strict=True):
+        assert line["rank"] == ("" if row["rank"] is None else str(row["rank"]))
+        assert float(line["mean"]) == row["mean"]
+        for challenge in ("another", "kv_cache"):
+            mark = row["scores"].get(challenge)
+            for part in ("score", "low", "high", "coverage"):
+                text = line[f"{challenge}_{part}"]
+                assert (float(text) if text else None) == (mark[part] if mark else None)
+
+
+@pytest.mark.parametrize(
+    "cell", ["98 [85, 98], 87 %", "49 [40, 53], 87 %", "0 [0, 13], 87 % (does not build)", "no record"]
+)
+def test_table_and_markdown_show_the_same_marks(cell):
+    console = Console(width=250, file=io.StringIO(), record=True)
+    console.print(as_table(BOARD))
+    table = console.export_text()
+    assert cell in table and cell in as_markdown(BOARD)
+
+
+def test_the_report_is_the_markdown():
+    assert render_all([sample.CHALLENGE, OTHER], RECORDS)["scoreboard.md"] == as_markdown(BOARD)
+
+
+def test_who_is_not_ranked_is_told_why():
+    assert "* broken: not ranked: graded on 1 of 2 challenges." in as_markdown(BOARD)

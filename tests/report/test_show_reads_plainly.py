@@ -1,0 +1,65 @@
+"""`harness show` tells a whole record in plain lines when nobody watches, and still fits a narrow terminal."""
+
+import io
+
+import pytest
+import sample_records as sample
+from rich.console import Console
+
+from harness.report import show
+
+
+def told(record, **options) -> str:
+    out = io.StringIO()
+    Console(file=out, **{"width": 200, "force_terminal": False} | options).print(show(sample.CHALLENGE, record))
+    return out.getvalue()
+
+
+def test_everything_a_reader_asks_for_is_there():
+    text = told(sample.record(remarks=("imports ctypes",)))
+    for words in (
+        "glm-5/kv_cache  (reconstruction)",
+        "Overall: 49 [40, 53], 87 % assessed",
+        "Gate: Overall at most 59: a critical criterion failed: causality",
+        "1. attends to future tokens  (critical: causality)",
+        "Likeliest fault: agrees with `no causal mask` to 1e-12",
+        "Smallest failing input: B = 1, H = 1, S = 2, D = 1, probe causality, seed 7",
+        "There: out[0, 0, 0, 1]: expected 0.25, got 0.518",
+        "Again: harness replay glm-5/kv_cache causality",
+        "readability, gpu_plan: needs a review",
+        "imports ctypes",
+        "tier bubblewrap, device cpu",
+        "seed 20260422",
+    ):
+        assert words in text
+
+
+def test_unassessed_dimensions_show_no_number():
+    (line,) = [line for line in told(sample.record()).splitlines() if line.startswith("GPU mapping")]
+    assert line.split() == ["GPU", "mapping", "0.5", "not", "assessed"]
+
+
+def test_every_criterion_has_a_line_with_its_figures():
+    lines = told(sample.record()).split("Evidence\n")[1].split("Not assessed")[0].splitlines()
+    for item in sample.record().evidence:
+        assert any(line.startswith(f"{item.criterion} ") and item.severity in line for line in lines)
+    assert any(
+        line.split() == ["prefill_then_decode", "critical", "passed", "error", "ratio", "1.19"] for line in lines
+    )
+
+
+@pytest.mark.parametrize("record", [sample.record(), sample.baseline(), sample.unbuilt()], ids=lambda r: r.model)
+def test_a_file_gets_ascii_free_of_colour_and_frames(record):
+    assert told(record).isascii()
+
+
+def test_a_narrow_terminal_loses_no_word():
+    narrow = "".join(told(sample.record(), width=60).split())
+    assert "harnessreplayglm-5/kv_cachecausality" in narrow
+    assert "".join(sample.FUTURE["diagnosis"].split()) in narrow
+
+
+def test_our_own_failure_is_called_ours():
+    text = told(sample.record(status="judge_error", error="BoxError: gone"))
+    assert "Status: could not be graded" in text
+    assert "Our fault: BoxError: gone" in text

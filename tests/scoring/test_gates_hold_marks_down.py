@@ -1,0 +1,88 @@
+"""A failed critical criterion or build is a ceiling that no other merit lifts, and it names what put it there."""
+
+import pytest
+from rubrics import evidence, rubric, seen
+
+from harness.model import Outcome, Severity
+from harness.scoring import score
+
+CRITICAL, MAJOR, MINOR = Severity.CRITICAL, Severity.MAJOR, Severity.MINOR
+TASK = rubric({"correctness": [CRITICAL] * 5, "speed": [CRITICAL, MAJOR], "style": [MAJOR]}, {"correctness": 0.5})
+
+
+def ceilings(scored):
+    return {gate.dimension: gate.ceiling for gate in scored.gates}
+
+
+def test_without_a_critical_failure_there_is_no_gate():
+    scored = score(TASK, evidence(TASK, {"style.0": Outcome.FAILED, "speed.1": Outcome.FAILED}), built=True)
+    assert scored.gates == ()
+
+
+def test_one_critical_failure_caps_its_dimension_at_40_and_the_overall_at_59():
+    scored = score(TASK, evidence(TASK, {"correctness.1": Outcome.FAILED}), built=True)
+    assert ceilings(scored) == {None: 59, "correctness": 40}
+    assert scored.dimensions["correctness"].score == 40  # 80 without the gate
+    assert scored.dimensions["speed"].score == 100
+    assert scored.overall.score == 59  # (0.5 * 40 + 100 + 100) / 2.5 = 88 without
+    overall, speed = scored.gates[0], scored.gates[1]
+    assert overall.criteria == speed.criteria == ("correctness.1",)
+    assert overall.reason == "a critical criterion failed: correctness.1"
+    assert speed.reason == "a critical criterion of Correctness failed: correctness.1"
+
+
+@pytest.mark.parametrize("second", ["correctness.4", "speed.0"])
+def test_two_critical_failures_cap_the_overall_at_49_wherever_they_are(second):
+    scored = score(TASK, evidence(TASK, {"correctness.1": Outcome.FAILED, second: Outcome.FAILED}), built=True)
+    assert scored.overall.score == 49
+    assert scored.gates[0].criteria == ("correctness.1", second)
+    assert scored.gates[0].reason == f"2 critical criteria failed: correctness.1, {second}"
+
+
+def test_gates_cap_both_ends_of_the_interval_as_well():
+    outcomes = {"correctness.1": Outcome.FAILED, "correctness.2": Outcome.NOT_RUN, "style.0": Outcome.NOT_RUN}
+    scored = score(TASK, evidence(TASK, outcomes), built=True)
+    correctness = scored.dimensions["correctness"]
+    assert (correctness.low, correctness.high) == (40, 40)  # 60 and 80 without the gate
+    assert (scored.overall.low, scored.overall.high) == (48, 59)  # low: (0.5 * 40 + 100 + 0) / 2.5
+
+
+def test_a_gate_raises_no_mark_that_is_lower_anyway():
+    lost = {c.id: Outcome.FAILED for c in TASK.criteria}
+    scored = score(TASK, evidence(TASK, lost), built=True)
+    assert scored.overall.score == scored.dimensions["correctness"].score == 0
+
+
+def test_what_does_not_build_has_no_correctness_and_at_most_30():
+    scored = score(TASK, evidence(TASK), built=False)
+    assert ceilings(scored) == {None: 30, "correctness": 0}
+    correctness = scored.dimensions["correctness"]
+    assert (correctness.score, correctness.low, correctness.high) == (0, 0, 0)
+    assert (scored.overall.score, scored.overall.low, scored.overall.high) == (30, 30, 30)
+    assert all("does not build" in gate.reason and not gate.criteria for gate in scored.gates)
+
+
+def test_what_does_not_build_has_correctness_0_even_where_nothing_could_be_probed():
+    unrun = {c.id: Outcome.NOT_RUN for c in TASK.criteria if c.dimension == "correctness"}
+    scored = score(TASK, evidence(TASK, unrun), built=False)
+    assert scored.dimensions["correctness"].score == 0
+    assert scored.dimensions["correctness"].high == 0
+
+
+def test_each_mark_has_one_gate_the_strictest():
+    scored = score(TASK, evidence(TASK, {c.id: Outcome.FAILED for c in TASK.criteria}), built=False)
+    assert ceilings(scored) == {None: 30, "correctness": 0, "speed": 40}
+    assert len(scored.gates) == 3
+
+
+def test_credit_taken_for_another_criterion_gates_nothing():
+    found = evidence(TASK, {"correctness.0": Outcome.FAILED})
+    found[1] = seen(TASK, "correctness.1", Outcome.FAILED, rests_on="correctness.0")
+    scored = score(TASK, found, built=True)
+    assert scored.gates[0].criteria == ("correctness.0",)
+    assert scored.gates[0].ceiling == 59
+
+
+@pytest.mark.parametrize("outcome", [0.5, Outcome.NOT_RUN, Outcome.UNSUPPORTED, Outcome.JUDGE_ERROR])
+def test_only_a_failure_that_was_seen_gates(outcome):
+    assert score(TASK, evidence(TASK, {"correctness.0": outcome}), built=True).gates == ()
