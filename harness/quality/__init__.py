@@ -1,3 +1,15 @@
 """What the source of an answer shows without its contract: metrics, the strength of its own tests, its claims."""
 
-__all__ = ["assertions", "ast_mutants", "claims", "controls", "metrics", "own_tests", "sources", "tools"]
+__all__ = [
+    "assertions",
+    "ast_mutants",
+    "boxed_suite",
+    "claims",
+    "controls",
+    "evidence",
+    "hollow",
+    "metrics",
+    "own_tests",
+    "sources",
+    "tools",
+]

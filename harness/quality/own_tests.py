@@ -26,7 +26,9 @@ BUDGET = 20.0
 SHARE = 10.0
 """Seconds within which the suite must finish once."""
 UNBOUNDED = 3600.0
-"""What stands for no bound."""
+"""What stands for no bound on the stage."""
+PATIENCE = 120.0
+"""Seconds within which the suite must finish once when the stage has no bound."""
 BLOCK = 40
 """One control is hidden among so many mutants."""
 MAX_MUTANTS = 5000
@@ -138,7 +140,7 @@ class _Stage:
 
     def plain(self, blank: OwnTests) -> OwnTests:
         """Run the suite as it is, twice, and go on to the mutants when it passes."""
-        limit = self._left() if self.full else min(SHARE, self._left())
+        limit = min(PATIENCE if self.full else SHARE, self._left())
         done = self.suite.runs([Run(must_pass=True), Run(trace=True)], {}, limit=limit, budget=self._left())
         if done.refused:
             return replace(
@@ -162,11 +164,11 @@ class _Stage:
         return self._mutants(seen, first, None if second is None else second.lines)
 
     def _repeat(self, first: Outcome, second: Outcome | None) -> Outcome | None:
-        """The second run; a third one where tracing may be what made the second differ."""
+        """The second run; where tracing may be what made it differ, the second of two untraced ones."""
         if second is None or (second.passed and second.digest == first.digest) or not second.decided:
             return second
-        again = self.suite.runs([Run()], {}, limit=_limit(first), budget=self._left())
-        return again.outcomes[0] if again.outcomes else second
+        again = self.suite.runs([Run(), Run()], {}, limit=_limit(first), budget=self._left())
+        return again.outcomes[-1] if again.outcomes else second
 
     def _mutants(self, seen: OwnTests, first: Outcome, lines: Mapping[str, AbstractSet[int]] | None) -> OwnTests:
         if seen.assertions.real == 0:

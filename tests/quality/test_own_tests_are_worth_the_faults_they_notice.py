@@ -148,27 +148,30 @@ def test_count():
     assert (result.standing, result.killed) == (Standing.PASSED, 0), result.detail
 
 
-def test_a_run_cannot_write_the_report(answer):
-    forgery = """import glob, os
-for fd in range(3, 64):
+FORGERY = """import os
+from kernel import affine
+line = b'{"run": 2, "end": "exit", "status": 1, "seconds": 0.0}'
+reached = []
+for way in (
+    lambda: os.write(3, line),
+    lambda: open(f"/proc/{os.getppid()}/fd/3", "wb"),
+    lambda: open(f"/proc/{os.getppid()}/mem", "r+b"),
+):
     try:
-        os.write(fd, b'{"run": 0, "end": "exit", "status": 1, "seconds": 0.0}\\n' * 50)
+        way()
     except OSError:
-        pass
-for path in glob.glob("/proc/*/fd/*"):
-    if not path.startswith(f"/proc/{os.getpid()}/"):
-        try:
-            with open(path, "wb", buffering=0) as file:
-                file.write(b'{"run": 0, "end": "exit", "status": 1, "seconds": 0.0}\\n')
-        except OSError:
-            pass
+        continue
+    reached.append(way)
+if reached:
+    raise SystemExit(f"{len(reached)} ways to the report")
 """
-    result = graded(
-        answer(kernel=KERNEL, check=forgery + "from kernel import affine\nassert affine(2, 2, 0)\n"),
-        ("python", "check.py"),
-    )
-    # what it says about itself is lost with the pipe it wrote into; the verdicts stand
-    assert result.killed == 0
+
+
+def test_a_run_cannot_write_the_report(answer):
+    result = graded(answer(kernel=KERNEL, check=FORGERY + "assert affine(2, 2, 0)\n"), ("python", "check.py"))
+    assert (result.standing, result.killed) == (Standing.PASSED, 1), result.output
+    # of the six mutants only `b` makes affine(2, 2, 0) zero
+    assert (result.tried, len(result.survivors)) == (6, 5)
 
 
 def test_a_hanging_suite_is_reported_as_slow(answer):
