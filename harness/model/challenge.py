@@ -52,7 +52,7 @@ class Dimension(Model):
     """Stable key in records and reports."""
     title: Text
     """Heading in reports."""
-    weight: float = Field(gt=0)
+    weight: float = Field(gt=0, allow_inf_nan=False)
     """Weight in the overall score."""
 
 
