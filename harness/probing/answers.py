@@ -209,7 +209,8 @@ class LocalAnswer:
         named = {k: self._revive(v) for k, v in kwargs.items()}
         wall, processor = time.perf_counter(), time.process_time()
         try:
-            result = getattr(self._modules[module], function)(*given, **named)
+            with np.errstate(all="ignore"):
+                result = getattr(self._modules[module], function)(*given, **named)
         except NotImplementedError as error:
             raise NotOffered(f"`{function}` is not implemented", str(error)) from None
         except Exception as error:
