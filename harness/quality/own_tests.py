@@ -31,7 +31,10 @@ PATIENCE = 120.0
 """Seconds within which the suite must finish once when the stage has no bound."""
 BLOCK = 40
 """One control is hidden among so many mutants."""
+SAMPLE = 60
+"""Mutants drawn unless the stage is asked to be complete: the rate is then known to about 5 %, on any machine alike."""
 MAX_MUTANTS = 5000
+"""Mutants tried at most: their report must fit."""
 NO_TESTS = 5
 """Exit status of pytest that has nothing to run."""
 KINDS = "expected python -m pytest, python -m unittest or python FILE.py"
@@ -179,7 +182,7 @@ class _Stage:
         if not mutants:
             return replace(seen, detail="passes, but executes none of the answer's code")
         begin = clock.now()
-        plan = self._hide_controls(mutants[:MAX_MUTANTS], {mutant.path for mutant in mutants})
+        plan = self._hide_controls(mutants[: MAX_MUTANTS if self.full else SAMPLE], {mutant.path for mutant in mutants})
         texts = {file.path: file.text for file in sources}
         done = self.suite.runs([run for run, _ in plan], texts, limit=_limit(first), budget=max(0.5, self._left()))
         tried = [(mutant, came) for (_, mutant), came in zip(plan, done.outcomes, strict=False) if came.decided]

@@ -7,7 +7,7 @@ import pytest
 
 from harness.box import Tier, detect
 from harness.box.tiers import why_no_bubblewrap
-from harness.quality.own_tests import Standing, grade_own_tests
+from harness.quality.own_tests import SAMPLE, Standing, grade_own_tests
 
 PYTEST = ("python", "-m", "pytest", "-q")
 KERNEL = '''"""Kernel."""
@@ -230,6 +230,16 @@ def test_what_did_not_fit_is_said(answer):
     assert result.kill_rate == 1.0
     full = graded(answer(kernel=KERNEL, test_kernel=suite), full=True)
     assert (full.tried, full.killed) == (11, 11)
+
+
+def test_a_long_list_of_mutants_is_sampled_alike_every_time(answer):
+    kernel = "def poly(x):\n    return " + " + ".join(f"x * {n}" for n in range(30)) + "\n"
+    suite = "from kernel import poly\nassert poly(1) == 435\n"
+    one, again, other = (graded(answer(kernel=kernel, check=suite), ("python", "check.py"), seed=s) for s in (1, 1, 2))
+    assert one.tried == SAMPLE < one.planted
+    assert (one.killed, one.survivors) == (again.killed, again.survivors)
+    assert f"{SAMPLE} of {one.planted} mutants tried" in one.detail
+    assert other.survivors != one.survivors
 
 
 def test_no_time_for_a_mutant_is_not_a_bad_mark(answer):
