@@ -35,6 +35,7 @@ class Probe:
         cases: keyword arguments, smallest first.
         floors: smallest value a size may shrink to, where it is not 1.
         fixed: sizes that do not shrink.
+        traced: whether what the calls bring can name the fault; not where time or memory is the question.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Probe:
     cases: tuple[Case, ...]
     floors: Mapping[str, int] = field(default_factory=dict)
     fixed: frozenset[str] = frozenset()
+    traced: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,20 +77,22 @@ class Outcome:
 
 
 def probe(
-    *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), **case: Figure
-) -> Callable[[Body], Probe]:
+    *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
+    **case: Figure,
+) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
     Args:
         *cases: dicts of keyword arguments, smallest first; or give one case as keywords.
         floors: smallest value a size may shrink to, where it is not 1.
         fixed: sizes that must not shrink.
+        traced: False where time or memory is the question: a failure is then not compared with the known faults.
         **case: keyword arguments common to all cases.
     """
 
     def wrap(body: Body) -> Probe:
         every = tuple({**case, **given} for given in cases) or (case,)
-        return Probe(body.__name__, body, every, floors or {}, frozenset(fixed))
+        return Probe(body.__name__, body, every, floors or {}, frozenset(fixed), traced)
 
     return wrap
 
