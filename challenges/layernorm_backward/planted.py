@@ -139,3 +139,14 @@ WRONG_PAIRS = {
 RIGHT = tuple(RIGHT_PAIRS)
 WRONG = tuple(WRONG_PAIRS)
 PAIRS = RIGHT_PAIRS | WRONG_PAIRS
+
+
+def pair(name):
+    """The two functions of a pair, for a caller that cannot index PAIRS."""
+    return PAIRS[name]
+
+
+def run_forward(times, x, gamma, beta, eps):
+    """Run a right forward some times, to be timed: what a check's own passes over such an x cost."""
+    for _ in range(times):
+        two_pass_forward(x, gamma, beta, eps)

@@ -1,0 +1,186 @@
+"""How the probes of `layernorm_backward` draw inputs, call an answer, and judge what it returns.
+
+Numbers are judged in the conditioning form: the error of an output is divided by how far the long-double oracle moves
+when every input moves by half an ulp. dx gets one addition. Its three terms cancel (completely at D = 1, nearly at
+D = 2), which the conditioning of the exact function does not see, so its spread is at least half an ulp of the terms.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.numerics import PASS, conditioning
+from harness.probing import Answer, Array, Draw, Keep, Refuted, expect
+
+from . import oracle
+
+Floats = NDArray[Any]
+EPS = 1e-5
+
+
+class Results(NamedTuple):
+    """The four outputs of the contract, or one figure about each: y (B,T,D), dx (B,T,D), dgamma (D,), dbeta (D,)."""
+
+    y: Any
+    dx: Any
+    dgamma: Any
+    dbeta: Any
+
+
+FIELDS = Results._fields
+GRADIENTS = FIELDS[1:]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """One forward and the gradient that comes back to it: x, dy (B,T,D); gamma, beta (D,)."""
+
+    x: Floats
+    gamma: Floats
+    beta: Floats
+    dy: Floats
+    eps: float = EPS
+
+    @property
+    def dtype(self) -> str:
+        return str(self.x.dtype.name)
+
+    @property
+    def unit(self) -> float:
+        """Distance from 1 to the next number of the dtype."""
+        return float(np.finfo(self.x.dtype).eps)
+
+    def but(self, **changes: Any) -> "Inputs":
+        """The same with other values in some places, in this dtype."""
+        arrays = {k: np.ascontiguousarray(v, self.x.dtype) for k, v in changes.items() if k != "eps"}
+        return replace(self, **(changes | arrays))
+
+
+def draw_inputs(draw: Draw, B: int, T: int, D: int, dtype: str, *, std: float = 1.0, eps: float = EPS) -> Inputs:
+    """Normal inputs; x has mean 0 and deviation `std`."""
+    x = draw.normal(B, T, D, dtype=dtype, std=std)
+    return Inputs(x, draw.normal(D, dtype=dtype), draw.normal(D, dtype=dtype), draw.normal(B, T, D, dtype=dtype), eps)
+
+
+def draw_on_grid(draw: Draw, B: int, T: int, D: int, dtype: str, bits: int) -> Inputs:
+    """Inputs that are multiples of 2^-bits in [-2, 2]: shifts, sums and products of few of them are exact."""
+    x, dy = (draw.grid(B, T, D, dtype=dtype, bits=bits) for _ in range(2))
+    gamma, beta = (draw.grid(D, dtype=dtype, bits=bits) for _ in range(2))
+    return Inputs(x, gamma, beta, dy)
+
+
+def forward(answer: Answer, given: Inputs) -> tuple[Floats, Any]:
+    """y, and the cache as a handle."""
+    plan = (Array(given.x.shape, given.dtype), Keep())
+    y, cache = answer.call("forward", given.x, given.gamma, given.beta, given.eps, returns=plan)
+    return y, cache
+
+
+def gradient_plan(dy: Floats) -> tuple[Array, Array, Array]:
+    """What `backward` returns for this dy."""
+    column = Array(dy.shape[-1:], dy.dtype.name)
+    return Array(dy.shape, dy.dtype.name), column, column
+
+
+def backward(answer: Answer, dy: Floats, cache: Any, y: Floats | None = None) -> Results:
+    """The gradients for one dy; `y` is passed through."""
+    return Results(y, *answer.call("backward", dy, cache, returns=gradient_plan(dy)))
+
+
+def results(answer: Answer, given: Inputs) -> Results:
+    """All outputs of one forward and its backward."""
+    y, cache = forward(answer, given)
+    return backward(answer, given.dy, cache, y)
+
+
+def alive(got: Results, given: Inputs) -> Results:
+    """`got`, once y and dx are seen to be neither constant nor copies of an input: such outputs keep many laws."""
+    if got.y is not None:
+        expect.alive("y", got.y, given.x, given.gamma, given.beta)
+    expect.alive("dx", got.dx, given.dy, given.x)
+    return got
+
+
+def exact(given: Inputs) -> Results:
+    """The oracle's outputs, long double."""
+    return _exact(given.x, given.gamma, given.beta, given.dy, given.eps)
+
+
+def spreads(given: Inputs, draw: Draw) -> Results:
+    """What half an ulp of the inputs, and for dx half an ulp of its terms, moves each output by."""
+    inputs = (given.x, given.gamma, given.beta, given.dy, given.eps)
+    y, dx, dgamma, dbeta = conditioning(_exact, inputs, draw.rng)
+    return Results(y, max(dx, float(terms(given).max()) * given.unit / 2), dgamma, dbeta)
+
+
+def spread_of_y(given: Inputs, draw: Draw) -> float:
+    """The first of `spreads` without the work of the others."""
+    return conditioning(oracle.forward, (given.x, given.gamma, given.beta, given.eps), draw.rng)[0]
+
+
+def terms(given: Inputs) -> NDArray[np.longdouble]:
+    """Size (B,T,D) of what is added up in dx: rstd (|dxhat| + mean|dxhat| + |xhat| mean|dxhat xhat|)."""
+    xhat, rstd = oracle.statistics(given.x, given.eps)
+    dxhat, xhat = abs(given.dy.astype(np.longdouble) * given.gamma), abs(xhat)
+    along = (dxhat * xhat).mean(axis=-1, keepdims=True)
+    sizes: NDArray[np.longdouble] = rstd * (dxhat + dxhat.mean(axis=-1, keepdims=True) + xhat * along)
+    return sizes
+
+
+def match_oracle(got: Results, given: Inputs, draw: Draw) -> dict[str, float]:
+    """Error ratio of every output against the oracle; none may be over the limit."""
+    right, spread = exact(given), spreads(given, draw)
+    return {name: expect.close(name, *each) for name, *each in zip(FIELDS, got, right, spread, strict=True)}
+
+
+def agree(name: str, got: Floats, wanted: Floats, spread: float, title: str, doing: str) -> float:
+    """Half the error ratio of two results that are equal but for rounding: each may be off by the limit.
+
+    Args:
+        name: the output.
+        got: one result of the answer.
+        wanted: the other, or what follows from it.
+        spread: of the output, as `spreads` gives it.
+        title: the fault in a phrase, if they differ.
+        doing: what was done to get the two.
+    """
+    try:
+        return expect.close(name, got, wanted.astype(np.longdouble), 2 * spread)
+    except Refuted as why:
+        raise Refuted(
+            title, f"{doing}: {why.detail}", where=why.where, expected=why.expected, got=why.got, measured=why.measured
+        ) from None
+
+
+def all_agree(
+    got: Results, wanted: Results, spread: Results, title: Callable[[str], str], doing: str,
+    names: Iterable[str] = FIELDS,
+) -> float:  # fmt: skip
+    """`agree` for each of the outputs named; the largest ratio."""
+    return max(agree(n, *(getattr(r, n) for r in (got, wanted, spread)), title(n), doing) for n in names)
+
+
+def within_rounding(
+    got: Floats, wanted: Floats | int, scale: Floats, given: Inputs, title: str, doing: str = ""
+) -> None:
+    """Every entry of `got` is `wanted` but for rounding: the limit times the unit of each term summed in it.
+
+    Args:
+        got: what follows from the answer's outputs.
+        wanted: what it must be.
+        scale: sum of the sizes of the terms that make up each entry.
+        given: whose dtype rounds.
+        title: the fault in a phrase.
+        doing: what was done to get there.
+    """
+    gap = abs(got - wanted) / scale
+    worst, limit = float(gap.max()) if np.isfinite(gap).all() else np.inf, PASS * given.unit
+    seen = f"off by {worst:.2g} of the size of the terms; rounding may cost {limit:.2g}"
+    expect.that(worst <= limit, title, f"{doing}: {seen}" if doing else seen, difference=worst)
+
+
+def _exact(x: Floats, gamma: Floats, beta: Floats, dy: Floats, eps: float) -> Results:
+    return Results(oracle.forward(x, gamma, beta, eps), *oracle.backward(x, gamma, dy, eps))

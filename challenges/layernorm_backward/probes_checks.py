@@ -1,0 +1,165 @@
+"""Probes of gradient checking: the answer's pair under our check, and our pairs, right and wrong, under its check."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.numerics import check_gradients
+from harness.probing import Answer, Broken, Draw, Keep, Nothing, Partly, Refuted, Scalar, alone, expect, probe
+
+from . import planted
+from .binding import EPS, Floats, Inputs, alive, draw_inputs, forward, results
+
+PLANTED = Path(planted.__file__).read_text(encoding="utf-8")
+CHECK_SECONDS = 1.5
+"""Longest wait for one verdict; a check that needs more at these sizes is out of reach at real ones."""
+LADDER = ((2, 4, 8), (2, 8, 32), (4, 16, 64), (8, 32, 128))
+TARGET = (8, 128, 512)
+ALLOWED = 10.0
+"""Processor seconds a check may take at TARGET."""
+PATIENCE = 0.6
+"""The ladder is left where the next step would take longer."""
+TOO_SLOW = "the check is too slow for real sizes"
+
+
+@probe(B=3, T=4, D=8, dtype="float64", floors={"D": 3})
+def the_own_pair_is_consistent(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> dict[str, float]:
+    """The answer's gradients are those of the answer's forward, by finite differences along +-1 directions."""
+    given = draw_inputs(draw, B, T, D, dtype)
+    got = alive(results(answer, given), given)
+
+    def y_of(x: Floats, gamma: Floats, beta: Floats, eps: float) -> Floats:
+        return forward(answer, given.but(x=x, gamma=gamma, beta=beta, eps=eps))[0]
+
+    report = check_gradients(
+        y_of, (got.dx, got.dgamma, got.dbeta), x=given.x, gamma=given.gamma, beta=given.beta, dy=given.dy,
+        eps=given.eps, rng=draw.rng,
+    )  # fmt: skip
+    figures = {
+        "dx_residual": report.total if report.dx is None else report.dx,
+        "dgamma_residual": report.dgamma,
+        "dbeta_residual": report.dbeta,
+    }
+    for fault in report.faults:
+        where = f"{fault.term}{list(fault.index)}" if fault.index is not None else fault.term
+        raise Refuted(
+            f"{fault.term} is not the slope of the answer's own y", fault.detail, where=where,
+            expected=fault.expected, got=fault.got, measured=figures,
+        )  # fmt: skip
+    return figures
+
+
+@probe({"B": 2, "T": 3, "D": 4}, {"B": 2, "T": 8, "D": 32}, dtype="float64", floors={"B": 2, "T": 2, "D": 3})
+def right_pairs_are_accepted(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
+    """The answer's check says yes to pairs that are right, and leaves its arguments as they were."""
+    given = draw_inputs(draw, B, T, D, dtype)
+    for name in planted.RIGHT:
+        detail = f"`{name}`, whose gradients are right"
+        expect.that(_verdict(answer, name, given), "the check rejects a right pair", detail)
+        for field, after in zip(("x", "gamma", "beta", "dy"), answer.echo, strict=True):
+            expect.same(field, after, getattr(given, field), f"check_gradients changes {field}", detail)
+
+
+@probe(B=2, T=3, D=8, dtype="float64", fixed=("B", "T", "D"))
+def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> Partly:
+    """The answer's check says no to pairs with one fault each; the share it rejects.
+
+    Nothing is earned by a check that rejects the right pair as well: its verdict does not follow the pair.
+    """
+    given = draw_inputs(draw, B, T, D, dtype)
+    if not _verdict(answer, "two_pass", given):
+        raise Refuted("the check rejects a right pair", "rejecting everything catches nothing")
+    missed = [name for name in planted.WRONG if _verdict(answer, name, given)]
+    caught, tried = len(planted.WRONG) - len(missed), len(planted.WRONG)
+    figures = {"planted_caught": caught, "planted_tried": tried}
+    detail = f"rejects {caught} of {tried} wrong pairs; accepts {', '.join(missed)}" if missed else ""
+    if not caught:
+        raise Refuted("the check accepts every wrong pair", detail, measured=figures)
+    return Partly(caught / tried, figures, detail)
+
+
+@probe(dtype="float64")
+def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str) -> dict[str, float]:
+    """Processor time of one check at (8,128,512), extrapolated from small sizes.
+
+    A check runs forward passes, so its time is counted in passes of the same size. Their number is taken to go on
+    growing with the elements as over the last step (a loop over elements: in proportion; all rows at once: not at
+    all), and a pass is timed at (8,128,512) itself.
+    """
+    steps: list[Step] = []
+    with alone():
+        for step in _ladder(answer, draw, dtype):
+            steps.append(step)
+            if step.seconds * _times_to_target(step.elements) ** 1.5 < ALLOWED or _next_seconds(steps) > PATIENCE:
+                break
+        one_pass = _pass_seconds(answer, draw.normal(*TARGET, dtype=dtype), repeats=10)
+    last = steps[-1]
+    growth = min(1.0, _exponent([s.passes for s in steps], steps))  # no check needs more passes than elements
+    passes = last.passes * _times_to_target(last.elements) ** growth
+    figures = {"check_seconds_extrapolated": passes * one_pass}
+    detail = (
+        f"{last.seconds:.2g} s for {last.elements} elements, as long as {last.passes:.2g} forward passes; "
+        f"about {passes:.2g} passes and {passes * one_pass:.2g} s at {TARGET}"
+    )
+    expect.that(passes * one_pass <= ALLOWED, TOO_SLOW, detail, **figures)
+    return figures
+
+
+@dataclass(frozen=True)
+class Step:
+    """One check at one size: elements of x, processor seconds, and those in forward passes of that size."""
+
+    elements: int
+    seconds: float
+    passes: float
+
+
+def _ladder(answer: Answer, draw: Draw, dtype: str) -> Iterator[Step]:
+    """One check at size after size, the better of two."""
+    for shape in LADDER:
+        given, elements, seconds = draw_inputs(draw, *shape, dtype), math.prod(shape), []
+        try:
+            for _ in range(2):
+                expect.that(_verdict(answer, "two_pass", given), "the check rejects a right pair", f"at {shape}")
+                seconds.append(max(answer.cost.processor, 1e-6))
+        except Broken as broken:
+            least = CHECK_SECONDS * _times_to_target(elements)
+            detail = f"{broken.detail} at {shape}: at least {least:.2g} s at {TARGET} if it only grows in proportion"
+            raise Refuted(TOO_SLOW, detail, measured={"check_seconds_extrapolated": least}) from None
+        yield Step(elements, min(seconds), min(seconds) / _pass_seconds(answer, given.x, repeats=20))
+
+
+def _pass_seconds(answer: Answer, x: Floats, repeats: int) -> float:
+    """Processor seconds of one forward pass over x, of the planted pair; repeats make carrying x across cheap."""
+    ones = np.ones(x.shape[-1])
+    answer.call("run_forward", repeats, x, ones, ones, EPS, returns=Nothing(), module="planted")
+    return max(answer.cost.processor, 1e-6) / repeats
+
+
+def _next_seconds(steps: Sequence[Step]) -> float:
+    """Time of the next check on the ladder, eight times the elements, if time grows on as it did."""
+    return steps[-1].seconds * 8 ** max(1.0, _exponent([s.seconds for s in steps], steps))
+
+
+def _exponent(costs: Sequence[float], steps: Sequence[Step]) -> float:
+    """Growth of a cost with the elements over the last step, not below 0."""
+    if len(steps) < 2:
+        return 0.0
+    return max(0.0, math.log(costs[-1] / costs[-2]) / math.log(steps[-1].elements / steps[-2].elements))
+
+
+def _times_to_target(elements: int) -> float:
+    return math.prod(TARGET) / elements
+
+
+def _verdict(answer: Answer, name: str, given: Inputs) -> bool:
+    """What the answer's check says of a planted pair, whose functions stay in the worker."""
+    answer.load("planted", PLANTED)
+    pair = answer.call("pair", name, returns=(Keep(), Keep()), module="planted")
+    arrays: tuple[Any, ...] = (given.x, given.gamma, given.beta, given.dy)
+    options = {"returns": Scalar(bool), "seconds": CHECK_SECONDS, "echo": True}
+    return bool(answer.call("check_gradients", *pair, *arrays, given.eps, **options))

@@ -1,0 +1,110 @@
+"""Probes of accuracy where float arithmetic is delicate: large means, flat rows, extreme scales, and plain accuracy."""
+
+import numpy as np
+
+from harness.numerics import PASS, credit, judge
+from harness.probing import Answer, Draw, Partly, Refuted, probe
+
+from .binding import (
+    FIELDS,
+    Inputs,
+    alive,
+    all_agree,
+    draw_inputs,
+    draw_on_grid,
+    exact,
+    match_oracle,
+    results,
+    spreads,
+)
+
+SHIFT_BITS = {"float64": 18, "float32": 9}
+"""Multiples of 2^-bits stay exact when 1e10 (float64: below 2^34, 53 bits) or 1e4 (float32: 2^14, 24 bits) is added."""
+DRAWS = 3
+LADDER = {"B": 2, "T": 3, "D": 16}
+
+
+@probe(*({"offset": c} for c in (64.0, 1e4, 1e8, 1e10)), **LADDER, dtype="float64", floors={"D": 3})
+def a_large_mean_costs_no_more_than_it_must(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, offset: float
+) -> dict[str, float]:
+    """L02, L05: x + c gives what x gives, as well as x + c still determines it.
+
+    The shift is exact, so the oracle at x + c is the oracle at x, and what the answer gives at x stands for it: a
+    wrong term shows in `gradients`, a lost digit shows here. The spread is that of the oracle at x + c.
+    """
+    given = draw_on_grid(draw, B, T, D, dtype, SHIFT_BITS[dtype])
+    return {"offset_error_ratio_64": _shifted(answer, draw, given, offset)}
+
+
+@probe(*({"offset": c} for c in (64.0, 1e2, 1e4)), **LADDER, dtype="float32", floors={"D": 3})
+def a_large_mean_costs_no_more_than_it_must_in_single(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, offset: float
+) -> dict[str, float]:
+    """L02, L05 in float32, to 1e4."""
+    given = draw_on_grid(draw, B, T, D, dtype, SHIFT_BITS[dtype])
+    return {"offset_error_ratio_32": _shifted(answer, draw, given, offset)}
+
+
+@probe({"D": 1, "dtype": "float64"}, {"D": 1, "dtype": "float32"}, B=2, T=3)
+def one_feature_gives_beta_and_no_gradient(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
+    """L18: at D = 1, y = beta, dx = 0 and dgamma = 0, all finite."""
+    given = draw_inputs(draw, B, T, D, dtype)
+    match_oracle(results(answer, given), given, draw)
+
+
+@probe(
+    *({"rows": rows, "dtype": dtype} for rows in ("constant", "zero") for dtype in ("float64", "float32")),
+    B=2, T=3, D=6, floors={"D": 2},
+)  # fmt: skip
+def flat_rows_are_finite_and_right(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, rows: str
+) -> None:
+    """L18: constant rows and zeros, where only eps keeps 1/std finite, give the oracle's values."""
+    given = draw_inputs(draw, B, T, D, dtype)
+    level = draw.normal(B, T, 1) if rows == "constant" else np.zeros((B, T, 1))
+    given = given.but(x=np.broadcast_to(level, given.x.shape))
+    match_oracle(results(answer, given), given, draw)
+
+
+@probe(
+    *({"power": p, "dtype": "float64"} for p in (332, -332)), *({"power": p, "dtype": "float32"} for p in (50, -50)),
+    B=2, T=3, D=8, floors={"D": 3}, fixed=("power",),
+)  # fmt: skip
+def extreme_scales_lose_nothing(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, power: int) -> None:
+    """L06 far out: x of scale 1e100 and 1e-100 in float64, 1e15 and 1e-15 in float32, with eps in proportion."""
+    given = draw_inputs(draw, B, T, D, dtype)
+    plain = alive(results(answer, given), given)
+    scaled = results(answer, given.but(x=given.x * 2.0**power, eps=given.eps * 4.0**power))
+    back = scaled._replace(dx=scaled.dx * np.longdouble(2) ** power)
+    title = "{} does not survive extreme scales of x".format
+    all_agree(back, plain, spreads(given, draw), title, f"x times 2^{power}, eps times 2^{2 * power}")
+
+
+@probe(
+    *({"B": 3, "T": 5, "D": 16, "dtype": dtype} for dtype in ("float64", "float32")),
+    *({"B": 2, "T": 8, "D": 256, "dtype": dtype} for dtype in ("float64", "float32")),
+)
+def error_ratios_are_small(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> Partly:
+    """The error ratio of the worst output, each the median over `DRAWS` inputs: full marks to 4, none above 32.
+
+    A single draw moves by a factor of two with its seed; right answers measure 1 to 2.5 in the median.
+    """
+    ratios = []
+    for _ in range(DRAWS):
+        given = draw_inputs(draw, B, T, D, dtype)
+        each = zip(results(answer, given), exact(given), spreads(given, draw), strict=True)
+        ratios.append([judge(got, right, spread).ratio for got, right, spread in each])
+    figures = {f"{name}_error_ratio": float(r) for name, r in zip(FIELDS, np.median(ratios, axis=0), strict=True)}
+    worst = max(figures, key=figures.__getitem__)
+    detail = f"{worst} is {figures[worst]:.3g}, at most {PASS:g} passes"
+    if not (share := credit(figures[worst])):
+        raise Refuted("results are less accurate than the inputs allow", detail, measured=figures)
+    return Partly(share, figures, detail if share < 1 else "")
+
+
+def _shifted(answer: Answer, draw: Draw, given: Inputs, offset: float) -> float:
+    plain = alive(results(answer, given), given)
+    moved = given.but(x=given.x + offset)
+    title = "{} loses digits when the mean of x is large".format
+    return all_agree(results(answer, moved), plain, spreads(moved, draw), title, f"x and x + {offset:g}")
