@@ -82,7 +82,7 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
     return Partly(caught / tried, figures, detail)
 
 
-@probe(dtype="float64")
+@probe(dtype="float64", traced=False)
 def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str) -> dict[str, float]:
     """Processor time of one check at (8,128,512), extrapolated from small sizes.
 

@@ -1,12 +1,25 @@
 """Probes of form: dtypes, shapes, the cache as data, and wrong arguments."""
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from harness.probing import Answer, Array, Draw, Keep, Tree, expect, probe
 
-from .binding import FIELDS, GRADIENTS, Results, alive, all_agree, backward, draw_inputs, match_oracle, results, spreads
+from .binding import (
+    FIELDS,
+    GRADIENTS,
+    Results,
+    alive,
+    all_agree,
+    backward,
+    draw_inputs,
+    gradient_plan,
+    match_oracle,
+    results,
+    spreads,
+)
 from .binding import forward as run_forward
 
 CACHE_LIMIT = 16
@@ -14,7 +27,7 @@ CACHE_LIMIT = 16
 SHAPES = ((1, 1, 1), (1, 1, 5), (5, 1, 2), (1, 7, 3), (1, 2, 7), (2, 3, 1024))
 
 
-@probe({"dtype": "float32"}, {"dtype": "float64"}, B=2, T=3, D=8, floors={"D": 2})
+@probe({"dtype": "float32"}, {"dtype": "float64"}, B=2, T=3, D=8, floors={"D": 3})
 def results_have_the_dtype_of_the_inputs(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """L23: y, dx, dgamma and dbeta are float32 for float32 and float64 for float64."""
     given = draw_inputs(draw, B, T, D, dtype)
@@ -37,7 +50,7 @@ def every_shape_is_served(answer: Answer, draw: Draw, *, B: int, T: int, D: int,
     match_oracle(results(answer, given), given, draw)
 
 
-@probe({"dtype": "float64"}, B=2, T=3, D=16, floors={"D": 2})
+@probe({"dtype": "float64"}, B=2, T=3, D=16, floors={"D": 3})
 def the_cache_is_enough_in_another_process(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """A forward here, its cache carried as plain data, its backward in a new process: the same gradients."""
     given = draw_inputs(draw, B, T, D, dtype)
@@ -49,22 +62,25 @@ def the_cache_is_enough_in_another_process(answer: Answer, draw: Draw, *, B: int
     all_agree(there, here, spreads(given, draw), title, "backward beside the forward and in a new process", GRADIENTS)
 
 
-@probe(B=2, T=3, D=4, dtype="float64")
+@probe(B=2, T=3, D=4, dtype="float64", fixed=("B", "T", "D"))
 def wrong_shapes_raise_value_error(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """gamma, beta and dy of shapes that would broadcast, and of shapes that would not, are refused."""
     given = draw_inputs(draw, B, T, D, dtype)
     plan = (Array(given.x.shape, dtype), Keep())
     y, cache = run_forward(answer, given)
     alive(backward(answer, given.dy, cache, y), given)
-    for name in ("gamma", "beta"):
-        for values in (draw.normal(1), draw.normal(D + 1), draw.normal(1, D)):
-            arrays = {"gamma": given.gamma, "beta": given.beta} | {name: values}
-            expect.refused(
-                lambda a=arrays: answer.call("forward", given.x, a["gamma"], a["beta"], given.eps, returns=plan),
-                f"{name} of a wrong shape",
-            )
-    for dy in (draw.normal(B, T, D + 1), draw.normal(1, T, D), draw.normal(B, T, 1)):
-        expect.refused(lambda dy=dy: backward(answer, dy, cache), "dy of a wrong shape")
+    vectors = {"of length 1": (1,), "of length D + 1": (D + 1,), "of shape (1,D)": (1, D)}
+    for name, (how, shape) in itertools.product(("gamma", "beta"), vectors.items()):
+        arrays = {"gamma": given.gamma, "beta": given.beta} | {name: draw.normal(*shape)}
+        expect.refused(
+            lambda a=arrays: answer.call("forward", given.x, a["gamma"], a["beta"], given.eps, returns=plan),
+            f"{name} {how}",
+        )
+    for how, shape in {"(1,T,D)": (1, T, D), "(B,T,1)": (B, T, 1), "(B,T,D + 1)": (B, T, D + 1)}.items():
+        dy = draw.normal(*shape)
+        expect.refused(
+            lambda dy=dy: answer.call("backward", dy, cache, returns=gradient_plan(given.dy)), f"dy of shape {how}"
+        )
 
 
 def cache_of(answer: Answer, given: Any) -> tuple[Any, Any]:

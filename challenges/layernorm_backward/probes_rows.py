@@ -22,7 +22,7 @@ EVEN_32 = {"B": 2, "T": 4, "D": 4, "dtype": "float32"}
 WIDE = {"B": 4, "T": 6, "D": 32, "dtype": "float64"}
 PLAIN = {"B": 2, "T": 3, "D": 8, "dtype": "float64"}
 PLAIN_32 = {"B": 2, "T": 3, "D": 8, "dtype": "float32"}
-ROWS = {"B": 2, "T": 2, "D": 2}
+ROWS = {"B": 2, "T": 2, "D": 3}
 
 
 @probe(EVEN, EVEN_32, WIDE, floors=ROWS)

@@ -1,0 +1,37 @@
+"""A known fault in a layer norm is found again under its name, on the smallest input that shows it."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.probing import ChallengeCode, probe_criterion, seed_of
+from harness.probing.check import boxed
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+
+
+@pytest.mark.parametrize(
+    ("name", "smallest"),
+    [
+        ("no mean term", {"B": 1, "T": 1, "D": 3}),
+        ("dgamma over the batch only", {"B": 1, "T": 2, "D": 3}),
+        ("centres in place", {"B": 1, "T": 1, "D": 1}),
+        ("dx buffer reused", {"B": 1, "T": 1, "D": 2}),
+        ("eps outside the root", {"B": 1, "T": 1, "D": 3}),
+        ("naive variance", {"B": 1, "T": 1, "D": 3}),
+        ("small gradients zeroed", {"B": 1, "T": 1, "D": 3}),
+        ("check in place", {"B": 2, "T": 2, "D": 3}),
+    ],
+)
+def test_the_diagnosis_names_the_fault(name: str, smallest: dict[str, int]) -> None:
+    (mutant,) = (m for m in CODE.mutants if m.name == name)
+    criterion = CODE.challenge.criterion(mutant.criterion)
+    with boxed(CODE, CODE.source(mutant)) as answer:
+        evidence, _ = probe_criterion(CODE, criterion, answer, seed_of(20, criterion.id))
+    assert evidence.diagnosis is not None
+    assert f"`{name}`" in evidence.diagnosis
+    assert evidence.diagnosis.endswith(mutant.fault)
+    assert evidence.counterexample is not None
+    assert smallest.items() <= evidence.counterexample.case.items()

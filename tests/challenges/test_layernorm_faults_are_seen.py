@@ -1,0 +1,44 @@
+"""Every faulty layer norm fails the criterion it names, every right one passes all probes, and null answers earn
+nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.model import Outcome
+from harness.probing import ChallengeCode, Mutant, NullAnswer, Variant
+from harness.probing.check import assess, boxed
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+SEED = 20
+RIGHT = [None, *CODE.variants]
+
+
+@pytest.mark.parametrize("mutant", CODE.mutants, ids=lambda mutant: mutant.name)
+def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
+    with boxed(CODE, CODE.source(mutant)) as answer:
+        (evidence,) = assess(CODE, answer, SEED, mutant.criterion)
+    assert evidence.outcome is Outcome.FAILED
+    assert evidence.rests_on is None
+
+
+@pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
+def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
+    with boxed(CODE, CODE.source(right)) as answer:
+        evidence = assess(CODE, answer, SEED)
+    assert {e.criterion: e.detail for e in evidence if e.outcome is not Outcome.PASSED} == {}
+
+
+@pytest.mark.parametrize("kind", NullAnswer.KINDS)
+def test_a_null_answer_earns_nothing(kind: str) -> None:
+    evidence = assess(CODE, NullAnswer(kind), SEED)
+    assert [e.criterion for e in evidence if e.satisfied] == []
+
+
+def test_there_are_as_many_faults_and_variants_as_promised() -> None:
+    assert len(CODE.mutants) >= 30
+    assert len(CODE.variants) >= 10
+    probed = {c.id for c in CODE.challenge.criteria if c.probes}
+    assert probed == {mutant.criterion for mutant in CODE.mutants}
