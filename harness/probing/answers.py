@@ -217,7 +217,8 @@ class LocalAnswer:
             kind = Refused if isinstance(error, ValueError) else Refuted
             raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
         self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
-        self.echo = tuple(copy.copy(a) for a in (*given, *named.values()) if isinstance(a, np.ndarray))
+        arrays = [a for a in (*given, *named.values()) if isinstance(a, np.ndarray)]
+        self.echo = tuple(map(copy.copy, arrays)) if echo else ()
         value = self._fit(result, returns, function)
         return (value, self._keep(result)) if hold else value
 

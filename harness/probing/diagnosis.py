@@ -154,7 +154,7 @@ def _apart(a: Any, b: Any) -> float | None:
     if not finite.any():
         return 0.0
     x, y = a[finite].astype(np.float64), b[finite].astype(np.float64)
-    size = float(np.sqrt(np.mean(y * y)))
+    size = float(np.sqrt(max(np.mean(x * x), np.mean(y * y))))
     gap = float(np.abs(x - y).max()) / (size or 1.0)
     return gap if gap <= AGREES.get(a.dtype.name, 0.0) else None
 
