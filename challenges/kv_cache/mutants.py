@@ -292,9 +292,9 @@ OPTIONS = (
            edits=((NEXT_PAGE, "            index = 0 if self.paged else index\n" + NEXT_PAGE),)),
     Mutant("second page fails", "fails when the first page is full", criterion="paged",
            edits=((NEXT_PAGE, "            if self.paged and index > 0:\n"
-                              "                raise RuntimeError('page is full')\n" + NEXT_PAGE),)),
+                              "                raise AssertionError('page is full')\n" + NEXT_PAGE),)),
     Mutant("pages leak", "never takes back the pages of a released slot", criterion="paged",
-           edits=((GIVE_BACK, ""),)),
+           edits=((GIVE_BACK, "        self.__dict__.setdefault('lost', []).extend(self.tables[slot])\n"),)),
     Mutant("pages returned twice", "gives a released page to two slots", criterion="paged",
            edits=((GIVE_BACK, GIVE_BACK + GIVE_BACK),)),
     Mutant("int8 wraps around", "wraps every code above 127 to a negative one", criterion="int8",

@@ -82,6 +82,10 @@ def release(cache, slot):
         slots[slot] = cache.empty()
 
 
+def memory_bytes(cache):
+    return sum(slot.keys.nbytes + slot.values.nbytes for slots in cache.layers for slot in slots)
+
+
 def check(cache, layer, slots, q, k, v, lengths):
     if layer not in range(len(cache.layers)) or len(set(slots)) < len(slots):
         raise ValueError("no such layer, or a slot twice")

@@ -57,6 +57,11 @@ def release(cache, slot):
         tokens_of.pop(int(slot), None)
 
 
+def memory_bytes(cache):
+    tokens = [token for tokens_of in cache.layers for held in tokens_of.values() for token in held]
+    return sum(part.nbytes for token in tokens for part in token)
+
+
 def table(cache, layer, slots, q, k, v, lengths):
     if not 0 <= layer < len(cache.layers):
         raise ValueError(f"no layer {layer}")

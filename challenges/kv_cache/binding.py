@@ -1,0 +1,264 @@
+"""How the probes of `kv_cache` draw tokens, drive a cache through the contract, and judge what it returns.
+
+Faults hide one another, so most probes draw tokens that show one of them and are blind to the others:
+
+* labelled tokens: the value of token t is the t-th unit vector, so an output is the row of weights it was made with;
+* stepped tokens: every later token scores so low that it weighs nothing, whatever the mask does;
+* alike tokens: all values of a sequence are one vector, which comes back whichever of its own tokens are seen, and
+  only those.
+
+Numbers are judged by their error over the oracle's movement under half an ulp of its inputs. Two results of the answer
+that should be equal may differ by twice what one may be off.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.numerics import PASS, conditioning
+from harness.probing import Answer, Array, Draw, Keep, Refuted, Scalar, expect
+
+from .oracle import attention
+
+Floats = NDArray[Any]
+Long = NDArray[np.longdouble]
+
+SLOT = 2
+"""The slot of probes that need one: neither the first nor the last of the four there are."""
+HIDDEN_SCORE = -1000.0
+"""exp of it is 0 in both dtypes."""
+SHARPNESS = 16.0
+"""Score of a needle's key over sqrt(D): others, of random direction, stay some 48 below it."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Positions of some sequences: q (B, H, n, D); k and v (B, Hkv, n, D)."""
+
+    q: Floats
+    k: Floats
+    v: Floats
+
+    @property
+    def dtype(self) -> str:
+        return str(self.q.dtype.name)
+
+    @property
+    def length(self) -> int:
+        return int(self.q.shape[2])
+
+    def part(self, start: int, stop: int | None = None) -> "Tokens":
+        """Positions start .. stop - 1."""
+        return Tokens(*(np.ascontiguousarray(a[:, :, start:stop]) for a in (self.q, self.k, self.v)))
+
+    def rows(self, *order: int) -> "Tokens":
+        """Some of the sequences."""
+        return Tokens(*(a[list(order)] for a in (self.q, self.k, self.v)))
+
+    def then(self, other: "Tokens") -> "Tokens":
+        """Both, one behind the other."""
+        return Tokens(*(np.concatenate(pair, axis=2) for pair in zip(self, other, strict=True)))
+
+    def but(self, **changes: Any) -> "Tokens":
+        """The same with other numbers in some places, in this dtype and shape."""
+        fitted = {n: np.broadcast_to(a, getattr(self, n).shape).astype(self.dtype) for n, a in changes.items()}
+        return replace(self, **fitted)
+
+    def __iter__(self) -> Any:
+        return iter((self.q, self.k, self.v))
+
+
+def normal(draw: Draw, B: int, H: int, n: int, D: int, dtype: str, kv_heads: int | None = None) -> Tokens:
+    """Standard normal tokens."""
+    kv = (B, kv_heads or H, n, D)
+    return Tokens(draw.normal(B, H, n, D, dtype=dtype), draw.normal(*kv, dtype=dtype), draw.normal(*kv, dtype=dtype))
+
+
+def labelled(draw: Draw, H: int, n: int, dtype: str) -> Tokens:
+    """One sequence of n tokens in n dimensions; the value of token t is the t-th unit vector."""
+    return normal(draw, 1, H, n, n, dtype).but(v=np.eye(n))
+
+
+def stepped(draw: Draw, H: int, n: int, dtype: str) -> Tokens:
+    """One sequence of n tokens in n dimensions whose scores are normal up to the own position and hidden after it."""
+    later = np.triu(np.ones((n, n), bool), 1)
+    scores = np.where(later, HIDDEN_SCORE, draw.normal(1, H, n, n))
+    return normal(draw, 1, H, n, n, dtype).but(q=scores, k=np.eye(n) * np.sqrt(n))
+
+
+def alike(draw: Draw, B: int, H: int, n: int, D: int, dtype: str) -> tuple[Tokens, Floats]:
+    """B sequences, each of one value a head; and these values (B, H, 1, D)."""
+    value = draw.normal(B, H, 1, D, dtype=dtype)
+    return normal(draw, B, H, n, D, dtype).but(v=value), value
+
+
+def needles(draw: Draw, n: int, D: int, dtype: str, *, keys: float = 1.0, values: float = 1.0) -> Tokens:
+    """One sequence of n tokens and a last one, with n heads; the last query of head h finds token h and no other.
+
+    Args:
+        draw: the source.
+        n: tokens to be found.
+        D: head dimension; at 32 random directions are far enough apart.
+        dtype: of the arrays.
+        keys: root mean square of a key.
+        values: values lie in [-values, values].
+    """
+    tokens = normal(draw, 1, n, n + 1, D, dtype)
+    k = tokens.k / np.sqrt((tokens.k**2).mean(axis=-1, keepdims=True)) * keys
+    q = tokens.q.copy()
+    q[0, :, n] = k[0, range(n), range(n)] * (SHARPNESS / keys**2)
+    return tokens.but(q=q, k=k, v=draw.uniform(1, n, n + 1, D, low=-values, high=values))
+
+
+class Cache:
+    """A cache of the answer, made for tokens like the ones given."""
+
+    def __init__(
+        self, answer: Answer, like: Tokens, *, layers: int = 1, slots: int = 4, room: int = 40, **options: Any
+    ) -> None:
+        self.answer = answer
+        _, heads, _, head_dim = like.q.shape
+        self.handle = answer.call(
+            "create_cache", num_layers=layers, num_heads=heads, num_kv_heads=like.k.shape[1], head_dim=head_dim,
+            max_batch=slots, max_length=room, dtype=like.dtype, returns=Keep(), **options,
+        )  # fmt: skip
+
+    def prefill(
+        self, slots: Sequence[int], tokens: Tokens, lengths: Sequence[int] | None = None, *, layer: int = 0, **how: Any
+    ) -> Any:
+        """What `prefill` returns, (B, H, n, D)."""
+        plan = Array(tokens.q.shape, tokens.dtype)
+        return self._call("prefill", slots, tokens, self._lengths(tokens, lengths), layer=layer, returns=plan, **how)
+
+    def store(
+        self, slots: Sequence[int], tokens: Tokens, lengths: Sequence[int] | None = None, *, layer: int = 0
+    ) -> None:
+        """`prefill` for what it stores; what it returns is another probe's matter."""
+        self._call("prefill", slots, tokens, self._lengths(tokens, lengths), layer=layer, returns=Keep())
+
+    def decode(self, slots: Sequence[int], tokens: Tokens, *, layer: int = 0, **how: Any) -> Any:
+        """What `decode` returns, (B, H, 1, D)."""
+        plan = Array(tokens.q.shape, tokens.dtype)
+        return self._call("decode", slots, tokens, layer=layer, returns=plan, **how)
+
+    def release(self, slot: int) -> None:
+        self.answer.call("release", self.handle, slot, returns=Keep())
+
+    def fork(self, src: int, dst: int) -> None:
+        self.answer.call("fork", self.handle, src, dst, returns=Keep())
+
+    def bytes(self) -> int:
+        """What the answer says it holds."""
+        return int(self.answer.call("memory_bytes", self.handle, returns=Scalar(int)))
+
+    def _call(
+        self, function: str, slots: Sequence[int], tokens: Tokens, *lengths: Any, layer: int, returns: Any, **how: Any
+    ) -> Any:
+        named = np.array(slots, np.int64)
+        return self.answer.call(function, self.handle, layer, named, *tokens, *lengths, returns=returns, **how)
+
+    @staticmethod
+    def _lengths(tokens: Tokens, lengths: Sequence[int] | None) -> NDArray[np.int64]:
+        return np.array(lengths if lengths is not None else [tokens.length] * len(tokens.q), np.int64)
+
+
+def exact(tokens: Tokens, draw: Draw, start: int = 0, window: int | None = None) -> tuple[Long, float]:
+    """The oracle's outputs (1, H, n - start, D) at positions start .. n - 1 of one sequence, and their spread."""
+
+    def attended(q: Floats, k: Floats, v: Floats) -> Long:
+        return attention(q, k, v, start, window)[None]
+
+    inputs = (tokens.q[0, :, start:], tokens.k[0], tokens.v[0])
+    return attended(*inputs), conditioning(attended, inputs, draw.rng)[0]
+
+
+def right(title: str, name: str, got: Floats, oracle: Floats, spread: float, doing: str = "") -> float:
+    """The error ratio of `got`, which must pass.
+
+    Args:
+        title: the fault in a phrase, if it does not.
+        name: what `got` is.
+        got: of the answer.
+        oracle: long double.
+        spread: of the oracle.
+        doing: what was done to get it.
+    """
+    try:
+        return expect.close(name, got, oracle, spread)
+    except Refuted as why:
+        detail = f"{doing}: {why.detail}" if doing else why.detail
+        raise Refuted(title, detail, where=why.where, expected=why.expected, got=why.got) from None
+
+
+def agree(title: str, name: str, got: Floats, wanted: Floats, spread: float, doing: str = "") -> None:
+    """Two results of the answer are equal but for rounding: each may be off by the limit.
+
+    Args:
+        title: the fault in a phrase, if they differ.
+        name: what they are.
+        got: one.
+        wanted: the other.
+        spread: of the oracle there.
+        doing: what was done to get the two.
+    """
+    right(title, name, got, wanted.astype(np.longdouble), 2 * spread, doing)
+
+
+def returned(title: str, name: str, got: Floats, value: Floats, doing: str = "") -> None:
+    """`got` is `value`, the one value of every token seen, but for rounding.
+
+    A weighted mean of equal numbers is off by a few half ulps of them at most, so that is its spread.
+    """
+    wanted = np.broadcast_to(value, got.shape).astype(np.longdouble)
+    right(title, name, got, wanted, float(np.finfo(got.dtype).eps * np.abs(value).max()) / 2, doing)
+
+
+def within(title: str, name: str, got: Floats, values: Floats, doing: str = "") -> None:
+    """Every output (1, H, n, D) lies within the smallest and largest of the values (1, Hkv, m, D), but for rounding."""
+    low, high = (np.repeat(f(values, axis=2, keepdims=True), got.shape[1] // values.shape[1], axis=1)
+                 for f in (np.min, np.max))  # fmt: skip
+    slack = PASS * np.finfo(got.dtype).eps * np.abs(values).max()
+    inside = (got >= low - slack) & (got <= high + slack)
+    if not inside.all():
+        index = tuple(int(i) for i in np.argwhere(~inside)[0])
+        place = f"{name}[{', '.join(map(str, index))}]"
+        bounds = f"[{float(low[(*index[:2], 0, index[3])]):.9g}, {float(high[(*index[:2], 0, index[3])]):.9g}]"
+        seen = f"{place} is {float(got[index]):.9g}; the values seen lie in {bounds}"
+        raise Refuted(title, f"{doing}: {seen}" if doing else seen, where=place, got=float(got[index]))
+
+
+def weighed(out: Floats, tokens: Tokens, draw: Draw, among: slice, missed: str, wrong: str) -> None:
+    """The last of some labelled tokens gives those `among` them weights, in the right proportion to each other.
+
+    Args:
+        out: (1, H, 1, D), what the last token's query came to.
+        tokens: labelled; everything in the slot, and last the token that asks.
+        draw: for the spread.
+        among: the tokens in question.
+        missed: the fault in a phrase, if some have no weight.
+        wrong: the fault in a phrase, if the proportions are off.
+    """
+
+    def weights(q: Floats, k: Floats, v: Floats) -> Long:
+        return attention(q, k, v, tokens.length - 1)[:, 0, among]
+
+    def shares(q: Floats, k: Floats, v: Floats) -> Long:
+        row = weights(q, k, v)
+        return row / row.sum(axis=-1, keepdims=True)
+
+    inputs = (tokens.q[0, :, -1:], tokens.k[0], tokens.v[0])
+    got, oracle = out[0, :, 0, among], weights(*inputs)
+    blind = np.argwhere(~(got > oracle / 1000))
+    if len(blind):
+        head, token = (int(i) for i in blind[0])
+        place = f"weight[{head}, {token + among.start}]"
+        seen = f"{place} is {got[head, token]:.3g} instead of {float(oracle[head, token]):.3g}"
+        raise Refuted(
+            missed, f"{seen}; {len(blind)} of {got.size} weights (head, token) are missing", where=place,
+            expected=float(oracle[head, token]), got=float(got[head, token]),
+        )  # fmt: skip
+    spread = conditioning(shares, inputs, draw.rng)[0]
+    right(wrong, "share", got / got.sum(axis=-1, keepdims=True), shares(*inputs), spread)

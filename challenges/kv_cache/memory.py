@@ -1,0 +1,86 @@
+"""Resident memory of the answer's process, read from outside after its allocator gave back what is free."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.probing import Answer, Draw, Nothing
+
+from .binding import Cache, Tokens
+
+TIDY = """
+import ctypes
+import gc
+
+LIBC = ctypes.CDLL(None)
+PR_SET_THP_DISABLE = 41
+LIBC.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+
+
+def tidy():
+    gc.collect()
+    LIBC.malloc_trim(0)
+"""
+"""Runs beside the answer: without it freed memory stays resident, and memory comes in pages of 2 MiB."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a float32 cache."""
+
+    layers: int
+    kv_heads: int
+    head_dim: int
+    slots: int
+
+    @property
+    def token_bytes(self) -> int:
+        """Bytes of the keys and values of one token of one slot, over all layers."""
+        return 2 * self.layers * self.kv_heads * self.head_dim * 4
+
+
+def settle(answer: Answer) -> None:
+    """A process in which nothing was kept yet."""
+    answer.fresh()
+    answer.load("tidy", TIDY)
+
+
+def resident(answer: Answer) -> int:
+    """Resident bytes, free memory given back."""
+    answer.call("tidy", module="tidy", returns=Nothing())
+    return answer.resident_bytes()
+
+
+def grown(
+    answer: Answer, draw: Draw, shape: Shape, length: int, room: int,
+    after: Callable[[Cache], None] = lambda cache: None, **options: Any,
+) -> int:  # fmt: skip
+    """Bytes by which the process grows with a new cache that holds tokens in every slot of every layer.
+
+    Args:
+        answer: settled.
+        draw: of the tokens.
+        shape: of the cache.
+        length: tokens in each slot.
+        room: max_length.
+        after: what to do with the cache in the end.
+        **options: of the cache.
+    """
+    numbers = draw.normal(shape.slots, shape.kv_heads, length, shape.head_dim, dtype="float32")
+    tokens = Tokens(numbers, numbers, numbers)
+    Cache(answer, tokens, slots=1, room=room, **options).prefill([0], tokens.rows(0))  # what a first use leaves behind
+    answer.forget()
+    before = resident(answer)
+    cache = Cache(answer, tokens, layers=shape.layers, slots=shape.slots, room=room, **options)
+    for layer in range(shape.layers):
+        cache.prefill(range(shape.slots), tokens, layer=layer)
+    size = resident(answer) - before
+    after(cache)
+    answer.forget()
+    return size
+
+
+def slopes(answer: Answer, draw: Draw, shape: Shape, length: int) -> tuple[float, float]:
+    """Resident bytes by token filled, where no more is reserved, and by token reserved beyond those."""
+    full, wide = (grown(answer, draw, shape, length, room) for room in (length, 4 * length))
+    return round(full / (shape.slots * length), 1), round((wide - full) / (shape.slots * 3 * length), 1)

@@ -1,0 +1,124 @@
+"""Probes of time and memory, both read from outside the answer's process."""
+
+import contextlib
+from collections.abc import Callable
+
+from harness.numerics import Exponent, fit_exponent
+from harness.numerics.scaling import QUADRATIC
+from harness.probing import Answer, Draw, Refuted, expect, probe, timings
+
+from .binding import SLOT, Cache, Tokens, normal
+from .memory import Shape, grown, settle, slopes
+
+CONTEXTS = (64, 128, 256, 512, 1024, 2048)
+STATED, STATED_LENGTH = Shape(layers=2, kv_heads=4, head_dim=16, slots=16), 256
+"""The shapes whose bytes per token an answer may state."""
+WIDE, WIDE_LENGTH = Shape(layers=1, kv_heads=2, head_dim=256, slots=2), 1024
+"""A token's numbers are large beside any object that holds them, a slot is long beside any block it grows by."""
+OVERHEAD = 1.6
+"""Bytes held over bytes of keys and values: half as much again is still in proportion, a second copy is not."""
+LEAST = 0.25
+"""Below this the tokens cannot be held, whatever they are packed into."""
+NEAR = 1.5
+"""Factor between what `memory_bytes` says and what is held: a slot's growth in blocks is less, a second copy more."""
+COMPRESSED = {"int8": 0.75, "int4": 0.6}
+"""Largest ratio of bytes to those of the plain cache: codes take 1/4 and 1/8, the rest is scales."""
+INT4_OF_INT8 = 0.9
+"""int4 that takes as much as int8 is not packed."""
+
+
+@probe(H=2, D=512, dtype="float32", fixed=("H", "D"), traced=False)
+def a_decode_costs_in_proportion_to_its_context(
+    answer: Answer, draw: Draw, *, H: int, D: int, dtype: str
+) -> dict[str, float]:
+    """Exponent of processor time per decode in the tokens held; only a growth seen to be quadratic twice fails.
+
+    So many numbers a token make a call's fixed cost small beside the work at the upper half of the contexts.
+    """
+    caches, token = {}, normal(draw, 1, H, 1, D, dtype)
+    for context in CONTEXTS:
+        numbers = draw.normal(1, H, context, D, dtype=dtype)
+        tokens = Tokens(numbers, numbers, numbers)
+        caches[context] = Cache(answer, tokens, room=context + 16)
+        caches[context].prefill([SLOT], tokens)
+
+    def cost(context: int) -> float:
+        caches[context].decode([SLOT], token)
+        return max(answer.cost.processor, 1e-9)
+
+    tries = [_exponent(cost, draw)]
+    if tries[0].growth != "linear":
+        tries.append(_exponent(cost, draw))
+    best = min(tries, key=lambda fit: (fit.growth != "linear", fit.value))
+    figures = {"decode_cost_exponent": round(best.value, 3)}
+    if all(fit.low >= QUADRATIC[0] for fit in tries):
+        detail = f"from {CONTEXTS[0]} to {CONTEXTS[-1]} tokens held the cost grows with the power {best.value:.2f}"
+        raise Refuted("a decode costs more than in proportion to its context", detail, measured=dict(figures))
+    return figures
+
+
+@probe(traced=False)
+def memory_grows_with_the_tokens(answer: Answer, draw: Draw) -> dict[str, float]:
+    """Resident bytes a token: 2 layers kv_heads head_dim itemsize, by tokens filled or by tokens reserved."""
+    settle(answer)
+    filled, reserved = slopes(answer, draw, STATED, STATED_LENGTH)
+    overhead = max(slopes(answer, draw, WIDE, WIDE_LENGTH)) / WIDE.token_bytes
+    figures = {
+        "resident_bytes_per_token_filled": filled,
+        "resident_bytes_per_token_reserved": reserved,
+        "bytes_per_token": max(filled, reserved),
+        "memory_overhead": round(overhead, 3),
+    }
+    detail = f"a token takes {overhead:.3g} times the {WIDE.token_bytes} bytes of its keys and values"
+    expect.that(overhead <= OVERHEAD, "memory grows faster than the tokens", detail, **figures)
+    expect.that(overhead >= LEAST, "memory does not grow with the tokens", detail, **figures)
+    return figures
+
+
+@probe(length=256, room=1024, fixed=("length", "room"), traced=False)
+def memory_bytes_says_what_is_held(answer: Answer, draw: Draw, *, length: int, room: int) -> dict[str, float]:
+    """memory_bytes is near the bytes of the tokens, or of what is reserved for them, or what the process grew by."""
+    expect.that(answer.has("memory_bytes"), "`memory_bytes` is not offered")
+    settle(answer)
+    shape = Shape(layers=2, kv_heads=2, head_dim=64, slots=2)
+    said: list[int] = []
+    grew = grown(answer, draw, shape, length, room, after=lambda cache: said.append(cache.bytes()))
+    tokens, reserved = (shape.token_bytes * shape.slots * each for each in (length, room))
+    right = any(held / NEAR <= said[0] <= held * NEAR for held in (tokens, reserved, grew))
+    detail = f"it says {said[0]}; the tokens take {tokens}, max_length {reserved}, and the process grew by {grew}"
+    expect.that(right, "`memory_bytes` is not what is held", detail, memory_report_ratio=said[0] / tokens)
+    return {"memory_report_ratio": round(said[0] / tokens, 3)}
+
+
+@probe(kind="int8", traced=False)
+def int8_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str, float]:
+    """Resident bytes of a full cache at int8 over those without quantisation."""
+    settle(answer)
+    ratio = _compression(answer, draw, kind)
+    detail = f"{ratio:.3g} of the plain bytes, at most {COMPRESSED[kind]} passes"
+    expect.that(ratio <= COMPRESSED[kind], "int8 takes no fewer bytes", detail, int8_bytes_ratio=ratio)
+    return {"int8_bytes_ratio": ratio}
+
+
+@probe(kind="int4", traced=False)
+def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str, float]:
+    """Resident bytes of a full cache at int4 over those without quantisation, and over those at int8 if offered."""
+    settle(answer)
+    ratio, limit = _compression(answer, draw, kind), COMPRESSED[kind]
+    with contextlib.suppress(Refuted):
+        limit = min(limit, INT4_OF_INT8 * _compression(answer, draw, "int8"))
+    detail = f"{ratio:.3g} of the plain bytes, at most {limit:.3g} passes"
+    expect.that(ratio <= limit, "int4 takes no fewer bytes", detail, int4_bytes_ratio=ratio)
+    return {"int4_bytes_ratio": ratio}
+
+
+def _compression(answer: Answer, draw: Draw, kind: str) -> float:
+    plain, packed = (
+        grown(answer, draw, STATED, STATED_LENGTH, STATED_LENGTH, **options)
+        for options in ({}, {"quantization": kind})
+    )
+    return round(packed / plain, 4) if plain > 0 else 1.0
+
+
+def _exponent(cost: Callable[[int], float], draw: Draw) -> Exponent:
+    return fit_exponent(timings(cost, CONTEXTS), draw.rng)

@@ -1,0 +1,50 @@
+"""Probes of what a call may be given: sizes, and arguments that are wrong."""
+
+import numpy as np
+
+from harness.probing import Answer, Draw, expect, probe
+
+from .binding import SLOT, Cache, Tokens, exact, normal, returned, right
+
+
+@probe({"B": 1, "H": 1, "S": 1, "D": 1}, {"B": 1, "H": 1, "S": 2, "D": 1}, {"B": 1, "H": 1, "S": 1, "D": 3},
+       {"B": 1, "H": 3, "S": 4, "D": 1}, {"B": 3, "H": 1, "S": 1, "D": 5}, {"B": 2, "H": 5, "S": 3, "D": 7},
+       {"B": 3, "H": 2, "S": 17, "D": 33}, {"B": 1, "H": 7, "S": 33, "D": 20}, dtype="float32")  # fmt: skip
+def any_shape_is_served(answer: Answer, draw: Draw, *, B: int, H: int, S: int, D: int, dtype: str) -> None:
+    """K01 at the last position over shapes with single axes and without powers of two; then a first decode."""
+    tokens = normal(draw, B, H, S, D, dtype)
+    slots, shape = (2, 0, 3)[:B], f"B={B}, H={H}, S={S}, D={D}"
+    cache = Cache(answer, tokens)
+    out = cache.prefill(slots, tokens)
+    for row in range(B):
+        oracle, spread = exact(tokens.rows(row), draw, S - 1)
+        right("a shape goes wrong", f"out of row {row}", out[[row], :, -1:], oracle, spread, shape)
+    token = normal(draw, 1, H, 1, D, dtype)
+    returned("a shape goes wrong in a decode", "out", cache.decode([1], token), token.v, f"{shape}, an empty slot")
+
+
+@probe(H=2, D=4, dtype="float32", fixed=("H", "D"))
+def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
+    """Slots, layers, lengths, shapes and options that do not exist raise ValueError."""
+    two = normal(draw, 2, H, 3, D, dtype)
+    one, step = two.rows(0), two.rows(0).part(0, 1)
+    cache = Cache(answer, two)
+    expect.alive("out", cache.prefill([SLOT], one), *one)
+    wide = normal(draw, 1, H, 1, D + 1, dtype)
+    cut = Tokens(step.q, step.k, np.concatenate([step.v, step.v], axis=2))
+    for what, attempt in (
+        ("a slot named twice", lambda: cache.store([1, 1], two)),
+        ("a slot named twice in a decode", lambda: cache.decode([1, 1], two.part(0, 1))),
+        ("a slot beyond max_batch", lambda: cache.decode([4], step)),
+        ("a negative slot", lambda: cache.decode([-1], step)),
+        ("release of a slot beyond max_batch", lambda: cache.release(4)),
+        ("a layer that does not exist", lambda: cache.decode([SLOT], step, layer=1)),
+        ("more slots than rows", lambda: cache.decode([1, SLOT], step)),
+        ("a length of 0", lambda: cache.store([1], one, [0])),
+        ("a length beyond the array", lambda: cache.store([1], one, [4])),
+        ("another head_dim", lambda: cache.decode([1], wide)),
+        ("values longer than the keys", lambda: cache.store([1], cut, [1])),
+        ("a decode of several tokens", lambda: cache.decode([1], one)),
+        ("an option that does not exist", lambda: Cache(answer, two, no_such_option=1)),
+    ):
+        expect.refused(attempt, what)

@@ -1,0 +1,271 @@
+"""Probes of what a slot remembers: one sequence, a prompt and the decodes that follow it."""
+
+import numpy as np
+
+from harness.probing import Answer, Array, Draw, expect, probe
+
+from .binding import (
+    SHARPNESS,
+    SLOT,
+    Cache,
+    Tokens,
+    agree,
+    exact,
+    labelled,
+    needles,
+    normal,
+    returned,
+    right,
+    stepped,
+    weighed,
+)
+
+MISSED_PROMPT, WEIGHED_PROMPT = "a decode misses prompt tokens", "a decode weighs prompt tokens wrongly"
+MISSED_DECODED, WEIGHED_DECODED = "a decode misses tokens decoded before it", "a decode weighs past decodes wrongly"
+
+
+@probe({"S": 2, "steps": 2, "H": 1, "dtype": "float64"}, {"S": 13, "steps": 6, "H": 3, "dtype": "float64"},
+       {"S": 13, "steps": 6, "H": 3, "dtype": "float32"}, floors={"S": 2})  # fmt: skip
+def stepping_equals_recomputing(
+    answer: Answer, draw: Draw, *, S: int, steps: int, H: int, dtype: str
+) -> dict[str, float]:
+    """K01: a prompt, then one token at a time, equals attention over the whole history, at every position.
+
+    Scores of a prompt's later tokens are hidden by the inputs, so that only `causality` depends on the mask.
+    """
+    prompt = stepped(draw, H, S, dtype)
+    tokens = prompt.then(normal(draw, 1, H, steps, S, dtype))
+    return _stepped_through(answer, draw, tokens, S)
+
+
+@probe({"S": 3, "steps": 1, "H": 1, "D": 4, "dtype": "float64"},
+       {"S": 7, "steps": 12, "H": 2, "D": 8, "dtype": "float64"},
+       {"S": 29, "steps": 5, "H": 4, "D": 24, "dtype": "float32"}, floors={"D": 2})  # fmt: skip
+def any_history_is_attended(
+    answer: Answer, draw: Draw, *, S: int, steps: int, H: int, D: int, dtype: str
+) -> dict[str, float]:
+    """K01 on normal tokens: a prompt's last position and every decode after it."""
+    return _stepped_through(answer, draw, normal(draw, 1, H, S + steps, D, dtype), S, judged=S - 1)
+
+
+@probe({"S": 2, "H": 1, "dtype": "float64"}, {"S": 5, "H": 2, "dtype": "float64"},
+       {"S": 19, "H": 2, "dtype": "float32"})  # fmt: skip
+def a_decode_weighs_every_prompt_token(answer: Answer, draw: Draw, *, S: int, H: int, dtype: str) -> None:
+    """K03: the first decode after a prompt gives each of its tokens weight, in proportion."""
+    tokens = labelled(draw, H, S + 1, dtype)
+    cache = Cache(answer, tokens)
+    cache.store([SLOT], tokens.part(0, S))
+    out = cache.decode([SLOT], tokens.part(S))
+    weighed(out, tokens, draw, slice(0, S), MISSED_PROMPT, WEIGHED_PROMPT)
+
+
+@probe({"S": 2, "D": 32, "dtype": "float64"}, {"S": 11, "D": 32, "dtype": "float32"}, fixed=("D",))
+def a_decode_finds_every_prompt_token(answer: Answer, draw: Draw, *, S: int, D: int, dtype: str) -> None:
+    """K13: a query that matches one prompt token gets that token's value; one head for each."""
+    tokens = needles(draw, S, D, dtype)
+    cache = Cache(answer, tokens)
+    cache.store([SLOT], tokens.part(0, S))
+    out = cache.decode([SLOT], tokens.part(S))
+    right("a decode does not find a prompt token", "out", out, *exact(tokens, draw, S), "head h asks for token h")
+
+
+@probe({"steps": 4, "H": 1, "dtype": "float64"}, {"steps": 14, "H": 2, "dtype": "float64"},
+       {"steps": 9, "H": 2, "dtype": "float32"}, floors={"steps": 2})  # fmt: skip
+def a_decode_weighs_every_token_decoded_before(
+    answer: Answer, draw: Draw, *, steps: int, H: int, dtype: str
+) -> None:
+    """K03 over decoded tokens: each of them has weight in every later decode, in proportion."""
+    tokens = labelled(draw, H, steps + 1, dtype)
+    cache = Cache(answer, tokens)
+    cache.store([SLOT], tokens.part(0, 1))
+    for at in range(1, steps + 1):
+        out = cache.decode([SLOT], tokens.part(at, at + 1))
+        if at > 1:
+            weighed(out, tokens.part(0, at + 1), draw, slice(1, at), MISSED_DECODED, WEIGHED_DECODED)
+
+
+@probe({"steps": 4, "D": 32, "dtype": "float64"}, {"steps": 9, "D": 32, "dtype": "float32"},
+       floors={"steps": 2}, fixed=("D",))  # fmt: skip
+def a_decode_finds_every_decoded_token(answer: Answer, draw: Draw, *, steps: int, D: int, dtype: str) -> None:
+    """K13 over decoded tokens: the last of some decodes finds each of the others; one head for each."""
+    tokens = needles(draw, steps, D, dtype)
+    cache = Cache(answer, tokens)
+    for at in range(steps):
+        cache.decode([SLOT], tokens.part(at, at + 1))
+    out = cache.decode([SLOT], tokens.part(steps))
+    right("a decode does not find a decoded token", "out", out, *exact(tokens, draw, steps), "head h asks for token h")
+
+
+@probe({"S": 3, "chunk": 1, "H": 1, "dtype": "float64"}, {"S": 11, "chunk": 4, "H": 2, "dtype": "float64"},
+       {"S": 12, "chunk": 5, "H": 2, "dtype": "float32"}, {"S": 6, "chunk": 1, "H": 2, "dtype": "float64"},
+       floors={"S": 3})  # fmt: skip
+def chunks_equal_one_prompt(answer: Answer, draw: Draw, *, S: int, chunk: int, H: int, dtype: str) -> None:
+    """K07: a prompt in chunks of any length comes to what it comes to in one; every position is judged."""
+    tokens = stepped(draw, H, S, dtype)
+    cache = Cache(answer, tokens)
+    for start in range(0, S, chunk):
+        out = cache.prefill([SLOT], tokens.part(start, start + chunk))
+        oracle, spread = exact(tokens.part(0, start + chunk), draw, start)
+        right("a chunk goes wrong", "out", out, oracle, spread, f"{start} tokens held, {out.shape[2]} appended")
+
+
+@probe({"S": 3, "chunk": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 11, "chunk": 3, "H": 2, "D": 8,
+       "dtype": "float64"}, floors={"S": 2})  # fmt: skip
+def chunks_are_stored_as_one_prompt(
+    answer: Answer, draw: Draw, *, S: int, chunk: int, H: int, D: int, dtype: str
+) -> None:
+    """K07 for what follows: a decode cannot tell a prompt in chunks from the same in one call."""
+    tokens = normal(draw, 1, H, S + 1, D, dtype)
+    whole, split = Cache(answer, tokens), Cache(answer, tokens)
+    whole.store([SLOT], tokens.part(0, S))
+    for start in range(0, S, chunk):
+        split.store([SLOT], tokens.part(start, min(start + chunk, S)))
+    after, wanted = (cache.decode([SLOT], tokens.part(S)) for cache in (split, whole))
+    agree("chunks are stored wrongly", "out", after, wanted, exact(tokens, draw, S)[1], f"chunks of {chunk}, a decode")
+
+
+@probe({"room": 2, "H": 1, "D": 3, "dtype": "float64"}, {"room": 9, "H": 2, "D": 4, "dtype": "float32"},
+       floors={"room": 2})  # fmt: skip
+def a_slot_holds_exactly_max_length(answer: Answer, draw: Draw, *, room: int, H: int, D: int, dtype: str) -> None:
+    """K16: max_length tokens fit, by decodes or prompts, and one more is a ValueError."""
+    tokens, prompt = normal(draw, 1, H, room + 1, D, dtype), room // 2
+    cache = Cache(answer, tokens, room=room)
+    expect.alive("out", cache.prefill([SLOT], tokens.part(0, prompt)), tokens.part(0, prompt).q)
+    for at in range(prompt, room):
+        cache.decode([SLOT], tokens.part(at, at + 1))
+    expect.refused(lambda: cache.decode([SLOT], tokens.part(room)), "a decode beyond max_length")
+    cache.store([0], tokens.part(0, room))
+    expect.refused(lambda: cache.store([0], tokens.part(room)), "a prompt beyond max_length")
+    expect.refused(lambda: cache.store([1], tokens), "a prompt longer than max_length")
+
+
+@probe({"room": 3, "B": 2, "H": 1, "D": 4, "dtype": "float64"}, {"room": 8, "B": 3, "H": 2, "D": 4,
+       "dtype": "float64"}, floors={"B": 2, "room": 2})  # fmt: skip
+def a_refused_call_changes_nothing(
+    answer: Answer, draw: Draw, *, room: int, B: int, H: int, D: int, dtype: str
+) -> None:
+    """K16: a call that some row has no room for leaves every row as it was, whichever row it is."""
+    held, extra, last = (normal(draw, B, H, n, D, dtype) for n in (room, 1, 1))
+    slots = [2, 0, 3][:B]
+    caches = [Cache(answer, held, room=room) for _ in range(2)]
+    for cache in caches:
+        cache.store(slots, held, [room - 1] * (B - 1) + [room])
+    expect.refused(lambda: caches[0].store(slots, extra), "a prompt with a row that has no room")
+    expect.refused(lambda: caches[0].decode(slots, extra), "a decode with a row that has no room")
+    for row in range(B - 1):
+        after, wanted = (cache.decode([slots[row]], last.rows(row)) for cache in caches)
+        history = held.rows(row).part(0, room - 1).then(last.rows(row))
+        spread = exact(history, draw, room - 1)[1]
+        agree("a refused call leaves traces", "out", after, wanted, spread, f"slot {slots[row]} after the refusal")
+
+
+@probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 6, "H": 2, "D": 4, "dtype": "float32"})
+def a_released_slot_is_empty(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+    """K15: after release a slot begins anew, in every layer, with a prompt or with a decode."""
+    tokens = normal(draw, 1, H, S, D, dtype)
+    cache = Cache(answer, tokens, layers=2)
+    for layer in (0, 1):
+        cache.store([SLOT], tokens, layer=layer)
+    cache.release(SLOT)
+    for layer, call in ((1, cache.decode), (0, cache.prefill)):
+        first = normal(draw, 1, H, 1, D, dtype)
+        out = call([SLOT], first, layer=layer)
+        returned("a released slot is not empty", "out", out, first.v, f"layer {layer} after release")
+
+
+@probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 5, "dtype": "float32"})
+def a_decode_on_an_empty_slot_sees_itself(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
+    """K15: a slot that was never used takes a decode as its first token."""
+    token = normal(draw, 1, H, 1, D, dtype)
+    out = Cache(answer, token).decode([SLOT], token)
+    returned("a decode on an empty slot does not return its value", "out", out, token.v)
+
+
+@probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 6, "H": 2, "D": 4, "dtype": "float64"})
+def release_spares_the_other_slots(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+    """K15: a decode gives the same whether or not another slot was released before."""
+    kept, gone = (normal(draw, 1, H, S + 1, D, dtype) for _ in range(2))
+    outs = []
+    for releases in (False, True):
+        cache = Cache(answer, kept)
+        cache.store([0], gone.part(0, S))
+        cache.store([SLOT], kept.part(0, S))
+        if releases:
+            cache.release(0)
+        outs.append(cache.decode([SLOT], kept.part(S)))
+    expect.alive("out", outs[0], *kept.part(S))
+    agree("release empties other slots", "out", outs[1], outs[0], exact(kept, draw, S)[1], "slot 0 released")
+
+
+@probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 5, "H": 2, "D": 4, "dtype": "float32"})
+def earlier_outputs_stay(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+    """K21: what a call returned is not changed by later calls."""
+    tokens = normal(draw, 1, H, S + 3, D, dtype)
+    cache, held = Cache(answer, tokens), []
+    for start, stop in ((0, S), (S, S + 1), (S + 1, S + 2)):
+        call = cache.prefill if stop == S else cache.decode
+        held.append(call([SLOT], tokens.part(start, stop), hold=True))
+    expect.alive("out", held[0][0], *tokens.part(0, S))
+    cache.decode([SLOT], tokens.part(S + 2))
+    cache.store([0], tokens.part(0, S))
+    for out, kept in held:
+        now = answer.fetch(kept, Array(out.shape, dtype))
+        expect.same("out", now, out, "a later call changes an earlier result", "looked at again after two more calls")
+
+
+@probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 5, "H": 2, "D": 4, "dtype": "float32"})
+def inputs_stay_as_they_were(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+    """K21: neither prefill nor decode writes to its arguments."""
+    tokens = normal(draw, 1, H, S + 1, D, dtype)
+    cache = Cache(answer, tokens)
+    for call, part in ((cache.prefill, tokens.part(0, S)), (cache.decode, tokens.part(S))):
+        out = call([SLOT], part, echo=True)
+        expect.alive("out", out, part.q)
+        for name, before, after in zip("qkv", part, answer.echo[1:4], strict=True):
+            expect.same(name, after, before, f"`{call.__name__}` changes {name}")
+        expect.that(int(answer.echo[0][0]) == SLOT, f"`{call.__name__}` changes slots")
+
+
+@probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 1, "D": 4, "dtype": "float32"}, {"H": 3, "D": 7, "dtype": "float64"},
+       {"H": 3, "D": 7, "dtype": "float32"})  # fmt: skip
+def stored_values_keep_their_precision(
+    answer: Answer, draw: Draw, *, H: int, D: int, dtype: str
+) -> dict[str, float]:
+    """K13 for one token held: a decode that asks for it gets its value with every digit of the dtype."""
+    tokens = normal(draw, 1, H, 2, D, dtype)
+    k = np.stack([tokens.q[:, :, 1], -tokens.q[:, :, 1]], axis=2)
+    tokens = tokens.but(k=k * (SHARPNESS * np.sqrt(D) / (k * k).sum(axis=-1, keepdims=True)))
+    cache = Cache(answer, tokens)
+    cache.store([SLOT], tokens.part(0, 1))
+    out = cache.decode([SLOT], tokens.part(1))
+    ratio = right(f"a stored {dtype} loses precision", "out", out, *exact(tokens, draw, 1))
+    return {f"stored_error_ratio_{dtype}": ratio}
+
+
+@probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "H": 2, "D": 8, "dtype": "float32"})
+def identical_calls_get_identical_replies(
+    answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str
+) -> None:
+    """The same calls on a second cache, made while the first is in use, to the last bit."""
+    tokens = normal(draw, 1, H, S + 2, D, dtype)
+    caches = [Cache(answer, tokens) for _ in range(2)]
+    title = "identical calls get different replies"
+    once, again = (cache.prefill([SLOT], tokens.part(0, S)) for cache in caches)
+    expect.alive("out", once, *tokens.part(0, S))
+    expect.same("out", again, once, title, "the same prompt in two caches")
+    for at in (S, S + 1):
+        once, again = (cache.decode([SLOT], tokens.part(at, at + 1)) for cache in caches)
+        expect.same("out", again, once, title, "the same decode in two caches")
+
+
+def _stepped_through(answer: Answer, draw: Draw, tokens: Tokens, S: int, judged: int = 0) -> dict[str, float]:
+    """Error ratios of a prompt of S tokens, from position `judged` on, and of a decode for each of the others."""
+    cache = Cache(answer, tokens)
+    out = cache.prefill([SLOT], tokens.part(0, S))[:, :, judged:]
+    prompt = right("a prompt goes wrong", "out", out, *exact(tokens.part(0, S), draw, judged))
+    decoded = 0.0
+    for at in range(S, tokens.length):
+        out = cache.decode([SLOT], tokens.part(at, at + 1))
+        oracle, spread = exact(tokens.part(0, at + 1), draw, at)
+        decoded = max(decoded, right("a decode goes wrong", "out", out, oracle, spread, f"{at} tokens held"))
+    return {"prefill_error_ratio": prompt, "decode_error_ratio": decoded}

@@ -1,0 +1,187 @@
+"""Probes of several sequences in one cache: rows, slots, lengths and layers do not mix."""
+
+import numpy as np
+
+from harness.probing import Answer, Draw, expect, probe
+
+from .binding import SLOT, Cache, Floats, Tokens, agree, alike, exact, normal, returned
+
+MIXES = "a sequence sees tokens of another"
+MIXES_ROWS = "a row depends on the other rows of its call"
+MIXES_SLOTS = "a row does not go to the slot it names"
+MIXES_LAYERS = "a layer sees tokens of another"
+PADDING = "padding is attended"
+SMALL = {"B": 2, "S": 2, "H": 1, "D": 4, "dtype": "float64"}
+WIDE = {"B": 4, "S": 6, "H": 2, "D": 8, "dtype": "float64"}
+WIDE_32 = {"B": 4, "S": 5, "H": 2, "D": 8, "dtype": "float32"}
+ORDER = (2, 0, 3, 1)
+"""Slots in an order that is neither theirs nor its reverse."""
+
+
+@probe({"B": 2, "H": 1, "D": 4, "dtype": "float64"}, {"B": 4, "H": 2, "D": 8, "dtype": "float32"}, floors={"B": 2})
+def sequences_of_other_slots_stay_out(
+    answer: Answer, draw: Draw, *, B: int, H: int, D: int, dtype: str
+) -> None:
+    """K04, K05: begun one after the other in slots of their own, all values of a sequence alike: they come back."""
+    tokens, value = alike(draw, B, H, 3, D, dtype)
+    cache, slots = Cache(answer, tokens), ORDER[:B]
+    for row, slot in enumerate(slots):
+        out = cache.prefill([slot], tokens.rows(row).part(0, 1))
+        returned(MIXES, "out", out, value[[row]], f"{row} other slots hold a token, slot {slot} gets its first")
+    for at in (1, 2):
+        for row, slot in enumerate(slots):
+            out = cache.decode([slot], tokens.rows(row).part(at, at + 1))
+            returned(MIXES, "out", out, value[[row]], f"{B} slots hold tokens of one value each, slot {slot} decodes")
+
+
+@probe(SMALL, WIDE, WIDE_32, floors={"B": 2})
+def rows_together_equal_rows_alone(
+    answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
+) -> None:
+    """K05, K20: a row comes to the same in a batch as in a cache of its own; two of the rows are identical."""
+    tokens = normal(draw, B - 1, H, S + 1, D, dtype).rows(*range(B - 1), 0)
+    slots = ORDER[:B]
+    batch = Cache(answer, tokens)
+    prompts = batch.prefill(slots, tokens.part(0, S))
+    expect.alive("out", prompts, *tokens.part(0, S))
+    decoded = batch.decode(slots, tokens.part(S))
+    for row in range(B):
+        own = tokens.rows(row)
+        alone, spread = Cache(answer, own), exact(own, draw)[1]
+        wanted = alone.prefill([slots[row]], own.part(0, S))
+        agree(MIXES_ROWS, "out", prompts[[row]], wanted, spread, f"a prompt in a batch of {B} and alone")
+        agree(MIXES_ROWS, "out", decoded[[row]], alone.decode([slots[row]], own.part(S)), spread,
+              f"a decode in a batch of {B} and alone")  # fmt: skip
+
+
+@probe(SMALL, WIDE, floors={"B": 2})
+def the_order_of_rows_does_not_matter(
+    answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
+) -> None:
+    """K04: rows in another order, with their slots, come to the same in that order."""
+    tokens, slots = normal(draw, B, H, S + 1, D, dtype), np.array(ORDER[:B])
+    order = [int(i) for i in draw.permutation(B)]
+    outs = []
+    for rows in (list(range(B)), order):
+        cache, moved = Cache(answer, tokens), tokens.rows(*rows)
+        outs.append((cache.prefill(slots[rows], moved.part(0, S)), cache.decode(slots[rows], moved.part(S))))
+    expect.alive("out", outs[0][0], *tokens.part(0, S))
+    spread = max(exact(tokens.rows(row), draw)[1] for row in range(B))
+    for name, plain, moved_out in zip(("prompts", "decodes"), *outs, strict=True):
+        agree("the order of rows matters", "out", moved_out, plain[order], spread, f"{name}, rows in the order {order}")
+
+
+@probe({"S": 3, "n": 1, "B": 1, "how": "prefill"}, {"S": 3, "n": 1, "B": 1, "how": "decode"},
+       {"S": 6, "n": 2, "B": 3, "how": "prefill"}, {"S": 6, "n": 2, "B": 3, "how": "decode"},
+       floors={"S": 2}, H=2, D=4, dtype="float64")  # fmt: skip
+def padding_has_no_weight_later(
+    answer: Answer, draw: Draw, *, S: int, n: int, B: int, how: str, H: int, D: int, dtype: str
+) -> None:
+    """K06, K17: after a padded prompt all real values are alike, and what a later token sees is that value.
+
+    Padding holds other numbers, so that it shows whether it was stored as it is or as zeros.
+    """
+    prompt, value, lengths = _padded(draw, B, H, S, n, D, dtype, fill=1000.0)
+    token = normal(draw, B, H, 1, D, dtype).but(v=value)
+    cache, slots = Cache(answer, prompt), ORDER[:B]
+    cache.store(slots, prompt, lengths)
+    for row in reversed(range(B)):
+        call = cache.prefill if how == "prefill" else cache.decode
+        out = call([slots[row]], token.rows(row))
+        doing = f"a prompt of length {lengths[row]} padded to {S}, then a {how} of one token"
+        returned("padding is stored", "out", out, value[[row]], doing)
+
+
+@probe({"S": 3, "n": 2, "B": 1, "fill": 1000.0}, {"S": 3, "n": 2, "B": 1, "fill": float("nan")},
+       {"S": 7, "n": 3, "B": 3, "fill": 1000.0}, {"S": 7, "n": 3, "B": 3, "fill": float("nan")},
+       floors={"S": 2}, H=2, D=4, dtype="float64")  # fmt: skip
+def padding_has_no_weight_in_its_prompt(
+    answer: Answer, draw: Draw, *, S: int, n: int, B: int, fill: float, H: int, D: int, dtype: str
+) -> None:
+    """K06: what padding holds, NaN included, does not reach the real positions of its prompt."""
+    prompt, value, lengths = _padded(draw, B, H, S, n, D, dtype, fill)
+    out = Cache(answer, prompt).prefill(ORDER[:B], prompt, lengths)
+    for row, length in enumerate(lengths):
+        doing = f"a prompt of length {length} padded to {S} with {fill:g}"
+        returned(PADDING, "out", out[[row], :, :length], value[[row]], doing)
+
+
+@probe({"B": 2, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "S": 7, "H": 2, "D": 8, "dtype": "float64"},
+       floors={"B": 2, "S": 2})  # fmt: skip
+def ragged_rows_decode_as_alone(
+    answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
+) -> None:
+    """K17: rows of different lengths, prompted and decoded in one call, decode as each does alone."""
+    tokens, last = normal(draw, B, H, S, D, dtype), normal(draw, B, H, 1, D, dtype)
+    lengths, slots = _ragged(B, S, 1), ORDER[:B]
+    cache = Cache(answer, tokens)
+    cache.store(slots, tokens, lengths)
+    together = cache.decode(slots, last)
+    expect.alive("out", together, *last)
+    for row, length in enumerate(lengths):
+        own = tokens.rows(row).part(0, length)
+        alone = Cache(answer, own)
+        alone.store([slots[row]], own)
+        wanted = alone.decode([slots[row]], last.rows(row))
+        spread = exact(own.then(last.rows(row)), draw, length)[1]
+        doing = f"a row of length {length} among lengths {lengths}"
+        agree("a row's length is not honoured", "out", together[[row]], wanted, spread, doing)
+
+
+@probe({"S": 3, "n": 1, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "n": 3, "H": 2, "D": 4, "dtype": "float32"},
+       floors={"S": 2})  # fmt: skip
+def padding_takes_no_room(answer: Answer, draw: Draw, *, S: int, n: int, H: int, D: int, dtype: str) -> None:
+    """K17: a slot counts its real tokens only, so as many more fit as max_length says."""
+    n = min(n, S - 1)
+    tokens = normal(draw, 1, H, S, D, dtype)
+    cache = Cache(answer, tokens, room=S)
+    cache.store([SLOT], tokens, [n])
+    for at in range(n, S):
+        cache.decode([SLOT], tokens.part(at, at + 1))
+    expect.refused(lambda: cache.decode([SLOT], tokens.part(0, 1)), "more than max_length real tokens")
+
+
+@probe({"B": 2, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "H": 2, "D": 4, "dtype": "float32"}, floors={"B": 2})
+def rows_go_to_the_slots_they_name(answer: Answer, draw: Draw, *, B: int, H: int, D: int, dtype: str) -> None:
+    """K04: any subset of the slots in any order; all values of a sequence are alike, and come back from its slot."""
+    tokens, value = alike(draw, B, H, 3, D, dtype)
+    slots = (5, 1, 4)[:B]
+    cache = Cache(answer, tokens, slots=7)
+    out = cache.prefill(slots, tokens.part(0, 1))
+    returned(MIXES_SLOTS, "out", out, value, f"first tokens for the slots {slots}")
+    for at, rows in ((1, [B - 1, 0]), (2, [0]), (2, [B - 1])):
+        named = [slots[row] for row in rows]
+        out = cache.decode(named, tokens.rows(*rows).part(at, at + 1))
+        returned(MIXES_SLOTS, "out", out, value[rows], f"slots {slots} filled, slots {named} decode")
+
+
+@probe({"layers": 2, "H": 1, "D": 4, "dtype": "float64"}, {"layers": 4, "H": 2, "D": 4, "dtype": "float32"},
+       floors={"layers": 2})  # fmt: skip
+def tokens_of_other_layers_stay_out(
+    answer: Answer, draw: Draw, *, layers: int, H: int, D: int, dtype: str
+) -> None:
+    """K18: one slot, all values of a layer alike: each layer gives its own back, after a prompt and a decode in all."""
+    tokens, value = alike(draw, layers, H, 2, D, dtype)
+    cache = Cache(answer, tokens, layers=layers)
+    for at in (0, 1):
+        for layer in range(layers):
+            call = cache.decode if at else cache.prefill
+            out = call([SLOT], tokens.rows(layer).part(at, at + 1), layer=layer)
+            returned(MIXES_LAYERS, "out", out, value[[layer]], f"layer {layer} of {layers}, its token {at}")
+
+
+def _ragged(B: int, S: int, shortest: int) -> list[int]:
+    """Lengths of B rows: the first the longest, the last the shortest, the others between."""
+    return [S] * (B > 1) + [min(S, shortest + 2 * (B - 2 - i)) for i in range(max(B - 2, 0))] + [min(shortest, S)]
+
+
+def _padded(
+    draw: Draw, B: int, H: int, S: int, n: int, D: int, dtype: str, fill: float
+) -> tuple[Tokens, Floats, list[int]]:
+    """Alike tokens (B, ., S, .) of lengths down to n with `fill` at padding, each row's value, and the lengths."""
+    tokens, value = alike(draw, B, H, S, D, dtype)
+    lengths = _ragged(B, S, min(n, S - 1))
+    padded = (np.arange(S) >= np.array(lengths)[:, None])[:, None, :, None]
+    k = np.where(padded & ~np.isfinite(fill), fill, tokens.k)
+    q = np.where(padded & ~np.isfinite(fill), fill, tokens.q)
+    return tokens.but(q=q, k=k, v=np.where(padded, fill, tokens.v)), value, lengths
