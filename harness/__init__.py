@@ -1,3 +1,25 @@
-"""harness: a grader for model-generated ML kernels."""
+"""harness: a grader for model-generated ML kernels.
+
+From Python: `harness.grade(folder) -> Record` and `harness.grade_many(folders) -> list[Record]`; see `harness.api`.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.api import Record, grade, grade_many
 
 __version__ = "0.1.0"
+__all__ = ["Record", "__version__", "grade", "grade_many"]
+
+
+def __getattr__(name: str) -> Any:
+    # loaded on first use: importing the grader takes ten times as long as `harness --help` may
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from harness import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,56 @@
+# make grade   everything: environment, grades of all submissions, reports, scoreboard
+# make test    the same environment, all tests
+# The rest:    check lint bench clean. Nothing needs root, a GPU, torch or a key.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+# the first of these that is new enough; make PYTHON=/path/to/python grade takes another
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $$p && break; done)
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: help grade test check lint bench clean environment
+
+help:
+	@sed -n 's/^# //p' Makefile | head -n 3
+
+grade: environment
+	@status=0; $(BIN)/harness grade --all -j $(JOBS) || status=$$?; \
+	[ $$status -ne 130 ] || exit 130; \
+	$(BIN)/harness report && $(BIN)/harness scoreboard && exit $$status
+
+test: environment
+	$(BIN)/python -m pytest
+
+check: environment
+	$(BIN)/harness check
+
+lint: environment
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check harness tests
+	$(BIN)/mypy --strict harness
+
+bench: environment
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+environment: $(STAMP)
+
+# installed once, and again when pyproject.toml has changed
+$(STAMP): pyproject.toml
+	@[ -n "$(PYTHON)" ] && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed; found: $$("$(or $(PYTHON),python3)" --version 2>&1)." >&2; \
+		echo "Install it, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
+	@"$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null || { \
+		echo "$(PYTHON) has no venv module; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
+	@echo "making .venv with $$("$(PYTHON)" --version) and installing (once, about a minute)"
+	@"$(PYTHON)" -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv .harness .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,78 @@
+"""Runs the commands whose output README.md shows, and puts what they print in its place.
+
+A block is a comment `<!-- output: COMMAND -->` or `<!-- output: COMMAND | first N lines -->`, then a fenced block.
+
+    python docs/refresh.py            rewrite the blocks
+    python docs/refresh.py --check    run the commands and say which fail; write nothing
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+BLOCK = re.compile(
+    r"<!-- output: (?P<command>[^|]+?)(?: \| first (?P<lines>\d+) lines)? -->\n```text\n.*?```\n", re.DOTALL
+)
+FINE = (0, 1)  # 1: a gate failed, which an example may show
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command printed."""
+
+    code: int
+    out: str
+    errors: str
+
+
+def run(command: str) -> Ran:
+    """Run one command line of the README in the checkout, without a shell."""
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "110"}
+    env.pop("HARNESS_WORKSPACE", None)
+    done = subprocess.run(shlex.split(command), cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def refreshed(text: str, run: Callable[[str], Ran] = run) -> tuple[str, list[str]]:
+    """The text with every block made anew, and the commands that failed, each with its message.
+
+    Args:
+        text: of the README.
+        run: runs one command line.
+    """
+    failed = []
+
+    def block(match: re.Match[str]) -> str:
+        command, limit = match["command"], match["lines"]
+        ran = run(command)
+        if ran.code not in FINE or not ran.out.strip():
+            failed.append(f"`{command}` exits {ran.code}: {ran.errors.strip()}")
+            return match[0]
+        lines = ran.out.replace(str(ROOT) + "/", "").rstrip().splitlines()
+        shown = lines[: int(limit)] if limit else lines
+        shown += [f"... {len(lines) - len(shown)} more lines"] * (len(lines) > len(shown))
+        heading = match[0].partition("\n")[0]
+        return f"{heading}\n```text\n$ {command}\n" + "\n".join(shown) + "\n```\n"
+
+    return BLOCK.sub(block, text), failed
+
+
+def main() -> int:
+    """Exit code: 0 when every command ran."""
+    text, failed = refreshed(README.read_text(encoding="utf-8"))
+    for message in failed:
+        print(message, file=sys.stderr)
+    if not failed and "--check" not in sys.argv[1:]:
+        README.write_text(text, encoding="utf-8")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,5 @@
+"""`python -m harness` is `harness`."""
+
+from harness.cli.main import run
+
+run()

@@ -1,0 +1,80 @@
+"""`harness check`: whether a challenge's probes see what they must and nothing else."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import complete, output
+
+if TYPE_CHECKING:
+    from harness.probing import ChallengeCode
+    from harness.probing.check import Verdict
+
+
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CHALLENGE", help="What to check; all by default.", autocompletion=complete.challenges),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Fix the inputs; drawn anew by default.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the right verdicts as well.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of verdicts.")] = False,
+) -> None:
+    """Check that a challenge's probes see what they must.
+
+    Reference and variants must pass every criterion, each mutant must be caught by the criterion it names, and null
+    answers (zeros, a constant, a copy of the input) must earn nothing. Exits 1 when a verdict is wrong.
+    """
+    import secrets
+
+    from harness.probing import ChallengeCode
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    run_seed = secrets.randbits(48) if seed is None else seed
+    found: dict[str, list[Verdict]] = {}
+    for name in names or workspace.challenges():
+        found[name] = _verdicts(ChallengeCode(workspace, workspace.challenge(name)), run_seed)
+        if not as_json:
+            _print(name, found[name], run_seed, verbose)
+    if as_json:
+        output.data(
+            [{"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for name in found for v in found[name]]
+        )
+    if not all(v.right for verdicts in found.values() for v in verdicts):
+        raise typer.Exit(1)
+
+
+def _verdicts(code: "ChallengeCode", seed: int) -> list["Verdict"]:
+    from harness.probing import NullAnswer
+    from harness.probing.check import check
+
+    total = 1 + len(code.variants) + len(code.mutants) + len(NullAnswer.KINDS)
+    verdicts = []
+    with output.Steps(total) as steps:
+        for verdict in check(code, seed, progress=steps.now):
+            verdicts.append(verdict)
+            steps.done(verdict.name, f"{code.challenge.id}: {_sentence(verdict)}")
+    return verdicts
+
+
+def _print(name: str, verdicts: Sequence["Verdict"], seed: int, verbose: bool) -> None:
+    counts = Counter((v.kind, v.right) for v in verdicts)
+    kinds = list(dict.fromkeys(v.kind for v in verdicts))
+    words = {v.kind: v.expected.partition(" by `")[0] for v in verdicts}
+    output.line(f"{name} (seed {seed})")
+    rows = [(k, f"{counts[k, True]} of {counts[k, True] + counts[k, False]}", words[k]) for k in kinds]
+    output.table(("answers", "right", "which is"), rows, right=("right",))
+    for verdict in verdicts:
+        if verbose or not verdict.right:
+            output.line(_sentence(verdict))
+    output.line()
+
+
+def _sentence(verdict: "Verdict") -> str:
+    if verdict.right:
+        return f"right: {verdict.kind} `{verdict.name}`: {verdict.expected}"
+    return f"WRONG: {verdict.kind} `{verdict.name}`: should be: {verdict.expected}; but {verdict.detail}"

@@ -1,0 +1,192 @@
+"""`harness grade`: submissions to records."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import complete, output
+
+if TYPE_CHECKING:
+    from harness.grading import Graded, Options
+    from harness.pool import Rejected
+    from harness.workspace import Workspace
+
+
+class Device(StrEnum):
+    """Where CUDA code runs."""
+
+    AUTO = "auto"
+    GPU = "gpu"
+    EMULATED = "emulated"
+
+
+def grade(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MODEL/CHALLENGE|MODEL|CHALLENGE|FOLDER",
+            help="What to grade: names, or the path of any submission's folder.",
+            autocompletion=complete.submissions,
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Grade every submission of the workspace.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Grade anew although nothing changed.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="Fix the inputs; the record is marked unranked.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Submissions graded at a time.")] = 1,
+    device: Annotated[Device, typer.Option(help="Where CUDA code runs.")] = Device.AUTO,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of records.")] = False,
+    fail_under: Annotated[
+        float | None, typer.Option(min=0, max=100, help="Exit 1 when an overall mark is lower, or there is none.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Run the answers' own tests without a bound on time.")] = False,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="LIMIT=VALUE", help="Override a limit of the challenge: start_seconds=5."),
+    ] = None,
+) -> None:
+    """Grade submissions by running them.
+
+    What did not change since it was graded on this machine is not graded again. Records go to reports/records/.
+
+    \b
+    harness grade --all -j 2
+    harness grade qwen3.6-27b kv_cache
+    harness grade ./my-answer --json
+    """
+    if bool(names) == everything:
+        raise typer.BadParameter(
+            "say what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
+        )
+    from harness.grading import Options
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    folders = workspace.submissions() if everything else workspace.select(names or ())
+    options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()))
+    _check_device(workspace, device)
+    results, interrupted = _run(workspace, folders, options, jobs)
+    _print(results, as_json)
+    raise typer.Exit(130 if interrupted else _code(results, fail_under))
+
+
+def _limits(given: Sequence[str]) -> dict[str, float]:
+    from harness.model import Limits
+    from harness.workspace import nearest
+
+    found = {}
+    for item in given:
+        name, _, value = item.partition("=")
+        if name not in Limits.model_fields:
+            known = ", ".join(Limits.model_fields)
+            raise typer.BadParameter(
+                f"--set: no limit {name!r}{nearest(name, Limits.model_fields)}\n  limits are {known}"
+            )
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise typer.BadParameter(f"--set: {name} needs a number, not {value!r}") from None
+    return found
+
+
+def _check_device(workspace: "Workspace", device: Device) -> None:
+    """A device that nothing would run on must not look as if it had been used."""
+    if device is Device.AUTO:
+        return
+    languages = {workspace.challenge(id).language for id in workspace.challenges()}
+    if "cuda" not in languages:
+        raise typer.BadParameter(f"--device {device}: no challenge here is answered in CUDA; leave it out")
+
+
+def _run(
+    workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int
+) -> tuple[list["Graded | Rejected"], bool]:
+    """Everything that was finished, and whether that is not all because of Ctrl-C."""
+    from harness.pool import Rejected, grade_all
+
+    results: list[Graded | Rejected] = []
+    with output.Steps(len(folders)) as steps:
+        try:
+            for result in grade_all(
+                workspace, folders, options, jobs=jobs, progress=lambda f, s: steps.now(_name(f), s)
+            ):
+                results.append(result)
+                if isinstance(result, Rejected):
+                    steps.done(_name(result.folder), f"not graded: {_name(result.folder)}")
+                else:
+                    steps.done(result.record.name, _told(result))
+        except KeyboardInterrupt:
+            output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; the same command goes on")
+            return results, True
+    return results, False
+
+
+def _name(folder: Path) -> str:
+    return f"{folder.resolve().parent.name}/{folder.resolve().name}"
+
+
+def _told(result: "Graded") -> str:
+    if result.reused:
+        return f"reused: {result.record.name}, {result.reason}"
+    seconds = sum(v for k, v in result.record.seconds.items() if k != "box")
+    return f"graded: {result.record.name} in {seconds:.1f} s, {result.reason}"
+
+
+def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
+    import json
+
+    from harness.pool import Rejected
+
+    graded = sorted(
+        (r for r in results if not isinstance(r, Rejected)), key=lambda r: (r.record.challenge, r.record.model)
+    )
+    if as_json:
+        output.data([json.loads(result.record.to_json()) for result in graded])
+    elif graded:
+        titles = ("challenge", "model", "overall", "interval", "coverage", "correctness", "gravest finding", "made")
+        output.table(
+            titles, [_row(result) for result in graded], right=("overall", "interval", "coverage", "correctness")
+        )
+    for result in results:
+        if isinstance(result, Rejected):
+            output.note(f"error: {result.error}")
+
+
+def _row(result: "Graded") -> tuple[str, ...]:
+    from harness.report import words
+
+    record = result.record
+    gravest = record.findings[0].title if record.findings else "-"
+    correctness = record.dimensions.get("correctness")
+    return (
+        record.challenge,
+        record.model,
+        words.mark(record.overall.score),
+        words.interval(record.overall),
+        words.percent(record.overall.coverage),
+        words.mark(correctness.score) if correctness else "-",
+        f"judge error: {record.error}" if record.error else gravest,
+        f"before: {result.reason}" if result.reused else "now",
+    )
+
+
+def _code(results: Sequence["Graded | Rejected"], fail_under: float | None) -> int:
+    """A judge error comes first, then malformed input, then the gate."""
+    from harness.errors import JudgeError
+    from harness.model import Status
+    from harness.pool import Rejected
+
+    rejected = [r for r in results if isinstance(r, Rejected)]
+    records = [r.record for r in results if not isinstance(r, Rejected)]
+    if any(r.status is Status.JUDGE_ERROR for r in records) or any(isinstance(r.error, JudgeError) for r in rejected):
+        return 3
+    if rejected:
+        return 2
+    if fail_under is None:
+        return 0
+    low = [r for r in records if r.overall.score is None or r.overall.score < fail_under]
+    for record in low:
+        output.note(f"under {fail_under:g}: {record.name}")
+    return 1 if low else 0

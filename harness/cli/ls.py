@@ -1,0 +1,77 @@
+"""`harness ls`: what the workspace holds."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import output
+
+if TYPE_CHECKING:
+    from harness.workspace import Workspace
+
+Row = dict[str, str | int]
+
+
+class What(StrEnum):
+    """A kind of folder."""
+
+    CHALLENGES = "challenges"
+    MODELS = "models"
+    SUBMISSIONS = "submissions"
+
+
+def ls(
+    what: Annotated[What, typer.Argument(help="What to list.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """List challenges, models or submissions.
+
+    A malformed one is listed with what is wrong with it.
+    """
+    from harness.workspace import Workspace
+
+    listing = {What.CHALLENGES: _challenges, What.MODELS: _models, What.SUBMISSIONS: _submissions}[what]
+    workspace = Workspace.find()
+    rows = list(listing(workspace))
+    if as_json:
+        output.data(rows)
+    elif rows:
+        output.table(list(rows[0]), [list(row.values()) for row in rows], right=("criteria", "submissions"))
+    else:
+        output.note(f"no {what} in {workspace.root}\n  try: harness new {what.removesuffix('s')} -h")
+
+
+def _challenges(workspace: "Workspace") -> Iterator[Row]:
+    from harness.errors import HarnessError
+
+    for name in workspace.challenges():
+        try:
+            challenge = workspace.challenge(name)
+        except HarnessError as error:
+            yield {"challenge": name, "title": f"malformed: {error}", "language": "", "criteria": 0}
+        else:
+            count = len(challenge.criteria)
+            yield {"challenge": name, "title": challenge.title, "language": challenge.language, "criteria": count}
+
+
+def _models(workspace: "Workspace") -> Iterator[Row]:
+    folders = workspace.submissions()
+    for model in workspace.models():
+        yield {"model": model, "submissions": sum(folder.parent.name == model for folder in folders)}
+
+
+def _submissions(workspace: "Workspace") -> Iterator[Row]:
+    from harness.errors import HarnessError
+
+    for folder in workspace.submissions():
+        name = f"{folder.parent.name}/{folder.name}"
+        try:
+            about = workspace.answer(folder).submission.about
+        except HarnessError as error:
+            yield {"submission": name, "provenance": "", "language": "", "record": f"malformed: {error}"}
+        else:
+            kept = workspace.record_path(about.model, about.challenge).is_file()
+            record = "yes" if kept else "no"
+            yield {"submission": name, "provenance": about.provenance, "language": about.language, "record": record}

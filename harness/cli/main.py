@@ -1,0 +1,114 @@
+"""The `harness` command: puts the words together and turns errors into messages and exit codes."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import harness
+from harness.cli import check, doctor, grade, ls, new, replay, report, scoreboard, show
+from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
+
+HELP = """Grade model-generated ML kernels by running them.
+
+Every mark leads back to a probe that ran, its seed, its figures and the smallest counterexample.
+
+\b
+First steps:
+  harness doctor                 what this machine offers
+  harness grade --all            grade every submission under submissions/
+  harness show MODEL/CHALLENGE   one grade with its findings
+  harness report                 write reports/ from the records
+"""
+
+EPILOG = """\b
+Exit codes:
+  0    done, whatever the marks
+  1    a gate failed: --fail-under, a wrong verdict of `check`, a `replay` that comes out otherwise
+  2    usage: unknown names, malformed challenge or submission files (all others were graded)
+  3    the harness could not do its part (judge error); no answer is blamed for it
+  130  interrupted; finished grades are kept
+"""
+
+app = typer.Typer(
+    name="harness",
+    help=HELP,
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich's help takes as long to import as all the rest together
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(grade.grade)
+app.command()(report.report)
+app.command()(scoreboard.scoreboard)
+app.command()(show.show)
+app.command()(replay.replay)
+app.command()(check.check)
+app.add_typer(new.app, name="new")
+app.command()(ls.ls)
+app.command()(doctor.doctor)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"harness {harness.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")] = False,
+) -> None:
+    """What holds for every command; `--debug` is read by `main`."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; the exit code.
+
+    Args:
+        arguments: what follows `harness`; that of this process by default.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    try:
+        app([a for a in given if a != "--debug"], prog_name="harness")
+        return 0
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except HarnessError as error:
+        return _failed(str(error), 3 if isinstance(error, (JudgeError, PrerequisiteError, StoreError)) else 2, debug)
+    except Exception as error:
+        return _failed(f"the harness itself failed: {type(error).__name__}: {error}", 3, debug)
+    finally:
+        _flush()
+
+
+def _failed(message: str, code: int, debug: bool) -> int:
+    from harness.cli import output
+
+    if debug:
+        traceback.print_exc()
+    output.note(f"error: {message}")
+    if code == 3 and not debug:
+        output.note("  the same command with --debug shows the traceback")
+    return code
+
+
+def _flush() -> None:
+    """Write what is left; a reader that has gone away (`| head`) is no error."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def run() -> None:
+    """Entry point of the `harness` script."""
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""Where words go: results to stdout, everything else to stderr; colours and live displays on a terminal only."""
+
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+WIDTH = 120
+"""Columns of output that goes to a file or a pipe; the environment's COLUMNS overrides it."""
+
+
+def line(text: str = "") -> None:
+    """Print a result."""
+    _print(clean(text), sys.stdout)
+
+
+def note(text: str) -> None:
+    """Print a message that is no result."""
+    _print(clean(text), sys.stderr)
+
+
+def data(value: Any) -> None:
+    """Print a result as JSON and nothing else."""
+    _print(json.dumps(value, indent=1, allow_nan=False), sys.stdout)
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[str] = ()) -> None:
+    """Print a table of results.
+
+    Args:
+        titles: of the columns.
+        rows: the cells.
+        right: titles of the columns that hold numbers.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in titles:
+        drawn.add_column(title, justify="right" if title in right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(" ".join(clean(str(cell)).split())) for cell in row))
+    show(drawn)
+
+
+def show(renderable: "RenderableType") -> None:
+    """Print what rich draws: in colour on a terminal, as plain lines elsewhere."""
+    from rich.console import Console
+
+    if sys.stdout.isatty():
+        Console().print(renderable)
+        return
+    drawn = Console(file=io.StringIO(), width=shutil.get_terminal_size((WIDTH, 24)).columns, color_system=None)
+    with drawn.capture() as capture:
+        drawn.print(renderable)
+    for text in capture.get().splitlines():
+        _print(text.rstrip(), sys.stdout)
+
+
+def place(path: Path) -> str:
+    """The path as it is shortest from the current folder."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def clean(text: str) -> str:
+    """`text` without control characters: an answer's words must not steer the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+
+
+class Steps:
+    """What is going on, on stderr: a live line on a terminal, else one line for every step that ended."""
+
+    def __init__(self, total: int) -> None:
+        self._bar: Any = None
+        self._total = total
+        self._running: dict[str, str] = {}
+
+    def now(self, what: str, stage: str = "") -> None:
+        """`what` is being worked on."""
+        self._running[what] = stage
+        self._show()
+
+    def done(self, what: str, told: str = "") -> None:
+        """`what` is finished; `told` is said of it where there is no live line."""
+        self._running.pop(what, None)
+        if self._bar is None:
+            note(told or what)
+        else:
+            self._bar.advance(self._task)
+            self._show()
+
+    def _show(self) -> None:
+        if self._bar is not None:
+            doing = ", ".join(f"{what}: {stage}" if stage else what for what, stage in self._running.items())
+            self._bar.update(self._task, description=clean(doing)[:100])
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = (
+                BarColumn(20),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("{task.description}", markup=False),
+            )
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("", total=self._total)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _print(text: str, stream: TextIO) -> None:
+    try:
+        print(text, file=stream)
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

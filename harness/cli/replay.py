@@ -1,0 +1,74 @@
+"""`harness replay`: one criterion again, with the seed of its record."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import complete, output
+
+if TYPE_CHECKING:
+    from harness.grading import Replayed
+    from harness.model import Evidence
+
+
+def replay(
+    record: Annotated[
+        str,
+        typer.Argument(metavar="RECORD", help="MODEL/CHALLENGE, or a record's file.", autocompletion=complete.records),
+    ],
+    criterion: Annotated[str, typer.Argument(metavar="CRITERION", help="Id of a criterion that probes feed.")],
+    folder: Annotated[Path | None, typer.Option(help="The submission, when it is not under submissions/.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print both pieces of evidence as JSON.")] = False,
+) -> None:
+    """Run one criterion again on the same inputs.
+
+    The seed is the recorded one; prints expected against got. Exits 1 when it does not come out as recorded.
+
+    \b
+    harness replay qwen3.6-27b/kv_cache decode
+    """
+    from harness import grading
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    kept = workspace.record(record)
+    replayed = grading.replay(workspace, kept, criterion, folder)
+    if as_json:
+        evidence = {"recorded": replayed.recorded, "now": replayed.evidence}
+        output.data({"same": replayed.same, **{k: json.loads(e.model_dump_json()) for k, e in evidence.items()}})
+    else:
+        title = workspace.challenge(kept.challenge).criterion(criterion).title
+        _print(f"{kept.name} · {criterion}: {title}", replayed)
+    if not replayed.same:
+        raise typer.Exit(1)
+
+
+def _print(heading: str, replayed: "Replayed") -> None:
+    from harness.report import words
+
+    now, example = replayed.evidence, replayed.evidence.counterexample
+    output.line(heading)
+    rows = {
+        "seed": str(now.seed),
+        "recorded": _told(replayed.recorded),
+        "now": _told(now),
+        "measured": words.figures(now.measured),
+        "probe": words.probe(example) if example else "",
+        "input": words.sizes(example) if example else "",
+        "where": example.where if example else "",
+        "expected": words.precise(example.expected) if example else "",
+        "got": words.precise(example.got) if example else "",
+        "diagnosis": now.diagnosis or "",
+    }
+    for name, value in rows.items():
+        if value:
+            output.line(f"  {name:<9} {value}")
+    output.line(f"  it came out {'as recorded' if replayed.same else 'otherwise than recorded'}")
+
+
+def _told(evidence: "Evidence") -> str:
+    from harness.report import words
+
+    return ": ".join(filter(None, (words.outcome(evidence), evidence.detail)))

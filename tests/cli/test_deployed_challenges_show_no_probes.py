@@ -1,0 +1,75 @@
+"""`deploy_challenges.sh` hands out prompts and contracts, nothing of the probes, and overwrites nothing."""
+
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+SCRIPT = CHECKOUT / "deploy_challenges.sh"
+
+
+def deploy(*arguments: str, cwd: Path, script: Path = SCRIPT) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["bash", str(script), *arguments], capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_each_challenge_gets_a_folder_with_prompt_and_contract(tmp_path: Path) -> None:
+    done = deploy("-n", "round one", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    specs = {p.parent.name: tomllib.loads(p.read_text()) for p in (CHECKOUT / "challenges").glob("*/challenge.toml")}
+    made = tmp_path / "round one"
+    assert specs
+    assert {p.name for p in made.iterdir()} == set(specs)
+    for name, spec in specs.items():
+        source = CHECKOUT / "challenges" / name
+        contracts = {p.name for p in source.glob("contract.*")}
+        assert {p.name for p in (made / name).iterdir()} == {"PROMPT.md", *contracts}
+        assert (made / name / "PROMPT.md").read_bytes() == (source / "PROMPT.md").read_bytes()
+        critical = sum(c["severity"] == "critical" for c in spec["criteria"])
+        (line,) = [line for line in done.stdout.splitlines() if f" {name} " in line]
+        assert f"{len(spec['criteria'])} criteria, {critical:2d} of them critical" in line
+
+
+def test_the_order_goes_by_the_number_of_criteria(template: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(template, tmp_path / "workspace")
+    shutil.copy(SCRIPT, place)
+    shutil.copytree(place / "challenges" / "rows", place / "challenges" / "a_larger")
+    spec = place / "challenges" / "a_larger" / "challenge.toml"
+    last = spec.read_text()[spec.read_text().rindex("[[criteria]]") :]
+    spec.write_text(spec.read_text() + "\n" + last.replace('id = "explanation"', 'id = "another"'))
+    done = deploy("-n", "out", cwd=tmp_path, script=place / SCRIPT.name)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.index("1. rows ") < done.stdout.index("2. a_larger ")
+    assert (tmp_path / "out" / "rows" / "contract.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "a name is missing"),
+        (["-n"], "needs a name"),
+        (["-n", ""], "a name is missing"),
+        (["-n", "here"], "'here' exists"),
+        (["-n", "dangling"], "'dangling' exists"),
+        (["-n", "new", "more"], "one argument too many"),
+        (["-x"], "unknown option -x"),
+    ],
+)
+def test_it_refuses_what_it_cannot_do(tmp_path: Path, arguments: list[str], words: str) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "file").write_text("mine")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    before = sorted(tmp_path.rglob("*"))
+    done = deploy(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stdout == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_help(tmp_path: Path) -> None:
+    done = deploy("-h", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "-n NAME" in done.stdout

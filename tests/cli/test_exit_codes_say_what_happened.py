@@ -1,0 +1,122 @@
+"""Exit codes say what happened: 0 done, 1 a gate failed, 2 usage or malformed input, 3 our fault, 130 interrupted."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli_runs import ZEROS, Run, Submit, command, environment
+
+
+def test_a_bad_mark_is_no_error(run: Run, submit: Submit) -> None:
+    submit("zeros", ZEROS)
+    assert run("grade", "zeros").returncode == 0
+
+
+def test_a_submission_that_does_not_build_is_no_error(run: Run, submit: Submit) -> None:
+    submit("broken", "import nothing_of_that_name\n")
+    done = run("grade", "broken")
+    assert done.returncode == 0
+    assert "does not build" in done.stdout
+
+
+def test_fail_under_is_a_gate(run: Run, submit: Submit) -> None:
+    submit("good")
+    submit("zeros", ZEROS)
+    assert run("grade", "good", "--fail-under", "60").returncode == 0
+    done = run("grade", "--all", "--fail-under", "60")
+    assert done.returncode == 1
+    assert "under 60: zeros/rows" in done.stderr
+    assert "under 60: good/rows" not in done.stderr
+
+
+def test_a_wrong_verdict_fails_the_check(run: Run, root: Path) -> None:
+    mutants = root / "challenges" / "rows" / "mutants.py"
+    mutants.write_text(
+        mutants.read_text().replace("np.exp(np.maximum(logits - largest, -30.0))", "np.exp(logits - largest)")
+    )
+    done = run("check", "rows")
+    assert done.returncode == 1
+    assert "WRONG: mutant `mask too weak`: should be: killed by `masked_logits`" in done.stdout
+
+
+def test_a_replay_that_comes_out_otherwise_is_a_gate(run: Run, submit: Submit, root: Path) -> None:
+    folder = submit("zeros", ZEROS)
+    run("grade", "zeros")
+    done = run("replay", "zeros/rows", "values")
+    assert (done.returncode, "as recorded" in done.stdout) == (0, True)
+    (folder / "answer.py").write_text((root / "references" / "rows" / "reference.py").read_text())
+    done = run("replay", "zeros/rows", "values")
+    assert (done.returncode, "otherwise than recorded" in done.stdout) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["grade"], "--all"),
+        (["grade", "--all", "good"], "--all"),
+        (["grade", "god"], "did you mean 'good'"),
+        (["grade", "good/row"], "did you mean 'good/rows'"),
+        (["grade", "good", "--set", "start_second=3"], "did you mean 'start_seconds'"),
+        (["grade", "good", "--set", "start_seconds=soon"], "needs a number"),
+        (["grade", "good", "--device", "gpu"], "CUDA"),
+        (["grade", "good", "--fail-under", "101"], "less than or equal to 100"),
+        (["grad", "good"], "Did you mean 'grade'"),
+        (["show", "good/row"], "harness grade good/row"),
+        (["check", "row"], "did you mean 'rows'"),
+        (["replay", "good/rows"], "CRITERION"),
+        (["ls", "challenge"], "challenges"),
+        (["new", "submission", "good/row"], "did you mean 'rows'"),
+    ],
+)
+def test_usage_is_2_and_says_what_would_be_right(run: Run, submit: Submit, arguments: list[str], hint: str) -> None:
+    submit("good")
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert hint in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_our_own_failure_is_3_and_keeps_the_others(run: Run, submit: Submit, root: Path) -> None:
+    submit("good")
+    probes = root / "challenges" / "rows" / "probes.py"
+    probes.write_text(probes.read_text().replace("    logits[:, 1::2] = -np.inf\n", "    logits[:, 1::2] = 1 / 0\n"))
+    done = run("grade", "good")
+    assert done.returncode == 3
+    assert "judge error" in done.stdout
+    assert (root / "reports" / "records" / "rows" / "good.json").is_file()
+
+
+def test_a_traceback_is_shown_on_demand_only(run: Run) -> None:
+    quiet, loud, after = run("show", "no/such"), run("--debug", "show", "no/such"), run("show", "no/such", "--debug")
+    assert quiet.returncode == loud.returncode == after.returncode == 2
+    assert "Traceback" not in quiet.stderr
+    assert "Traceback" in loud.stderr
+    assert "Traceback" in after.stderr
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interruption_is_130_and_keeps_what_is_finished(submit: Submit, root: Path, jobs: str) -> None:
+    submit("first")
+    submit("second", "import time\n\ntime.sleep(60)\n")
+    submit("third", "import time\n\ntime.sleep(60)\n")
+    with subprocess.Popen(
+        command("grade", "first", "second", "third", "-j", jobs), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, cwd=root, env=environment(root),
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("graded: first/rows"), line
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "first" in out
+    assert "interrupted: 1 of 3" in err
+    assert "Traceback" not in err
+    assert [p.name for p in (root / "reports" / "records" / "rows").iterdir()] == ["first.json"]
+
+
+def test_the_codes_are_in_the_help(run: Run) -> None:
+    told = run("--help").stdout
+    assert all(f"\n    {code} " in told for code in (0, 1, 2, 3, 130))

@@ -1,0 +1,137 @@
+"""A malformed submission gives one message that names its file and field, and the rest of the run goes on."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cli_runs import ABOUT, Run, Submit
+
+
+def _replaced(old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / "submission.toml"
+        assert path.read_text().count(old) == 1
+        path.write_text(path.read_text().replace(old, new))
+
+    return change
+
+
+def _added(text: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        with (folder / "submission.toml").open("a") as file:
+            file.write(text)
+
+    return change
+
+
+def _bytes(data: bytes) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        (folder / "submission.toml").write_bytes(data)
+
+    return change
+
+
+def _gone(folder: Path) -> None:
+    (folder / "submission.toml").unlink()
+
+
+def _directory(folder: Path) -> None:
+    _gone(folder)
+    (folder / "submission.toml").mkdir()
+
+
+def _link(folder: Path) -> None:
+    (folder / "answer.py").unlink()
+    (folder / "answer.py").symlink_to("/etc/passwd")
+
+
+def _linked_folder(folder: Path) -> None:
+    (folder / "more").symlink_to("/etc")
+
+
+PROVENANCE = 'provenance = "model-output"\n'
+FIELD = "submission.toml: submission"
+Case = tuple[Callable[[Path], None], str, str]
+CASES: dict[str, Case] = {
+    "empty": (_bytes(b""), "submission.toml", "is empty"),
+    "not-utf8": (_bytes(b"model = '\xff'"), "submission.toml", "is not UTF-8 (byte 9)"),
+    "not-toml": (_bytes(b"[submission"), "submission.toml", "is not TOML"),
+    "too-deep": (_bytes(b"a = " + b"[" * 100_000), "submission.toml", "is not TOML"),
+    "directory": (_directory, "submission.toml", "cannot be read: Is a directory"),
+    "wrong-type": (_replaced('"answer.py"', "3"), FIELD + ".entry", "got 3"),
+    "wrong-list": (_added("[tests]\ncommand = 'pytest'\n"), "submission.toml: tests.command", "got 'pytest'"),
+    "unknown-key": (_added("entri = 'x'\n"), FIELD + ".entri", "did you mean 'entry'"),
+    "unknown-table": (_added("[claim]\nvalue = 1\n"), "submission.toml: claim", "did you mean 'claims'"),
+    "unknown-model": (_replaced('"unknown-model"', '"somebody"'), FIELD + ".model", "'unknown-model'"),
+    "unknown-challenge": (_replaced('"rows"', '"row"'), FIELD + ".challenge", "did you mean 'rows'"),
+    "no-provenance": (_replaced(PROVENANCE, ""), FIELD + ".provenance", "required"),
+    "bad-date": (_added("date = 'yesterday'\n"), FIELD + ".date", "got 'yesterday'"),
+    "other-language": (_added("language = 'cuda'\n"), FIELD + ".language", "answered in 'python'"),
+    "missing-entry": (_replaced("answer.py", "anser.py"), FIELD + ".entry", "names 'anser.py'"),
+    "upward-path": (_replaced("answer.py", "../../good/rows/answer.py"), FIELD + ".entry", "without '..'"),
+    "absolute-path": (_replaced("answer.py", "/etc/passwd"), FIELD + ".entry", "relative path"),
+    "nul-in-path": (_replaced("answer.py", r"\u0000.py"), FIELD + ".entry", "which is not in"),
+    "folder-as-entry": (_replaced("answer.py", "."), FIELD + ".entry", "which is not in"),
+    "link": (_link, "answer.py", "is a link"),
+    "linked-folder": (_linked_folder, "more", "is a link"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_each_is_told_and_the_rest_is_graded(run: Run, submit: Submit, root: Path, jobs: str) -> None:
+    for name, (spoil, _, _) in CASES.items():
+        spoil(submit(name))
+    submit("good")
+    submit("zealous")
+    done = run("grade", "--all", "-j", jobs)
+    assert done.returncode == 2
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    told = {name: [line for line in errors if f"/{name}/rows/" in line] for name in CASES}
+    for name, (_, where, words) in CASES.items():
+        assert len(told[name]) == 1, (name, told[name])
+        assert f"submissions/{name}/rows/{where}: " in told[name][0]
+        assert words in told[name][0]
+    assert len(errors) == len(CASES)
+    assert "Traceback" not in done.stderr
+    records = sorted(path.name for path in (root / "reports" / "records" / "rows").iterdir())
+    assert records == ["good.json", "zealous.json"]
+
+
+def test_a_folder_without_submission_toml_is_told(run: Run, submit: Submit, root: Path) -> None:
+    folder = submit("good")
+    _gone(folder)
+    done = run("grade", str(folder))
+    assert done.returncode == 2
+    assert f"{folder} holds no submission.toml" in done.stderr
+
+
+def test_a_malformed_one_is_listed_with_its_fault(run: Run, submit: Submit) -> None:
+    submit("good")
+    submit("bad", about=ABOUT.replace("answer.py", "anser.py"))
+    done = run("ls", "submissions")
+    assert done.returncode == 0
+    assert "malformed" in done.stdout
+    assert "good/rows" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "words"),
+    [
+        ('severity = "minor"\ntitle = "Logits', 'severity = "tiny"\ntitle = "Logits', "criteria.3.severity", "tiny"),
+        ('anchor = "values"', 'anchor = "value"', "", "anchor 'value'"),
+        ('probes = ["masked_logits"]', 'probes = ["masked"]', "criteria.masked_logits.probes", "masked"),
+        ('metric = "complexity"', 'metrics = "complexity"', "criteria.6.metrics", "unknown key"),
+    ],
+)
+def test_a_malformed_challenge_names_its_field(
+    run: Run, submit: Submit, root: Path, old: str, new: str, field: str, words: str
+) -> None:
+    submit("good")
+    path = root / "challenges" / "rows" / "challenge.toml"
+    assert path.read_text().count(old) == 1
+    path.write_text(path.read_text().replace(old, new))
+    done = run("grade", "good")
+    assert done.returncode == 2
+    assert f"{path}: {field}" in done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr

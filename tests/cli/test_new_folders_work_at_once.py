@@ -1,0 +1,88 @@
+"""What `harness new` makes works at once: the challenge passes its check, a submission is graded."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_runs import Run
+
+from harness.model import Outcome
+from harness.probing import ChallengeCode, LocalAnswer
+from harness.probing.check import assess
+from harness.probing.faults import module_of
+from harness.workspace import Workspace
+
+
+def test_a_new_challenge_passes_its_check(run: Run) -> None:
+    made = run("new", "challenge", "row_max")
+    assert made.returncode == 0, made.stderr
+    assert "harness check row_max" in made.stdout
+    checked = run("check", "row_max", "--json")
+    verdicts = json.loads(checked.stdout)
+    assert checked.returncode == 0, checked.stdout
+    kinds = [v["kind"] for v in verdicts]
+    assert (kinds.count("reference"), kinds.count("null")) == (1, 3)
+    assert kinds.count("mutant") >= 2
+    assert kinds.count("variant") >= 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_its_probes_do_not_depend_on_luck(template: Path, seed: int) -> None:
+    workspace = Workspace(template)
+    code = ChallengeCode(workspace, workspace.challenge("rows"))
+    for variant in (None, *code.variants):
+        evidence = assess(code, LocalAnswer(module_of("variant", code.source(variant))), seed)
+        assert {e.outcome for e in evidence} == {Outcome.PASSED}, variant
+
+
+def test_everything_a_rubric_can_ask_is_shown(template: Path) -> None:
+    challenge = Workspace(template).challenge("rows")
+    assert all(any(getattr(c, feed) for c in challenge.criteria) for feed in ("probes", "metric", "tests", "review"))
+    assert {c.severity.value for c in challenge.criteria} == {"critical", "major", "minor"}
+
+
+def test_a_new_submission_is_graded(run: Run) -> None:
+    made = run("new", "submission", "somebody/rows")
+    assert made.returncode == 0, made.stderr
+    assert "harness grade somebody/rows" in made.stdout
+    done = run("grade", "somebody/rows", "--json")
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads(done.stdout)
+    assert record["status"] == "graded"
+    assert record["findings"][0]["title"] == "`softmax` is not implemented"
+    assert record["dimensions"]["correctness"]["score"] == 0
+
+
+def test_a_new_model_gets_a_submission_for_every_challenge(run: Run, root: Path) -> None:
+    run("new", "challenge", "other")
+    assert run("new", "model", "some-body-1.5").returncode == 0
+    made = {p.relative_to(root / "submissions").as_posix() for p in (root / "submissions").rglob("*.*") if p.is_file()}
+    folders = ("some-body-1.5/other", "some-body-1.5/rows")
+    assert made == {f"{folder}/{name}" for folder in folders for name in ("answer.py", "submission.toml")}
+
+
+@pytest.mark.parametrize("kind", ["challenge", "model"])
+@pytest.mark.parametrize("name", ["Upper", "../up", "a/b", "", "-x", ".hidden", "with space", "x" * 65, "é"])
+def test_bad_names_are_refused(run: Run, root: Path, kind: str, name: str) -> None:
+    before = sorted(root.rglob("*"))
+    done = run("new", kind, "--", name)
+    assert done.returncode == 2
+    assert f"is no name for a {kind}" in done.stderr
+    assert sorted(root.rglob("*")) == before
+
+
+@pytest.mark.parametrize("arguments", [["challenge", "rows"], ["submission", "m/rows"], ["model", "m"]])
+def test_existing_folders_are_left_alone(run: Run, root: Path, arguments: list[str]) -> None:
+    run("new", "submission", "m/rows")
+    before = {p: p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+    done = run("new", *arguments)
+    assert done.returncode == 2
+    assert "is there already" in done.stderr
+    assert {p: p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()} == before
+
+
+def test_the_challenge_for_a_submission_must_exist(run: Run, root: Path) -> None:
+    done = run("new", "submission", "m/row")
+    assert done.returncode == 2
+    assert "did you mean 'rows'" in done.stderr
+    assert not (root / "submissions" / "m").exists()

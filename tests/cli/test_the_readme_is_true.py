@@ -1,0 +1,110 @@
+"""What the README names exists: its commands and options parse, its outputs are of real commands, its links lead on."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import typer.main
+
+from harness.cli.main import app
+
+CHECKOUT = Path(__file__).parents[2]
+PAGES = {
+    path.relative_to(CHECKOUT).as_posix(): path.read_text()
+    for path in (CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md"))
+}
+README = PAGES["README.md"]
+
+
+@pytest.fixture(scope="module")
+def refresh() -> ModuleType:
+    path = CHECKOUT / "docs" / "refresh.py"
+    module = ModuleType("refresh")
+    module.__file__ = str(path)
+    sys.modules["refresh"] = module
+    exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+    return module
+
+
+def named_commands() -> set[str]:
+    """Every command line of `harness` in the pages: in code spans, consoles and output marks."""
+    found = set()
+    for text in PAGES.values():
+        found |= set(re.findall(r"`(harness [a-z-][^`\n]*)`", text))
+        found |= set(re.findall(r"^\$ (harness [^#\n]+)", text, re.MULTILINE))
+        found |= set(re.findall(r"<!-- output: (harness [^|>]+?)(?: \||\s+-->)", text))
+    return {line.strip() for line in found}
+
+
+@pytest.mark.parametrize("line", sorted(named_commands()))
+def test_every_command_parses(line: str) -> None:
+    words = shlex.split(line)[1:]
+    command = typer.main.get_command(app)
+    if words[0].startswith("-"):
+        assert words[0] in {option for p in command.params for option in p.opts}
+        return
+    while words and hasattr(command, "commands"):
+        if words[0] == "COMMAND":
+            return
+        assert words[0] in command.commands, f"no command {words[0]!r}"
+        command = command.commands[words.pop(0)]
+    options = {option: p for p in command.params for option in p.opts} | {"--help": None}
+    given = [word for word in words if word.startswith("-")]
+    assert set(given) <= set(options), given
+
+
+def test_there_are_commands_to_find() -> None:
+    assert {"harness scoreboard", "harness doctor", "harness check"} <= named_commands()
+
+
+def test_make_targets_exist() -> None:
+    rules = (CHECKOUT / "Makefile").read_text()
+    named = set(re.findall(r"(?:`|^\$ )make ([a-z]+)\b", README, re.MULTILINE))
+    assert {"grade", "test", "check", "lint", "bench", "clean"} <= named
+    for target in named:
+        assert re.search(rf"^{target}:", rules, re.MULTILINE), target
+
+
+def test_every_exit_code_is_that_of_the_help() -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "harness", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    codes = re.findall(r"^\| (\d+) \|", README, re.MULTILINE)
+    assert codes == re.findall(r"^    (\d+)  ", told, re.MULTILINE)
+
+
+def test_links_lead_to_files() -> None:
+    for page, text in PAGES.items():
+        for link in re.findall(r"\]\((?!http)([^)#]+)", text):
+            assert (CHECKOUT / page).parent.joinpath(link).exists(), (page, link)
+
+
+def test_every_output_is_marked_with_its_command(refresh: ModuleType) -> None:
+    marked = [match["command"] for match in refresh.BLOCK.finditer(README)]
+    assert {line.split()[1] for line in marked} >= {"show", "replay", "check", "scoreboard"}
+    assert README.count("```text") == len(marked)
+    for match in refresh.BLOCK.finditer(README):
+        body = match[0].partition("```text\n")[2].removesuffix("```\n")
+        assert not body or body.startswith(f"$ {match['command']}\n")
+
+
+def test_refreshing_replaces_outputs_and_nothing_else(refresh: ModuleType) -> None:
+    text = (
+        "a\n<!-- output: one --one -->\n```text\nold\n```\nb\n<!-- output: two | first 2 lines -->\n```text\n```\nc\n"
+    )
+    outputs = {"one --one": refresh.Ran(0, "new\n", ""), "two": refresh.Ran(1, "1\n2\n3\n", "")}
+    made, failed = refresh.refreshed(text, outputs.__getitem__)
+    assert not failed
+    assert made == (
+        "a\n<!-- output: one --one -->\n```text\n$ one --one\nnew\n```\n"
+        "b\n<!-- output: two | first 2 lines -->\n```text\n$ two\n1\n2\n... 1 more lines\n```\nc\n"
+    )
+    assert refresh.refreshed(made, outputs.__getitem__) == (made, [])
+    outputs["two"] = refresh.Ran(2, "", "error: no such thing")
+    kept, failed = refresh.refreshed(made, outputs.__getitem__)
+    assert kept == made
+    assert failed == ["`two` exits 2: error: no such thing"]
