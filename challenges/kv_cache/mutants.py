@@ -47,6 +47,10 @@ WHOLE_HISTORY = """\
         past = from_rows(store.read(slot), cache.bits, cache.head_dim)
         both = np.concatenate([past, pair(k[row], v[row])])
 """
+CHUNK_ALONE = """\
+        chunk = pair(k[row, :, :n], v[row, :, :n])
+        out[row, :, :n] = attend(q[row, :, :n], chunk[:, 0], chunk[:, 1], 0, cache.window)
+"""
 
 READ_SLOT_0 = (
     (PREFILL, PREFILL.replace("store, slot", "store, 0")),
@@ -183,8 +187,7 @@ LIFE = (
     Mutant("chunk mask without offset", "masks a later chunk as if it were the first", criterion="appended_prefill",
            edits=((ATTEND, ATTEND.replace("len(past)", "len(past) if q.shape[1] == 1 else 0")),)),
     Mutant("chunk without past", "attends within a chunk only", criterion="appended_prefill",
-           edits=((PREFILL, "        chunk = pair(k[row, :, :n], v[row, :, :n])\n        out[row, :, :n] = "
-                            "attend(q[row, :, :n], chunk[:, 0], chunk[:, 1], 0, cache.window)\n"),)),
+           edits=((PREFILL, CHUNK_ALONE),)),
     Mutant("chunk replaces the slot", "drops what the slot held when a chunk is appended", criterion="appended_prefill",
            edits=((KEEP_PROMPT, "        store.release(slot)\n" + KEEP_PROMPT),)),
     Mutant("layers share storage", "keeps the tokens of all layers together", criterion="layer_isolation",
@@ -316,4 +319,20 @@ OPTIONS = (
                   ("rows[0] if bits == 8 else unpack(rows[0], head_dim)", "rows[0]"))),
 )
 
-MUTANTS = MASKS + SOFTMAX + HISTORY + BATCHES + LIFE + NUMBERS + OPTIONS
+SEEN_IN_ANSWERS = (
+    Mutant("shared batch cache", "keeps one cache a layer for all sequences, which every prompt and step overwrites",
+           criterion="batch_isolation",
+           edits=((PREFILL, CHUNK_ALONE), (DECODE, DECODE.replace("store, slot", "store, 0")),
+                  (KEEP_PROMPT, "        store.release(0)\n" + KEEP_PROMPT.replace("append(slot", "append(0")),
+                  (KEEP_STEP, "        store.release(0)\n" + KEEP_STEP.replace("append(slot", "append(0")))),
+    Mutant("int8 codes of 0 to 255", "casts codes of 0 to 255 to int8, so that those above 127 come back negative",
+           criterion="int8",
+           edits=((SCALE, "    low, high = kv.min(axis=-1, keepdims=True), kv.max(axis=-1, keepdims=True)\n"
+                          "    scale = np.maximum((high - low) / (2**bits - 1), 1e-8)\n"),
+                  (CODES, "    codes = np.rint((kv - low) / scale).astype(np.int64).astype(np.int8)\n"),
+                  ("    return [codes if bits == 8 else pack(codes), scale]\n",
+                   "    return [codes if bits == 8 else pack(codes), scale, low]\n"),
+                  ("    return codes * rows[1]\n", "    return codes * rows[1] + rows[2]\n"))),
+)
+
+MUTANTS = MASKS + SOFTMAX + HISTORY + BATCHES + LIFE + NUMBERS + OPTIONS + SEEN_IN_ANSWERS

@@ -13,11 +13,11 @@ from .memory import Shape, grown, settle, slopes
 CONTEXTS = (64, 128, 256, 512, 1024, 2048)
 STATED, STATED_LENGTH = Shape(layers=2, kv_heads=4, head_dim=16, slots=16), 256
 """The shapes whose bytes per token an answer may state."""
-WIDE, WIDE_LENGTH = Shape(layers=1, kv_heads=2, head_dim=256, slots=2), 1024
+WIDE, WIDE_LENGTH = Shape(layers=1, kv_heads=2, head_dim=256, slots=4), 512
 """A token's numbers are large beside any object that holds them, a slot is long beside any block it grows by."""
 OVERHEAD = 1.6
 """Bytes held over bytes of keys and values: half as much again is still in proportion, a second copy is not."""
-LEAST = 0.25
+LEAST = 0.4
 """Below this the tokens cannot be held, whatever they are packed into."""
 NEAR = 1.5
 """Factor between what `memory_bytes` says and what is held: a slot's growth in blocks is less, a second copy more."""

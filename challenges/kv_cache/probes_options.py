@@ -1,21 +1,37 @@
-"""Probes of what an answer may offer beyond the contract: each option against the answer's own plain path.
+"""Probes of what an answer may offer beyond the contract: with an option it is right, or as wrong as it is without.
 
-That isolates the option: an answer that is wrong without it is wrong in the same way with it. Stored codes alone are
-compared with the oracle, for their error is theirs.
+Codes alone are held to the oracle in any case: their error is theirs.
 """
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from harness.probing import Answer, Draw, Refuted, expect, probe
 
-from .binding import SLOT, Cache, Floats, Tokens, agree, exact, needles, normal
+from .binding import (
+    SHARPNESS,
+    SLOT,
+    Cache,
+    Floats,
+    Tokens,
+    agree,
+    alike,
+    exact,
+    needles,
+    normal,
+    returned,
+    right,
+)
 from .memory import resident, settle
 
 LIMITS = {"int8": 0.03, "int4": 0.2}
 """Largest error of a decode over max|v|, as the contract says."""
-CYCLES = 13
+NEAR_END = 16
+"""Decodes that lead over a page's end; a longer page is filled up to there by a prompt."""
+STRANGE_ROWS = "pages show rows that do not belong there"
+CYCLES = 9
 """Times that slots are filled and released for a leak to show itself."""
 
 
@@ -28,9 +44,13 @@ def shared_heads_equal_repeated_heads(
     """K19: query head h on key/value head h // (H / Hkv) equals every query head on a copy of its own."""
     shared = normal(draw, 1, groups * kv_heads, S + 2, D, dtype, kv_heads=kv_heads)
     repeated = Tokens(shared.q, *(np.repeat(a, groups, axis=1) for a in (shared.k, shared.v)))
-    outs = [_history(Cache(answer, tokens), SLOT, tokens, S) for tokens in (shared, repeated)]
     title = "shared key/value heads differ from repeated ones"
-    _same_history(title, outs[0], outs[1], repeated, draw, f"{groups} query heads a key/value head")
+    doing = f"{groups} query heads a key/value head"
+    for at, out in enumerate(_steps(Cache(answer, shared), shared, S), S - 1):
+        def without(at: int = at) -> Floats:
+            return list(_steps(Cache(answer, repeated), repeated.part(0, at + 1), S))[-1]
+
+        _as_without(title, out, shared.part(0, at + 1), draw, without, f"{doing}, position {at}")
 
 
 @probe({"W": 1, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"W": 3, "S": 3, "H": 1, "D": 4, "dtype": "float64"},
@@ -41,44 +61,70 @@ def a_window_forgets_what_is_older(
 ) -> None:
     """K13 turned round: with a window of W, a token sees what it would see if the slot began W - 1 tokens earlier."""
     tokens = normal(draw, 1, H, S + W + 2, D, dtype)
-    windowed = Cache(answer, tokens, window=W)
-    out = windowed.prefill([SLOT], tokens.part(0, S))[:, :, -1:]
-    for at in range(S - 1, tokens.length):
-        out = out if at < S else windowed.decode([SLOT], tokens.part(at, at + 1))
+    title = "a window shows other tokens than the last ones"
+    for at, out in enumerate(_steps(Cache(answer, tokens, window=W), tokens, S), S - 1):
         seen = tokens.part(max(0, at - W + 1), at + 1)
-        plain = Cache(answer, seen)
-        if at < S:
-            wanted = plain.prefill([SLOT], seen)[:, :, -1:]
-        else:
-            if W > 1:
-                plain.store([SLOT], seen.part(0, seen.length - 1))
-            wanted = plain.decode([SLOT], seen.part(seen.length - 1))
-        spread = exact(seen, draw, seen.length - 1)[1]
-        title = "a window shows other tokens than the last ones"
-        agree(title, "out", out, wanted, spread, f"position {at} with a window of {W}")
+        held = seen.length if at < S else max(seen.length - 1, 1)
+
+        def without(seen: Tokens = seen, held: int = held) -> Floats:
+            return list(_steps(Cache(answer, seen), seen, held))[-1]
+
+        _as_without(title, out, seen, draw, without, f"position {at} with a window of {W}")
 
 
 @probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "H": 2, "D": 4, "dtype": "float32"})
 def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
     """K14: source and copy go on as two slots filled with the same tokens would, in every layer."""
     common, old = normal(draw, 2, H, S, D, dtype), normal(draw, 1, H, 1, D, dtype)
-    ways = normal(draw, 2, H, 3, D, dtype)
-    forked, filled = Cache(answer, common, layers=2), Cache(answer, common, layers=2)
+    ways, slots = normal(draw, 2, H, 3, D, dtype), (SLOT, 1)
+    cache = Cache(answer, common, layers=2)
     for layer in (0, 1):
-        forked.store([1], old, layer=layer)
-        forked.store([SLOT], common.rows(layer), layer=layer)
-        for slot in (1, SLOT):
-            filled.store([slot], common.rows(layer), layer=layer)
-    forked.fork(SLOT, 1)
-    for layer in (1, 0):
-        for at in range(3):
-            for way, slot in enumerate((SLOT, 1)):
-                token = ways.rows(way).part(at, at + 1)
-                out, wanted = (cache.decode([slot], token, layer=layer) for cache in (forked, filled))
-                expect.alive("out", wanted, token.q)
-                spread = exact(common.rows(layer).then(ways.rows(way).part(0, at + 1)), draw, S + at)[1]
-                doing = f"layer {layer}, decode {at + 1} of the {'copy' if way else 'source'}"
-                agree("a fork is not a copy of its own", "out", out, wanted, spread, doing)
+        cache.store([1], old, layer=layer)
+        cache.store([SLOT], common.rows(layer), layer=layer)
+    cache.fork(SLOT, 1)
+    for layer, at, way in itertools.product((1, 0), range(3), (0, 1)):
+        out = cache.decode([slots[way]], ways.rows(way).part(at, at + 1), layer=layer)
+        history = common.rows(layer).then(ways.rows(way).part(0, at + 1))
+
+        def without(history: Tokens = history) -> Floats:
+            return list(_steps(Cache(answer, history), history, S))[-1]
+
+        doing = f"layer {layer}, decode {at + 1} of the {'copy' if way else 'source'}"
+        _as_without("a fork is not a copy of its own", out, history, draw, without, doing)
+
+
+@probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 4, "dtype": "float32"}, floors={"D": 2})
+def decodes_go_on_over_a_page_end(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
+    """K09 with pages: one token at a time into an empty slot, all values alike, until the second page is begun."""
+    page = page_size(answer)
+    S = max(0, page - NEAR_END)
+    tokens, value = alike(draw, 1, H, page + 2, D, dtype)
+    cache = Cache(answer, tokens, page_size=page, room=page + 2)
+    if S:
+        cache.store([SLOT], tokens.part(0, S))
+    for at in range(S, page + 2):
+        out = cache.decode([SLOT], tokens.part(at, at + 1))
+        returned(STRANGE_ROWS, "out", out, value, f"pages of {page}, {at} tokens held")
+
+
+@probe({"off": -1, "H": 1, "D": 4, "dtype": "float64"}, {"off": 1, "H": 2, "D": 4, "dtype": "float32"},
+       floors={"D": 2}, fixed=("off",))  # fmt: skip
+def pages_show_their_own_tokens(answer: Answer, draw: Draw, *, off: int, H: int, D: int, dtype: str) -> None:
+    """K15, K18 with pages: all values of a layer are alike and come back, and others after a release."""
+    page = page_size(answer)
+    S = max(1, page + off)
+    end = S + min(page, NEAR_END) + 1
+    tokens, value = alike(draw, 4, H, end, D, dtype)
+    cache = Cache(answer, tokens, layers=2, page_size=page, room=end)
+    for first in (0, 2):
+        for row in (first, first + 1):
+            out = cache.prefill([SLOT], tokens.rows(row).part(0, S), layer=row - first)
+            returned(STRANGE_ROWS, "out", out, value[[row]], f"pages of {page}, a prompt of {S}")
+        for at, row in itertools.product(range(S, end - first), (first, first + 1)):
+            out = cache.decode([SLOT], tokens.rows(row).part(at, at + 1), layer=row - first)
+            doing = f"pages of {page}, {at} tokens held in layer {row - first}"
+            returned(STRANGE_ROWS, "out", out, value[[row]], doing)
+        cache.release(SLOT)
 
 
 @probe({"off": -1, "H": 1, "D": 4, "dtype": "float64"}, {"off": 0, "H": 1, "D": 4, "dtype": "float64"},
@@ -87,10 +133,13 @@ def pages_change_nothing(answer: Answer, draw: Draw, *, off: int, H: int, D: int
     """A paged cache gives what a plain one gives, with prompts that end before, on and after a page's end."""
     page = page_size(answer)
     S = max(1, page + off)
-    tokens = normal(draw, 1, H, S + page + 2, D, dtype)
-    paged, plain = Cache(answer, tokens, page_size=page, room=S + page + 2), Cache(answer, tokens, room=S + page + 2)
-    outs = [_history(cache, SLOT, tokens, S) for cache in (paged, plain)]
-    _same_history("pages change the result", outs[0], outs[1], tokens, draw, f"pages of {page}, a prompt of {S}")
+    tokens = normal(draw, 1, H, S + min(page, NEAR_END) + 2, D, dtype)
+    for at, out in enumerate(_steps(Cache(answer, tokens, page_size=page, room=tokens.length), tokens, S), S - 1):
+        def without(at: int = at) -> Floats:
+            return list(_steps(Cache(answer, tokens, room=tokens.length), tokens.part(0, at + 1), S))[-1]
+
+        doing = f"pages of {page}, a prompt of {S}, position {at}"
+        _as_without("pages change the result", out, tokens.part(0, at + 1), draw, without, doing)
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 4, "dtype": "float32"})
@@ -104,18 +153,20 @@ def a_page_used_again_is_clean(answer: Answer, draw: Draw, *, H: int, D: int, dt
         for slot, tokens in enumerate(pair):
             cache.store([slot], tokens.part(0, S))
         for slot, tokens in enumerate(pair):
-            plain = Cache(answer, tokens, room=room)
-            plain.store([slot], tokens.part(0, S))
             for at in (S, S + 1):
-                out, wanted = (each.decode([slot], tokens.part(at, at + 1)) for each in (cache, plain))
-                spread = exact(tokens.part(0, at + 1), draw, at)[1]
+                history = tokens.part(0, at + 1)
+
+                def without(history: Tokens = history, S: int = S) -> Floats:
+                    return list(_steps(Cache(answer, history, room=room), history, S))[-1]
+
+                out = cache.decode([slot], tokens.part(at, at + 1))
                 doing = f"pages of {page} released and used again for {at} tokens"
-                agree("a page used again is not clean", "out", out, wanted, spread, doing)
+                _as_without("a page used again is not clean", out, history, draw, without, doing)
             cache.release(slot)
 
 
-@probe(slots=4, pages=8, fixed=("slots", "pages"), traced=False)
-def released_pages_are_used_again(answer: Answer, draw: Draw, *, slots: int, pages: int) -> dict[str, float]:
+@probe(slots=4, fixed=("slots",), traced=False)
+def released_pages_are_used_again(answer: Answer, draw: Draw, *, slots: int) -> dict[str, float]:
     """Filling and releasing again and again takes no more memory than the first times."""
     page = page_size(answer)
     S = -(-64 // page) * page
@@ -130,7 +181,13 @@ def released_pages_are_used_again(answer: Answer, draw: Draw, *, slots: int, pag
     return {"paged_leak_ratio": leaked}
 
 
-@probe({"S": 1, "stepped": 0}, {"S": 9, "stepped": 4}, kind="int8", D=32, dtype="float32", fixed=("D",))
+@probe({"D": 32, "kind": "int8", "dtype": "float32"}, fixed=("D",))
+def an_int8_value_stays_close(answer: Answer, draw: Draw, *, D: int, kind: str, dtype: str) -> dict[str, float]:
+    """K13 on stored codes of one token, whose key is one number, which any code holds: only its value can be off."""
+    return _stays_close(answer, draw, kind, _plain_key(draw, D, dtype), 0)
+
+
+@probe({"S": 9, "stepped": 0}, {"S": 9, "stepped": 4}, kind="int8", D=32, dtype="float32", fixed=("D",))
 def int8_stays_close(
     answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, D: int, dtype: str
 ) -> dict[str, float]:
@@ -138,7 +195,13 @@ def int8_stays_close(
     return _stays_close(answer, draw, kind, needles(draw, S, D, dtype, keys=30.0, values=3.0), stepped)
 
 
-@probe({"S": 1, "stepped": 0}, {"S": 9, "stepped": 4}, kind="int4", D=32, dtype="float32", fixed=("D",))
+@probe({"D": 32, "kind": "int4", "dtype": "float32"}, fixed=("D",))
+def an_int4_value_stays_close(answer: Answer, draw: Draw, *, D: int, kind: str, dtype: str) -> dict[str, float]:
+    """K13 on stored codes of one token, whose key is one number, which any code holds: only its value can be off."""
+    return _stays_close(answer, draw, kind, _plain_key(draw, D, dtype), 0)
+
+
+@probe({"S": 9, "stepped": 0}, {"S": 9, "stepped": 4}, kind="int4", D=32, dtype="float32", fixed=("D",))
 def int4_stays_close(
     answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, D: int, dtype: str
 ) -> dict[str, float]:
@@ -152,20 +215,34 @@ def page_size(answer: Answer) -> int:
     return int(paged.get("page_size", 4)) if isinstance(paged, dict) else 4
 
 
-def _history(cache: Cache, slot: int, tokens: Tokens, S: int) -> list[Floats]:
-    """The last position of a prompt of S tokens, and a decode for each of the others."""
-    out = cache.prefill([slot], tokens.part(0, S))[:, :, -1:]
-    return [out, *(cache.decode([slot], tokens.part(at, at + 1)) for at in range(S, tokens.length))]
+def _steps(cache: Cache, tokens: Tokens, S: int) -> Iterator[Floats]:
+    """The last position of a prompt of S tokens, then a decode for each of the others."""
+    yield cache.prefill([SLOT], tokens.part(0, S))[:, :, -1:]
+    for at in range(S, tokens.length):
+        yield cache.decode([SLOT], tokens.part(at, at + 1))
 
 
-def _same_history(
-    title: str, got: list[Floats], wanted: list[Floats], tokens: Tokens, draw: Draw, doing: str
+def _as_without(
+    title: str, out: Floats, seen: Tokens, draw: Draw, without: Callable[[], Floats], doing: str
 ) -> None:
-    first = tokens.length - len(got)
-    expect.alive("out", np.concatenate(wanted), tokens.q[:, :, first:])
-    for at, (out, plain) in enumerate(zip(got, wanted, strict=True), first):
-        spread = exact(tokens.part(0, at + 1), draw, at)[1]
-        agree(title, "out", out, plain, spread, f"{doing}, position {at}")
+    """What the last of some tokens comes to with an option is right, or as wrong as it is without."""
+    oracle, spread = exact(seen, draw, seen.length - 1)
+    try:
+        right(title, "out", out, oracle, spread, doing)
+    except Refuted as wrong:
+        plain = without()
+        expect.alive("out", plain, seen.q[:, :, -1:])
+        try:
+            agree(title, "out", out, plain, spread)
+        except Refuted:
+            raise wrong from None
+
+
+def _plain_key(draw: Draw, D: int, dtype: str) -> Tokens:
+    """One token of which the next one, of opposite key, sees nothing else."""
+    tokens = needles(draw, 1, D, dtype, values=3.0)
+    k = np.where(np.arange(2) == 0, 1.0, -1.0)[:, None]
+    return tokens.but(k=k, q=SHARPNESS)
 
 
 def _filled_and_released(answer: Answer, cache: Cache, tokens: Tokens, slots: int) -> Iterator[int]:

@@ -18,20 +18,34 @@ ORDER = (2, 0, 3, 1)
 """Slots in an order that is neither theirs nor its reverse."""
 
 
-@probe({"B": 2, "H": 1, "D": 4, "dtype": "float64"}, {"B": 4, "H": 2, "D": 8, "dtype": "float32"}, floors={"B": 2})
-def sequences_of_other_slots_stay_out(
-    answer: Answer, draw: Draw, *, B: int, H: int, D: int, dtype: str
+@probe({"B": 2, "steps": 1, "H": 1, "D": 4, "dtype": "float64"},
+       {"B": 4, "steps": 2, "H": 2, "D": 8, "dtype": "float32"}, floors={"B": 2, "D": 2})  # fmt: skip
+def other_sequences_leave_no_trace(
+    answer: Answer, draw: Draw, *, B: int, steps: int, H: int, D: int, dtype: str
 ) -> None:
-    """K04, K05: begun one after the other in slots of their own, all values of a sequence alike: they come back."""
-    tokens, value = alike(draw, B, H, 3, D, dtype)
-    cache, slots = Cache(answer, tokens), ORDER[:B]
-    for row, slot in enumerate(slots):
-        out = cache.prefill([slot], tokens.rows(row).part(0, 1))
-        returned(MIXES, "out", out, value[[row]], f"{row} other slots hold a token, slot {slot} gets its first")
-    for at in (1, 2):
-        for row, slot in enumerate(slots):
-            out = cache.decode([slot], tokens.rows(row).part(at, at + 1))
-            returned(MIXES, "out", out, value[[row]], f"{B} slots hold tokens of one value each, slot {slot} decodes")
+    """K04, K05: exchange every token of the other slots, and a sequence comes to the same.
+
+    Begun one after the other, then decoded in turns; the first to begin is watched, then the last.
+    """
+    ours, *others = (normal(draw, B, H, steps + 1, D, dtype) for _ in range(3))
+    slots = ORDER[:B]
+    for watched in (0, B - 1):
+        seen: list[list[Floats]] = []
+        for other in others:
+            tokens = [ours.rows(row) if row == watched else other.rows(row) for row in range(B)]
+            cache, outs = Cache(answer, ours), []
+            for at in range(steps + 1):
+                for row, slot in enumerate(slots):
+                    call = cache.decode if at else cache.prefill
+                    out = call([slot], tokens[row].part(at, at + 1))
+                    outs += [out] * (row == watched)
+            seen.append(outs)
+        spread = exact(ours.rows(watched), draw)[1]
+        if watched == 0:
+            expect.alive("out", seen[0][-1], ours.q[[watched], :, -1:])
+        for at, (once, again) in enumerate(zip(*seen, strict=True)):
+            doing = f"the tokens of {B - 1} other slots exchanged, token {at} of slot {slots[watched]}"
+            agree(MIXES, "out", again, once, spread, doing)
 
 
 @probe(SMALL, WIDE, WIDE_32, floors={"B": 2})

@@ -18,6 +18,8 @@ AGREES = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference of two runs that do the same sums in another order."""
 APART = 1e3
 """How many times further the reference must be from the mutant than the answer is."""
+ROUNDING = 1e-6
+"""A nearer agreement than this is no better: of faults that give the same numbers the one listed first is named."""
 
 
 @dataclass
@@ -83,11 +85,12 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: Outcome, answer: Answer
         small = {k: v for k, v in outcome.counterexample.case.items() if k != "probe"}
         cases = [small, outcome.case] if small != outcome.case else cases
     theirs = [trace(probe, answer, seed, case) for case in cases]
-    right = [trace(probe, LocalAnswer(code.imported()), seed, case) for case in cases]
+    right = [trace(probe, _ours(code, answer), seed, case) for case in cases]
     best: tuple[float, Mutant] | None = None
     for mutant in _likeliest_first(code.mutants, probe, code):
-        gap = _agreement(code, mutant, probe, seed, cases, theirs, right)
-        if gap is not None and (best is None or gap < best[0]):
+        notes = (trace(probe, _ours(code, answer, mutant), seed, case) for case in cases)
+        gap = _agreement(theirs, notes, right)
+        if gap is not None and (best is None or max(gap, ROUNDING) < best[0]):
             best = gap, mutant
     if best is None:
         return None
@@ -110,18 +113,22 @@ def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
     return traced.notes
 
 
-def _agreement(
-    code: ChallengeCode, mutant: Mutant, probe: Probe, seed: int, cases: list[Case], theirs: list[Any], right: list[Any]
-) -> float | None:
-    """How far the answer is from the mutant, when that is near and the reference is not; else None."""
+def _ours(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:
+    """The reference or a mutant, asked for what the answer claims to offer: probes take settings from there."""
+    local = LocalAnswer(code.imported(mutant))
+    local.capabilities = answer.capabilities
+    return local
+
+
+def _agreement(theirs: list[list[Any]], mutants: Iterable[list[Any]], right: list[list[Any]]) -> float | None:
+    """How far the answer is from the mutant over all cases, when that is near and the reference is not; else None."""
     worst, apart = 0.0, 0.0
-    for case, seen, reference in zip(cases, theirs, right, strict=True):
-        notes = trace(probe, LocalAnswer(code.imported(mutant)), seed, case)[: len(seen)]
-        gap = distance(seen, notes)
+    for seen, notes, reference in zip(theirs, mutants, right, strict=True):
+        gap = distance(seen, notes[: len(seen)])
         if gap is None:
             return None
         worst = max(worst, gap)
-        other = distance(reference[: len(seen)], notes)
+        other = distance(reference[: len(seen)], notes[: len(seen)])
         apart = max(apart, np.inf if other is None else other)
     return worst if apart > max(APART * worst, 1e-6) else None
 
