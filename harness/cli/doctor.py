@@ -35,8 +35,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
     if as_json:
         output.data({**facts, "advice": advice})
         return
-    for name, value in facts.items():
-        output.line(f"{name:<10} {value}")
+    output.pairs(facts)
     output.line()
     for text in advice or ["nothing to improve"]:
         output.line(f"- {text}")

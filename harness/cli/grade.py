@@ -145,31 +145,32 @@ def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
     if as_json:
         output.data([json.loads(result.record.to_json()) for result in graded])
     elif graded:
-        titles = ("challenge", "model", "overall", "interval", "coverage", "correctness", "gravest finding", "made")
+        rows = [_row(result) for result in graded]
+        cells = [list(row.values()) for row in rows]
         output.table(
-            titles, [_row(result) for result in graded], right=("overall", "interval", "coverage", "correctness")
+            list(rows[0]), cells, right=("correctness",), wraps=("overall, interval, coverage", "gravest finding")
         )
+    reused = sum(result.reused for result in graded)
+    if reused:
+        output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
     for result in results:
         if isinstance(result, Rejected):
             output.note(f"error: {result.error}")
 
 
-def _row(result: "Graded") -> tuple[str, ...]:
+def _row(result: "Graded") -> dict[str, str]:
     from harness.report import words
 
     record = result.record
     gravest = record.findings[0].title if record.findings else "-"
     correctness = record.dimensions.get("correctness")
-    return (
-        record.challenge,
-        record.model,
-        words.mark(record.overall.score),
-        words.interval(record.overall),
-        words.percent(record.overall.coverage),
-        words.mark(correctness.score) if correctness else "-",
-        f"judge error: {record.error}" if record.error else gravest,
-        f"before: {result.reason}" if result.reused else "now",
-    )
+    return {
+        "challenge": record.challenge,
+        "model": record.model,
+        "overall, interval, coverage": words.standing(record.overall),
+        "correctness": words.mark(correctness.score) if correctness else "-",
+        "gravest finding": f"judge error: {record.error}" if record.error else gravest,
+    }
 
 
 def _code(results: Sequence["Graded | Rejected"], fail_under: float | None) -> int:

@@ -38,7 +38,12 @@ def ls(
     if as_json:
         output.data(rows)
     elif rows:
-        output.table(list(rows[0]), [list(row.values()) for row in rows], right=("criteria", "submissions"))
+        output.table(
+            list(rows[0]),
+            [list(row.values()) for row in rows],
+            right=("criteria", "submissions"),
+            wraps=("title", "record"),
+        )
     else:
         output.note(f"no {what} in {workspace.root}\n  try: harness new {what.removesuffix('s')} -h")
 

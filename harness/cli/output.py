@@ -5,10 +5,10 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,22 +32,39 @@ def data(value: Any) -> None:
     _print(json.dumps(value, indent=1, allow_nan=False), sys.stdout)
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[str] = ()) -> None:
+def table(
+    titles: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = (), wraps: Sequence[str] = ()
+) -> None:
     """Print a table of results.
 
     Args:
         titles: of the columns.
         rows: the cells.
         right: titles of the columns that hold numbers.
+        wraps: titles of the columns that give way where the width does not suffice.
     """
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    side: Literal["left", "right"]
     for title in titles:
-        drawn.add_column(title, justify="right" if title in right else "left", overflow="fold")
+        side = "right" if title in right else "left"
+        drawn.add_column(title, justify=side, overflow="fold", no_wrap=title not in wraps)
     for row in rows:
         drawn.add_row(*(Text(" ".join(clean(str(cell)).split())) for cell in row))
+    show(drawn)
+
+
+def pairs(values: Mapping[str, str]) -> None:
+    """Print names and values below each other, long values wrapped beside their names; empty ones are left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table.grid(padding=(0, 2, 0, 0))
+    for name, value in values.items():
+        if value:
+            drawn.add_row(Text(name, style="bold"), Text(" ".join(clean(value).split())))
     show(drawn)
 
 

@@ -50,10 +50,11 @@ def _print(heading: str, replayed: "Replayed") -> None:
 
     now, example = replayed.evidence, replayed.evidence.counterexample
     output.line(heading)
+    before, after = _told(replayed.recorded), _told(now)
     rows = {
         "seed": str(now.seed),
-        "recorded": _told(replayed.recorded),
-        "now": _told(now),
+        "recorded": before,
+        "now": "the same" if after == before else after,
         "measured": words.figures(now.measured),
         "probe": words.probe(example) if example else "",
         "input": words.sizes(example) if example else "",
@@ -62,10 +63,8 @@ def _print(heading: str, replayed: "Replayed") -> None:
         "got": words.precise(example.got) if example else "",
         "diagnosis": now.diagnosis or "",
     }
-    for name, value in rows.items():
-        if value:
-            output.line(f"  {name:<9} {value}")
-    output.line(f"  it came out {'as recorded' if replayed.same else 'otherwise than recorded'}")
+    output.pairs(rows)
+    output.line(f"it came out {'as recorded' if replayed.same else 'otherwise than recorded'}")
 
 
 def _told(evidence: "Evidence") -> str:

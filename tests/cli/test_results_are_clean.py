@@ -124,3 +124,12 @@ def test_a_reader_that_goes_away_is_no_error(submit: Submit, root: Path, run: Ru
         errors = process.stderr.read()
     assert process.returncode == 0
     assert errors == b""
+
+
+def test_a_reused_grade_says_why(run: Run, submit: Submit) -> None:
+    submit("good")
+    assert "not graded before" in run("grade", "good").stderr
+    again = run("grade", "good")
+    assert "nothing changed since" in again.stderr
+    assert "good" in again.stdout
+    assert "forced" in run("grade", "good", "--force").stderr
