@@ -5,6 +5,7 @@ results of the answer itself starts from a result that is neither constant nor a
 """
 
 from .probes_attention import (
+    a_prompt_does_more_than_copy,
     a_prompt_is_as_exact_as_its_dtype,
     a_shift_of_all_keys_changes_nothing,
     equal_values_come_back,
@@ -63,6 +64,7 @@ from .probes_options import (
     shared_heads_equal_repeated_heads,
 )
 from .probes_slots import (
+    a_busy_cache_equals_fresh_ones,
     other_sequences_leave_no_trace,
     padding_has_no_weight_in_its_prompt,
     padding_has_no_weight_later,
@@ -75,6 +77,7 @@ from .probes_slots import (
 )
 
 __all__ = [
+    "a_busy_cache_equals_fresh_ones",
     "a_decode_costs_in_proportion_to_its_context",
     "a_decode_finds_every_decoded_token",
     "a_decode_finds_every_prompt_token",
@@ -83,6 +86,7 @@ __all__ = [
     "a_decode_weighs_every_token_decoded_before",
     "a_fork_is_a_copy_of_its_own",
     "a_page_used_again_is_clean",
+    "a_prompt_does_more_than_copy",
     "a_prompt_is_as_exact_as_its_dtype",
     "a_refused_call_changes_no_row",
     "a_refused_prompt_changes_nothing",

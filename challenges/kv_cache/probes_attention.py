@@ -30,9 +30,7 @@ LEAKS = "a prompt's position sees later tokens"
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 3, "D": 5, "dtype": "float32"}, floors={"D": 2})
-def the_first_token_returns_its_value(
-    answer: Answer, draw: Draw, *, H: int, D: int, dtype: str
-) -> dict[str, float]:
+def the_first_token_returns_its_value(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> dict[str, float]:
     """K08: a prompt of one token comes back as its value; in several slots, each of a cache of its own."""
     ratios = []
     for slot in (2, 0, 3):
@@ -42,10 +40,15 @@ def the_first_token_returns_its_value(
     return {"first_token_error_ratio": max(ratios)}
 
 
+@probe({**SMALL, "D": 3}, {**SMALL, "D": 3, "dtype": "float32"}, floors={"S": 3, "D": 2})
+def a_prompt_does_more_than_copy(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+    """What every other probe rests on: a prompt of several tokens comes back as no constant and as no input."""
+    tokens = normal(draw, 1, H, S, D, dtype)
+    expect.alive("out", Cache(answer, tokens).prefill([SLOT], tokens), *tokens)
+
+
 @probe({**SMALL, "S": 2}, {**WIDE, "S": 9}, {**WIDE_32, "S": 16}, floors={"S": 2})
-def later_tokens_change_nothing_before_them(
-    answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str
-) -> None:
+def later_tokens_change_nothing_before_them(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
     """K02: exchange every token from some position on, and the outputs before it stay."""
     first, other = (normal(draw, 1, H, S, D, dtype) for _ in range(2))
     start = draw.integer(1, S - 1)
@@ -107,9 +110,7 @@ def equal_values_come_back(answer: Answer, draw: Draw, *, S: int, H: int, D: int
 
 
 @probe(SMALL, WIDE, WIDE_32)
-def a_shift_of_all_keys_changes_nothing(
-    answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str
-) -> None:
+def a_shift_of_all_keys_changes_nothing(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
     """K10: adding one vector to every key adds the same to every score."""
     tokens = normal(draw, 1, H, S, D, dtype).but(k=draw.grid(1, H, S, D, bits=8))
     shifted = tokens.but(k=tokens.k + draw.grid(1, H, 1, D, bits=8))
@@ -132,9 +133,7 @@ def outputs_are_linear_in_the_values(answer: Answer, draw: Draw, *, S: int, H: i
 
 
 @probe(SMALL, WIDE, WIDE_32, floors={"S": 3})
-def the_order_of_past_tokens_does_not_matter(
-    answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str
-) -> None:
+def the_order_of_past_tokens_does_not_matter(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
     """K12: the last position sees a set of keys with their values, not a sequence."""
     tokens = normal(draw, 1, H, S, D, dtype)
     order = [*draw.permutation(S - 1), S - 1]
@@ -172,9 +171,7 @@ def large_scores_stay_exact(answer: Answer, draw: Draw, *, S: int, H: int, D: in
 
 @probe({**SMALL, "by": -1000}, {**SMALL, "by": 1000}, {**WIDE_32, "by": -1000}, {**WIDE_32, "by": 1000},
        fixed=("by",))  # fmt: skip
-def far_scores_stay_exact(
-    answer: Answer, draw: Draw, *, S: int, H: int, D: int, by: int, dtype: str
-) -> None:
+def far_scores_stay_exact(answer: Answer, draw: Draw, *, S: int, H: int, D: int, by: int, dtype: str) -> None:
     """K10 with a shift that moves every score beyond the range of exp."""
     tokens = _shifted(normal(draw, 1, H, S, D, dtype), by)
     doing = f"every score moved by {by}"

@@ -71,9 +71,7 @@ def a_decode_finds_every_prompt_token(answer: Answer, draw: Draw, *, S: int, D: 
 
 @probe({"steps": 4, "H": 1, "dtype": "float64"}, {"steps": 14, "H": 2, "dtype": "float64"},
        {"steps": 9, "H": 2, "dtype": "float32"}, floors={"steps": 2})  # fmt: skip
-def a_decode_weighs_every_token_decoded_before(
-    answer: Answer, draw: Draw, *, steps: int, H: int, dtype: str
-) -> None:
+def a_decode_weighs_every_token_decoded_before(answer: Answer, draw: Draw, *, steps: int, H: int, dtype: str) -> None:
     """K03 over decoded tokens: each of them has weight in every later decode, in proportion."""
     tokens = labelled(draw, H, steps + 1, dtype)
     cache = Cache(answer, tokens)
@@ -157,9 +155,7 @@ def a_refused_prompt_changes_nothing(answer: Answer, draw: Draw, *, room: int, H
 
 @probe({"room": 3, "B": 2, "H": 1, "D": 4, "dtype": "float64"}, {"room": 8, "B": 3, "H": 2, "D": 4,
        "dtype": "float64"}, floors={"B": 2, "room": 2})  # fmt: skip
-def a_refused_call_changes_no_row(
-    answer: Answer, draw: Draw, *, room: int, B: int, H: int, D: int, dtype: str
-) -> None:
+def a_refused_call_changes_no_row(answer: Answer, draw: Draw, *, room: int, B: int, H: int, D: int, dtype: str) -> None:
     """K16: a call that some row has no room for leaves every row as it was, whichever row it is.
 
     An answer whose rows cannot be of different lengths fails elsewhere, not here.
@@ -250,9 +246,7 @@ def inputs_stay_as_they_were(answer: Answer, draw: Draw, *, S: int, H: int, D: i
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 1, "D": 4, "dtype": "float32"}, {"H": 3, "D": 7, "dtype": "float64"},
        {"H": 3, "D": 7, "dtype": "float32"})  # fmt: skip
-def stored_values_keep_their_precision(
-    answer: Answer, draw: Draw, *, H: int, D: int, dtype: str
-) -> dict[str, float]:
+def stored_values_keep_their_precision(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> dict[str, float]:
     """K13 for one token held: a decode that asks for it gets its value with every digit of the dtype."""
     tokens = normal(draw, 1, H, 2, D, dtype)
     k = np.stack([tokens.q[:, :, 1], -tokens.q[:, :, 1]], axis=2)
@@ -265,9 +259,7 @@ def stored_values_keep_their_precision(
 
 
 @probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "H": 2, "D": 8, "dtype": "float32"})
-def identical_calls_get_identical_replies(
-    answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str
-) -> None:
+def identical_calls_get_identical_replies(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
     """The same calls on a second cache, made while the first is in use, to the last bit."""
     tokens = normal(draw, 1, H, S + 2, D, dtype)
     caches = [Cache(answer, tokens) for _ in range(2)]

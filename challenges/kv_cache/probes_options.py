@@ -5,6 +5,7 @@ Codes alone are held to the oracle in any case: their error is theirs.
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -47,34 +48,27 @@ def shared_heads_equal_repeated_heads(
     title = "shared key/value heads differ from repeated ones"
     doing = f"{groups} query heads a key/value head"
     for at, out in enumerate(_steps(Cache(answer, shared), shared, S), S - 1):
-        def without(at: int = at) -> Floats:
-            return list(_steps(Cache(answer, repeated), repeated.part(0, at + 1), S))[-1]
-
+        without = partial(_alone, answer, repeated.part(0, at + 1), S)
         _as_without(title, out, shared.part(0, at + 1), draw, without, f"{doing}, position {at}")
 
 
 @probe({"W": 1, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"W": 3, "S": 3, "H": 1, "D": 4, "dtype": "float64"},
        {"W": 4, "S": 11, "H": 2, "D": 8, "dtype": "float64"}, {"W": 9, "S": 4, "H": 2, "D": 8, "dtype": "float32"},
        floors={"S": 2})  # fmt: skip
-def a_window_forgets_what_is_older(
-    answer: Answer, draw: Draw, *, W: int, S: int, H: int, D: int, dtype: str
-) -> None:
+def a_window_forgets_what_is_older(answer: Answer, draw: Draw, *, W: int, S: int, H: int, D: int, dtype: str) -> None:
     """K13 turned round: with a window of W, a token sees what it would see if the slot began W - 1 tokens earlier."""
     tokens = normal(draw, 1, H, S + W + 2, D, dtype)
     title = "a window shows other tokens than the last ones"
     for at, out in enumerate(_steps(Cache(answer, tokens, window=W), tokens, S), S - 1):
         seen = tokens.part(max(0, at - W + 1), at + 1)
-        held = seen.length if at < S else max(seen.length - 1, 1)
-
-        def without(seen: Tokens = seen, held: int = held) -> Floats:
-            return list(_steps(Cache(answer, seen), seen, held))[-1]
-
+        without = partial(_alone, answer, seen, seen.length if at < S else max(seen.length - 1, 1))
         _as_without(title, out, seen, draw, without, f"position {at} with a window of {W}")
 
 
 @probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "H": 2, "D": 4, "dtype": "float32"})
 def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
     """K14: source and copy go on as two slots filled with the same tokens would, in every layer."""
+    expect.that(answer.has("fork"), "`fork` is not offered")
     common, old = normal(draw, 2, H, S, D, dtype), normal(draw, 1, H, 1, D, dtype)
     ways, slots = normal(draw, 2, H, 3, D, dtype), (SLOT, 1)
     cache = Cache(answer, common, layers=2)
@@ -85,11 +79,8 @@ def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D
     for layer, at, way in itertools.product((1, 0), range(3), (0, 1)):
         out = cache.decode([slots[way]], ways.rows(way).part(at, at + 1), layer=layer)
         history = common.rows(layer).then(ways.rows(way).part(0, at + 1))
-
-        def without(history: Tokens = history) -> Floats:
-            return list(_steps(Cache(answer, history), history, S))[-1]
-
         doing = f"layer {layer}, decode {at + 1} of the {'copy' if way else 'source'}"
+        without = partial(_alone, answer, history, S)
         _as_without("a fork is not a copy of its own", out, history, draw, without, doing)
 
 
@@ -135,11 +126,8 @@ def pages_change_nothing(answer: Answer, draw: Draw, *, off: int, H: int, D: int
     S = max(1, page + off)
     tokens = normal(draw, 1, H, S + min(page, NEAR_END) + 2, D, dtype)
     for at, out in enumerate(_steps(Cache(answer, tokens, page_size=page, room=tokens.length), tokens, S), S - 1):
-        def without(at: int = at) -> Floats:
-            return list(_steps(Cache(answer, tokens, room=tokens.length), tokens.part(0, at + 1), S))[-1]
-
-        doing = f"pages of {page}, a prompt of {S}, position {at}"
-        _as_without("pages change the result", out, tokens.part(0, at + 1), draw, without, doing)
+        seen, doing = tokens.part(0, at + 1), f"pages of {page}, a prompt of {S}, position {at}"
+        _as_without("pages change the result", out, seen, draw, partial(_alone, answer, seen, S), doing)
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 4, "dtype": "float32"})
@@ -154,14 +142,10 @@ def a_page_used_again_is_clean(answer: Answer, draw: Draw, *, H: int, D: int, dt
             cache.store([slot], tokens.part(0, S))
         for slot, tokens in enumerate(pair):
             for at in (S, S + 1):
-                history = tokens.part(0, at + 1)
-
-                def without(history: Tokens = history, S: int = S) -> Floats:
-                    return list(_steps(Cache(answer, history, room=room), history, S))[-1]
-
                 out = cache.decode([slot], tokens.part(at, at + 1))
-                doing = f"pages of {page} released and used again for {at} tokens"
-                _as_without("a page used again is not clean", out, history, draw, without, doing)
+                seen, doing = tokens.part(0, at + 1), f"pages of {page} released and used again for {at} tokens"
+                without = partial(_alone, answer, seen, S)
+                _as_without("a page used again is not clean", out, seen, draw, without, doing)
             cache.release(slot)
 
 
@@ -212,7 +196,7 @@ def int4_stays_close(
 def page_size(answer: Answer) -> int:
     """Tokens a page, as the answer claims; 4 where it says nothing."""
     paged = answer.capabilities.get("paged")
-    return int(paged.get("page_size", 4)) if isinstance(paged, dict) else 4
+    return max(1, int(paged.get("page_size", 4))) if isinstance(paged, dict) else 4
 
 
 def _steps(cache: Cache, tokens: Tokens, S: int) -> Iterator[Floats]:
@@ -222,9 +206,12 @@ def _steps(cache: Cache, tokens: Tokens, S: int) -> Iterator[Floats]:
         yield cache.decode([SLOT], tokens.part(at, at + 1))
 
 
-def _as_without(
-    title: str, out: Floats, seen: Tokens, draw: Draw, without: Callable[[], Floats], doing: str
-) -> None:
+def _alone(answer: Answer, tokens: Tokens, S: int) -> Floats:
+    """What the last of some tokens comes to in a plain cache of their own, after a prompt of S of them."""
+    return list(_steps(Cache(answer, tokens, room=tokens.length), tokens, S))[-1]
+
+
+def _as_without(title: str, out: Floats, seen: Tokens, draw: Draw, without: Callable[[], Floats], doing: str) -> None:
     """What the last of some tokens comes to with an option is right, or as wrong as it is without."""
     oracle, spread = exact(seen, draw, seen.length - 1)
     try:

@@ -1,10 +1,12 @@
 """Probes of several sequences in one cache: rows, slots, lengths and layers do not mix."""
 
+import functools
+
 import numpy as np
 
-from harness.probing import Answer, Draw, expect, probe
+from harness.probing import Answer, Draw, Refuted, expect, probe
 
-from .binding import SLOT, Cache, Floats, Tokens, agree, alike, exact, normal, returned
+from .binding import SLOT, Cache, Floats, Tokens, agree, alike, exact, normal, returned, right
 
 MIXES = "a sequence sees tokens of another"
 MIXES_ROWS = "a row depends on the other rows of its call"
@@ -49,9 +51,7 @@ def other_sequences_leave_no_trace(
 
 
 @probe(SMALL, WIDE, WIDE_32, floors={"B": 2})
-def rows_together_equal_rows_alone(
-    answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
-) -> None:
+def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str) -> None:
     """K05, K20: a row comes to the same in a batch as in a cache of its own; two of the rows are identical."""
     tokens = normal(draw, B - 1, H, S + 1, D, dtype).rows(*range(B - 1), 0)
     slots = ORDER[:B]
@@ -122,9 +122,7 @@ def padding_has_no_weight_in_its_prompt(
 
 @probe({"B": 2, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "S": 7, "H": 2, "D": 8, "dtype": "float64"},
        floors={"B": 2, "S": 2})  # fmt: skip
-def ragged_rows_decode_as_alone(
-    answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
-) -> None:
+def ragged_rows_decode_as_alone(answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str) -> None:
     """K17: rows of different lengths, prompted and decoded in one call, decode as each does alone."""
     tokens, last = normal(draw, B, H, S, D, dtype), normal(draw, B, H, 1, D, dtype)
     lengths, slots = _ragged(B, S, 1), ORDER[:B]
@@ -171,9 +169,7 @@ def rows_go_to_the_slots_they_name(answer: Answer, draw: Draw, *, B: int, H: int
 
 @probe({"layers": 2, "H": 1, "D": 4, "dtype": "float64"}, {"layers": 4, "H": 2, "D": 4, "dtype": "float32"},
        floors={"layers": 2})  # fmt: skip
-def tokens_of_other_layers_stay_out(
-    answer: Answer, draw: Draw, *, layers: int, H: int, D: int, dtype: str
-) -> None:
+def tokens_of_other_layers_stay_out(answer: Answer, draw: Draw, *, layers: int, H: int, D: int, dtype: str) -> None:
     """K18: one slot, all values of a layer alike: each layer gives its own back, after a prompt and a decode in all."""
     tokens, value = alike(draw, layers, H, 2, D, dtype)
     cache = Cache(answer, tokens, layers=layers)
@@ -182,6 +178,52 @@ def tokens_of_other_layers_stay_out(
             call = cache.decode if at else cache.prefill
             out = call([SLOT], tokens.rows(layer).part(at, at + 1), layer=layer)
             returned(MIXES_LAYERS, "out", out, value[[layer]], f"layer {layer} of {layers}, its token {at}")
+
+
+@probe({"calls": 12, "H": 1, "D": 4, "dtype": "float64"}, {"calls": 40, "H": 2, "D": 6, "dtype": "float64"},
+       floors={"D": 2}, layers=2)  # fmt: skip
+def a_busy_cache_equals_fresh_ones(
+    answer: Answer, draw: Draw, *, calls: int, layers: int, H: int, D: int, dtype: str
+) -> None:
+    """K04, K15, K18: prompts, decodes and releases in any order; each sequence comes to what it comes to alone.
+
+    Where the oracle is not met, a cache that sees the calls of that sequence only says whether the others matter.
+    """
+    cache = Cache(answer, normal(draw, 1, H, 1, D, dtype), layers=layers, room=calls + 3)
+    lives: dict[tuple[int, int], list[Tokens]] = {}
+    for _ in range(calls):
+        layer, slots = draw.integer(0, layers - 1), [int(slot) for slot in draw.permutation(4)[: draw.integer(1, 2)]]
+        if draw.integer(0, 4) == 0:
+            cache.release(slots[0])
+            lives = {place: life for place, life in lives.items() if place[1] != slots[0]}
+            continue
+        begun = [bool(lives.get((layer, slot))) for slot in slots]
+        n = 1 if any(begun) else draw.integer(1, 3)
+        tokens = normal(draw, len(slots), H, n, D, dtype)
+        out = (cache.decode if any(begun) else cache.prefill)(slots, tokens, layer=layer)
+        for row, slot in enumerate(slots):
+            life = lives.setdefault((layer, slot), [])
+            life.append(tokens.rows(row))
+            _as_alone(answer, draw, out[[row], :, -1:], life, f"slot {slot} of layer {layer} among others")
+
+
+def _as_alone(answer: Answer, draw: Draw, out: Floats, life: list[Tokens], doing: str) -> None:
+    """The last output of a sequence is right, or as wrong as in a cache of its own."""
+    whole = functools.reduce(Tokens.then, life)
+    oracle, spread = exact(whole, draw, whole.length - 1)
+    title = "a sequence comes to something else than alone"
+    try:
+        right(title, "out", out, oracle, spread, doing)
+    except Refuted as wrong:
+        fresh = Cache(answer, whole)
+        first, *steps = life
+        alone = fresh.prefill([SLOT], first)[:, :, -1:]
+        for step in steps:
+            alone = fresh.decode([SLOT], step)
+        try:
+            agree(title, "out", out, alone, spread)
+        except Refuted:
+            raise wrong from None
 
 
 def _ragged(B: int, S: int, shortest: int) -> list[int]:

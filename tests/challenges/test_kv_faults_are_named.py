@@ -1,0 +1,41 @@
+"""A known fault in a cache is found again under its name, on the smallest input that shows it."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.probing import ChallengeCode, probe_criterion, seed_of
+from harness.probing.check import boxed
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+
+
+@pytest.mark.parametrize(
+    ("name", "smallest"),
+    [
+        ("no causal mask", {"S": 2, "H": 1, "D": 1}),
+        ("prefill not stored", {"S": 1, "H": 1}),
+        ("decode sees only key 0", {"S": 2, "H": 1}),
+        ("cache never grows", {"steps": 3, "H": 1}),
+        ("padding stored", {"S": 2, "B": 1}),
+        ("chunk mask without offset", {"chunk": 2, "H": 1}),
+        ("layers share storage", {"layers": 2, "H": 1, "D": 1}),
+        ("release keeps the tokens", {"S": 1, "H": 1, "D": 1}),
+        ("float16 store", {"H": 1, "D": 1}),
+        ("silent wrap", {"room": 2}),
+        ("window one too long", {"H": 1, "D": 1}),
+        ("int4 halves swapped", {}),
+    ],
+)
+def test_the_diagnosis_names_the_fault(name: str, smallest: dict[str, int]) -> None:
+    (mutant,) = (m for m in CODE.mutants if m.name == name)
+    criterion = CODE.challenge.criterion(mutant.criterion)
+    with boxed(CODE, CODE.source(mutant)) as answer:
+        evidence, _ = probe_criterion(CODE, criterion, answer, seed_of(20, criterion.id))
+    assert evidence.diagnosis is not None
+    assert f"`{name}`" in evidence.diagnosis
+    assert evidence.diagnosis.endswith(mutant.fault)
+    assert evidence.counterexample is not None
+    assert smallest.items() <= evidence.counterexample.case.items()

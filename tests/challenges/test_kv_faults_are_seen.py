@@ -1,0 +1,70 @@
+"""Every faulty cache fails the criterion it names, every right one passes all probes, and null answers earn nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.model import Outcome
+from harness.probing import ChallengeCode, Mutant, NullAnswer, Variant
+from harness.probing.check import assess, boxed
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+SEED = 20
+RIGHT = [None, *CODE.variants]
+OPTIONS = {c.id for c in CODE.challenge.criteria if c.capability}
+COSTS = {"decode_cost", "memory_growth", "memory_report"}
+COPIES = """
+def create_cache(**sizes):
+    return sizes
+
+def prefill(cache, layer, slots, q, k, v, lengths):
+    return v.copy()
+
+def decode(cache, layer, slots, q, k, v):
+    return v.copy()
+
+def release(cache, slot):
+    pass
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", CODE.mutants, ids=lambda mutant: mutant.name)
+def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
+    with boxed(CODE, CODE.source(mutant)) as answer:
+        (evidence,) = assess(CODE, answer, SEED, mutant.criterion)
+    assert evidence.outcome is Outcome.FAILED
+    assert evidence.rests_on is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
+def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
+    """A variant in a file of its own need not offer options; edits of the reference leave its costs as they are."""
+    spared = set() if right is None else OPTIONS if right.file else COSTS
+    judged = [c.id for c in CODE.challenge.criteria if c.probes and c.id not in spared]
+    with boxed(CODE, CODE.source(right)) as answer:
+        evidence = [e for id in judged for e in assess(CODE, answer, SEED, id)]
+    assert {e.criterion: e.detail for e in evidence if e.outcome is not Outcome.PASSED} == {}
+
+
+@pytest.mark.parametrize("kind", NullAnswer.KINDS)
+def test_a_null_answer_earns_nothing(kind: str) -> None:
+    evidence = assess(CODE, NullAnswer(kind), SEED)
+    assert [e.criterion for e in evidence if e.satisfied] == []
+
+
+def test_a_copy_of_the_values_earns_nothing() -> None:
+    """It is right for every first token, so it must fail the anchor by what it makes of a longer prompt."""
+    with boxed(CODE, COPIES) as answer:
+        evidence = assess(CODE, answer, SEED)
+    assert [e.criterion for e in evidence if e.satisfied] == []
+
+
+def test_there_are_as_many_faults_and_variants_as_promised() -> None:
+    assert len(CODE.mutants) >= 30
+    assert len(CODE.variants) >= 10
+    probed = {c.id for c in CODE.challenge.criteria if c.probes}
+    assert probed == {mutant.criterion for mutant in CODE.mutants}
