@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from harness.model import Counterexample, Figure
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
@@ -133,7 +135,8 @@ def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partly:
         Refuted: the answer went wrong.
     """
     try:
-        result = probe.body(answer, Draw(seed, probe.name), **case)
+        with np.errstate(all="ignore"):  # an answer's numbers may be anything, and are judged by what they are
+            result = probe.body(answer, Draw(seed, probe.name), **case)
     finally:
         with contextlib.suppress(Refuted):
             answer.forget()
