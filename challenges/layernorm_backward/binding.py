@@ -72,6 +72,13 @@ def draw_on_grid(draw: Draw, B: int, T: int, D: int, dtype: str, bits: int) -> I
     return Inputs(x, gamma, beta, dy)
 
 
+def cycle(draw: Draw, n: int) -> NDArray[np.int64]:
+    """A random order of 0..n-1 that leaves nothing in its place (n > 1)."""
+    members, order = draw.permutation(n), np.empty(n, np.int64)
+    order[members] = np.roll(members, 1)
+    return order
+
+
 def forward(answer: Answer, given: Inputs) -> tuple[Floats, Any]:
     """y, and the cache as a handle."""
     plan = (Array(given.x.shape, given.dtype), Keep())
