@@ -11,7 +11,7 @@ Numbers are judged by their error over the oracle's movement under half an ulp o
 that should be equal may differ by twice what one may be off.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -205,6 +205,29 @@ def agree(title: str, name: str, got: Floats, wanted: Floats, spread: float, doi
         doing: what was done to get the two.
     """
     right(title, name, got, wanted.astype(np.longdouble), 2 * spread, doing)
+
+
+def right_or_like(title: str, out: Floats, seen: Tokens, draw: Draw, other: Callable[[], Floats], doing: str) -> None:
+    """What the last of some tokens comes to is right, or as wrong as the answer is elsewhere, where that is judged.
+
+    Args:
+        title: the fault in a phrase, if it is neither.
+        out: (1, H, 1, D), of the answer.
+        seen: one sequence, the token that asks last.
+        draw: for the spread.
+        other: what the answer makes of the same tokens in the plainest way; asked for only where `out` is wrong.
+        doing: what was done to get `out`.
+    """
+    oracle, spread = exact(seen, draw, seen.length - 1)
+    try:
+        right(title, "out", out, oracle, spread, doing)
+    except Refuted as wrong:
+        plain = other()
+        expect.alive("out", plain, seen.q[:, :, -1:])
+        try:
+            agree(title, "out", out, plain, spread)
+        except Refuted:
+            raise wrong from None
 
 
 def returned(title: str, name: str, got: Floats, value: Floats, doing: str = "") -> None:

@@ -212,7 +212,7 @@ def release_spares_the_other_slots(answer: Answer, draw: Draw, *, S: int, H: int
             cache.release(0)
         outs.append(cache.decode([SLOT], kept.part(S)))
     expect.alive("out", outs[0], *kept.part(S))
-    agree("release empties other slots", "out", outs[1], outs[0], exact(kept, draw, S)[1], "slot 0 released")
+    agree("a release changes another slot", "out", outs[1], outs[0], exact(kept, draw, S)[1], "slot 0 released")
 
 
 @probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 5, "H": 2, "D": 4, "dtype": "float32"})
