@@ -1,6 +1,5 @@
-"""The four bundled layer norms come out equal in correctness and numerical stability, in at most 1 s of box time."""
+"""The four bundled layer norms come out equal in correctness and numerical stability, and apart where they differ."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,7 @@ from harness.workspace import Workspace
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
 MODELS = ("baseline", "glm-5", "minimax-m2.7", "qwen3.6-27b")
-
-
-@dataclass(frozen=True)
-class Run:
-    evidence: dict[str, Evidence]
-    box_seconds: float
+Run = dict[str, Evidence]
 
 
 @pytest.fixture(scope="module")
@@ -36,34 +30,28 @@ def run(model: str) -> Run:
         answer = BoxedAnswer(Target(copy.path, entry, functions, CODE.challenge.limits, detect()))
         try:
             answer.open()
-            evidence = {e.criterion: e for e in assess(CODE, answer, seed=20)}
+            return {e.criterion: e for e in assess(CODE, answer, seed=20)}
         finally:
             answer.close()
-    return Run(evidence, answer.box_seconds)
 
 
 @pytest.mark.parametrize("dimension", ["correctness", "numerical_stability"])
 @pytest.mark.parametrize("model", MODELS)
 def test_every_numerical_criterion_passes_in_full(runs: dict[str, Run], model: str, dimension: str) -> None:
-    numerical = [e for e in runs[model].evidence.values() if e.dimension == dimension]
+    numerical = [e for e in runs[model].values() if e.dimension == dimension]
     assert len(numerical) >= 5
     assert [e.criterion for e in numerical if e.outcome is not Outcome.PASSED] == []
 
 
 def test_the_caches_are_told_apart(runs: dict[str, Run]) -> None:
-    entries = {model: each.evidence["cache_entries"].measured["cache_entries"] for model, each in runs.items()}
+    entries = {model: each["cache_entries"].measured["cache_entries"] for model, each in runs.items()}
     assert entries == {"baseline": 3, "glm-5": 3, "minimax-m2.7": 12, "qwen3.6-27b": 4}
-    assert runs["minimax-m2.7"].evidence["cache_bytes"].measured["cache_bytes_ratio"] == pytest.approx(3.1, abs=0.05)
+    assert runs["minimax-m2.7"]["cache_bytes"].measured["cache_bytes_ratio"] == pytest.approx(3.1, abs=0.05)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_an_element_loop_is_too_slow_for_real_sizes(runs: dict[str, Run], model: str) -> None:
     """At (8,128,512) the loop takes minutes to half an hour by any machine, a projection tenths of a second."""
-    seconds = runs[model].evidence["check_speed"].measured["check_seconds_extrapolated"]
+    seconds = runs[model]["check_speed"].measured["check_seconds_extrapolated"]
     assert isinstance(seconds, float)
     assert seconds < 10 if model == "baseline" else seconds > 100
-
-
-def test_the_whole_suite_is_quick(runs: dict[str, Run]) -> None:
-    """Measured 0.2 s for the baseline and 0.7 s where the answer's check loops over elements."""
-    assert runs["baseline"].box_seconds <= 1.0
