@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+import stat
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from harness.errors import NotFoundError, SpecError, StoreError
 from harness.model import Challenge, Model, Record, Stored, Submission
 
 M = TypeVar("M", bound=Model)
+
+MAX_SPEC_BYTES = 1 << 20
+"""A larger challenge.toml or submission.toml is not read."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +194,13 @@ def read_toml(path: Path, kind: type[M]) -> M:
         SpecError: it is missing, empty, not UTF-8, not TOML, or not a `kind`; the message names the field.
     """
     try:
-        data = path.read_bytes()
-        table = tomllib.loads(data.decode())
+        status = path.stat()
+        # a pipe would never end, and neither would a link to /dev/zero
+        if not stat.S_ISREG(status.st_mode):
+            raise SpecError(path, "is not a regular file")
+        if status.st_size > MAX_SPEC_BYTES:
+            raise SpecError(path, f"is over {MAX_SPEC_BYTES >> 20} MiB")
+        table = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
         raise SpecError(path, "is missing", hint="harness new writes one to start from") from None
     except OSError as error:

@@ -1,5 +1,6 @@
 """A malformed submission gives one message that names its file and field, and the rest of the run goes on."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +41,20 @@ def _directory(folder: Path) -> None:
     (folder / "submission.toml").mkdir()
 
 
+def _pipe(folder: Path) -> None:
+    _gone(folder)
+    os.mkfifo(folder / "submission.toml")
+
+
+def _endless(folder: Path) -> None:
+    _gone(folder)
+    (folder / "submission.toml").symlink_to("/dev/zero")
+
+
+def _huge(folder: Path) -> None:
+    os.truncate(folder / "submission.toml", 1 << 40)
+
+
 def _link(folder: Path) -> None:
     (folder / "answer.py").unlink()
     (folder / "answer.py").symlink_to("/etc/passwd")
@@ -57,7 +72,10 @@ CASES: dict[str, Case] = {
     "not-utf8": (_bytes(b"model = '\xff'"), "submission.toml", "is not UTF-8 (byte 9)"),
     "not-toml": (_bytes(b"[submission"), "submission.toml", "is not TOML"),
     "too-deep": (_bytes(b"a = " + b"[" * 100_000), "submission.toml", "is not TOML"),
-    "directory": (_directory, "submission.toml", "cannot be read: Is a directory"),
+    "directory": (_directory, "submission.toml", "is not a regular file"),
+    "pipe": (_pipe, "submission.toml", "is not a regular file"),
+    "endless": (_endless, "submission.toml", "is not a regular file"),
+    "huge": (_huge, "submission.toml", "is over 1 MiB"),
     "wrong-type": (_replaced('"answer.py"', "3"), FIELD + ".entry", "got 3"),
     "wrong-list": (_added("[tests]\ncommand = 'pytest'\n"), "submission.toml: tests.command", "got 'pytest'"),
     "unknown-key": (_added("entri = 'x'\n"), FIELD + ".entri", "did you mean 'entry'"),
