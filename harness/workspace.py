@@ -39,14 +39,18 @@ class Workspace:
 
     @classmethod
     def find(cls, start: Path | None = None) -> "Workspace":
-        """The nearest workspace at or above `start`, else the one named by HARNESS_WORKSPACE, else our checkout.
+        """The workspace named by HARNESS_WORKSPACE, else the nearest at or above `start`, else our checkout.
 
         Raises:
             NotFoundError: there is none.
         """
         here = (start or Path.cwd()).resolve()
         named = os.environ.get("HARNESS_WORKSPACE")
-        for place in (*([Path(named)] if named else []), here, *here.parents, Path(__file__).resolve().parents[1]):
+        if named:
+            if not (Path(named) / "challenges").is_dir():
+                raise NotFoundError(f"HARNESS_WORKSPACE names {named}, which holds no challenges/")
+            return cls(Path(named).resolve())
+        for place in (here, *here.parents, Path(__file__).resolve().parents[1]):
             if (place / "challenges").is_dir():
                 return cls(place)
         raise NotFoundError(f"no folder with challenges/ at or above {here}\n  cd into one, or set HARNESS_WORKSPACE")

@@ -78,6 +78,12 @@ def test_usage_is_2_and_says_what_would_be_right(run: Run, submit: Submit, argum
     assert done.stdout == ""
 
 
+def test_a_wrong_workspace_is_not_replaced_by_another(run: Run, tmp_path: Path) -> None:
+    done = run("ls", "models", HARNESS_WORKSPACE=str(tmp_path / "nowhere"))
+    assert done.returncode == 2
+    assert "HARNESS_WORKSPACE names" in done.stderr
+
+
 def test_our_own_failure_is_3_and_keeps_the_others(run: Run, submit: Submit, root: Path) -> None:
     submit("good")
     probes = root / "challenges" / "rows" / "probes.py"
