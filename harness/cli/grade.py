@@ -67,6 +67,8 @@ def grade(
     folders = workspace.submissions() if everything else workspace.select(names or ())
     options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()))
     _check_device(workspace, device)
+    if not folders:
+        output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
     results, interrupted = _run(workspace, folders, options, jobs)
     _print(results, as_json)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))

@@ -32,6 +32,12 @@ def test_graded_records_are_a_json_list_with_the_stable_keys(run: Run, submit: S
     assert {"criterion", "severity", "title", "detail", "diagnosis"} <= set(records[1]["findings"][0])
 
 
+def test_nothing_to_grade_is_said(run: Run) -> None:
+    done = run("grade", "--all", "--json")
+    assert (done.returncode, json.loads(done.stdout)) == (0, [])
+    assert "harness new submission" in done.stderr
+
+
 def test_a_figure_that_is_not_finite_survives(run: Run, submit: Submit) -> None:
     submit("nan", "import numpy as np\n\n\ndef softmax(logits):\n    return np.full_like(logits, np.nan)\n")
     (record,) = json.loads(run("grade", "nan", "--json").stdout)
