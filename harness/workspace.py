@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+import threading
 import stat
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -206,7 +207,7 @@ def read_toml(path: Path, kind: type[M]) -> M:
             raise SpecError(path, f"is over {MAX_SPEC_BYTES >> 20} MiB")
         table = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
-        raise SpecError(path, "is missing", hint="harness new writes one to start from") from None
+        raise SpecError(path, "is missing", hint="docs/adding-a-challenge.md shows all it can say; harness new submission makes one") from None
     except OSError as error:
         raise SpecError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -249,7 +250,7 @@ def write_atomically(path: Path, text: str) -> None:
     Raises:
         StoreError: it cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{threading.get_ident()}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path)

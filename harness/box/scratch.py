@@ -3,9 +3,12 @@
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 PREFIX = "harness-"
+ORPHANED = 3600.0
+"""Seconds untouched before a folder is swept: where /tmp is shared, its owner may live in another process namespace."""
 
 
 def make() -> Path:
@@ -24,7 +27,9 @@ def sweep() -> int:
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         owner = folder.name.removeprefix(PREFIX).partition("-")[0]
         try:
-            orphan = owner.isdigit() and not Path("/proc", owner).exists() and folder.stat().st_uid == os.getuid()
+            found = folder.stat()
+            orphan = owner.isdigit() and not Path("/proc", owner).exists() and found.st_uid == os.getuid()
+            orphan = orphan and time.time() - found.st_mtime > ORPHANED
         except OSError:
             continue
         if orphan:
