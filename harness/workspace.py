@@ -3,8 +3,8 @@
 import difflib
 import json
 import os
-import threading
 import stat
+import threading
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -207,7 +207,9 @@ def read_toml(path: Path, kind: type[M]) -> M:
             raise SpecError(path, f"is over {MAX_SPEC_BYTES >> 20} MiB")
         table = tomllib.loads(path.read_bytes().decode())
     except FileNotFoundError:
-        raise SpecError(path, "is missing", hint="docs/adding-a-challenge.md shows all it can say; harness new submission makes one") from None
+        raise SpecError(
+            path, "is missing", hint="docs/adding-a-challenge.md shows all it can say; harness new submission makes one"
+        ) from None
     except OSError as error:
         raise SpecError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
