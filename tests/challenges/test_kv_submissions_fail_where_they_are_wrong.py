@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.box import Target, detect, snapshot
-from harness.model import Evidence, Outcome, Severity
+from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing import BoxedAnswer, ChallengeCode, probe_criterion, seed_of
 from harness.workspace import Workspace
 
@@ -59,11 +59,16 @@ def run(model: str) -> Run:
         answer = BoxedAnswer(target, dict(submission.capabilities))
         try:
             answer.open()
-            probed = [c for c in CODE.challenge.criteria if c.probes]
-            seen = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), submission=submission)[0] for c in probed]
+            probed, named = [c for c in CODE.challenge.criteria if c.probes], {c for m, c, _ in NAMED if m == model}
+            seen = [judged(c, answer, submission, c.id in named) for c in probed]
         finally:
             answer.close()
     return Run({e.criterion: e for e in seen}, answer.box_seconds)
+
+
+def judged(criterion: Criterion, answer: BoxedAnswer, submission: Submission, explain: bool) -> Evidence:
+    seed = seed_of(SEED, criterion.id)
+    return probe_criterion(CODE, criterion, answer, seed, submission=submission, explain=explain)[0]
 
 
 @pytest.mark.parametrize("model", CRITICAL)
