@@ -280,7 +280,7 @@ def weighed(out: Floats, tokens: Tokens, draw: Draw, among: slice, missed: str, 
         place = f"weight[{head}, {token + among.start}]"
         seen = f"{place} is {got[head, token]:.3g} instead of {float(oracle[head, token]):.3g}"
         raise Refuted(
-            missed, f"{seen}; {len(blind)} of {got.size} weights (head, token) are missing", where=place,
+            missed, f"{seen}; weights missing: {len(blind)} of {got.size}", where=place,
             expected=float(oracle[head, token]), got=float(got[head, token]),
         )  # fmt: skip
     spread = conditioning(shares, inputs, draw.rng)[0]

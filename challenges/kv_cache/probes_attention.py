@@ -26,7 +26,7 @@ from .binding import (
 SMALL = {"S": 3, "H": 1, "D": 4, "dtype": "float64"}
 WIDE = {"S": 12, "H": 3, "D": 16, "dtype": "float64"}
 WIDE_32 = {"S": 12, "H": 3, "D": 16, "dtype": "float32"}
-LEAKS = "a prompt's position sees later tokens"
+LEAKS = "a position of a prompt attends to later tokens"
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 3, "D": 5, "dtype": "float32"}, floors={"D": 2})
@@ -96,8 +96,8 @@ def later_tokens_of_a_chunk_change_nothing_before_them(
         except Refuted:
             return
     spread = exact(held.then(first.part(0, start)), draw, past)[1]
-    doing = f"{past} tokens held, the tokens from position {start} of the next chunk on exchanged"
-    agree("a chunk's position sees later tokens", "out", outs[1], outs[0], spread, doing)
+    doing = f"tokens held: {past}, those of the next chunk from position {start} on exchanged"
+    agree("a position of an appended chunk attends to later tokens", "out", outs[1], outs[0], spread, doing)
 
 
 @probe(SMALL, WIDE, WIDE_32)
@@ -166,7 +166,8 @@ def large_scores_stay_exact(answer: Answer, draw: Draw, *, S: int, H: int, D: in
     """K22: queries and keys 60 times as large give what the oracle gives."""
     tokens = normal(draw, 1, H, S, D, dtype)
     tokens = tokens.but(q=60 * tokens.q, k=60 * tokens.k)
-    right("large scores go wrong", "out", _last(answer, tokens), *exact(tokens, draw, S - 1), "q and k times 60")
+    doing = "q and k times 60"
+    right("large scores give wrong values", "out", _last(answer, tokens), *exact(tokens, draw, S - 1), doing)
 
 
 @probe({**SMALL, "by": -1000}, {**SMALL, "by": 1000}, {**WIDE_32, "by": -1000}, {**WIDE_32, "by": 1000},
@@ -175,7 +176,7 @@ def far_scores_stay_exact(answer: Answer, draw: Draw, *, S: int, H: int, D: int,
     """K10 with a shift that moves every score beyond the range of exp."""
     tokens = _shifted(normal(draw, 1, H, S, D, dtype), by)
     doing = f"every score moved by {by}"
-    right("far scores go wrong", "out", _last(answer, tokens), *exact(tokens, draw, S - 1), doing)
+    right("scores far from 0 give wrong values", "out", _last(answer, tokens), *exact(tokens, draw, S - 1), doing)
 
 
 @probe({**SMALL, "by": 1000}, {**WIDE_32, "by": -1000}, fixed=("by",))
@@ -188,7 +189,7 @@ def far_scores_stay_finite_in_a_decode(
     if S > 1:
         cache.store([SLOT], tokens.part(0, S - 1))
     got = cache.decode([SLOT], tokens.part(S - 1))
-    within("far scores go wrong in a decode", "out", got, tokens.v, f"every score moved by {by}")
+    within("scores far from 0 give wrong values in a decode", "out", got, tokens.v, f"every score moved by {by}")
 
 
 @probe({**SMALL, "S": 5}, {**SMALL, "S": 5, "dtype": "float32"}, {**WIDE, "S": 33}, {**WIDE_32, "S": 33})

@@ -59,8 +59,8 @@ def a_decode_costs_in_proportion_to_its_context(
     best = min(tries, key=lambda fit: (fit.growth != "linear", fit.value))
     figures = {"decode_cost_exponent": round(best.value, 3)}
     if all(fit.low >= QUADRATIC[0] for fit in tries):
-        detail = f"from {CONTEXTS[0]} to {max(caches)} tokens held the cost grows with the power {best.value:.2f}"
-        raise Refuted("a decode costs more than in proportion to its context", detail, measured=dict(figures))
+        detail = f"from {CONTEXTS[0]} to {max(caches)} tokens held, its processor time grows as tokens^{best.value:.2f}"
+        raise Refuted("the cost of a decode grows faster than the tokens held", detail, measured=dict(figures))
     return figures
 
 
@@ -76,9 +76,9 @@ def memory_grows_with_the_tokens(answer: Answer, draw: Draw) -> dict[str, float]
         "bytes_per_token": max(filled, reserved),
         "memory_overhead": round(overhead, 3),
     }
-    detail = f"a token takes {overhead:.3g} times the {WIDE.token_bytes} bytes of its keys and values"
-    expect.that(overhead <= OVERHEAD, "memory grows faster than the tokens", detail, **figures)
-    expect.that(overhead >= LEAST, "memory does not grow with the tokens", detail, **figures)
+    detail = f"a further token takes {overhead:.3g} times the {WIDE.token_bytes:,} bytes of its keys and values"
+    expect.that(overhead <= OVERHEAD, "memory grows by far more than the tokens' keys and values", detail, **figures)
+    expect.that(overhead >= LEAST, "memory grows by less than the tokens' keys and values", detail, **figures)
     return figures
 
 
@@ -92,8 +92,11 @@ def memory_bytes_says_what_is_held(answer: Answer, draw: Draw, *, length: int, r
     grew = grown(answer, draw, shape, length, room, after=lambda cache: said.append(cache.bytes()))
     tokens, reserved = (shape.token_bytes * shape.slots * each for each in (length, room))
     right = any(held / NEAR <= said[0] <= held * NEAR for held in (tokens, reserved, grew))
-    detail = f"it says {said[0]}; the tokens take {tokens}, max_length {reserved}, and the process grew by {grew}"
-    expect.that(right, "`memory_bytes` is not what is held", detail, memory_report_ratio=said[0] / tokens)
+    detail = (
+        f"it says {said[0]:,} bytes; the tokens take {tokens:,}, max_length tokens would take {reserved:,}, "
+        f"and the process grew by {grew:,}"
+    )
+    expect.that(right, "`memory_bytes` is not the bytes held", detail, memory_report_ratio=said[0] / tokens)
     return {"memory_report_ratio": round(said[0] / tokens, 3)}
 
 

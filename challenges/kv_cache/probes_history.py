@@ -20,6 +20,7 @@ from .binding import (
     weighed,
 )
 
+DIFFERS = "a decode differs from attention over the whole history"
 MISSED_PROMPT, WEIGHED_PROMPT = "a decode misses prompt tokens", "a decode weighs prompt tokens wrongly"
 MISSED_DECODED, WEIGHED_DECODED = "a decode misses tokens decoded before it", "a decode weighs past decodes wrongly"
 
@@ -104,7 +105,8 @@ def chunks_equal_one_prompt(answer: Answer, draw: Draw, *, S: int, chunk: int, H
     for start in range(0, S, chunk):
         out = cache.prefill([SLOT], tokens.part(start, start + chunk))
         oracle, spread = exact(tokens.part(0, start + chunk), draw, start)
-        right("a chunk goes wrong", "out", out, oracle, spread, f"{start} tokens held, {out.shape[2]} appended")
+        doing = f"tokens held: {start}, appended: {out.shape[2]}"
+        right("an appended chunk differs from attention over the whole history", "out", out, oracle, spread, doing)
 
 
 @probe({"S": 3, "chunk": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 11, "chunk": 3, "H": 2, "D": 8,
@@ -119,7 +121,8 @@ def chunks_are_stored_as_one_prompt(
     for start in range(0, S, chunk):
         split.store([SLOT], tokens.part(start, min(start + chunk, S)))
     after, wanted = (cache.decode([SLOT], tokens.part(S)) for cache in (split, whole))
-    agree("chunks are stored wrongly", "out", after, wanted, exact(tokens, draw, S)[1], f"chunks of {chunk}, a decode")
+    title = "a decode after chunks differs from one after a single prompt"
+    agree(title, "out", after, wanted, exact(tokens, draw, S)[1], f"tokens: {S}, chunks of {chunk}")
 
 
 @probe({"room": 2, "H": 1, "D": 3, "dtype": "float64"}, {"room": 9, "H": 2, "D": 4, "dtype": "float32"},
@@ -276,10 +279,10 @@ def _stepped_through(answer: Answer, draw: Draw, tokens: Tokens, S: int, judged:
     """Error ratios of a prompt of S tokens, from position `judged` on, and of a decode for each of the others."""
     cache = Cache(answer, tokens)
     out = cache.prefill([SLOT], tokens.part(0, S))[:, :, judged:]
-    prompt = right("a prompt goes wrong", "out", out, *exact(tokens.part(0, S), draw, judged))
+    prompt = right("a prompt differs from attention over it", "out", out, *exact(tokens.part(0, S), draw, judged))
     decoded = 0.0
     for at in range(S, tokens.length):
         out = cache.decode([SLOT], tokens.part(at, at + 1))
         oracle, spread = exact(tokens.part(0, at + 1), draw, at)
-        decoded = max(decoded, right("a decode goes wrong", "out", out, oracle, spread, f"{at} tokens held"))
+        decoded = max(decoded, right(DIFFERS, "out", out, oracle, spread, f"tokens held: {at}"))
     return {"prefill_error_ratio": prompt, "decode_error_ratio": decoded}

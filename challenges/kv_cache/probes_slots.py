@@ -12,7 +12,7 @@ MIXES = "a sequence sees tokens of another"
 MIXES_ROWS = "a row depends on the other rows of its call"
 MIXES_SLOTS = "a slot shows other values than its own"
 MIXES_LAYERS = "a layer shows other values than its own"
-PADDING = "real positions see more than real tokens"
+PADDING = "a real position of a padded prompt sees more than real tokens"
 SMALL = {"B": 2, "S": 2, "H": 1, "D": 4, "dtype": "float64"}
 WIDE = {"B": 4, "S": 6, "H": 2, "D": 8, "dtype": "float64"}
 WIDE_32 = {"B": 4, "S": 5, "H": 2, "D": 8, "dtype": "float32"}
@@ -46,7 +46,7 @@ def other_sequences_leave_no_trace(
         if watched == 0:
             expect.alive("out", seen[0][-1], ours.q[[watched], :, -1:])
         for at, (once, again) in enumerate(zip(*seen, strict=True)):
-            doing = f"the tokens of {B - 1} other slots exchanged, token {at} of slot {slots[watched]}"
+            doing = f"every token of the other slots exchanged (B = {B}), token {at} of slot {slots[watched]}"
             agree(MIXES, "out", again, once, spread, doing)
 
 
@@ -103,7 +103,7 @@ def padding_has_no_weight_later(
         call = cache.prefill if how == "prefill" else cache.decode
         out = call([slots[row]], token.rows(row))
         doing = f"a prompt of length {lengths[row]} padded to {S}, then a {how} of one token"
-        returned("a padded prompt leaves more than its tokens", "out", out, value[[row]], doing)
+        returned("a token after a padded prompt sees more than real tokens", "out", out, value[[row]], doing)
 
 
 @probe({"S": 3, "n": 2, "B": 1, "fill": 1000.0}, {"S": 3, "n": 2, "B": 1, "fill": float("nan")},
@@ -204,9 +204,9 @@ def a_busy_cache_equals_fresh_ones(
         for row, slot in enumerate(slots):
             life = lives.setdefault((layer, slot), [])
             life.append(tokens.rows(row))
-            whole, doing = functools.reduce(Tokens.then, life), f"slot {slot} of layer {layer} among others"
+            whole, doing = functools.reduce(Tokens.then, life), f"slot {slot} of layer {layer}, its call {len(life)}"
             alone = functools.partial(_alone, answer, life)
-            title = "a sequence comes to something else than alone"
+            title = "a sequence in a used cache differs from the same one in a fresh cache"
             right_or_like(title, out[[row], :, -1:], whole, draw, alone, doing)
 
 

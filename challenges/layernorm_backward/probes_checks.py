@@ -25,7 +25,7 @@ PATIENCE = 0.6
 """The ladder is left where the next step would take longer."""
 LONG = 0.1
 """A check of this length is timed once."""
-TOO_SLOW = "the check is too slow for real sizes"
+TOO_SLOW = f"the check would take longer than {ALLOWED:g} s at {TARGET}"
 
 
 @probe(B=3, T=4, D=8, dtype="float64", floors={"D": 3})
@@ -102,10 +102,10 @@ def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str)
     last = steps[-1]
     growth = min(1.0, _exponent([s.passes for s in steps], steps))  # no check needs more passes than elements
     passes = last.passes * _times_to_target(last.elements) ** growth
-    figures = {"check_seconds_extrapolated": passes * one_pass}
+    figures = {"check_extrapolated_seconds": passes * one_pass}
     detail = (
-        f"{last.seconds:.2g} s for {last.elements} elements, as long as {last.passes:.2g} forward passes; "
-        f"about {passes:.2g} passes and {passes * one_pass:.2g} s at {TARGET}"
+        f"{last.seconds:.2g} s for {last.elements:,} elements, as long as {_rounded(last.passes)} forward passes; "
+        f"extrapolated to {TARGET}: {_rounded(passes)} passes, {_rounded(passes * one_pass)} s"
     )
     expect.that(passes * one_pass <= ALLOWED, TOO_SLOW, detail, **figures)
     return figures
@@ -132,8 +132,8 @@ def _ladder(answer: Answer, draw: Draw, dtype: str) -> Iterator[Step]:
             if not broken.title.endswith("does not end in time"):
                 raise
             least = CHECK_SECONDS * _times_to_target(elements)
-            detail = f"{broken.detail} at {shape}; in proportion to the elements that is {least:.2g} s at {TARGET}"
-            raise Refuted(TOO_SLOW, detail, measured={"check_seconds_extrapolated": least}) from None
+            detail = f"{broken.detail} at {shape}; in proportion to the elements: {_rounded(least)} s at {TARGET}"
+            raise Refuted(TOO_SLOW, detail, measured={"check_extrapolated_seconds": least}) from None
         yield Step(elements, min(seconds), min(seconds) / _pass_seconds(answer, given.x, repeats=20))
 
 
@@ -154,6 +154,11 @@ def _exponent(costs: Sequence[float], steps: Sequence[Step]) -> float:
     if len(steps) < 2:
         return 0.0
     return max(0.0, math.log(costs[-1] / costs[-2]) / math.log(steps[-1].elements / steps[-2].elements))
+
+
+def _rounded(value: float) -> str:
+    """Two digits, without an exponent where it is large."""
+    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _times_to_target(elements: int) -> float:

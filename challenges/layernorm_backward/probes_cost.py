@@ -30,7 +30,7 @@ def the_cache_holds_little_more_than_it_must(
     minimum = given.x.nbytes + given.x.itemsize * B * T + given.gamma.nbytes
     times = size / minimum
     figures = {"cache_bytes_ratio": size / given.x.nbytes, "cache_bytes_minimum_ratio": times}
-    detail = f"{size} bytes, {times:.3g} times the {minimum} of xhat, rstd and gamma"
+    detail = f"{size:,} bytes, {times:.3g} times the {minimum:,} of xhat, rstd and gamma"
     # dx depends on all of x, so what holds much less has put it elsewhere
     expect.that(size >= 0.9 * given.x.nbytes, "the cache holds less than backward needs", detail, **figures)
     share = (NO_BYTES - times) / (NO_BYTES - FULL_BYTES)
