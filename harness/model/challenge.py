@@ -67,6 +67,8 @@ class Criterion(Model):
     """Its weight, and whether failing it gates the grade."""
     title: Text
     """The requirement as a sentence that is true of a good answer."""
+    unmet: Text | None = None
+    """The fault as a phrase, where the feed has no name for it; "not met" and the title without it."""
     probes: tuple[str, ...] = ()
     """Functions in probes.py; all of them must pass."""
     metric: str | None = None

@@ -55,6 +55,8 @@ class Evidence(Model):
     """Figures by name."""
     detail: str = ""
     """What was seen, in a sentence; the reason when nothing was run."""
+    also: tuple[str, ...] = ()
+    """What further probes of the criterion saw, a sentence each."""
     seed: int | None = None
     """Seed of the criterion's inputs; with it the run can be repeated."""
     counterexample: Counterexample | None = None
@@ -68,12 +70,12 @@ class Evidence(Model):
     def _possible(self) -> Self:
         if (self.fraction is not None) != (self.outcome is Outcome.PARTIAL):
             raise ValueError("a fraction belongs to a partial outcome, and only to it")
-        if self.outcome is Outcome.PASSED and (self.diagnosis or self.counterexample or self.rests_on):
+        if self.outcome is Outcome.PASSED and (self.diagnosis or self.counterexample or self.rests_on or self.also):
             raise ValueError("a passed criterion has no counterexample, diagnosis or excuse")
         if not self.outcome.assessed:
             if not self.detail:
                 raise ValueError(f"a {self.outcome.value} criterion needs its reason in detail")
-            if self.measured or self.counterexample or self.diagnosis:
+            if self.measured or self.counterexample or self.diagnosis or self.also:
                 raise ValueError(f"a {self.outcome.value} criterion has no figures")
         return self
 
@@ -97,6 +99,8 @@ class Finding(Model):
     """The fault in a phrase."""
     detail: str
     """What was seen."""
+    also: tuple[str, ...] = ()
+    """What further probes saw, a sentence each."""
     counterexample: Counterexample | None = None
     """Smallest failing input found."""
     diagnosis: Text | None = None

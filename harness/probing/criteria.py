@@ -64,12 +64,12 @@ def _evidence(
         partial = {"outcome": Came.PARTIAL, "fraction": fraction} if fraction < 1 else {}
         return _with(base, measured=measured, detail=detail, **partial), ""
     first = failed[0]
-    detail = "; ".join(dict.fromkeys(f"{o.title}: {o.detail}" if o.detail else o.title for o in failed))
+    detail, *also = dict.fromkeys(f"{o.title}: {o.detail}" if o.detail else o.title for o in failed)
     probe = code.probes[first.probe]
     diagnosis = diagnose(code, probe, first, answer, seed) if explain else None
     evidence = _with(
-        base, outcome=Came.FAILED, measured=measured, detail=detail, counterexample=first.counterexample,
-        diagnosis=diagnosis,
+        base, outcome=Came.FAILED, measured=measured, detail=detail, also=also,
+        counterexample=first.counterexample, diagnosis=diagnosis,
     )  # fmt: skip
     return evidence, first.title
 

@@ -32,12 +32,14 @@ def _finding(criterion: Criterion, evidence: Evidence, title: str) -> Finding:
         severity=evidence.severity,
         title=title,
         detail=evidence.detail.removeprefix(title).removeprefix(":").strip(),
+        also=evidence.also,
         counterexample=evidence.counterexample,
         diagnosis=evidence.diagnosis,
     )
 
 
 def _phrase(criterion: Criterion, evidence: Evidence) -> str:
-    share = math.floor(100 * exact(evidence.satisfied))
-    how = f"only {share} % met" if evidence.outcome is Outcome.PARTIAL else "not met"
-    return f"{how}: {criterion.title.rstrip('.')}"
+    fault = criterion.unmet or f"not met: {criterion.title.rstrip('.')}"
+    if evidence.outcome is not Outcome.PARTIAL:
+        return fault
+    return f"{fault} ({math.floor(100 * exact(evidence.satisfied))} % of the credit)"

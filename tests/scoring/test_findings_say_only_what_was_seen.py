@@ -37,4 +37,15 @@ def test_a_finding_carries_what_the_evidence_holds():
 
 def test_without_a_name_for_the_fault_the_criterion_itself_is_named():
     found = findings(TASK, evidence(TASK, {"style.0": Outcome.FAILED, "style.1": 0.857}), {})
-    assert [f.title for f in found] == ["only 85 % met: Requirement 1 of style", "not met: Requirement 0 of style"]
+    assert [f.title for f in found] == [
+        "not met: Requirement 1 of style (85 % of the credit)",
+        "not met: Requirement 0 of style",
+    ]
+
+
+def test_the_rubric_may_name_the_fault_of_a_criterion():
+    named = TASK.model_copy(
+        update={"criteria": tuple(c.model_copy(update={"unmet": f"no {c.id}"}) for c in TASK.criteria)}
+    )
+    found = findings(named, evidence(named, {"style.0": Outcome.FAILED, "style.1": 0.857}), {"style.0": "seen so"})
+    assert [f.title for f in found] == ["no style.1 (85 % of the credit)", "seen so"]
