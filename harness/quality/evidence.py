@@ -11,6 +11,15 @@ from harness.quality.own_tests import BUDGET, OwnTests, Standing, grade_own_test
 
 GOOD_KILL_RATE = 0.9
 """Share of mutants that earns everything: some mutants of any code change nothing that can be seen."""
+FIGURES = {
+    "largest_file": "largest_file_lines",
+    "complexity": "complex_code_percent",
+    "function_length": "function_length_lines",
+    "lint": "likely_bugs_per_100_loc",
+    "documentation": "documented_percent",
+    "duplication": "repeated_code_percent",
+}
+"""What each source metric counts, as a name with its unit."""
 SHOWN = 5
 """Survivors and hollow assertions named in a detail."""
 
@@ -29,7 +38,7 @@ def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
     if metric.credit is None:
         return _unassessed(criterion, Outcome.UNSUPPORTED, metric.detail)
     detail = f"{metric.detail}; worst: {metric.worst}" if metric.worst else metric.detail
-    measured: dict[str, Figure] = {} if metric.figure is None else {metric.name: round(metric.figure, 4)}
+    measured: dict[str, Figure] = {} if metric.figure is None else {FIGURES[metric.name]: round(metric.figure, 4)}
     return _credited(criterion, metric.credit, detail, measured)
 
 

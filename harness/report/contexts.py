@@ -59,7 +59,7 @@ class Weakness:
     criteria: tuple[str, ...]
     severity: str
     title: str
-    detail: str
+    seen: tuple[str, ...]
     diagnosis: str
     figures: str
     failure: Failure | None
@@ -146,6 +146,7 @@ class ChallengeReport:
     answers: tuple[Answer, ...]
     standings: tuple[str, ...]
     sections: tuple[DimensionSection, ...]
+    questions: tuple[tuple[str, str], ...]
     verdict: Verdict
     notes: tuple[str, ...]
 
@@ -168,6 +169,7 @@ def challenge_report(challenge: Challenge, records: Iterable[Record]) -> Challen
         answers=tuple(_answer(challenge, record) for record in ordered),
         standings=tuple(words.standing(record.overall) for record in ordered),
         sections=tuple(_sections(challenge, ordered)),
+        questions=tuple((c.id, c.review) for c in challenge.criteria if c.review),
         verdict=verdict(challenge, ordered),
         notes=notes([challenge], ordered),
     )
@@ -202,6 +204,13 @@ def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
         alone = finding.criterion if finding.counterexample else ""
         merged.setdefault((finding.title, finding.detail, finding.diagnosis, alone), []).append(finding)
     return tuple(_weakness(challenge, record, evidence, group) for group in merged.values())
+
+
+def unassessed(challenge: Challenge, record: Record) -> tuple[Group, ...]:
+    """The criteria of a record that nobody assessed, by the reason they share."""
+    rubric = {c.id: c for c in challenge.criteria}
+    open_ones = (e for e in record.evidence if not e.outcome.assessed)
+    return grouped((words.unassessed(rubric.get(e.criterion), e), e.criterion) for e in open_ones)
 
 
 def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
@@ -243,7 +252,7 @@ def _answer(challenge: Challenge, record: Record) -> Answer:
         weaknesses=found,
         uncredited=grouped((e.rests_on, e.criterion) for e in record.evidence if e.rests_on),
         not_offered=tuple(e.criterion for e in record.evidence if words.not_offered(e)),
-        unassessed=grouped((e.detail, e.criterion) for e in record.evidence if not e.outcome.assessed),
+        unassessed=unassessed(challenge, record),
         remarks=record.remarks,
         made=record.made,
         seed=str(record.seed),
@@ -277,14 +286,15 @@ def _weakness(
     seen = evidence.get(first.criterion)
     probed = {c.id for c in challenge.criteria if c.probes}
     failure = _failure(record, first.criterion, first.counterexample, seen.seed if seen else None)
+    ran = first.criterion in probed and record.status is Status.GRADED
     return Weakness(
         criteria=tuple(f.criterion for f in group),
         severity=first.severity.value,
         title=first.title,
-        detail=first.detail,
+        seen=tuple(filter(None, (first.detail, *first.also))),
         diagnosis=first.diagnosis or "",
         figures=words.figures(seen.measured) if seen and len(group) == 1 else "",
-        failure=failure if first.criterion in probed and record.status is Status.GRADED else None,
+        failure=failure if ran else None,
     )
 
 
@@ -321,7 +331,7 @@ def _cell(criterion: Criterion, evidence: dict[str, Evidence], findings: dict[st
     if seen is None:
         return Cell("not in this record")
     if not seen.outcome.assessed:
-        return Cell(words.outcome(seen), reason=seen.detail)
+        return Cell(words.outcome(seen), reason=words.unassessed(criterion, seen))
     finding = findings.get(criterion.id)
     failed = seen.outcome is Outcome.FAILED and not seen.rests_on and not words.not_offered(seen)
     reason = finding.title if finding and failed else ""

@@ -1,6 +1,7 @@
 """One record for a terminal: plain lines in a file, colour where there is some."""
 
 from collections.abc import Iterator
+from itertools import chain, repeat
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from harness.model import Challenge, Outcome, Record, Status
 from harness.report import words
-from harness.report.contexts import Ceiling, Failure, Weakness, ceilings, grouped, weaknesses
+from harness.report.contexts import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
 from harness.report.escape import plain
 
 _STYLE = {
@@ -48,7 +49,7 @@ def _parts(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
             yield from _weakness(number, weakness)
     yield _title("Evidence")
     yield _evidence(record)
-    yield from _unassessed(record)
+    yield from _unassessed(challenge, record)
     if record.remarks:
         yield _title("Remarks (no mark)")
         yield from (_item(remark) for remark in record.remarks)
@@ -77,8 +78,8 @@ def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
     heading.append(plain(weakness.title), style="bold")
     heading.append(f"  ({weakness.severity}: {', '.join(weakness.criteria)})")
     yield heading
-    if weakness.detail:
-        yield _line("Seen", weakness.detail)
+    for label, seen in zip(chain(("Seen",), repeat("Also")), weakness.seen, strict=False):
+        yield _line(label, seen)
     if weakness.diagnosis:
         yield _line("Likeliest fault", weakness.diagnosis)
     if weakness.failure is not None:
@@ -87,11 +88,11 @@ def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:
     if failure.sizes or failure.probe:
-        drawn = (failure.sizes or "as drawn", f"probe {failure.probe}", f"seed {failure.seed or 'none'}")
+        drawn = (failure.sizes or "fixed sizes", f"probe {failure.probe}", f"seed {failure.seed or 'none'}")
         yield _line("Smallest failing input", ", ".join(drawn))
     if failure.values:
-        yield _line("There", failure.values)
-    yield _line("Again", failure.replay)
+        yield _line("At", failure.values)
+    yield _line("Run it again", failure.replay)
 
 
 def _evidence(record: Record) -> Table:
@@ -110,8 +111,8 @@ def _evidence(record: Record) -> Table:
     return table
 
 
-def _unassessed(record: Record) -> Iterator[RenderableType]:
-    groups = grouped((e.detail, e.criterion) for e in record.evidence if not e.outcome.assessed)
+def _unassessed(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
+    groups = unassessed(challenge, record)
     if groups:
         yield _title("Not assessed")
         yield from (_item(f"{', '.join(group.criteria)}: {group.reason}") for group in groups)
@@ -124,7 +125,7 @@ def _made(record: Record) -> Iterator[RenderableType]:
     yield _line("When", f"{record.made}, seed {record.seed}{counts}")
     yield _line("Where", f"tier {where.tier}, device {where.device}, {where.cpu}, {where.platform}")
     yield _line("With", f"harness {where.harness}, Python {where.python}, {packages}")
-    yield _line("Took", ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in record.seconds.items()))
+    yield _line("Took", words.took(record.seconds))
     yield _line("Key", record.key)
     if any(e.seed is not None and e.outcome is not Outcome.NOT_RUN for e in record.evidence):
         yield _line("Run a criterion again", f"harness replay {record.name} CRITERION")

@@ -4,12 +4,14 @@ import math
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
-from harness.model import Counterexample, Evidence, Figure, Outcome, Provenance, Score, Status
+from harness.model import Counterexample, Criterion, Evidence, Figure, Outcome, Provenance, Score, Status
 
 NOT_ASSESSED = "not assessed"
 MOST_FIGURES = 4
 """So many figures of one criterion are shown; the record holds them all."""
 
+_UNITS = {"bytes": "bytes", "lines": "lines", "percent": "%", "seconds": "s"}
+"""Words that, last in a figure's name, are its unit."""
 _STATUS = {Status.GRADED: "graded", Status.BUILD_FAILED: "does not build", Status.JUDGE_ERROR: "could not be graded"}
 _OUTCOME = {
     Outcome.PASSED: "passed",
@@ -65,10 +67,17 @@ def precise(value: Figure | None) -> str:
 
 
 def figures(measured: Mapping[str, Figure]) -> str:
-    """Figures by name in a phrase."""
-    shown = [f"{name.replace('_', ' ')} {number(value)}" for name, value in list(measured.items())[:MOST_FIGURES]]
+    """Figures by name in a phrase, a unit at the end of the name behind the number."""
+    shown = [_figure(name, value) for name, value in list(measured.items())[:MOST_FIGURES]]
     more = len(measured) - len(shown)
     return ", ".join([*shown, *([f"{more} more in the record"] if more else [])])
+
+
+def _figure(name: str, value: Figure) -> str:
+    quantity, _, unit = name.rpartition("_")
+    if not quantity or unit not in _UNITS:
+        return f"{name.replace('_', ' ')} {number(value)}"
+    return f"{quantity.replace('_', ' ')} {number(value)} {_UNITS[unit]}"
 
 
 def sizes(example: Counterexample) -> str:
@@ -96,6 +105,18 @@ def not_offered(evidence: Evidence) -> bool:
     return evidence.outcome is Outcome.FAILED and evidence.detail == "not offered"
 
 
+def unassessed(criterion: Criterion | None, evidence: Evidence) -> str:
+    """Why a criterion was not assessed, without the question to a reviewer, which is the rubric's."""
+    question = criterion.review if criterion else None
+    return evidence.detail.removesuffix(f": {question}") if question else evidence.detail
+
+
+def took(seconds: Mapping[str, float]) -> str:
+    """How long the stages of a grade took; the box is part of the first of them."""
+    stages = [f"{stage.replace('_', ' ')} {spent:.1f} s" for stage, spent in seconds.items() if stage != "box"]
+    return ", ".join(stages) + (f" (in the box: {seconds['box']:.1f} s)" if "box" in seconds else "")
+
+
 def outcome(evidence: Evidence) -> str:
     """How a criterion came out, in a word or two."""
     if evidence.outcome is Outcome.PARTIAL:
@@ -112,4 +133,4 @@ def status(status: Status) -> str:
 
 def provenance(provenance: Provenance) -> str:
     """Where a submission's files come from."""
-    return "baseline (ours, not ranked)" if provenance is Provenance.BASELINE else provenance.value.replace("-", " ")
+    return "baseline: ours, not ranked" if provenance is Provenance.BASELINE else provenance.value.replace("-", " ")

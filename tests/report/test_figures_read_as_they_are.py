@@ -45,6 +45,15 @@ def test_expected_and_seen_keep_nine_digits():
     assert words.probe(example) == "p"
 
 
+def test_a_unit_stands_behind_its_number():
+    measured = {"largest_file_lines": 212, "complex_code_percent": 1.5, "bytes": 7, "cache_bytes_ratio": 2.0}
+    assert words.figures(measured) == "largest file 212 lines, complex code 1.5 %, bytes 7, cache bytes ratio 2"
+
+
+def test_the_box_is_told_as_a_part_of_its_stage():
+    assert words.took({"box": 0.91, "build_and_probes": 4.7}) == "build and probes 4.7 s (in the box: 0.9 s)"
+
+
 def test_figures_left_out_are_counted():
     assert words.figures({f"figure_{i}": i for i in range(6)}) == (
         "figure 0 0, figure 1 1, figure 2 2, figure 3 3, 2 more in the record"

@@ -70,8 +70,29 @@ def test_a_gate_names_its_criteria_probe_and_counterexample():
     assert "* Correctness at most 40: a critical criterion of Correctness failed: causality." in text
     assert (
         "* `causality` fails at `B = 1, H = 1, S = 2, D = 1`, probe `causality`, seed 7; "
-        "there `out[0, 0, 0, 1]: expected 0.25, got 0.518`." in text
+        "at `out[0, 0, 0, 1]: expected 0.25, got 0.518`." in text
     )
+
+
+def test_what_further_probes_saw_stands_beside_what_the_first_saw():
+    record = sample.record()
+    also = ("chunks see later tokens: y[0] is 2", "weights are off: y[1] is 3")
+    findings = tuple(f.model_copy(update={"also": also}) for f in record.findings if f.criterion == "causality")
+    lines = section(page(record.model_copy(update={"findings": findings})), "### glm-5").splitlines()
+    assert [line.strip() for line in lines if "* Also: " in line] == [f"* Also: {text}" for text in also]
+
+
+def test_a_question_to_reviewers_is_asked_once_however_many_answers_there_are():
+    asked = {c.id: c.review for c in sample.CRITERIA if c.review}
+    unrun = {
+        id: {"outcome": Outcome.NOT_RUN, "detail": f"needs a review: {question}"} for id, question in asked.items()
+    }
+    records = [sample.record(model, outcomes=sample.RIGHT | unrun) for model in ("one", "two", "three")]
+    text = page(*records)
+    for id, question in asked.items():
+        assert text.count(question) == 1
+        assert f"* `{id}`: {question}" in section(text, "### What a reviewer is asked")
+    assert text.count("readability`, `gpu_plan`: needs a review") == len(records)
 
 
 def test_a_failed_build_shows_its_words_once_and_its_gates():
@@ -111,13 +132,13 @@ def test_credit_that_another_criterion_took_is_not_called_a_weakness():
 def test_provenance_is_shown_wherever_a_submission_is():
     records = [sample.record(), sample.baseline(), sample.record("new", provenance=Provenance.MODEL_OUTPUT)]
     text, scores = page(*records), board(*records)
-    expected = {"glm-5": "reconstruction", "baseline": "baseline (ours, not ranked)", "new": "model output"}
+    expected = {"glm-5": "reconstruction", "baseline": "baseline: ours, not ranked", "new": "model output"}
     for model, provenance in expected.items():
         assert row(section(text, "## At a glance"), f"[{model}]")[1] == provenance
         assert f"provenance: {provenance}." in section(text, f"### {model}")
         assert f"Provenance: {provenance}." in section(scores, f"### {model}")
     assert {row(scores, f"{rank} | {model}")[2] for rank, model in (("1 (gold)", "glm-5"), ("–", "baseline"))} == {
-        "reconstruction", "baseline (ours, not ranked)",
+        "reconstruction", "baseline: ours, not ranked",
     }  # fmt: skip
 
 

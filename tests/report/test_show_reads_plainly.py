@@ -24,8 +24,8 @@ def test_everything_a_reader_asks_for_is_there():
         "1. attends to future tokens  (critical: causality)",
         "Likeliest fault: agrees with `no causal mask` to 1e-12",
         "Smallest failing input: B = 1, H = 1, S = 2, D = 1, probe causality, seed 7",
-        "There: out[0, 0, 0, 1]: expected 0.25, got 0.518",
-        "Again: harness replay glm-5/kv_cache causality",
+        "At: out[0, 0, 0, 1]: expected 0.25, got 0.518",
+        "Run it again: harness replay glm-5/kv_cache causality",
         "readability, gpu_plan: needs a review",
         "imports ctypes",
         "tier bubblewrap, device cpu",
@@ -57,6 +57,14 @@ def test_a_narrow_terminal_loses_no_word():
     narrow = "".join(told(sample.record(), width=60).split())
     assert "harnessreplayglm-5/kv_cachecausality" in narrow
     assert "".join(sample.FUTURE["diagnosis"].split()) in narrow
+
+
+def test_what_further_probes_saw_has_a_line_of_its_own():
+    record = sample.record()
+    findings = tuple(f.model_copy(update={"also": ("a", "b")}) for f in record.findings if f.criterion == "causality")
+    lines = [line.strip() for line in told(record.model_copy(update={"findings": findings})).splitlines()]
+    assert lines[(first := lines.index("Also: a")) + 1] == "Also: b"
+    assert lines[first - 1].startswith("Seen: ")
 
 
 def test_our_own_failure_is_called_ours():
