@@ -75,6 +75,8 @@ def grade(
 
 
 def _limits(given: Sequence[str]) -> dict[str, float]:
+    from pydantic import ValidationError
+
     from harness.model import Limits
     from harness.workspace import nearest
 
@@ -90,6 +92,11 @@ def _limits(given: Sequence[str]) -> dict[str, float]:
             found[name] = float(value)
         except ValueError:
             raise typer.BadParameter(f"--set: {name} needs a number, not {value!r}") from None
+    try:
+        Limits.model_validate({name: int(n) if n.is_integer() else n for name, n in found.items()})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise typer.BadParameter(f"--set: {first['loc'][0]}: {first['msg']}") from None
     return found
 
 

@@ -35,7 +35,12 @@ def challenge(name: Annotated[str, typer.Argument(help="Lower case, digits and '
 
 @app.command()
 def submission(
-    name: Annotated[str, typer.Argument(metavar="MODEL/CHALLENGE", autocompletion=complete.submissions)],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL/CHALLENGE", help="Whose answer, to which challenge.", autocompletion=complete.submissions
+        ),
+    ],
 ) -> None:
     """One submission to fill in.
 

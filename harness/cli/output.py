@@ -64,7 +64,9 @@ def pairs(values: Mapping[str, str]) -> None:
     drawn = Table.grid(padding=(0, 2, 0, 0))
     for name, value in values.items():
         if value:
-            drawn.add_row(Text(name, style="bold"), Text(" ".join(clean(value).split())))
+            drawn.add_row(
+                Text(name, style="bold"), Text("\n".join(" ".join(t.split()) for t in clean(value).splitlines()))
+            )
     show(drawn)
 
 

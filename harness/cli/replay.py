@@ -10,7 +10,7 @@ from harness.cli import complete, output
 
 if TYPE_CHECKING:
     from harness.grading import Replayed
-    from harness.model import Evidence
+    from harness.model import Criterion, Evidence
 
 
 def replay(
@@ -27,7 +27,7 @@ def replay(
     The seed is the recorded one; prints expected against got. Exits 1 when it does not come out as recorded.
 
     \b
-    harness replay qwen3.6-27b/kv_cache decode
+    harness replay qwen3.6-27b/kv_cache decode_history
     """
     from harness import grading
     from harness.workspace import Workspace
@@ -39,24 +39,24 @@ def replay(
         evidence = {"recorded": replayed.recorded, "now": replayed.evidence}
         output.data({"same": replayed.same, **{k: json.loads(e.model_dump_json()) for k, e in evidence.items()}})
     else:
-        title = workspace.challenge(kept.challenge).criterion(criterion).title
-        _print(f"{kept.name} · {criterion}: {title}", replayed)
+        _print(kept.name, workspace.challenge(kept.challenge).criterion(criterion), replayed)
     if not replayed.same:
         raise typer.Exit(1)
 
 
-def _print(heading: str, replayed: "Replayed") -> None:
+def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
     from harness.report import words
 
     now, example = replayed.evidence, replayed.evidence.counterexample
-    output.line(heading)
+    output.line(f"{name} · {criterion.id}: {criterion.title}")
     before, after = _told(replayed.recorded), _told(now)
     rows = {
+        "probes": ", ".join(criterion.probes),
         "seed": str(now.seed),
         "recorded": before,
         "now": "the same" if after == before else after,
         "measured": words.figures(now.measured),
-        "probe": words.probe(example) if example else "",
+        "failed in": words.probe(example) if example else "",
         "input": words.sizes(example) if example else "",
         "where": example.where if example else "",
         "expected": words.precise(example.expected) if example else "",
@@ -70,4 +70,5 @@ def _print(heading: str, replayed: "Replayed") -> None:
 def _told(evidence: "Evidence") -> str:
     from harness.report import words
 
-    return ": ".join(filter(None, (words.outcome(evidence), evidence.detail)))
+    seen = (" ".join(text.split()) for text in (evidence.detail, *evidence.also))
+    return ": ".join(filter(None, (words.outcome(evidence), "\n".join(filter(None, seen)))))
