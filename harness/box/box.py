@@ -262,7 +262,7 @@ class Box:
             kind, text, lineage = answer["raised"]
             return Reply(Came.RAISED, None, f"{kind}: {text}" if text else kind, tuple(lineage), spent, processor)
         if set(answer) not in ({"value"}, {"value", "echo"}):
-            return self._end(Came.FORGED, "the reply has other fields than a reply has")
+            return self._end(Came.FORGED, "the reply is not of the form that a reply has")
         return Reply(Came.BACK, answer, seconds=spent, processor=processor)
 
     def _ended(self, why: Ended, seconds: float) -> Reply:
@@ -304,11 +304,15 @@ def _is_raised(item: Any) -> bool:
         return False
     kind, text, lineage = item
     return (
-        isinstance(kind, str)
-        and isinstance(text, str)
+        _is_text(kind, wire.NAME_LIMIT)
+        and _is_text(text, wire.TEXT_LIMIT)
         and isinstance(lineage, list)
-        and all(isinstance(n, str) for n in lineage)
+        and all(_is_text(name, wire.NAME_LIMIT) for name in lineage)
     )
+
+
+def _is_text(item: Any, limit: int) -> bool:
+    return isinstance(item, str) and len(item) <= limit
 
 
 def _rlimits(limits: Limits) -> dict[str, int]:

@@ -144,7 +144,12 @@ class Channel:
         if foreign:
             return Ended.FORGED
         try:
-            message = json.loads(data)
+            message = _parsed(data)
         except (ValueError, RecursionError):
             return Ended.FORGED
         return message if isinstance(message, dict) else Ended.FORGED
+
+
+def _parsed(data: bytes) -> Any:
+    """The JSON of a message; half a surrogate pair, which nothing can print or keep, becomes a question mark."""
+    return json.loads(json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace"))

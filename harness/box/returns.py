@@ -4,6 +4,7 @@ A return plan is one of the classes below, or a tuple of them. Array sizes and p
 from the reply: a reply is compared with the plan by equality, and room is only ever made for what was asked.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -12,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from harness.box.boot import wire
+
+WHOLE = range(-(2**63), 2**64)
+"""Integers that may cross: those an array can hold."""
 
 Plan = Any
 """`Array`, `Tree`, `Scalar`, `Nothing`, `Keep`, or a tuple of plans."""
@@ -41,6 +45,8 @@ class Tree:
     limit: int
     DEPTH = 8
     NODES = 2000
+    TEXT = 48_000
+    """Bytes of its description: it must also fit into a request, which says more than a reply."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,10 @@ class Reader:
             return self._array(claim, plan, name)
         if isinstance(plan, Tree):
             self._limit = self.arena.size + plan.limit + wire.ALIGNMENT * 64
-            return self._tree(claim, name, 0)
+            tree = self._tree(claim, name, 0)
+            if len(json.dumps(wire.describe(tree, wire.Arena()))) > Tree.TEXT:
+                raise Mismatch(f"{name}: more text than may cross")
+            return tree
         if isinstance(plan, Keep):
             if claim != kept:
                 raise Mismatch(f"{name}: not an object of the worker")
@@ -118,7 +127,7 @@ class Reader:
             return None
         if type(claim) is not plan.kind:
             raise Mismatch(f"{name}: {summary(claim)} instead of one {plan.kind.__name__}")
-        return claim
+        return _of_a_word(claim, name)
 
     def echo(self, claims: Any, sent: wire.Arena) -> tuple[Any, ...]:
         """The arguments of `sent` as they were after the call.
@@ -161,7 +170,7 @@ class Reader:
         if depth > Tree.DEPTH or self.nodes > Tree.NODES:
             raise Mismatch(f"{name}: nested or branched beyond what may cross")
         if claim is None or type(claim) in (bool, int, float, str):
-            return claim
+            return _of_a_word(claim, name)
         ((kind, body),) = claim.items() if isinstance(claim, dict) and len(claim) == 1 else (("other", "?"),)
         if kind == "array" and isinstance(body, list) and len(body) == 3:
             return self._free_array(body, name)
@@ -176,8 +185,7 @@ class Reader:
 
     def _free_array(self, body: list[Any], name: str) -> Any:
         dtype, shape, offset = body
-        plain = isinstance(shape, list) and len(shape) <= 16 and all(type(n) is int and n >= 0 for n in shape)
-        if dtype not in wire.DTYPES or not plain:
+        if not _is_dtype(dtype) or not _is_shape(shape):
             raise Mismatch(f"{name}: not a plain array")
         nbytes = prod(shape) * np.dtype(dtype).itemsize
         if self.arena.size + nbytes > min(self.size, self._limit):
@@ -201,11 +209,25 @@ def summary(claim: Any) -> str:
     return f"{body}"[:200] if kind == "other" else "something that is not a value"
 
 
+def _of_a_word(claim: Any, name: str) -> Any:
+    if type(claim) is int and claim not in WHOLE:
+        raise Mismatch(f"{name}: an integer of more than 64 bits")
+    return claim
+
+
+def _is_dtype(text: Any) -> bool:
+    return isinstance(text, str) and text in wire.DTYPES
+
+
+def _is_shape(shape: Any) -> bool:
+    """Whether an array of this shape can exist: NumPy counts an empty one by its other axes."""
+    listed = isinstance(shape, list) and len(shape) <= 16 and all(type(n) is int and n >= 0 for n in shape)
+    return listed and prod(max(n, 1) for n in shape) < 2**60
+
+
 def _dtype(text: Any) -> str:
-    return np.dtype(text).name if text in wire.DTYPES else f"{text}"[:20]
+    return np.dtype(text).name if _is_dtype(text) else f"{text}"[:20]
 
 
 def _shape(shape: Any) -> str:
-    if isinstance(shape, list) and len(shape) <= 16 and all(type(n) is int for n in shape):
-        return str(tuple(shape))
-    return "that is no shape"
+    return str(tuple(shape)) if _is_shape(shape) else "that is no shape"

@@ -17,6 +17,8 @@ import numpy as np
 
 ALIGNMENT = 64
 MESSAGE_LIMIT = 60_000
+NAME_LIMIT = 80
+TEXT_LIMIT = 2000
 DTYPES = frozenset(np.dtype(name).str for name in ("float16", "float32", "float64", "bool")) | frozenset(
     np.dtype(f"{sign}int{bits}").str for sign in ("", "u") for bits in (8, 16, 32, 64)
 )
@@ -108,7 +110,7 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
             return {kind: [describe(item, arena, depth + 1) for item in value]}
         if isinstance(value, dict):
             return {"dict": [[describe(k, arena, 8), describe(v, arena, depth + 1)] for k, v in value.items()]}
-    return {"other": type(value).__name__[:80]}
+    return {"other": type(value).__name__[:NAME_LIMIT]}
 
 
 def encode(message: dict[str, Any]) -> bytes:

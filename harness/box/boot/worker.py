@@ -41,7 +41,7 @@ class Worker:
             try:
                 reply = self.answer(request, fds)
             except BaseException as error:  # whatever the submission raises is an answer too
-                reply = {"raised": [type(error).__name__[:80], _text(error), _lineage(error)]}
+                reply = {"raised": [type(error).__name__[: wire.NAME_LIMIT], _text(error), _lineage(error)]}
             finally:
                 for fd in fds:
                     os.close(fd)
@@ -159,11 +159,11 @@ def _text(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})" if trace else ""
-    return words[:2000] + place
+    return (words[: wire.TEXT_LIMIT - len(place)] + place)[: wire.TEXT_LIMIT]
 
 
 def _lineage(error: BaseException) -> list[str]:
-    return [kind.__name__[:80] for kind in type(error).__mro__ if kind.__module__ == "builtins"]
+    return [kind.__name__[: wire.NAME_LIMIT] for kind in type(error).__mro__ if kind.__module__ == "builtins"]
 
 
 def _fit(reply: dict[str, Any]) -> bytes:
