@@ -19,6 +19,8 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import wire
 
+del sys.path[0], sys.modules["wire"]  # a submission may have modules called like ours
+
 PR_SET_PDEATHSIG = 1
 
 
