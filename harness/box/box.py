@@ -202,8 +202,7 @@ class Box:
         """Kill the worker and remove its scratch space; does nothing the second time."""
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.wait()
+            tiers.end(process)
         if self._channel is not None:
             self._channel.close()
             self._channel = None
@@ -286,8 +285,7 @@ class Box:
     def _end(self, came: Came, text: str) -> Reply:
         """Kill the worker, whose word no longer counts, and keep what it printed."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            tiers.end(self._process)
         if self._channel is not None:
             self._channel.hang_up()
         return Reply(came, text=text)

@@ -1,17 +1,14 @@
 """One command run in the box: an answer's own tests, with forks allowed and no contract."""
 
-import contextlib
 import os
 import selectors
 import shutil
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.box import clock, tiers
-from harness.box import scratch as scratch_folder
+from harness.box import clock, scratch, tiers
 from harness.box.channel import Output
 from harness.errors import BoxError
 
@@ -69,12 +66,9 @@ def run(
     Raises:
         BoxError: the command could not be started at all.
     """
-    scratch = scratch_folder.make()
-    try:
-        launch = tiers.prepare(tier, tiers.Placement(folder, extra or {}, scratch_mib), scratch)
+    with scratch.folder() as place:
+        launch = tiers.prepare(tier, tiers.Placement(folder, extra or {}, scratch_mib), place)
         return _run(launch, _resolve(command, launch), seconds, memory_mib << 20)
-    finally:
-        scratch_folder.remove(scratch)
 
 
 def _resolve(command: Sequence[str], launch: tiers.Launch) -> list[str]:
@@ -110,7 +104,7 @@ def _run(launch: tiers.Launch, words: list[str], seconds: float, memory: int) ->
         timed_out = _wait(process, (output, report), start + seconds)
         returncode = None if timed_out or output.flooded else process.wait()
     finally:
-        _kill(process)
+        tiers.end(process)
         for pipe in (output, report):
             pipe.drain()
             pipe.close()
@@ -143,10 +137,3 @@ def _wait(process: subprocess.Popen[bytes], pipes: Sequence[Output], deadline: f
         if any(pipe.flooded for pipe in pipes):
             return False
     return False
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process and everything in its session."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

@@ -36,11 +36,8 @@ def snapshot(folder: Path) -> Iterator[Snapshot]:
     Raises:
         SpecError: it holds a link, a device, too many files or too many bytes.
     """
-    place = scratch.make()
-    try:
+    with scratch.folder() as place:
         yield Snapshot(place, _copy(folder, place))
-    finally:
-        scratch.remove(place)
 
 
 def hash_folder(folder: Path) -> dict[str, str]:

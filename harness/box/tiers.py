@@ -1,7 +1,9 @@
 """Which isolation this machine offers, found by trying it, and the command lines that use it."""
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -91,6 +93,13 @@ def prepare(tier: Tier, placement: Placement, scratch: Path) -> Launch:
 def environment(scratch: str) -> dict[str, str]:
     """The scrubbed environment of everything that runs in the box."""
     return ENVIRONMENT | {"HOME": scratch, "TMPDIR": scratch}
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads a session of its own, with all that is left in its group."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 @cache

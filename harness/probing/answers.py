@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from harness.box import Array, Box, Came, Function, Keep, Kept, Nothing, Plan, Reply, Scalar, Target, Tree, clock
-from harness.errors import BoxError
 from harness.probing.faults import module_of
 from harness.probing.refuted import Broken, NotOffered, Refused, Refuted
 
@@ -73,6 +72,7 @@ class BoxedAnswer:
         self.echo: tuple[Any, ...] = ()
         self.box_seconds = 0.0
         self.functions: list[str] = []
+        self.last_output = ""
         self._box: Box | None = None
         self._kept: list[Kept] = []
         self._loaded: dict[str, str] = {}
@@ -85,7 +85,7 @@ class BoxedAnswer:
         start = clock.now()
         try:
             reply = box.open()
-        except BoxError:
+        except BaseException:  # an interrupt included: nobody else knows of this worker
             box.close()
             raise
         self.box_seconds += clock.now() - start

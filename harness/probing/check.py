@@ -64,18 +64,17 @@ def boxed(code: ChallengeCode, source: str) -> Iterator[BoxedAnswer]:
         JudgeError: it does not build.
     """
     challenge = code.challenge
-    folder = scratch.make()
-    (folder / "answer.py").write_text(source, encoding="utf-8")
     functions = (*challenge.contract.functions, *challenge.contract.optional)
-    answer = BoxedAnswer(Target(folder, "answer.py", functions, challenge.limits, detect()))
-    try:
-        reply = answer.open()
-        if reply.came is not Came.BACK:
-            raise JudgeError(f"an answer of ours does not build: {reply.text}")
-        yield answer
-    finally:
-        answer.close()
-        scratch.remove(folder)
+    with scratch.folder() as folder:
+        (folder / "answer.py").write_text(source, encoding="utf-8")
+        answer = BoxedAnswer(Target(folder, "answer.py", functions, challenge.limits, detect()))
+        try:
+            reply = answer.open()
+            if reply.came is not Came.BACK:
+                raise JudgeError(f"an answer of ours does not build: {reply.text}")
+            yield answer
+        finally:
+            answer.close()
 
 
 def assess(code: ChallengeCode, answer: Answer, seed: int, only: str | None = None) -> list[Evidence]:

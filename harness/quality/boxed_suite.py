@@ -1,12 +1,12 @@
 """The parent's end of `box/boot/suite.py`: a plan of runs goes in, what came of each comes out."""
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.box import scratch
 from harness.box.command import run as run_in_box
 from harness.box.tiers import Tier
 from harness.errors import BoxError
@@ -144,16 +144,16 @@ class Suite:
                 "runs": [asdict(run) for run in plan],
             }
         )
-        with tempfile.NamedTemporaryFile("w", prefix="harness-plan-", suffix=".json", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
+        with scratch.folder() as place:
+            file = place / "plan.json"
+            file.write_text(text, encoding="utf-8")
             done = run_in_box(
                 ["python", "{boot}/suite.py", "{plan}"],
                 self.folder,
                 tier=self.tier,
                 seconds=budget + START_SECONDS,
                 memory_mib=self.memory_mib,
-                extra={"plan": Path(file.name)},
+                extra={"plan": file},
             )
         if done.returncode == 1 and not done.report:
             # an exception before the first run is over: no line of the answer can raise one in the server

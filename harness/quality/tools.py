@@ -9,13 +9,13 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from harness.box import scratch
 from harness.errors import PrerequisiteError
 from harness.quality.sources import Language, SourceFile
 
@@ -91,11 +91,11 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
     files = [file for file in files if not file.oversized]
     if not files:
         return Inspection((), ())
-    with tempfile.TemporaryDirectory(prefix="harness-source-") as scratch:
-        names = _copy(files, Path(scratch))
+    with scratch.folder() as place:
+        names = _copy(files, place)
         python = [name for name, file in names.items() if file.language is Language.PYTHON]
-        ruff = _start(_ruff_command(), scratch) if python else None
-        lizard = _start([sys.executable, "-I", "-c", _LIZARD], scratch)
+        ruff = _start(_ruff_command(), place) if python else None
+        lizard = _start([sys.executable, "-I", "-c", _LIZARD], place)
         try:
             said_by_lizard = _answer(lizard)
             said_by_ruff = _answer(ruff) if ruff else "[]"
@@ -107,11 +107,11 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
     return Inspection(_remarks(said_by_ruff, names), _functions(said_by_lizard, names))
 
 
-def _copy(files: Sequence[SourceFile], scratch: Path) -> dict[str, SourceFile]:
+def _copy(files: Sequence[SourceFile], folder: Path) -> dict[str, SourceFile]:
     names = {}
     for number, file in enumerate(files):
         name = f"{number:04}/{_plain_name(file)}"
-        place = scratch / name
+        place = folder / name
         place.parent.mkdir()
         place.write_text(_EXCUSES.sub("excuse", file.text), encoding="utf-8", errors="replace")
         names[name] = file
@@ -137,7 +137,7 @@ def _ruff_command() -> list[str]:
     return [found, "check", *options, f"--target-version={target}", f"--select={','.join(RULES)}", "."]
 
 
-def _start(command: Sequence[str], folder: str) -> subprocess.Popen[str]:
+def _start(command: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         text=True, encoding="utf-8", errors="replace",

@@ -41,6 +41,7 @@ import numpy.testing
 import pytest
 
 REPORT = 3
+PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 WORD_LIMIT = 1 << 18
@@ -256,7 +257,9 @@ def become_child(folder: str, output: int, quiet: bool) -> None:
         os.dup2(fd, target)
     os.close(nothing)
     os.close(output)
-    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+    prctl = ctypes.CDLL(None).prctl
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.chdir(folder)
     np.random.seed()  # a fork shares the state of NumPy's generator: every run would draw the same
     tempfile.tempdir = None
