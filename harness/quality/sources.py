@@ -23,6 +23,8 @@ from typing import NamedTuple
 MAX_LENGTH = 1 << 20
 """A longer file is not analysed: every line of it that is not blank counts as code."""
 
+_READ = frozenset({"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"})
+"""Encodings a Python file may declare; among the others are some that take hours over a megabyte (punycode)."""
 _TEST_NAME = re.compile(r"(test_.*|.*_test|tests|conftest)\.py")
 _TEST_FOLDERS = frozenset({"test", "tests"})
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "reviews"})
@@ -145,7 +147,7 @@ def _read(folder: Path, path: str) -> SourceFile:
     fault = None
     try:
         text = data.decode(_encoding(data, language))
-    except (UnicodeDecodeError, SyntaxError, LookupError):
+    except (UnicodeError, SyntaxError):
         text = data.decode(errors="replace")
         fault = "is not UTF-8"
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -157,7 +159,10 @@ def _read(folder: Path, path: str) -> SourceFile:
 def _encoding(data: bytes, language: Language) -> str:
     if language is not Language.PYTHON:
         return "utf-8"
-    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    declared = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    if declared not in _READ:
+        raise SyntaxError(f"declares {declared}")
+    return declared
 
 
 def _told_apart(files: Iterable[SourceFile], entries: frozenset[str]) -> tuple[SourceFile, ...]:

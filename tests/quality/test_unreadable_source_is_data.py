@@ -14,6 +14,8 @@ ODD = {
     "latin": (b"# caf\xe9\nx = 1\n", "is not UTF-8"),
     "binary": (bytes(range(256)) * 20, "is not UTF-8"),
     "coding": (b"# -*- coding: no-such-codec -*-\nx = 1\n", "is not UTF-8"),
+    "undefined": (b"# -*- coding: undefined -*-\nx = 1\n", "is not UTF-8"),
+    "punycode": (b"# -*- coding: punycode -*-\n" + b"x-" * 300_000, "is not UTF-8"),
     "unclosed": (b'x = """\n' + b"text\n" * 50, "does not parse"),
     "parentheses": (b"x = " + b"(" * 5000, "does not parse"),
     "minus": (b"x = " + b"-" * 200_000 + b"1\n", "nested too deeply"),
