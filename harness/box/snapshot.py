@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from harness.box import scratch
 from harness.errors import SpecError
@@ -14,6 +15,8 @@ from harness.errors import SpecError
 IGNORED = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache", ".mypy_cache", "reviews"})
 MAX_FILES = 500
 MAX_BYTES = 32 << 20
+MAX_PATH = 400
+"""Bytes of a file's path inside the submission."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ def snapshot(folder: Path) -> Iterator[Snapshot]:
     """Copy `folder` to a temporary place for the length of the block.
 
     Raises:
-        SpecError: it holds a link, a device, too many files or too many bytes.
+        SpecError: it holds a link, a device, too many files, too many bytes, or what cannot be read.
     """
     with scratch.folder() as place:
         yield Snapshot(place, _copy(folder, place))
@@ -64,31 +67,40 @@ def _copy(folder: Path, place: Path) -> dict[str, str]:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
-    count = total = 0
-    for directory, folders, names in os.walk(folder, followlinks=False):
+    total = 0
+    for count, path in enumerate(_paths(folder), 1):
+        data = _read(path)
+        total += len(data)
+        if count > MAX_FILES or total > MAX_BYTES:
+            raise SpecError(
+                folder, f"holds over {MAX_FILES} files or {MAX_BYTES >> 20} MiB; leave out what is not the answer"
+            )
+        yield path.relative_to(folder).as_posix(), data
+
+
+def _paths(folder: Path) -> Iterator[Path]:
+    """The files of a submission in order; anything that is neither a file nor a folder is refused."""
+    for directory, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(f for f in folders if f not in IGNORED)
         for name in sorted((*folders, *names)):
             path = Path(directory, name)
+            if len(os.fsencode(path.relative_to(folder))) > MAX_PATH:
+                raise SpecError(folder, f"holds a path of over {MAX_PATH} bytes: {name[:40]!r} is too deep down")
             mode = path.lstat().st_mode
-            if stat.S_ISDIR(mode):
-                continue
-            if not stat.S_ISREG(mode):
+            if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
                 raise SpecError(path, "is a link or a special file; a submission holds regular files only")
-            if path.suffix == ".pyc":
-                continue
-            data = _read(path)
-            count, total = count + 1, total + len(data)
-            if count > MAX_FILES or total > MAX_BYTES:
-                raise SpecError(
-                    folder, f"holds over {MAX_FILES} files or {MAX_BYTES >> 20} MiB; leave out what is not the answer"
-                )
-            yield path.relative_to(folder).as_posix(), data
+            if stat.S_ISREG(mode) and path.suffix != ".pyc":
+                yield path
 
 
 def _read(path: Path) -> bytes:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        raise SpecError(path, f"cannot be read: {error.strerror}") from error
+        _refuse(error)
     with os.fdopen(fd, "rb") as file:
         return file.read(MAX_BYTES + 1)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise SpecError(error.filename, f"cannot be read: {error.strerror}") from error
