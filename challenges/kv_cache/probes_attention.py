@@ -96,7 +96,7 @@ def later_tokens_of_a_chunk_change_nothing_before_them(
         except Refuted:
             return
     spread = exact(held.then(first.part(0, start)), draw, past)[1]
-    doing = f"tokens held: {past}, those of the next chunk from position {start} on exchanged"
+    doing = f"a chunk at position {past}, its tokens from {start} on exchanged"
     agree("a position of an appended chunk attends to later tokens", "out", outs[1], outs[0], spread, doing)
 
 

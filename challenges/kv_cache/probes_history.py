@@ -105,7 +105,7 @@ def chunks_equal_one_prompt(answer: Answer, draw: Draw, *, S: int, chunk: int, H
     for start in range(0, S, chunk):
         out = cache.prefill([SLOT], tokens.part(start, start + chunk))
         oracle, spread = exact(tokens.part(0, start + chunk), draw, start)
-        doing = f"tokens held: {start}, appended: {out.shape[2]}"
+        doing = f"a chunk of {out.shape[2]} at position {start}"
         right("an appended chunk differs from attention over the whole history", "out", out, oracle, spread, doing)
 
 
@@ -122,7 +122,7 @@ def chunks_are_stored_as_one_prompt(
         split.store([SLOT], tokens.part(start, min(start + chunk, S)))
     after, wanted = (cache.decode([SLOT], tokens.part(S)) for cache in (split, whole))
     title = "a decode after chunks differs from one after a single prompt"
-    agree(title, "out", after, wanted, exact(tokens, draw, S)[1], f"tokens: {S}, chunks of {chunk}")
+    agree(title, "out", after, wanted, exact(tokens, draw, S)[1], f"a prompt of {S} in chunks of {chunk}")
 
 
 @probe({"room": 2, "H": 1, "D": 3, "dtype": "float64"}, {"room": 9, "H": 2, "D": 4, "dtype": "float32"},
@@ -284,5 +284,5 @@ def _stepped_through(answer: Answer, draw: Draw, tokens: Tokens, S: int, judged:
     for at in range(S, tokens.length):
         out = cache.decode([SLOT], tokens.part(at, at + 1))
         oracle, spread = exact(tokens.part(0, at + 1), draw, at)
-        decoded = max(decoded, right(DIFFERS, "out", out, oracle, spread, f"tokens held: {at}"))
+        decoded = max(decoded, right(DIFFERS, "out", out, oracle, spread, f"a decode at position {at}"))
     return {"prefill_error_ratio": prompt, "decode_error_ratio": decoded}

@@ -94,7 +94,7 @@ def decodes_go_on_over_a_page_end(answer: Answer, draw: Draw, *, H: int, D: int,
         cache.store([SLOT], tokens.part(0, S))
     for at in range(S, page + 2):
         out = cache.decode([SLOT], tokens.part(at, at + 1))
-        returned(STRANGE_ROWS, "out", out, value, f"pages of {page}, tokens held: {at}")
+        returned(STRANGE_ROWS, "out", out, value, f"pages of {page}, a decode at position {at}")
 
 
 @probe({"off": -1, "H": 1, "D": 4, "dtype": "float64"}, {"off": 1, "H": 2, "D": 4, "dtype": "float32"},
@@ -112,7 +112,7 @@ def pages_show_their_own_tokens(answer: Answer, draw: Draw, *, off: int, H: int,
             returned(STRANGE_ROWS, "out", out, value[[row]], f"pages of {page}, a prompt of {S}")
         for at, row in itertools.product(range(S, end - first), (first, first + 1)):
             out = cache.decode([SLOT], tokens.rows(row).part(at, at + 1), layer=row - first)
-            doing = f"pages of {page}, tokens held in layer {row - first}: {at}"
+            doing = f"pages of {page}, a decode at position {at} of layer {row - first}"
             returned(STRANGE_ROWS, "out", out, value[[row]], doing)
         cache.release(SLOT)
 
