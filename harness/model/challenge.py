@@ -7,6 +7,9 @@ from pydantic import Field, model_validator
 
 from harness.model.base import Identifier, Model, Stored, Text
 
+SourceMetric = Literal["largest_file", "complexity", "function_length", "lint", "documentation", "duplication"]
+"""What `harness.quality` measures of an answer's source."""
+
 
 class Severity(StrEnum):
     """How much a criterion weighs, and whether failing it gates the grade."""
@@ -71,7 +74,7 @@ class Criterion(Model):
     """The fault as a phrase, where the feed has no name for it; "not met" and the title without it."""
     probes: tuple[str, ...] = ()
     """Functions in probes.py; all of them must pass."""
-    metric: str | None = None
+    metric: SourceMetric | None = None
     """A source metric of `harness.quality`."""
     tests: Literal["suite_passes", "kill_rate", "real_assertions"] | None = None
     """A figure of the answer's own tests."""

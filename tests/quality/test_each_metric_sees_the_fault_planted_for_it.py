@@ -1,10 +1,13 @@
 """Each of the six source figures moves with the fault planted for it, names the place, and leaves the others alone."""
 
 import time
+from typing import get_args
 
 import pytest
 
+from harness.model.challenge import SourceMetric
 from harness.quality import tools
+from harness.quality.evidence import FIGURES
 from harness.quality.metrics import CURVES, WINDOW, credit, measure
 
 CLEAN = '''"""Means."""
@@ -182,3 +185,7 @@ def test_a_submission_is_measured_within_half_a_second(answer):
     start = time.process_time()
     measure(folder)
     assert time.process_time() - start < 0.5
+
+
+def test_a_rubric_can_name_every_metric_and_no_other():
+    assert set(get_args(SourceMetric)) == set(CURVES) == set(FIGURES)
