@@ -112,7 +112,7 @@ def as_table(board: Scoreboard) -> Table:
     """For a terminal; no frame, so that it also reads well in a file."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in ("Rank", "Model", "Provenance", *(c.title for c in board.columns), "Mean", "Coverage", "Note"):
-        table.add_column(Text(name), no_wrap=name == "Model")
+        table.add_column(Text(name), no_wrap=name == "Model", overflow="fold")
     for row in board.rows:
         cells = [row.rank, row.standing.model, row.provenance, *(e.told for e in row.entries)]
         table.add_row(*(Text(cell) for cell in (*cells, row.mean, row.coverage, row.remark)))

@@ -62,3 +62,9 @@ def test_the_report_is_the_markdown():
 
 def test_who_is_not_ranked_is_told_why():
     assert "* broken: not ranked: graded on 1 of 2 challenges." in as_markdown(BOARD)
+
+
+def test_a_narrow_terminal_loses_no_word_of_the_table():
+    console = Console(width=70, file=io.StringIO(), record=True)
+    console.print(as_table(BOARD))
+    assert "…" not in console.export_text()
