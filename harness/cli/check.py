@@ -37,9 +37,13 @@ def check(
     run_seed = secrets.randbits(48) if seed is None else seed
     found: dict[str, list[Verdict]] = {}
     for name in names or workspace.challenges():
-        found[name] = _verdicts(ChallengeCode(workspace, workspace.challenge(name)), run_seed)
+        code = ChallengeCode(workspace, workspace.challenge(name))
+        found[name] = _verdicts(code, run_seed)
         if not as_json:
             _print(name, found[name], run_seed, verbose)
+        unproved = _unproved(code)
+        if unproved:
+            output.note(f"note: no mutant shows that these can fail: {', '.join(unproved)}")
     if as_json:
         output.data(
             [{"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for name in found for v in found[name]]
@@ -57,8 +61,15 @@ def _verdicts(code: "ChallengeCode", seed: int) -> list["Verdict"]:
     with output.Steps(total) as steps:
         for verdict in check(code, seed, progress=steps.now):
             verdicts.append(verdict)
-            steps.done(verdict.name, f"{code.challenge.id}: {_sentence(verdict)}")
+            told = "right" if verdict.right else "WRONG"
+            steps.done(verdict.name, f"{code.challenge.id}: {told}: {verdict.kind} `{verdict.name}`")
     return verdicts
+
+
+def _unproved(code: "ChallengeCode") -> list[str]:
+    """Probed criteria that no mutant names."""
+    named = {mutant.criterion for mutant in code.mutants}
+    return [c.id for c in code.challenge.criteria if c.probes and c.id not in named]
 
 
 def _print(name: str, verdicts: Sequence["Verdict"], seed: int, verbose: bool) -> None:

@@ -127,7 +127,8 @@ def _run(
                 else:
                     steps.done(result.record.name, _told(result))
         except KeyboardInterrupt:
-            output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; the same command goes on")
+            rest = "the same command without --force goes on" if options.force else "the same command goes on"
+            output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
             return results, True
     return results, False
 
@@ -162,6 +163,10 @@ def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
     reused = sum(result.reused for result in graded)
     if reused:
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
+    open_to_them = sorted(r.record.name for r in graded if r.record.environment.tier == "rlimits")
+    if open_to_them:
+        told = "files, network and other processes were within the answer's reach"
+        output.note(f"tier rlimits: {told}: {', '.join(open_to_them)}\n  try: harness doctor")
     for result in results:
         if isinstance(result, Rejected):
             output.note(f"error: {result.error}")
@@ -184,13 +189,14 @@ def _row(result: "Graded") -> dict[str, str]:
 
 def _code(results: Sequence["Graded | Rejected"], fail_under: float | None) -> int:
     """A judge error comes first, then malformed input, then the gate."""
-    from harness.errors import JudgeError
+    from harness.errors import JudgeError, PrerequisiteError, StoreError
     from harness.model import Status
     from harness.pool import Rejected
 
     rejected = [r for r in results if isinstance(r, Rejected)]
     records = [r.record for r in results if not isinstance(r, Rejected)]
-    if any(r.status is Status.JUDGE_ERROR for r in records) or any(isinstance(r.error, JudgeError) for r in rejected):
+    ours = (JudgeError, PrerequisiteError, StoreError)
+    if any(r.status is Status.JUDGE_ERROR for r in records) or any(isinstance(r.error, ours) for r in rejected):
         return 3
     if rejected:
         return 2

@@ -40,6 +40,28 @@ def test_a_wrong_verdict_fails_the_check(run: Run, root: Path) -> None:
     assert "WRONG: mutant `mask too weak`: should be: killed by `masked_logits`" in done.stdout
 
 
+def test_a_criterion_that_no_mutant_names_is_pointed_out(run: Run, root: Path) -> None:
+    assert "no mutant shows" not in run("check", "rows").stderr
+    mutants = root / "challenges" / "rows" / "mutants.py"
+    mutants.write_text(mutants.read_text().replace('criterion="masked_logits"', 'criterion="values"'))
+    assert "no mutant shows that these can fail: masked_logits" in run("check", "rows").stderr
+
+
+def test_a_record_that_cannot_be_written_is_our_fault(run: Run, submit: Submit, root: Path) -> None:
+    submit("good")
+    (root / "reports").write_text("a file where a folder belongs")
+    done = run("grade", "good")
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False)
+    assert "reports" in done.stderr
+
+
+def test_a_weak_tier_is_said(run: Run, submit: Submit) -> None:
+    submit("good")
+    done = run("grade", "good", PATH="/nonexistent")  # without bwrap
+    assert done.returncode == 0
+    assert "tier rlimits: files, network and other processes were within the answer's reach: good/rows" in done.stderr
+
+
 def test_a_replay_that_comes_out_otherwise_is_a_gate(run: Run, submit: Submit, root: Path) -> None:
     folder = submit("zeros", ZEROS)
     run("grade", "zeros")
@@ -59,6 +81,7 @@ def test_a_replay_that_comes_out_otherwise_is_a_gate(run: Run, submit: Submit, r
         (["grade", "good/row"], "did you mean 'good/rows'"),
         (["grade", "good", "--set", "start_second=3"], "did you mean 'start_seconds'"),
         (["grade", "good", "--set", "start_seconds=soon"], "needs a number"),
+        (["grade", "good", "--set", "start_seconds=-1"], "greater than 0"),
         (["grade", "good", "--device", "gpu"], "CUDA"),
         (["grade", "good", "--fail-under", "101"], "less than or equal to 100"),
         (["grad", "good"], "Did you mean 'grade'"),
