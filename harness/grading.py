@@ -1,5 +1,6 @@
 """One submission from its folder to a record: snapshot, build, probe, measure, score, keep."""
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -145,7 +146,7 @@ def _grade(job: Job, key: str) -> Record:
     try:
         with _timed(seconds, "build_and_probes"):
             probed = _probe(job, seed, titles, build, seconds)
-        measured = _measure(job, probed, seed, seconds)
+        measured = _measure(job, probed, seconds)
     except JudgeError as failure:
         error, measured = str(failure), {}
         probed = {}
@@ -229,7 +230,7 @@ def _unbuilt(criterion: Criterion) -> Evidence:
     )  # fmt: skip
 
 
-def _measure(job: Job, probed: Mapping[str, Evidence], seed: int, seconds: dict[str, float]) -> dict[str, Evidence]:
+def _measure(job: Job, probed: Mapping[str, Evidence], seconds: dict[str, float]) -> dict[str, Evidence]:
     """Evidence from the source, the answer's own tests, and its claims."""
     criteria = job.challenge.criteria
     entry = job.submission.about.entry
@@ -242,7 +243,9 @@ def _measure(job: Job, probed: Mapping[str, Evidence], seed: int, seconds: dict[
     with _timed(seconds, "own_tests"):
         limits = None if job.options.full else job.challenge.limits.tests_seconds
         fed = [c for c in criteria if c.tests]
-        evidence |= own_tests_evidence(fed, job.submission, job.files.path, detect(), limits, seed)
+        # drawn from the files, not from the run: equal files meet equal mutants, so their kill rate does not move
+        mutants = int.from_bytes(hashlib.sha256(repr(sorted(job.files.hashes.items())).encode()).digest()[:6], "big")
+        evidence |= own_tests_evidence(fed, job.submission, job.files.path, detect(), limits, mutants)
     figures = {name: value for item in (*probed.values(), *evidence.values()) for name, value in item.measured.items()}
     return evidence | claims_evidence([c for c in criteria if c.claims], job.submission.claims, figures)
 
