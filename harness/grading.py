@@ -106,7 +106,7 @@ def grade_one(
             f"{challenge.language!r}", field="submission.language",
         )  # fmt: skip
     where = store.environment(detect())
-    with snapshot(folder) as files:
+    with _taken(folder, submission) as files:
         settings = {"full": options.full, "limits": challenge.limits.model_dump()}
         key = store.content_key(workspace, challenge.id, files.hashes, settings, where)
         if not options.force and options.seed is None and (record := store.reusable(workspace, key)):
@@ -120,6 +120,17 @@ def grade_one(
         store.publish(workspace, record)
     reason = "forced" if options.force else "not graded before in this state on this machine"
     return Graded(folder, record, False, reason)
+
+
+@contextmanager
+def _taken(folder: Path, submission: Submission) -> Iterator[Snapshot]:
+    """A snapshot that holds the entry."""
+    with snapshot(folder) as files:
+        for name in submission.entries:
+            if not (files.path / name).is_file():
+                problem = f"names {name!r}, which is not in what is graded of {folder}"
+                raise SpecError(folder / "submission.toml", problem, field="submission.entry")
+        yield files
 
 
 def _limited(challenge: Challenge, options: Options, workspace: Workspace) -> Challenge:
@@ -208,9 +219,8 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
 
 def answer_of(challenge: Challenge, submission: Submission, files: Snapshot) -> BoxedAnswer:
     """The submission, ready to be opened in the box."""
-    entry = submission.about.entry
     functions = (*challenge.contract.functions, *challenge.contract.optional)
-    target = Target(files.path, entry if isinstance(entry, str) else entry[0], functions, challenge.limits, detect())
+    target = Target(files.path, submission.entries[0], functions, challenge.limits, detect())
     return BoxedAnswer(target, submission.capabilities)
 
 
@@ -233,12 +243,10 @@ def _unbuilt(criterion: Criterion) -> Evidence:
 def _measure(job: Job, probed: Mapping[str, Evidence], seconds: dict[str, float]) -> dict[str, Evidence]:
     """Evidence from the source, the answer's own tests, and its claims."""
     criteria = job.challenge.criteria
-    entry = job.submission.about.entry
-    entries = (entry,) if isinstance(entry, str) else entry
     evidence: dict[str, Evidence] = {}
     job.progress("source metrics")
     with _timed(seconds, "source"):
-        evidence |= source_evidence([c for c in criteria if c.metric], job.files.path, entries)
+        evidence |= source_evidence([c for c in criteria if c.metric], job.files.path, job.submission.entries)
     job.progress("own tests")
     with _timed(seconds, "own_tests"):
         limits = None if job.options.full else job.challenge.limits.tests_seconds
@@ -317,7 +325,7 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         raise SpecError(record.name, f"{criterion!r} was not run: {recorded.detail}", field="criterion")
     place = folder or workspace.root / "submissions" / record.model / record.challenge
     submission = workspace.answer(place).submission
-    with snapshot(place) as files:
+    with _taken(place, submission) as files:
         answer = answer_of(challenge, submission, files)
         try:
             reply = answer.open()

@@ -3,10 +3,11 @@
 import difflib
 import json
 import os
+import re
 import stat
 import threading
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,14 @@ M = TypeVar("M", bound=Model)
 
 MAX_SPEC_BYTES = 1 << 20
 """A larger challenge.toml or submission.toml is not read."""
+_PROSE = re.compile(
+    r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""", re.DOTALL
+)
+"""Strings and comments of a TOML file."""
+_DEEP_KEY = re.compile(r"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){16}")
+"""A key of more parts than any file of ours has: tomllib takes memory with the square of their number."""
+_WORD = range(-(2**63), 2**63)
+"""Integers that TOML promises to hold; a larger one may be too long to be printed."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +134,10 @@ class Workspace:
             ):
                 if value != place:
                     raise SpecError(path, f"is {value!r}, but the folder is {place!r}", field=f"submission.{field}")
-        for entry in (about.entry,) if isinstance(about.entry, str) else about.entry:
-            if not (folder / entry).is_file():
-                raise SpecError(path, f"names {entry!r}, which is not in {folder}", field="submission.entry")
+        named = [("submission.entry", entry) for entry in submission.entries]
+        for field, name in (*named, *(("claims.where", claim.where) for claim in submission.claims if claim.where)):
+            if not os.path.isfile(folder / name):
+                raise SpecError(path, f"names {name!r}, which is not in {folder}", field=field)
         return Answer(folder, submission)
 
     def select(self, names: Sequence[str]) -> list[Path]:
@@ -149,11 +159,11 @@ class Workspace:
         if found:
             return found
         path = Path(name)
-        if (path / "submission.toml").exists():
+        if os.path.exists(path / "submission.toml"):
             return [path]
-        if path.is_dir():
+        if os.path.isdir(path):
             raise NotFoundError(f"{name} holds no submission.toml\n  harness new submission MODEL/CHALLENGE makes one")
-        if "/" in name and (root / name).is_dir():
+        if "/" in name and os.path.isdir(root / name):
             raise NotFoundError(f"submissions/{name} holds no submission.toml")
         known = [f"{p.parent.name}/{p.name}" for p in everything] + self.models() + self.challenges()
         if name in known:
@@ -182,11 +192,11 @@ class Workspace:
             StoreError: it cannot be read.
         """
         path = Path(name)
-        if path.suffix == ".json" and path.is_file():
+        if path.suffix == ".json" and os.path.isfile(path):
             return read_stored(path, Record)
         model, _, challenge = name.partition("/")
         path = self.record_path(model, challenge)
-        if not path.is_file():
+        if not os.path.isfile(path):
             known = [f"{p.stem}/{p.parent.name}" for p in self.records_folder.glob("*/*.json")]
             raise NotFoundError(_unknown("record", name, known, f"harness grade {name}"))
         return read_stored(path, Record)
@@ -205,7 +215,10 @@ def read_toml(path: Path, kind: type[M]) -> M:
             raise SpecError(path, "is not a regular file")
         if status.st_size > MAX_SPEC_BYTES:
             raise SpecError(path, f"is over {MAX_SPEC_BYTES >> 20} MiB")
-        table = tomllib.loads(path.read_bytes().decode())
+        text = path.read_bytes().decode()
+        if _DEEP_KEY.search(_PROSE.sub("s", text)):
+            raise SpecError(path, "has a key of over 16 parts")
+        table = tomllib.loads(text)
     except FileNotFoundError:
         raise SpecError(
             path, "is missing", hint="docs/adding-a-challenge.md shows all it can say; harness new submission makes one"
@@ -214,10 +227,12 @@ def read_toml(path: Path, kind: type[M]) -> M:
         raise SpecError(path, f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise SpecError(path, f"is not UTF-8 (byte {error.start})") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise SpecError(path, f"is not TOML: {error}") from None
     if not table:
         raise SpecError(path, "is empty")
+    if not all(number in _WORD for number in _integers(table)):
+        raise SpecError(path, "holds an integer of more than 64 bits")
     try:
         return kind.model_validate(table)
     except ValidationError as error:
@@ -295,6 +310,14 @@ def _folders(root: Path, marker: str | None = None) -> list[str]:
     return sorted(p.name for p in found if marker is None or (p / marker).exists())
 
 
+def _integers(value: Any) -> Iterator[int]:
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _integers(item)
+
+
 def _spec_error(path: Path, error: ValidationError, kind: type[Model]) -> SpecError:
     first = error.errors()[0]
     field = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("function-", "constrained-")))
@@ -303,7 +326,7 @@ def _spec_error(path: Path, error: ValidationError, kind: type[Model]) -> SpecEr
     words = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         words, given = f"unknown key{nearest(str(first['loc'][-1]), _keys(kind))}", ""
-    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=field)
+    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(field))
 
 
 def _keys(kind: type[Model]) -> list[str]:
@@ -317,5 +340,8 @@ def _keys(kind: type[Model]) -> list[str]:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    return _clipped(repr(value))
+
+
+def _clipped(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."

@@ -2,13 +2,29 @@
 
 import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from harness.model.base import Figure, Identifier, Model, RelativePath, Text
 
-Capability = bool | dict[str, int] | tuple[str, ...]
+
+def _a_setting(value: Any) -> Any:
+    numbers = isinstance(value, dict) and all(type(n) is int for n in value.values())
+    names = isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+    if not (isinstance(value, int) or numbers or names):
+        raise ValueError("must be true, an integer, a table of integers, or a list of strings")
+    return value
+
+
+def _a_day(value: Any) -> Any:
+    if isinstance(value, int | float):
+        raise ValueError("must be a date, such as 2026-04-22")
+    return value
+
+
+Capability = Annotated[bool | int | dict[str, int] | tuple[str, ...], BeforeValidator(_a_setting)]
+"""What an answer says of an optional feature: that it has it, or with which settings."""
 
 
 class Provenance(StrEnum):
@@ -32,18 +48,27 @@ class About(Model):
     """Python: the module with the contract's functions. CUDA: the files that export its C symbols."""
     provenance: Provenance
     """Where the files come from."""
-    date: datetime.date | None = None
+    date: Annotated[datetime.date | None, BeforeValidator(_a_day)] = None
     """When the answer was made."""
     generator: Text | None = None
     """What made it: model version, settings, prompt."""
     notes: Text | None = None
     """Anything a reader should know."""
 
+    @field_validator("entry")
+    @classmethod
+    def _of_its_language(cls, entry: str | tuple[str, ...], about: ValidationInfo) -> str | tuple[str, ...]:
+        if about.data.get("language") == "python" and not (isinstance(entry, str) and entry.endswith(".py")):
+            raise ValueError("must be one .py file in a submission in Python")
+        if not entry:
+            raise ValueError("must name a file")
+        return entry
+
 
 class OwnTests(Model):
     """The `[tests]` table: how the answer's own tests are run."""
 
-    command: tuple[Text, ...] = Field(min_length=1)
+    command: tuple[Text, ...] = Field(min_length=1, max_length=1000)
     """Command line, run in the box in a copy of the folder; `python` is the harness's interpreter."""
 
 
@@ -67,13 +92,18 @@ class Submission(Model):
     """Optional features the answer offers; each is probed."""
     tests: OwnTests | None = None
     """The answer's own tests."""
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[Claim, ...] = Field(default=(), max_length=100)
     """Figures the answer states about itself."""
 
     @property
     def name(self) -> str:
         """`MODEL/CHALLENGE`, as the command line takes it."""
         return f"{self.about.model}/{self.about.challenge}"
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The files that `entry` names."""
+        return (self.about.entry,) if isinstance(self.about.entry, str) else self.about.entry
 
     def offers(self, capability: str) -> bool:
         """Whether `name`, or `name:value` of a list, is claimed."""

@@ -57,11 +57,15 @@ def own_tests_evidence(
     """
     if not criteria:
         return {}
-    entry = submission.about.entry
-    entries = (entry,) if isinstance(entry, str) else entry
     command = submission.tests.command if submission.tests else None
     result = grade_own_tests(
-        folder, command, tier=tier, entries=entries, seed=seed, full=seconds is None, budget=seconds or BUDGET
+        folder,
+        command,
+        tier=tier,
+        entries=submission.entries,
+        seed=seed,
+        full=seconds is None,
+        budget=seconds or BUDGET,
     )
     feeds = {"suite_passes": _suite_passes, "kill_rate": _kill_rate, "real_assertions": _real_assertions}
     return {c.id: feeds[c.tests or ""](c, result) for c in criteria}

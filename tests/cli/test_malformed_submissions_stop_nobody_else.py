@@ -64,6 +64,17 @@ def _linked_folder(folder: Path) -> None:
     (folder / "more").symlink_to("/etc")
 
 
+def _folder_as_entry(folder: Path) -> None:
+    (folder / "answer.py").unlink()
+    (folder / "answer.py").mkdir()
+
+
+def _entry_left_out(folder: Path) -> None:
+    (folder / "reviews").mkdir()
+    (folder / "answer.py").rename(folder / "reviews" / "answer.py")
+    _replaced("answer.py", "reviews/answer.py")(folder)
+
+
 PROVENANCE = 'provenance = "model-output"\n'
 FIELD = "submission.toml: submission"
 Case = tuple[Callable[[Path], None], str, str]
@@ -89,7 +100,21 @@ CASES: dict[str, Case] = {
     "upward-path": (_replaced("answer.py", "../../good/rows/answer.py"), FIELD + ".entry", "without '..'"),
     "absolute-path": (_replaced("answer.py", "/etc/passwd"), FIELD + ".entry", "relative path"),
     "nul-in-path": (_replaced("answer.py", r"\u0000.py"), FIELD + ".entry", "which is not in"),
-    "folder-as-entry": (_replaced("answer.py", "."), FIELD + ".entry", "which is not in"),
+    "folder-as-entry": (_folder_as_entry, FIELD + ".entry", "which is not in"),
+    "no-python-entry": (_replaced("answer.py", "answer.txt"), FIELD + ".entry", "must be one .py file"),
+    "several-entries": (_replaced('"answer.py"', '["answer.py"]'), FIELD + ".entry", "must be one .py file"),
+    "long-entry": (_replaced("answer.py", "\u00e9" * 190 + ".py"), FIELD + ".entry", "which is not in"),
+    "entry-left-out": (_entry_left_out, FIELD + ".entry", "which is not in"),
+    "endless-key": (_added(".".join("a" * 100_000) + " = 1\n"), "submission.toml", "a key of over 16 parts"),
+    "long-key": (_added("a" * 100_000 + " = 1\n"), FIELD + "." + "a" * 46 + "...", "unknown key"),
+    "long-number": (_added("date = 1" + "0" * 5000 + "\n"), "submission.toml", "is not TOML: Exceeds"),
+    "long-hex-number": (_added("date = 0x1" + "0" * 5000 + "\n"), "submission.toml", "more than 64 bits"),
+    "number-as-date": (_added("date = 0\n"), FIELD + ".date", "such as 2026-04-22"),
+    "endless-command": (_added("[tests]\ncommand = [" + "'a'," * 10_000 + "]\n"), "submission.toml: tests.command",
+                        "at most 1000 items"),
+    "absent-source": (_added("[[claims]]\nquantity = 'k'\nvalue = 1\nwhere = 'NO.md'\n"),
+                      "submission.toml: claims.where", "names 'NO.md'"),
+    "odd-capability": (_added("[capabilities]\ngqa = 'yes'\n"), "submission.toml: capabilities.gqa", "must be true"),
     "link": (_link, "answer.py", "is a link"),
     "linked-folder": (_linked_folder, "more", "is a link"),
 }  # fmt: skip
