@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from harness.model.base import Figure, Identifier, Model, RelativePath, Text
+from harness.model.base import Identifier, Model, RelativePath, Text
 
 
 def _a_setting(value: Any) -> Any:
@@ -77,7 +77,7 @@ class Claim(Model):
 
     quantity: Identifier
     """Name of a figure the challenge measures."""
-    value: Figure
+    value: float = Field(strict=True)
     """What the answer says it is."""
     where: RelativePath | None = None
     """The file that says so."""

@@ -116,12 +116,7 @@ def claims_evidence(
 
 def _claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str, Figure]) -> Evidence:
     numbers = {n: float(v) for n, v in figures.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
-    numeric = [
-        stated.Claim(c.quantity, float(c.value), c.where or "")
-        for c in claims
-        if isinstance(c.value, (int, float)) and not isinstance(c.value, bool)
-    ]
-    verdicts = stated.check_claims(numeric, numbers)
+    verdicts = stated.check_claims((stated.Claim(c.quantity, c.value, c.where or "") for c in claims), numbers)
     settled = [v for v in verdicts if v.truth is not stated.Truth.UNKNOWN]
     if not settled:
         reason = "; ".join(v.detail for v in verdicts) or "the answer states no figure under [[claims]]"

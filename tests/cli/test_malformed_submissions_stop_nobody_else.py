@@ -112,6 +112,8 @@ CASES: dict[str, Case] = {
     "number-as-date": (_added("date = 0\n"), FIELD + ".date", "such as 2026-04-22"),
     "endless-command": (_added("[tests]\ncommand = [" + "'a'," * 10_000 + "]\n"), "submission.toml: tests.command",
                         "at most 1000 items"),
+    "claim-in-words": (_added("[[claims]]\nquantity = 'k'\nvalue = 'one'\n"), "submission.toml: claims.0.value",
+                       "got 'one'"),
     "absent-source": (_added("[[claims]]\nquantity = 'k'\nvalue = 1\nwhere = 'NO.md'\n"),
                       "submission.toml: claims.where", "names 'NO.md'"),
     "odd-capability": (_added("[capabilities]\ngqa = 'yes'\n"), "submission.toml: capabilities.gqa", "must be true"),
