@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -33,6 +34,9 @@ from harness.scoring import findings, score
 from harness.workspace import Workspace
 
 Progress = Callable[[str], None]
+
+EXPLORED = 0.5
+"""Share of the time for probes after which a failure is no longer made smaller or named: the rest is for probing."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Job:
     environment: Environment
     progress: Progress
 
-    @property
+    @cached_property
     def code(self) -> ChallengeCode:
         """The challenge's own code."""
         return ChallengeCode(self.workspace, self.challenge)
@@ -172,8 +176,9 @@ def _grade(job: Job, key: str) -> Record:
     return Record(
         model=about.model, challenge=about.challenge, provenance=about.provenance, status=status, key=key, seed=seed,
         ranked=job.options.seed is None, made=made, seconds={k: round(v, 3) for k, v in seconds.items()},
-        environment=job.environment, overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates,
-        evidence=tuple(evidence), findings=told if build.ok else (build.finding(), *told),
+        environment=job.environment, limits=job.challenge.limits, overall=scored.overall,
+        dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
+        findings=told if build.ok else (build.finding(), *told),
         remarks=tuple(_remarks(job)), error=broken,
     )  # fmt: skip
 
@@ -205,8 +210,10 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
         evidence = []
         for criterion in criteria:
             job.progress(criterion.id)
-            criterion_seed = seed_of(seed, criterion.id)
-            item, title = probe_criterion(job.code, criterion, answer, criterion_seed, submission=job.submission)
+            item, title = probe_criterion(
+                job.code, criterion, answer, seed_of(seed, criterion.id), submission=job.submission,
+                explain=answer.share_used < EXPLORED,
+            )  # fmt: skip
             evidence.append(item)
             if title:
                 titles[criterion.id] = title
@@ -270,6 +277,8 @@ def _unmeasured(criterion: Criterion, error: str | None) -> Evidence:
 def _remarks(job: Job) -> Iterator[str]:
     if job.environment.tier != "bubblewrap":
         yield f"graded in tier {job.environment.tier}: {detect().promise}"
+    for name, value in job.options.limits.items():
+        yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:
         yield "the seed was chosen by hand: this record decides no ranking"
 

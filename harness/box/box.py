@@ -248,7 +248,7 @@ class Box:
         before, start = self._processor(), clock.now()
         answer = channel.receive(seconds) if channel.send(message, fds) else Ended.GONE
         if isinstance(answer, Ended):
-            return self._ended(answer, seconds)
+            return replace(self._ended(answer, seconds), seconds=clock.now() - start)
         try:
             if output is not None and output.size:
                 output.freeze()

@@ -1,7 +1,7 @@
 """A challenge: the task, its limits, and the rubric that says what feeds each criterion."""
 
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -24,18 +24,24 @@ class Severity(StrEnum):
         return {"critical": 5, "major": 3, "minor": 1}[self.value]
 
 
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Mebibytes = Annotated[int, Field(le=1 << 20)]
+
+
 class Limits(Model):
     """What a submission may use; printed with every grade and open to override."""
 
-    start_seconds: float = Field(default=20.0, gt=0)
+    start_seconds: Seconds = 20.0
     """Wall time to import the submission."""
-    call_seconds: float = Field(default=10.0, gt=0)
+    call_seconds: Seconds = 10.0
     """Wall time for one call through the contract."""
-    memory_mib: int = Field(default=2048, ge=64)
+    probes_seconds: Seconds = 120.0
+    """Wall time for all calls of all probes; what is asked for after that fails."""
+    memory_mib: Mebibytes = Field(default=2048, ge=64)
     """Address space of the worker process."""
-    scratch_mib: int = Field(default=16, ge=1)
+    scratch_mib: Mebibytes = Field(default=16, ge=1)
     """Size of the worker's writable scratch space."""
-    tests_seconds: float = Field(default=20.0, gt=0)
+    tests_seconds: Seconds = 20.0
     """Wall time for the answer's own tests, their mutants included."""
 
 

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from harness.model.base import Figure, Identifier, Model, Stored, Text
+from harness.model.challenge import Limits
 from harness.model.evidence import Evidence, Finding
 from harness.model.submission import Provenance
 
@@ -85,6 +86,8 @@ class Record(Stored):
     """Wall time of each stage."""
     environment: Environment
     """Where the grade was made."""
+    limits: Limits
+    """What the submission could use."""
     overall: Score
     """Declared weights times dimensions, gates applied, rounded half up."""
     dimensions: dict[str, Score]

@@ -77,6 +77,11 @@ class BoxedAnswer:
         self._kept: list[Kept] = []
         self._loaded: dict[str, str] = {}
 
+    @property
+    def share_used(self) -> float:
+        """Time spent in the box over what is allowed for all probes; over 1 every call fails."""
+        return self.box_seconds / self.target.limits.probes_seconds
+
     def open(self) -> Reply:
         """Open the box if it is not; the reply of the opening, or of nothing to do."""
         if self._box is not None:
@@ -151,6 +156,9 @@ class BoxedAnswer:
             raise Broken("crashes", "the process ended") from None
 
     def _ready(self) -> Box:
+        if self.share_used > 1:
+            detail = f"{self.box_seconds:.3g} s of {self.target.limits.probes_seconds:g} s"
+            raise Broken("the time for all probes is used up", detail)
         reply = self.open()
         if self._box is None:
             raise Broken("does not load again", reply.text)

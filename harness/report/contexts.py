@@ -101,6 +101,7 @@ class Answer:
     tier: str
     device: str
     harness: str
+    limits: str
 
 
 @dataclass(frozen=True)
@@ -259,6 +260,7 @@ def _answer(challenge: Challenge, record: Record) -> Answer:
         tier=record.environment.tier,
         device=record.environment.device,
         harness=record.environment.harness,
+        limits=words.limits(record.limits),
     )
 
 

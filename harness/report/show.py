@@ -125,6 +125,7 @@ def _made(record: Record) -> Iterator[RenderableType]:
     yield _line("When", f"{record.made}, seed {record.seed}{counts}")
     yield _line("Where", f"tier {where.tier}, device {where.device}, {where.cpu}, {where.platform}")
     yield _line("With", f"harness {where.harness}, Python {where.python}, {packages}")
+    yield _line("Limits", words.limits(record.limits))
     yield _line("Took", words.took(record.seconds))
     yield _line("Key", record.key)
     if any(e.seed is not None and e.outcome is not Outcome.NOT_RUN for e in record.evidence):

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 
-from harness.model import Counterexample, Criterion, Evidence, Figure, Outcome, Provenance, Score, Status
+from harness.model import Counterexample, Criterion, Evidence, Figure, Limits, Outcome, Provenance, Score, Status
 
 NOT_ASSESSED = "not assessed"
 MOST_FIGURES = 4
@@ -115,6 +115,14 @@ def took(seconds: Mapping[str, float]) -> str:
     """How long the stages of a grade took; the box is part of the first of them."""
     stages = [f"{stage.replace('_', ' ')} {spent:.1f} s" for stage, spent in seconds.items() if stage != "box"]
     return ", ".join(stages) + (f" (in the box: {seconds['box']:.1f} s)" if "box" in seconds else "")
+
+
+def limits(limits: Limits) -> str:
+    """What a submission could use."""
+    return (
+        f"{limits.start_seconds:g} s to import, {limits.call_seconds:g} s a call, {limits.probes_seconds:g} s for all "
+        f"probes, {limits.tests_seconds:g} s for own tests, {limits.memory_mib} MiB of memory"
+    )
 
 
 def outcome(evidence: Evidence) -> str:

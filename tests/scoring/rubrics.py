@@ -9,6 +9,7 @@ from harness.model import (
     Dimension,
     Environment,
     Evidence,
+    Limits,
     Outcome,
     Provenance,
     Record,
@@ -74,5 +75,5 @@ def graded(model: str, challenge: str, point: float | None, coverage: float = 0.
     )  # fmt: skip
     return Record(
         model=model, challenge=challenge, key="k", seed=1, made="2026-11-20T12:00:00Z", seconds={}, dimensions={},
-        gates=(), evidence=(), findings=(), environment=environment, **fields | changes,
+        gates=(), evidence=(), findings=(), environment=environment, limits=Limits(), **fields | changes,
     )  # fmt: skip
