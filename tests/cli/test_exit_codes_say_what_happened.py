@@ -125,6 +125,11 @@ def test_a_traceback_is_shown_on_demand_only(run: Run) -> None:
     assert "Traceback" in after.stderr
 
 
+def heed_interruptions() -> None:
+    """Undo what a shell does to its background jobs, this test run perhaps among them: they ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interruption_is_130_and_keeps_what_is_finished(submit: Submit, root: Path, jobs: str) -> None:
     submit("first")
@@ -132,7 +137,7 @@ def test_an_interruption_is_130_and_keeps_what_is_finished(submit: Submit, root:
     submit("third", "import time\n\ntime.sleep(60)\n")
     with subprocess.Popen(
         command("grade", "first", "second", "third", "-j", jobs), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, cwd=root, env=environment(root),
+        text=True, cwd=root, env=environment(root), preexec_fn=heed_interruptions,
     ) as process:  # fmt: skip
         assert process.stderr is not None
         line = process.stderr.readline()

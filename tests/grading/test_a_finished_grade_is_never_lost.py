@@ -28,7 +28,11 @@ for graded in grade_all(w, w.submissions(), Options(), jobs=2):
 
 
 def start(root: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", RUN, str(root)], stdout=subprocess.PIPE, text=True)
+    def heed_interruptions() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    command = [sys.executable, "-c", RUN, str(root)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interruptions)
 
 
 def left_over(root: Path) -> list[Path]:
