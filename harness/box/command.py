@@ -18,6 +18,7 @@ import os, resource, sys
 memory, report = int(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
 if report != 3:
     os.dup2(report, 3)
     os.close(report)
@@ -49,7 +50,7 @@ class Completed:
 
 def run(
     command: Sequence[str], folder: Path, *, tier: tiers.Tier, seconds: float, memory_mib: int = 2048,
-    scratch_mib: int = 64, extra: Mapping[str, Path] | None = None,
+    scratch_mib: int = 64, extra: Mapping[str, Path] | None = None, writable: Mapping[str, Path] | None = None,
 ) -> Completed:  # fmt: skip
     """Run `command` in the box in a read-only copy of `folder`.
 
@@ -62,12 +63,13 @@ def run(
         memory_mib: address space of each process.
         scratch_mib: size of the writable /tmp.
         extra: more read-only folders.
+        writable: folders of ours that the command may write, no file over 256 MiB.
 
     Raises:
         BoxError: the command could not be started at all.
     """
     with scratch.folder() as place:
-        launch = tiers.prepare(tier, tiers.Placement(folder, extra or {}, scratch_mib), place)
+        launch = tiers.prepare(tier, tiers.Placement(folder, extra or {}, writable or {}, scratch_mib), place)
         return _run(launch, _resolve(command, launch), seconds, memory_mib << 20)
 
 

@@ -52,11 +52,13 @@ class Placement:
     Attributes:
         folder: the submission's files, read-only inside.
         extra: more read-only folders by name.
+        writable: folders that what runs inside may write, by name.
         scratch_mib: size of the writable /tmp.
     """
 
     folder: Path
     extra: Mapping[str, Path] = field(default_factory=dict)
+    writable: Mapping[str, Path] = field(default_factory=dict)
     scratch_mib: int = 16
 
 
@@ -79,12 +81,14 @@ def interpreter() -> str:
 def prepare(tier: Tier, placement: Placement, scratch: Path) -> Launch:
     """The launch for `placement` in `tier`; `scratch` is used only where nothing is mounted."""
     if tier is Tier.RLIMITS:
-        extra = {name: str(path) for name, path in placement.extra.items()}
+        extra = {name: str(path) for name, path in ({**placement.extra, **placement.writable}).items()}
         return Launch((), str(placement.folder), str(BOOT), str(scratch), extra)
-    extra = {name: f"/extra/{name}" for name in placement.extra}
+    extra = {name: f"/extra/{name}" for name in (*placement.extra, *placement.writable)}
     binds = [*_interpreter_binds(), "--ro-bind", str(BOOT), "/boot", "--ro-bind", str(placement.folder), "/submission"]
     for name, path in placement.extra.items():
         binds += ["--ro-bind", str(path), extra[name]]
+    for name, path in placement.writable.items():
+        binds += ["--bind", str(path), extra[name]]
     size = str(placement.scratch_mib << 20)
     command = (*_namespaces(), *_system(size), *binds, "--remount-ro", "/", "--chdir", "/tmp", "--")
     return Launch(command, "/submission", "/boot", "/tmp", extra)
