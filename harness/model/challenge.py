@@ -7,6 +7,9 @@ from pydantic import Field, model_validator
 
 from harness.model.base import Identifier, Model, Stored, Text
 
+CompilerFact = Literal["compiles", "no_spills"]
+"""What the real CUDA compiler says of an answer."""
+
 SourceMetric = Literal["largest_file", "complexity", "function_length", "lint", "documentation", "duplication"]
 """What `harness.quality` measures of an answer's source."""
 
@@ -66,7 +69,7 @@ class Dimension(Model):
 
 
 class Criterion(Model):
-    """One requirement. Exactly one of `probes`, `metric`, `tests`, `claims`, `review` feeds it."""
+    """One requirement. Exactly one of `probes`, `metric`, `tests`, `claims`, `compiler`, `review` feeds it."""
 
     id: Identifier
     """Stable key in records and reports."""
@@ -86,6 +89,8 @@ class Criterion(Model):
     """A figure of the answer's own tests."""
     claims: bool = False
     """Fed by comparing `[[claims]]` with what was measured."""
+    compiler: CompilerFact | None = None
+    """Fed by the real CUDA compiler."""
     review: Text | None = None
     """The question a reviewer answers, for what cannot be executed."""
     capability: str | None = None
@@ -93,9 +98,9 @@ class Criterion(Model):
 
     @model_validator(mode="after")
     def _one_feed(self) -> Self:
-        feeds = (self.probes, self.metric, self.tests, self.claims, self.review)
+        feeds = (self.probes, self.metric, self.tests, self.claims, self.compiler, self.review)
         if sum(map(bool, feeds)) != 1:
-            raise ValueError("needs exactly one of probes, metric, tests, claims, review")
+            raise ValueError("needs exactly one of probes, metric, tests, claims, compiler, review")
         if self.capability and not self.probes:
             raise ValueError("a capability must be fed by probes")
         return self
@@ -141,6 +146,11 @@ class Challenge(Stored):
         if anchor is None or not anchor.probes:
             raise ValueError(f"anchor {self.anchor!r} is not a criterion fed by probes")
         return self
+
+    @property
+    def reference(self) -> str:
+        """The file under references/<id>/ that mutants and variants are edits of."""
+        return "reference.py" if self.language == "python" else "reference.cu"
 
     def criterion(self, id: str) -> Criterion:
         """The criterion of that id.

@@ -9,7 +9,7 @@ from harness.probing.draw import Draw
 from harness.probing.faults import Mutant, Variant
 from harness.probing.memory import growth
 from harness.probing.probe import Partly, Probe, probe
-from harness.probing.refuted import Broken, NotOffered, Refused, Refuted
+from harness.probing.refuted import Broken, NotOffered, Refused, Refuted, Unmeasured
 from harness.probing.scaling import alone, timings
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Refuted",
     "Scalar",
     "Tree",
+    "Unmeasured",
     "Variant",
     "alone",
     "anchored",

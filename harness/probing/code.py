@@ -88,7 +88,7 @@ class ChallengeCode:
         Raises:
             SpecError: an edit does not fit the reference.
         """
-        reference = self.workspace.reference_folder(self.challenge.id) / "reference.py"
+        reference = self.workspace.reference_folder(self.challenge.id) / self.challenge.reference
         if fault is None:
             return reference.read_text(encoding="utf-8")
         return source_of(fault, reference, self.workspace.challenge_folder(self.challenge.id))

@@ -9,7 +9,8 @@ from harness.model import Outcome as Came
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import diagnose
-from harness.probing.probe import Outcome, run
+from harness.probing.probe import Outcome, Probe, run
+from harness.probing.refuted import Unmeasured
 
 
 def seed_of(run_seed: int, criterion: str) -> int:
@@ -44,13 +45,26 @@ def probe_criterion(
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return _with(base, outcome=Came.FAILED, seed=None, detail="not offered"), "is not offered"
     try:
-        outcomes = [run(probe, answer, seed, shrink=explain) for probe in code.probes_of(criterion)]
+        outcomes, unmeasured = _run(code.probes_of(criterion), answer, seed, explain)
+        if unmeasured and all(o.passed for o in outcomes):
+            return _with(base, outcome=Came.UNSUPPORTED, detail=unmeasured), ""
         return _evidence(code, base, outcomes, answer, seed, explain)
     except HarnessError:
         raise
     except Exception as error:  # a probe of ours that fails says nothing about the answer
         detail = f"the probe failed: {type(error).__name__}: {error}"
         return _with(base, outcome=Came.JUDGE_ERROR, detail=detail), ""
+
+
+def _run(probes: Iterable[Probe], answer: Answer, seed: int, explain: bool) -> tuple[list[Outcome], str]:
+    """What the probes showed, and why some could not show anything here (empty when all could)."""
+    outcomes, unmeasured = [], []
+    for probe in probes:
+        try:
+            outcomes.append(run(probe, answer, seed, shrink=explain))
+        except Unmeasured as reason:
+            unmeasured.append(str(reason))
+    return outcomes, "; ".join(dict.fromkeys(unmeasured))
 
 
 def _evidence(
@@ -66,7 +80,7 @@ def _evidence(
     first = failed[0]
     detail, *also = dict.fromkeys(f"{o.title}: {o.detail}" if o.detail else o.title for o in failed)
     probe = code.probes[first.probe]
-    diagnosis = diagnose(code, probe, first, answer, seed) if explain else None
+    diagnosis = first.diagnosis or (diagnose(code, probe, first, answer, seed) if explain else None)
     evidence = _with(
         base, outcome=Came.FAILED, measured=measured, detail=detail, also=also,
         counterexample=first.counterexample, diagnosis=diagnosis,

@@ -78,7 +78,7 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: Outcome, answer: Answer
     A mutant is named when every array that the answer returned on the failing case, up to the failure, equals the
     mutant's, while the reference's differ.
     """
-    if outcome.case is None or outcome.broken or not probe.traced:
+    if outcome.case is None or outcome.broken or not probe.traced or code.challenge.language != "python":
         return None
     cases = [outcome.case]
     if outcome.counterexample is not None:

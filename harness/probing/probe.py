@@ -61,6 +61,7 @@ class Outcome:
         case: the first case that failed, as drawn; None when passed.
         counterexample: the smallest case found that fails in the same way.
         broken: whether the answer's process is gone.
+        diagnosis: the likeliest fault, where the probe told it.
     """
 
     probe: str
@@ -71,6 +72,7 @@ class Outcome:
     case: Case | None = None
     counterexample: Counterexample | None = None
     broken: bool = False
+    diagnosis: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -107,6 +109,9 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Outc
         answer: whom to run it on.
         seed: of the criterion; the probe's name is mixed in.
         shrink: whether to look for the smaller case.
+
+    Raises:
+        Unmeasured: this device cannot tell.
     """
     figures: dict[str, Figure] = {}
     fraction, details = 1.0, []
@@ -120,7 +125,8 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Outc
                 case={"probe": probe.name, **small}, where=why.where, expected=why.expected, got=why.got
             )
             broken = isinstance(refuted, Broken)
-            return Outcome(probe.name, 0.0, figures, refuted.title, why.detail, case, example, broken)
+            told = why.diagnosis or refuted.diagnosis
+            return Outcome(probe.name, 0.0, figures, refuted.title, why.detail, case, example, broken, told)
         _merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
         if result.detail:

@@ -13,11 +13,12 @@ class Refuted(Exception):
         expected: what was right there.
         got: what the answer gave.
         measured: figures gathered on the way.
+        diagnosis: the likeliest fault, where the probe itself can tell it from what it saw.
     """
 
     def __init__(
         self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
-        got: Figure | None = None, measured: dict[str, Figure] | None = None,
+        got: Figure | None = None, measured: dict[str, Figure] | None = None, diagnosis: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__(title)
         self.title = title
@@ -26,6 +27,7 @@ class Refuted(Exception):
         self.expected = expected
         self.got = got
         self.measured = measured or {}
+        self.diagnosis = diagnosis
 
 
 class Refused(Refuted):
@@ -34,6 +36,10 @@ class Refused(Refuted):
 
 class NotOffered(Refused):
     """The answer raised NotImplementedError: it does not offer what was asked for."""
+
+
+class Unmeasured(Exception):
+    """What the probe asks for cannot be found out on this device: no fault of the answer."""
 
 
 class Broken(Refuted):
