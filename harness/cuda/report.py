@@ -1,0 +1,225 @@
+"""What the emulated device reports, as models.
+
+The bytes come out of the process that ran the answer, so they are the answer's word: sizes are bounded, and what is
+not a report is None, never an exception.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+REPORT_BYTES = 1 << 20
+"""Longest report that is read."""
+
+Severity = Literal["error", "warning", "info"]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Index = tuple[Count, Count, Count]
+Word = Annotated[str, StringConstraints(max_length=400)]
+Words = Annotated[str, StringConstraints(max_length=4000)]
+Kind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+
+
+class Part(BaseModel):
+    """A part of a report: frozen, nothing converted; keys that are not known here are passed over."""
+
+    model_config = ConfigDict(
+        extra="ignore", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
+
+
+class Place(Part):
+    """Which thread did what, and where in the author's source."""
+
+    access: Word | None = None
+    """`read`, `write` or `atomic`."""
+    block: Index | None = None
+    thread: Index | None = None
+    pc: Count | None = None
+    """Offset from where the program or library was loaded."""
+    file: Word | None = None
+    line: Count | None = None
+
+
+class Defect(Place):
+    """One fault; equal ones are counted."""
+
+    kind: Kind
+    severity: Severity
+    text: Words
+    kernel: Word | None = None
+    launch: Count | None = None
+    space: Word | None = None
+    bytes: Count | None = None
+    buffer: Word | None = None
+    offset: int | None = Field(default=None, ge=-(2**63), le=2**63 - 1)
+    count: Count = 1
+    other: Place | None = None
+    """The other side of a race."""
+
+
+class Requests(Part):
+    """Traffic of one kind between a launch and global memory, in requests of a warp and sectors of 32 bytes."""
+
+    bytes: Count = 0
+    requests: Count = 0
+    sectors: Count = 0
+    ideal_sectors: Count = 0
+    """As many as would do if the bytes lay one after the other from a sector's start."""
+
+    @property
+    def per_request(self) -> float | None:
+        """Sectors a request moves; None without requests."""
+        return self.sectors / self.requests if self.requests else None
+
+    @property
+    def over_ideal(self) -> float | None:
+        """Sectors moved over the fewest possible; None without requests."""
+        return self.sectors / self.ideal_sectors if self.ideal_sectors else None
+
+
+class Wavefronts(Part):
+    """Traffic of one kind between a launch and shared memory: 32 banks of 4 bytes."""
+
+    bytes: Count = 0
+    requests: Count = 0
+    wavefronts: Count = 0
+    ideal_wavefronts: Count = 0
+
+    @property
+    def conflict_factor(self) -> float | None:
+        """Wavefronts over the fewest possible, 1 without bank conflicts; None without requests."""
+        return self.wavefronts / self.ideal_wavefronts if self.ideal_wavefronts else None
+
+
+class BufferTraffic(Part):
+    """What a launch moved between itself and one buffer."""
+
+    read_bytes: Count = 0
+    written_bytes: Count = 0
+    atomic_bytes: Count = 0
+    read_sectors: Count = 0
+    written_sectors: Count = 0
+    unique_read_bytes: Count = 0
+    unique_written_bytes: Count = 0
+
+
+class Launch(Part):
+    """One kernel launch, or `count` equal ones in a row."""
+
+    kernel: Word
+    grid: Index
+    block: Index
+    static_shared: Count = 0
+    dynamic_shared: Count = 0
+    stream: Count = 0
+    """0 is the default stream."""
+    threads: Count = 0
+    finished: bool = True
+    approximate: bool = False
+    """Whether lanes went round loops so differently that requests are matched to warps by guess; bytes are exact."""
+    global_load: Requests = Requests()
+    global_store: Requests = Requests()
+    global_atomic: Requests = Requests()
+    shared_load: Wavefronts = Wavefronts()
+    shared_store: Wavefronts = Wavefronts()
+    shared_atomic: Wavefronts = Wavefronts()
+    barriers: Count = 0
+    warp_meetings: Count = 0
+    buffers: dict[Word, BufferTraffic] = Field(default={}, max_length=256)
+    count: Count = 1
+
+
+class Allocation(Part):
+    """One allocation of device memory."""
+
+    name: Word
+    bytes: Count
+    kind: Word = "device"
+    freed: bool = False
+    by_program: bool = True
+    """Whether it was made after the report was begun: not by whoever set the buffers up."""
+
+
+class Memory(Part):
+    """Device memory over the whole run, in bytes."""
+
+    allocations: list[Allocation] = Field(default=[], max_length=1024)
+    peak_bytes: Count = 0
+    leaked_bytes: Count = 0
+
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of each allocation by name."""
+        return {allocation.name: allocation.bytes for allocation in self.allocations}
+
+
+class Copy(Part):
+    """One copy between host and device, or within one of them."""
+
+    bytes: Count
+    direction: Word
+    stream: Count = 0
+    synchronous: bool = True
+
+
+class Streams(Part):
+    """In which streams work was put."""
+
+    kernel_streams: list[Count] = Field(default=[], max_length=1024)
+    copies: list[Copy] = Field(default=[], max_length=1024)
+    device_syncs: Count = 0
+
+
+class ApiError(Part):
+    """A call of the CUDA runtime that returned an error."""
+
+    call: Word
+    error: Word
+    text: Words = ""
+
+
+class Unsupported(Part):
+    """Something the emulated device cannot do: an outcome of its own, no fault of the program."""
+
+    what: Words
+    file: Word | None = None
+    line: Count | None = None
+
+
+class Report(Part):
+    """All of it."""
+
+    version: Literal[1]
+    mode: Count = 0
+    seed: Count = 0
+    defects: list[Defect] = Field(default=[], max_length=256)
+    launches: list[Launch] = Field(default=[], max_length=1024)
+    memory: Memory = Memory()
+    streams: Streams = Streams()
+    api_errors: list[ApiError] = Field(default=[], max_length=1024)
+    unsupported: list[Unsupported] = Field(default=[], max_length=256)
+    truncated: bool = False
+    """Whether something was left out because there was too much of it."""
+
+    def found(self, *severities: Severity) -> list[Defect]:
+        """The defects of these severities; errors when none is named."""
+        return [defect for defect in self.defects if defect.severity in (severities or ("error",))]
+
+    def with_defects(self, defects: list[Defect]) -> Self:
+        """The same report with other defects."""
+        return self.model_copy(update={"defects": defects})
+
+
+def parse(data: bytes) -> Report | None:
+    """The report in `data`, which may be padded with NUL bytes or blanks; None when it is none.
+
+    Args:
+        data: UTF-8 JSON, at most `REPORT_BYTES`.
+    """
+    text = data.rstrip(b"\0 \n")
+    if not text or len(text) > REPORT_BYTES:
+        return None
+    try:
+        return Report.model_validate_json(text)
+    except (ValidationError, RecursionError):
+        return None
