@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
 from harness import store
-from harness.box import Came, Snapshot, Target, clock, detect, snapshot
-from harness.box.box import Reply
+from harness.box import Snapshot, clock, detect, snapshot
 from harness.errors import HarnessError, JudgeError, SpecError
 from harness.model import (
     Challenge,
@@ -28,7 +28,8 @@ from harness.model import (
     Status,
     Submission,
 )
-from harness.probing import BoxedAnswer, ChallengeCode, anchored, probe_criterion, seed_of
+from harness.probing import ChallengeCode, Files, anchored, opened, probe_criterion, seed_of
+from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.scoring import findings, score
 from harness.workspace import Workspace
@@ -49,6 +50,7 @@ class Options:
         full: run the answer's own tests without the bound on their time.
         limits: overrides of the challenge's limits by name.
         publish: put the record under reports/records/.
+        device: where CUDA code runs: `gpu`, `emulated`, or `auto` for a GPU where there is one.
     """
 
     seed: int | None = None
@@ -56,6 +58,7 @@ class Options:
     full: bool = False
     limits: Mapping[str, float] = field(default_factory=dict)
     publish: bool = True
+    device: Literal["auto", "gpu", "emulated"] = "auto"
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,11 @@ class Job:
         """The challenge's own code."""
         return ChallengeCode(self.workspace, self.challenge)
 
+    @property
+    def answer(self) -> Files:
+        """What is opened in the box."""
+        return Files(self.files.path, self.submission.entries, self.submission.capabilities)
+
 
 def grade_one(
     workspace: Workspace, folder: Path, options: Options | None = None, progress: Progress = lambda stage: None
@@ -109,7 +117,7 @@ def grade_one(
             folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
             f"{challenge.language!r}", field="submission.language",
         )  # fmt: skip
-    where = store.environment(detect())
+    where = store.environment(detect(), challenge.language)
     with _taken(folder, submission) as files:
         settings = {"full": options.full, "limits": challenge.limits.model_dump()}
         key = store.content_key(workspace, challenge.id, files.hashes, settings, where)
@@ -160,8 +168,9 @@ def _grade(job: Job, key: str) -> Record:
     error = None
     try:
         with _timed(seconds, "build_and_probes"):
+            compiled = _compile(job, build, seconds)
             probed = _probe(job, seed, titles, build, seconds)
-        measured = _measure(job, probed, seconds)
+        measured = compiled | _measure(job, {**compiled, **probed}, seconds)
     except JudgeError as failure:
         error, measured = str(failure), {}
         probed = {}
@@ -197,47 +206,55 @@ class Build:
         return Finding(criterion="build", severity=Severity.CRITICAL, title="does not build", detail=said)
 
 
+def _compile(job: Job, build: Build, seconds: dict[str, float]) -> dict[str, Evidence]:
+    """What the real compiler says of an answer in CUDA; nothing for one in Python."""
+    if job.challenge.language != "cuda":
+        return {}
+    from harness.cuda.gate import gate
+
+    job.progress("compiling")
+    with _timed(seconds, "compiler"):
+        said = gate(job.files.path, job.submission.entries, job.challenge.contract.functions, tier=detect())
+    if said.ok is False:
+        build.ok, build.text = False, f"{said.compiler}: {said.text}"
+    return compiler_evidence([c for c in job.challenge.criteria if c.compiler], said)
+
+
 def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: dict[str, float]) -> dict[str, Evidence]:
     """Evidence of every criterion that probes feed."""
     criteria = [c for c in job.challenge.criteria if c.probes]
-    answer = answer_of(job.challenge, job.submission, job.files)
-    try:
-        job.progress("building")
-        reply = answer.open()
-        _note_build(build, reply, answer, job.challenge)
-        if not build.ok:
-            return {c.id: _unbuilt(c) for c in criteria}
-        evidence = []
-        for criterion in criteria:
-            job.progress(criterion.id)
-            item, title = probe_criterion(
-                job.code, criterion, answer, seed_of(seed, criterion.id), submission=job.submission,
-                explain=answer.share_used < EXPLORED,
-            )  # fmt: skip
-            evidence.append(item)
-            if title:
-                titles[criterion.id] = title
-    finally:
-        answer.close()
-        seconds["box"] = answer.box_seconds
+    if not build.ok:
+        return {c.id: _unbuilt(c) for c in criteria}
+    job.progress("building")
+    with opened(job.challenge, job.answer) as opening:
+        if opening.unsupported:
+            return {c.id: _unsupported(c, opening.unsupported) for c in criteria}
+        answer = opening.answer
+        try:
+            if opening.fault or answer is None:
+                build.ok, build.text, build.output = False, opening.fault, opening.output
+                return {c.id: _unbuilt(c) for c in criteria}
+            evidence = []
+            for criterion in criteria:
+                job.progress(criterion.id)
+                item, title = probe_criterion(
+                    job.code, criterion, answer, seed_of(seed, criterion.id), submission=job.submission,
+                    explain=answer.share_used < EXPLORED,
+                )  # fmt: skip
+                evidence.append(item)
+                if title:
+                    titles[criterion.id] = title
+        finally:
+            seconds["box"] = answer.box_seconds if answer is not None else 0.0
     settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
     return {item.criterion: item for item in settled}
 
 
-def answer_of(challenge: Challenge, submission: Submission, files: Snapshot) -> BoxedAnswer:
-    """The submission, ready to be opened in the box."""
-    functions = (*challenge.contract.functions, *challenge.contract.optional)
-    target = Target(files.path, submission.entries[0], functions, challenge.limits, detect())
-    return BoxedAnswer(target, submission.capabilities)
-
-
-def _note_build(build: Build, reply: Reply, answer: BoxedAnswer, challenge: Challenge) -> None:
-    if reply.came is not Came.BACK:
-        build.ok, build.text, build.output = False, reply.text, answer.last_output
-        return
-    missing = [name for name in challenge.contract.functions if name not in answer.functions]
-    if missing:
-        build.ok, build.text = False, f"the entry module has no function {', '.join(map(repr, missing))}"
+def _unsupported(criterion: Criterion, reason: str) -> Evidence:
+    return Evidence(
+        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity,
+        outcome=Outcome.UNSUPPORTED, detail=reason,
+    )  # fmt: skip
 
 
 def _unbuilt(criterion: Criterion) -> Evidence:
@@ -335,14 +352,11 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
     place = folder or workspace.root / "submissions" / record.model / record.challenge
     submission = workspace.answer(place).submission
     with _taken(place, submission) as files:
-        answer = answer_of(challenge, submission, files)
-        try:
-            reply = answer.open()
-            if reply.came is not Came.BACK:
-                raise HarnessError(f"{place}: does not build: {reply.text}")
+        theirs = Files(files.path, submission.entries, submission.capabilities)
+        with opened(challenge, theirs) as opening:
+            if opening.answer is None or opening.fault:
+                raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
             code = ChallengeCode(workspace, challenge)
             wanted = challenge.criterion(criterion)
-            evidence, _ = probe_criterion(code, wanted, answer, recorded.seed, submission=submission)
-        finally:
-            answer.close()
+            evidence, _ = probe_criterion(code, wanted, opening.answer, recorded.seed, submission=submission)
     return Replayed(recorded, evidence)

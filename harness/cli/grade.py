@@ -65,7 +65,7 @@ def grade(
 
     workspace = Workspace.find()
     folders = workspace.submissions() if everything else workspace.select(names or ())
-    options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()))
+    options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device.value)
     _check_device(workspace, device)
     if not folders:
         output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")

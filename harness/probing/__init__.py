@@ -8,6 +8,7 @@ from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.draw import Draw
 from harness.probing.faults import Mutant, Variant
 from harness.probing.memory import growth
+from harness.probing.opening import Files, Opened, opened
 from harness.probing.probe import Partly, Probe, probe
 from harness.probing.refuted import Broken, NotOffered, Refused, Refuted, Unmeasured
 from harness.probing.scaling import alone, timings
@@ -20,6 +21,7 @@ __all__ = [
     "ChallengeCode",
     "Cost",
     "Draw",
+    "Files",
     "Function",
     "Keep",
     "Kept",
@@ -28,6 +30,7 @@ __all__ = [
     "NotOffered",
     "Nothing",
     "NullAnswer",
+    "Opened",
     "Partly",
     "Probe",
     "Refused",
@@ -40,6 +43,7 @@ __all__ = [
     "anchored",
     "expect",
     "growth",
+    "opened",
     "probe",
     "probe_criterion",
     "seed_of",

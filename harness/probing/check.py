@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from harness.box import Came, Target, detect, scratch
+from harness.box import scratch
 from harness.errors import JudgeError
 from harness.model import Evidence, Outcome
 from harness.probing.answers import Answer, BoxedAnswer, NullAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.faults import Mutant, Variant
+from harness.probing.opening import Files, opened
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,13 @@ def boxed(code: ChallengeCode, source: str) -> Iterator[BoxedAnswer]:
     Raises:
         JudgeError: it does not build.
     """
-    challenge = code.challenge
-    functions = (*challenge.contract.functions, *challenge.contract.optional)
+    name = "answer.py" if code.challenge.language == "python" else "answer.cu"
     with scratch.folder() as folder:
-        (folder / "answer.py").write_text(source, encoding="utf-8")
-        answer = BoxedAnswer(Target(folder, "answer.py", functions, challenge.limits, detect()))
-        try:
-            reply = answer.open()
-            if reply.came is not Came.BACK:
-                raise JudgeError(f"an answer of ours does not build: {reply.text}")
-            yield answer
-        finally:
-            answer.close()
+        (folder / name).write_text(source, encoding="utf-8")
+        with opened(code.challenge, Files(folder, (name,))) as opening:
+            if opening.answer is None or opening.fault:
+                raise JudgeError(f"an answer of ours does not build: {opening.fault or opening.unsupported}")
+            yield opening.answer
 
 
 def assess(code: ChallengeCode, answer: Answer, seed: int, only: str | None = None) -> list[Evidence]:

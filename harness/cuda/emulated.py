@@ -1,0 +1,68 @@
+"""The emulated device as the grader uses it: an answer built twice, with a driver that the box runs."""
+
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.box import Tier
+from harness.cuda.build import Built, Unsupported, build
+
+DRIVER = Path(__file__).parent / "driver" / "driver.py"
+ENTRY = DRIVER.name
+"""The module that the box imports in place of an answer in Python."""
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """An answer built for the emulated device.
+
+    Attributes:
+        folder: what the box shows: both libraries and the driver.
+        unsupported: constructs the device does not have; nothing was built then.
+        errors: the host compiler's words when it could not build.
+    """
+
+    folder: Path
+    unsupported: tuple[Unsupported, ...]
+    errors: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the answer can be called."""
+        return not self.unsupported and not self.errors
+
+    @property
+    def why_not(self) -> str:
+        """In a sentence, why the device cannot run the answer."""
+        if self.unsupported:
+            listed = "; ".join(f"{u.what} ({u.file}:{u.line})" for u in self.unsupported[:5])
+            return f"unsupported on the emulated device: {listed}"
+        return f"the emulated build failed: {self.errors[:2000]}"
+
+
+def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, seconds: float = 60) -> Emulation:
+    """Build an answer for the emulated device, once without checks and once with them.
+
+    Args:
+        answer: its files.
+        entries: the CUDA files to compile.
+        into: an empty folder for what the box will show.
+        tier: how the compiler, fed with what the answer wrote, is held.
+        seconds: wall time for each build.
+
+    Raises:
+        BoxError: the compiler could not be started.
+    """
+
+    def one(instrumented: bool) -> Built:
+        return build(answer, entries, into, tier=tier, instrumented=instrumented, seconds=seconds)
+
+    with ThreadPoolExecutor(2) as both:
+        plain, instrumented = both.map(one, (False, True))
+    shutil.copy(DRIVER, into / ENTRY)
+    failed = next((b for b in (plain, instrumented) if b.path is None), None)
+    if failed is None:
+        return Emulation(into, (), "")
+    return Emulation(into, failed.unsupported, "" if failed.unsupported else failed.errors or "no output")
