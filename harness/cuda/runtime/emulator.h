@@ -104,8 +104,9 @@ struct Meeting {
     const unsigned char* deposits;
     uint32_t present;
 };
-/// All lanes of `mask` meet, each with a value of `bytes` (1..16); valid until the caller's next meeting. Lanes that
-/// have exited, that wait elsewhere for good, or a caller outside its own mask are defects named after `what`.
+/// All live lanes of `mask` meet, each with a value of `bytes` (1..16); valid until the caller's next meeting. Lanes that
+/// have exited are not in `present` (a shim that takes such a value calls inactive_lane); lanes that wait elsewhere for
+/// good, or a caller outside its own mask, are defects named after `what`.
 Meeting exchange(uint32_t mask, const void* mine, unsigned bytes, const char* what, Site site);
 /// `what` took the value of a lane that did not take part.
 void inactive_lane(const char* what, unsigned lane, Site site);
@@ -142,6 +143,17 @@ enum { EMU_PLAIN = 0, EMU_CHECK = 1, EMU_COUNT = 2 };
 void emu_start(unsigned mode, uint64_t seed);
 /// Call a buffer by a name in reports; returns 0, or -1 when `address` is in no allocation.
 int emu_name(const void* address, const char* name);
-/// Write the report since `emu_start` as JSON into `buffer`; returns its length (which may exceed `capacity`).
+/// Device memory of the driver (allocations before emu_start are not the program's): null when exhausted.
+void* emu_allocate(size_t bytes, const char* name);
+int emu_free(void* address);
+/// Copy to or from device memory; both return a cudaError_t.
+int emu_write(void* device, const void* host, size_t bytes);
+int emu_read(void* host, const void* device, size_t bytes);
+/// A stream other than the default one, as the launched function's `cudaStream_t`; its number in reports is `*number`.
+void* emu_stream(unsigned* number);
+/// The error that the last calls left (a cudaError_t), which emu_start clears.
+int emu_error();
+/// Write the report since `emu_start` as JSON into `buffer`; returns its length (which may exceed `capacity`). A `pc` in
+/// it lies inside the instruction in question (a return address is already corrected by one).
 size_t emu_report(char* buffer, size_t capacity);
 }

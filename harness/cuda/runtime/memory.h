@@ -1,0 +1,50 @@
+// Device memory: one arena of reserved address space, with red zones between allocations.
+#pragma once
+
+#include <string>
+
+#include "threads.h"
+
+namespace emu {
+
+enum class AllocationKind : uint8_t { Device, Managed, Host };  // Host: pinned, which kernels reach too
+
+constexpr size_t kGranule = 256;    // allocations start at multiples of it; no two share one
+constexpr size_t kRedZone = 4096;   // at least this much lies between two allocations
+
+struct Allocation {
+    unsigned char* address;
+    size_t bytes;
+    AllocationKind kind;
+    bool freed;
+    bool by_program;   // made after emu_start
+    unsigned number;   // in order of allocation, from 0, over the life of the process
+    std::string name;  // "buffer 0" unless named
+};
+
+/// The reserved address space; the same for the life of the process. Null before the first use.
+Range arena();
+/// Reserve it now, if that has not been done (EMU_MEMORY_MIB of it, 1024 without).
+Range reserve_arena();
+
+/// The allocation, freed and quarantined ones included, whose bytes hold `address`, or whose red zone behind it does;
+/// null for anything else.
+Allocation* find_allocation(const void* address);
+/// Visit every allocation whose address space has not been given to another, in order of allocation.
+void each_allocation(void (*visit)(Allocation&, void*), void* context);
+
+/// Null when memory is exhausted. The bytes are poisoned with 0xFF.
+Allocation* allocate(size_t bytes, AllocationKind kind);
+/// Poisoned again, and kept from use for a while.
+void release(Allocation& allocation);
+
+/// A `__device__` or `__constant__` variable.
+struct SymbolRecord {
+    unsigned char* address;
+    size_t bytes;
+    std::string name;
+    Space space;
+};
+SymbolRecord* find_symbol(const void* address);
+
+}  // namespace emu

@@ -1,0 +1,51 @@
+// What the core tells the checks and counters. Plain builds link observer_none.cpp.
+#pragma once
+
+#include "defects.h"
+#include "memory.h"
+#include "records.h"
+#include "threads.h"
+
+namespace emu {
+
+/// The mode bits of emu_start. Hooks test it first: 0 is plain.
+extern unsigned mode;
+
+// A report begins. Allocations and symbols that exist stay as they are.
+void on_start(unsigned mode);
+
+// A launch begins and ends; `on_launch_end` fills the counters of `launch.record`, also after a launch that was ended.
+void on_launch(Launch& launch);
+void on_launch_end(Launch& launch);
+
+// A block begins (its shared memory is poisoned: nothing is initialised) and ends.
+void on_block(Block& block);
+void on_block_end(Block& block);
+
+// A range of the block's shared memory is a variable's from now on, until the launch ends: bytes outside of all such
+// ranges are red zone. Told once per launch, during its first block or on a later first use.
+void on_shared(Block& block, unsigned char* address, size_t bytes, const char* name);
+
+// All live threads of the block have arrived; none has gone on. The running thread may have exited just now.
+void on_barrier(Block& block);
+// The lanes of `present` of this warp have arrived; none has gone on. `thread` is the last to come.
+void on_warp_meeting(Thread& thread, uint32_t present);
+// The thread has run its last instruction.
+void on_exit(Thread& thread);
+
+void on_allocate(Allocation& allocation);
+void on_free(Allocation& allocation);
+// Address space of a freed allocation goes back to use.
+void on_recycle(Allocation& allocation);
+// The runtime API wrote or read device memory (arena or symbol).
+void on_host_write(const void* address, size_t bytes);
+void on_host_read(const void* address, size_t bytes);
+// Before main, possibly before any other constructor ran.
+void on_symbol(SymbolRecord& symbol);
+
+// Told by shims, only while a kernel's thread runs; `pc` is a return address.
+void on_atomic(void* address, unsigned bytes, const void* pc);
+void on_access(const void* address, unsigned bytes, bool write, const void* pc);
+void on_fence(Scope scope);
+
+}  // namespace emu
