@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from harness.box import snapshot
+from harness.box import hash_folder, snapshot
 from harness.errors import NotFoundError, SpecError
 from harness.grading import Graded, Options, grade_one
-from harness.model import Record
+from harness.model import Challenge, Record
 from harness.pool import grade_all
 from harness.workspace import Workspace
 
@@ -121,20 +121,23 @@ def _submission(workspace: Workspace, folder: Path, challenge: str | None, entry
         if challenge not in (None, about.challenge):
             path = folder / "submission.toml"
             raise SpecError(path, f"is {about.challenge!r}, not {challenge!r}", field="submission.challenge")
+        hash_folder(folder)  # what cannot be graded is refused before anything is
         yield folder
         return
     with snapshot(folder) as copy:
-        stated = _stated(folder, challenge, entry, copy.hashes)
+        stated = _stated(folder, workspace.challenge(challenge), entry, copy.hashes)
         (copy.path / "submission.toml").write_bytes(stated.encode(errors="backslashreplace"))
         workspace.answer(copy.path)
         yield copy.path
 
 
-def _stated(folder: Path, challenge: str, entry: str | None, names: Mapping[str, str]) -> str:
+def _stated(folder: Path, challenge: Challenge, entry: str | None, names: Mapping[str, str]) -> str:
     """A submission.toml for files that came without one."""
-    modules = [name for name in names if name.endswith(".py")]
-    if entry is None and len(modules) != 1:
-        raise SpecError(folder, f"has {len(modules)} Python files and no submission.toml; say which is the entry")
+    suffix = {"python": ".py", "cuda": ".cu"}[challenge.language]
+    files = [name for name in names if name.endswith(suffix)]
+    if entry is None and len(files) != 1:
+        raise SpecError(folder, f"has {len(files)} {suffix} files and no submission.toml; say which is the entry")
     # a JSON string that is not escaped to ASCII is a TOML string
-    task, module = (json.dumps(text, ensure_ascii=False) for text in (challenge, entry or modules[0]))
-    return f'[submission]\nmodel = "candidate"\nchallenge = {task}\nentry = {module}\nprovenance = "model-output"\n'
+    task, file = (json.dumps(text, ensure_ascii=False) for text in (challenge.id, entry or files[0]))
+    about = f'model = "candidate"\nchallenge = {task}\nlanguage = "{challenge.language}"\n'
+    return f'[submission]\n{about}entry = {file}\nprovenance = "model-output"\n'

@@ -346,9 +346,10 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         raise SpecError(
             record.name, f"{criterion!r} is not fed by probes; these are: {', '.join(known)}", field="criterion"
         )
-    recorded = next(e for e in record.evidence if e.criterion == criterion)
-    if recorded.seed is None:
-        raise SpecError(record.name, f"{criterion!r} was not run: {recorded.detail}", field="criterion")
+    recorded = next((e for e in record.evidence if e.criterion == criterion), None)
+    if recorded is None or recorded.seed is None:
+        why = f"was not run: {recorded.detail}" if recorded else "is not in this record; grade anew with --force"
+        raise SpecError(record.name, f"{criterion!r} {why}", field="criterion")
     place = folder or workspace.root / "submissions" / record.model / record.challenge
     submission = workspace.answer(place).submission
     with _taken(place, submission) as files:

@@ -7,6 +7,7 @@ from any program, a training loop's included, and one that dies takes nothing wi
 import contextlib
 import ctypes
 import json
+import os
 import queue
 import signal
 import subprocess
@@ -15,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.box import scratch
 from harness.errors import HarnessError, JudgeError
@@ -56,7 +56,7 @@ def grade_all(
     waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
     for folder in folders:
         waiting.put(folder)
-    graders = [_start(workspace, options) for _ in range(min(jobs, len(folders)))]
+    graders = [Grader(workspace, options) for _ in range(min(jobs, len(folders)))]
     feeders = [threading.Thread(target=_feed, args=(g, waiting, events), daemon=True) for g in graders]
     try:
         for feeder in feeders:
@@ -71,12 +71,9 @@ def grade_all(
                 yield event
     finally:
         for grader in graders:
-            grader.terminate()
-        for grader, feeder in zip(graders, feeders, strict=True):
-            grader.wait()
+            grader.stop()
+        for feeder in feeders:
             feeder.join()
-            with contextlib.suppress(OSError), grader:
-                pass
 
 
 def _here(workspace: Workspace, folder: Path, options: Options, progress: Progress) -> Graded | Rejected:
@@ -84,18 +81,83 @@ def _here(workspace: Workspace, folder: Path, options: Options, progress: Progre
         return grade_one(workspace, folder, options, lambda stage: progress(folder, stage))
     except HarnessError as error:
         return Rejected(folder, error)
+    except Exception as error:  # a fault of ours in one grade must not end the others
+        return Rejected(folder, _unforeseen(folder, error))
 
 
-def _start(workspace: Workspace, options: Options) -> subprocess.Popen[str]:
-    # -P: the current folder may be a submission's, and nothing it holds may be imported here
-    command = (sys.executable, "-P", "-m", "harness.pool", str(workspace.root), json.dumps(asdict(options)))
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, start_new_session=True
-    )
+def _unforeseen(folder: Path, error: Exception) -> JudgeError:
+    failure = JudgeError(f"{folder}: {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
+
+
+class Grader:
+    """A grading process, started anew when it was lost."""
+
+    def __init__(self, workspace: Workspace, options: Options) -> None:
+        # -P: the current folder may be a submission's, and nothing it holds may be imported here
+        self._command = (sys.executable, "-P", "-m", "harness.pool", str(workspace.root), json.dumps(asdict(options)))
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 while there is no process."""
+        return self._process.pid if self._process else 0
+
+    def ask(self, folder: Path, progress: Callable[[str], None]) -> Graded | Rejected:
+        """Grade one folder; a process that ends on the way costs that folder only."""
+        process = self._ready()
+        if process is not None and process.stdin is not None and process.stdout is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.write(json.dumps(os.fspath(folder.resolve())) + "\n")
+                process.stdin.flush()
+                for line in process.stdout:
+                    message = json.loads(line)
+                    if "stage" in message:
+                        progress(message["stage"])
+                    elif "record" in message:
+                        return Graded(folder, Record.from_json(message["record"]), message["reused"], message["reason"])
+                    else:
+                        kind = JudgeError if message["ours"] else HarnessError
+                        return Rejected(folder, kind(message["error"]))
+        self._end()
+        return Rejected(folder, JudgeError(f"{folder}: the grading process ended; run it again with -j 1 --debug"))
+
+    def stop(self) -> None:
+        """End the process for good."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.terminate()
+
+    def close(self) -> None:
+        """Wait for the process and close its pipes."""
+        self._end()
+
+    def _ready(self) -> subprocess.Popen[str] | None:
+        with self._lock:
+            if self._process is None and not self._stopped:
+                self._process = subprocess.Popen(
+                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+                    start_new_session=True,
+                )  # fmt: skip
+            return self._process
+
+    def _end(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        process.wait()
+        with contextlib.suppress(OSError), process:
+            pass
 
 
 def _feed(
-    grader: subprocess.Popen[str], waiting: "queue.SimpleQueue[Path]",
+    grader: Grader, waiting: "queue.SimpleQueue[Path]",
     events: "queue.SimpleQueue[tuple[Path, str | Graded | Rejected]]",
 ) -> None:  # fmt: skip
     """Give one grading process folders until there are none left."""
@@ -103,25 +165,13 @@ def _feed(
         try:
             folder = waiting.get_nowait()
         except queue.Empty:
+            grader.close()
             return
-        events.put((folder, _ask(grader, folder, events)))
 
+        def tell(stage: str, folder: Path = folder) -> None:
+            events.put((folder, stage))
 
-def _ask(grader: subprocess.Popen[str], folder: Path, events: Any) -> Graded | Rejected:
-    assert grader.stdin is not None and grader.stdout is not None
-    with contextlib.suppress(OSError):
-        grader.stdin.write(f"{folder.resolve()}\n")
-        grader.stdin.flush()
-        for line in grader.stdout:
-            message = json.loads(line)
-            if "stage" in message:
-                events.put((folder, message["stage"]))
-            elif "record" in message:
-                return Graded(folder, Record.from_json(message["record"]), message["reused"], message["reason"])
-            else:
-                kind = JudgeError if message["ours"] else HarnessError
-                return Rejected(folder, kind(message["error"]))
-    return Rejected(folder, JudgeError(f"{folder}: the grading process ended; run it again with -j 1 --debug"))
+        events.put((folder, grader.ask(folder, tell)))
 
 
 def serve(workspace: Workspace, options: Options) -> None:
@@ -132,7 +182,8 @@ def serve(workspace: Workspace, options: Options) -> None:
 
     for line in sys.stdin:
         try:
-            graded = grade_one(workspace, Path(line.rstrip("\n")), options, lambda stage: say(stage=stage))
+            folder = Path(json.loads(line))
+            graded = grade_one(workspace, folder, options, lambda stage: say(stage=stage))
             say(record=graded.record.to_json(), reused=graded.reused, reason=graded.reason)
         except HarnessError as error:
             say(error=str(error), ours=isinstance(error, JudgeError))
@@ -140,9 +191,14 @@ def serve(workspace: Workspace, options: Options) -> None:
             say(error=f"{line.strip()}: {type(error).__name__}: {error}", ours=True)
 
 
+def _leave(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # asked twice, it still leaves once and quietly
+    sys.exit(143)
+
+
 def _main() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG: no grader outlives who asked for it
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, _leave)
     serve(Workspace(Path(sys.argv[1])), Options(**json.loads(sys.argv[2])))
 
 

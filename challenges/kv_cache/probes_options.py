@@ -28,6 +28,8 @@ from .memory import resident, settle
 
 LIMITS = {"int8": 0.03, "int4": 0.2}
 """Largest error of a decode over max|v|, as the contract says."""
+LARGEST_PAGE = 1024
+"""Tokens; published paged caches use 8 to 256."""
 NEAR_END = 16
 """Decodes that lead over a page's end; a longer page is filled up to there by a prompt."""
 STRANGE_ROWS = "a paged slot shows other values than its own"
@@ -193,9 +195,11 @@ def int4_stays_close(
 
 
 def page_size(answer: Answer) -> int:
-    """Tokens a page, as the answer claims; 4 where it says nothing."""
+    """Tokens a page, as the answer claims; 4 where it says nothing. Larger pages than a prompt is long are refused."""
     paged = answer.capabilities.get("paged")
-    return max(1, int(paged.get("page_size", 4))) if isinstance(paged, dict) else 4
+    page = int(paged.get("page_size", 4)) if isinstance(paged, dict) else 4
+    expect.that(1 <= page <= LARGEST_PAGE, "claims pages of no sensible size", f"{page} is not 1 to {LARGEST_PAGE}")
+    return page
 
 
 def _steps(cache: Cache, tokens: Tokens, S: int) -> Iterator[Floats]:

@@ -268,7 +268,7 @@ class Box:
         if why is Ended.TIMEOUT:
             return self._end(Came.LATE, f"no answer within {seconds:g} s")
         if why is Ended.FLOOD:
-            return self._end(Came.FLOODED, f"printed more than {OUTPUT_LIMIT >> 20} MiB")
+            return self._end(Came.FLOODED, f"printed more than {OUTPUT_LIMIT >> 20} MiB in one call")
         if why is Ended.FORGED:
             return self._end(Came.FORGED, "sent something that is no reply")
         return self._end(Came.CRASHED, f"the process ended{self._status()}")

@@ -42,6 +42,11 @@ class Output:
         self.total = 0
         self.open = True
 
+    def restart(self) -> None:
+        """Count anew: the bound is on what one request prints."""
+        self.drain()
+        self.total = 0
+
     def drain(self) -> None:
         """Read what is there without waiting."""
         while self.open and self.total <= OUTPUT_LIMIT:
@@ -95,6 +100,7 @@ class Channel:
 
     def send(self, message: bytes, fds: Sequence[int]) -> bool:
         """Send one request; False when nobody is there to take it."""
+        self.output.restart()
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         try:
             self.control.sendmsg([message], rights)

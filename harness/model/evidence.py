@@ -1,7 +1,7 @@
 """What one criterion's run showed, and the findings put in words."""
 
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
@@ -25,7 +25,24 @@ class Outcome(StrEnum):
         return self in (Outcome.PASSED, Outcome.FAILED, Outcome.PARTIAL)
 
 
-class Counterexample(Model):
+class Words(Model):
+    """Repeats what an answer wrote: bytes in its names that are no text become question marks."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text(cls, values: Any) -> Any:
+        return {k: _readable(v) for k, v in values.items()} if isinstance(values, dict) else values
+
+
+def _readable(value: Any) -> Any:
+    if isinstance(value, str) and not value.isascii():
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_readable(k): _readable(v) for k, v in value.items()}
+    return type(value)(map(_readable, value)) if type(value) in (list, tuple) else value
+
+
+class Counterexample(Words):
     """The smallest input found on which the answer went wrong."""
 
     case: dict[str, Figure] = Field(default_factory=dict)
@@ -38,7 +55,7 @@ class Counterexample(Model):
     """What the answer gave there."""
 
 
-class Evidence(Model):
+class Evidence(Words):
     """Outcome of one criterion with the figures behind it."""
 
     criterion: Identifier
@@ -88,7 +105,7 @@ class Evidence(Model):
         return 1.0 if self.outcome is Outcome.PASSED else 0.0
 
 
-class Finding(Model):
+class Finding(Words):
     """A failed or notable criterion put in words."""
 
     criterion: Identifier

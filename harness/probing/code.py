@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import sys
 import types
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,17 +29,12 @@ class ChallengeCode:
     def package(self) -> types.ModuleType:
         """The package that both folders form."""
         place = self.workspace.challenge_folder(self.challenge.id)
-        name = f"harness_challenge_{self.challenge.id}"
-        found = sys.modules.get(name)
         paths = [str(place), str(self.workspace.reference_folder(self.challenge.id))]
-        if found is not None and list(found.__path__) == paths:
-            return found
-        for loaded in [m for m in sys.modules if m == name or m.startswith(name + ".")]:
-            del sys.modules[loaded]
+        # one package a folder: threads that grade in different workspaces must not meet in each other's code
+        name = f"harness_challenge_{self.challenge.id}_{zlib.crc32(repr(paths).encode()):08x}"
         package = types.ModuleType(name)
         package.__path__ = paths
-        sys.modules[name] = package
-        return package
+        return sys.modules.setdefault(name, package)
 
     def module(self, name: str) -> types.ModuleType:
         """A module of the challenge or of its references.

@@ -1,5 +1,6 @@
 """Growth of cost with size, from the worker's processor clock read outside it."""
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from filelock import FileLock
 @contextmanager
 def alone() -> Iterator[None]:
     """Keep other timings of this user on this machine out for the length of the block."""
-    with FileLock(Path(tempfile.gettempdir()) / "harness-timing.lock", mode=0o666):
+    with FileLock(Path(tempfile.gettempdir()) / f"harness-timing-{os.getuid()}.lock"):
         yield
 
 

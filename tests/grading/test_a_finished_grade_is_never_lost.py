@@ -12,7 +12,7 @@ import pytest
 
 from harness.grading import Options, grade_one, replay
 from harness.model import Record
-from harness.pool import Graded, grade_all
+from harness.pool import Graded, Grader, grade_all
 from harness.workspace import read_stored
 
 RUN = """
@@ -76,3 +76,19 @@ def test_a_replay_shows_the_recorded_figures_again(toy, submit):
     shown = replay(toy.workspace, record, "values")
     assert shown.same and shown.evidence == shown.recorded
     assert os.path.exists(toy.workspace.record_path("m", "scaled_sum"))
+
+
+def test_a_lost_grading_process_costs_one_folder_only(toy, submit):
+    folders = [submit(f"m{i}", toy.source() + f"\n# {i}\n") for i in range(3)]
+    grader = Grader(toy.workspace, Options())
+
+    def end(stage: str) -> None:
+        os.kill(grader.pid, signal.SIGKILL)
+
+    try:
+        lost = grader.ask(folders[0], end)
+        assert not isinstance(lost, Graded)
+        assert "the grading process ended" in str(lost.error)
+        assert all(isinstance(grader.ask(folder, lambda stage: None), Graded) for folder in folders)
+    finally:
+        grader.close()

@@ -90,3 +90,20 @@ def test_a_malformed_submission_is_rejected_and_the_others_are_graded(toy, submi
     assert "submission.toml" in str(rejected[0].error)
     record = read_stored(toy.workspace.record_path("b", "scaled_sum"), Record)
     assert record.overall.score == 100
+
+
+def test_a_file_name_that_is_no_text_does_not_stop_the_grade(toy, submit):
+    folder = submit("m", toy.source())
+    with open(bytes(folder) + b"/\xff\xfe.py", "w") as file:
+        file.write("def f(x):\n" + "    x += 1\n" * 900 + "    return x\n")
+    record = grade_one(toy.workspace, folder).record
+    assert record.status is Status.GRADED
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_the_bound_on_printing_is_for_one_call(toy, submit):
+    chatty = toy.source().replace("def scaled(", "def _scaled(") + (
+        "\n\ndef scaled(*args):\n    print('x' * 300_000, flush=True)\n    return _scaled(*args)\n"
+    )
+    assert grade_one(toy.workspace, submit("m", chatty)).record.status is Status.GRADED
+    assert not [f for f in grade_one(toy.workspace, submit("m", chatty)).record.findings if "prints" in f.title]
