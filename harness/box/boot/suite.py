@@ -5,10 +5,9 @@ descriptor 3); a child never holds it, and cannot reach it through /proc, for th
 says about itself (tests counted, lines executed) comes through a pipe of its own and is passed on as the child's word;
 the verdict is its exit status.
 
-    python suite.py PLAN.json
-
-The plan: `command` (words), `sources` (text by path, for the files that are changed), `limit` (seconds for one run),
-`budget` (seconds for all), `runs`: each `edits` (path, first character, end, text instead), `trace`, `quick`.
+Called with the path of a plan in JSON: `command` (words), `sources` (text by path, for the files that are changed),
+`limit` (seconds for one run), `budget` (seconds for all), `runs`: each `edits` (path, first character, end, text
+instead), `trace`, `quick`.
 Reported is one JSON line a run: `run` (its index), `end` (exit, signal, late, cut), `status`, `seconds`, and unless the
 run is `quick` the child's `word` and the last of its `output`. A run with `must_pass` that fails ends the plan.
 """
