@@ -2,8 +2,7 @@
 
 A fork server: it imports NumPy and pytest once and forks a child per run. Only this process writes to the report (file
 descriptor 3); a child never holds it, and cannot reach it through /proc, for the server is not dumpable. What a child
-says about itself (tests counted, lines executed) comes through a pipe of its own and is passed on as the child's word;
-the verdict is its exit status.
+says of itself (tests, lines executed) comes by a pipe of its own, as its word; the verdict is its exit status.
 
 Called with the path of a plan in JSON: `command` (words), `sources` (text by path, for the files that are changed),
 `limit` (seconds for one run), `budget` (seconds for all), `runs`: each `edits` (path, first character, end, text
