@@ -1,0 +1,196 @@
+"""What nvcc, its host compiler, ptxas and the linker print, read into errors and facts about kernels."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+ERRORS_KEPT = 20
+TEXT_KEPT = 500
+KERNELS_KEPT = 200
+
+_FRONT_END = re.compile(
+    r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic |internal )?error(?: #[\w-]+)?: (?P<text>.+)$"
+)
+_HOST = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.+)$")
+_ASSEMBLER = re.compile(r"^(?P<tool>ptxas|nvlink)\b[^;\n]*?(?:error|fatal)\s*: (?P<text>.+)$")
+_UNDEFINED = re.compile(r"(?P<text>(?:undefined reference to|multiple definition of|undefined symbol:) .+)$")
+_DRIVER = re.compile(
+    r"^(?:nvcc|[\w+-]*(?:g\+\+|gcc|clang|cc1plus|collect2|ld))\s*:? (?:fatal )?error\s*: (?P<text>.+)$"
+)
+_FATAL = re.compile(r"^(?:nvcc|nvrtc)\s?:? (?:fatal|error)\s*: (?P<text>.+)$", re.MULTILINE)
+_ENTRY = re.compile(r"Compiling entry function '(?P<name>[^']+)' for ")
+_PROPERTIES = re.compile(r"Function properties for '?(?P<name>[^'\s]+)'?")
+_FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_USED = re.compile(r"Used (\d+) registers(?P<rest>.*)")
+_PTX = re.compile(r"^\s*(?:@!?%\w+\s+)?(?P<op>[a-z]\w*)(?P<modifiers>(?:\.\w+|::\w+)*)\s", re.MULTILINE)
+_WIDTH = re.compile(r"\.(?:v(?P<lanes>[248])\.)?[busf](?P<bits>8|16|32|64|128)$")
+
+
+@dataclass(frozen=True)
+class CompilerError:
+    """One error in the compiler's own words, at a line of the submission (0 when it names none)."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """What ptxas says of one kernel. Sizes in bytes; stack and spills per thread, static shared memory per block."""
+
+    name: str
+    registers: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    stack_bytes: int
+    static_shared_bytes: int
+    constant_bytes: int
+
+
+def errors(log: str) -> tuple[CompilerError, ...]:
+    """The first errors, each once, in the order they were printed."""
+    found = dict.fromkeys(error for line in log.splitlines() if (error := _error(line.rstrip())))
+    return tuple(found)[:ERRORS_KEPT]
+
+
+def broken(log: str) -> str | None:
+    """What nvcc could not do for a reason that lies in its command line or installation, not in the source."""
+    found = _FATAL.search(log)
+    return found["text"][:TEXT_KEPT] if found else None
+
+
+def _error(line: str) -> CompilerError | None:
+    placed = _FRONT_END.match(line) or _HOST.match(line)
+    if placed:
+        return CompilerError(_tidy(placed["file"]), int(placed["line"]), placed["text"][:TEXT_KEPT])
+    tool = _ASSEMBLER.match(line)
+    if tool:
+        return CompilerError("", 0, f"{tool['tool']}: {demangled_in(tool['text'])}"[:TEXT_KEPT])
+    other = _UNDEFINED.search(line) or _DRIVER.match(line)
+    return CompilerError("", 0, other["text"][:TEXT_KEPT]) if other else None
+
+
+def _tidy(file: str) -> str:
+    """The path without steps that lead nowhere, e.g. `a.h` for `./b/../a.h`."""
+    parts: list[str] = []
+    for part in PurePosixPath(file).parts:
+        if part == ".." and parts:
+            parts.pop()
+        else:
+            parts.append(part)
+    return str(PurePosixPath(*parts))
+
+
+def kernels(log: str) -> tuple[KernelFacts, ...]:
+    """Registers, spills, stack, shared and constant memory of each kernel, as `-Xptxas -v` prints them."""
+    return tuple(_kernels(log.splitlines()))[:KERNELS_KEPT]
+
+
+def _kernels(lines: list[str]) -> Iterator[KernelFacts]:
+    entry, described, frame = "", "", (0, 0, 0)
+    for line in lines:
+        if found := _ENTRY.search(line):
+            entry, frame = found["name"], (0, 0, 0)
+        elif found := _PROPERTIES.search(line):
+            described = found["name"]
+        elif found := _FRAME.search(line):
+            # functions that were not inlined have frames of their own: the kernel's is the one under its name
+            if described == entry:
+                frame = (int(found[1]), int(found[2]), int(found[3]))
+        elif entry and (found := _USED.search(line)):
+            rest = found["rest"]
+            shared = re.search(r"(\d+) bytes smem", rest)
+            constant = sum(int(n) for n in re.findall(r"(\d+) bytes cmem\[\d+\]", rest))
+            stack, stores, loads = frame
+            yield KernelFacts(
+                demangled(entry), int(found[1]), stores, loads, stack, int(shared[1]) if shared else 0, constant
+            )
+            entry = ""
+
+
+def ptx_facts(ptx: str) -> Mapping[str, int]:
+    """How often the code (not the run) has each kind of instruction, loads and stores by their width in bytes."""
+    counts: Counter[str] = Counter()
+    for found in _PTX.finditer(ptx):
+        name = _kind(found["op"], found["modifiers"])
+        if name:
+            counts[name] += 1
+    return dict(sorted(counts.items()))
+
+
+def _kind(op: str, modifiers: str) -> str | None:
+    parts = modifiers.split(".")
+    if op in ("ld", "ldu", "st") and "global" in parts:
+        width = _WIDTH.search(modifiers)
+        size = int(width["bits"]) // 8 * int(width["lanes"] or 1) if width else 0
+        return f"ptx_global_{'store' if op == 'st' else 'load'}s_{size}B" if size else None
+    if op in ("ld", "st") and "local" in parts:
+        return f"ptx_local_{'stores' if op == 'st' else 'loads'}"
+    if op in ("atom", "red"):
+        return f"ptx_{'shared' if any(p.startswith('shared') for p in parts) else 'global'}_atomics"
+    if op in ("bar", "barrier"):
+        return "ptx_warp_barriers" if "warp" in parts else "ptx_block_barriers"
+    kinds = {"shfl": "ptx_shuffles", "vote": "ptx_votes", "match": "ptx_votes", "redux": "ptx_warp_reductions"}
+    if op in ("mma", "wmma", "wgmma"):
+        return "ptx_matrix_instructions"
+    return kinds.get(op)
+
+
+def demangled(name: str) -> str:
+    """A kernel's name as its author wrote it, as far as it can be told: `ns::softmax<256>` for `_ZN2ns7softmax...`."""
+    name = re.sub(r"^__nv_static_\d+__\w*?_(?=_Z)", "", name)  # not visible to other files
+    if not name.startswith("_Z"):
+        return name
+    rest = re.sub(r"^_ZL?", "", name)
+    parts: list[str] = []
+    nested = rest.startswith("N")
+    rest = rest.removeprefix("N")
+    while found := re.match(r"L?(\d+)", rest):
+        length, start = int(found[1]), found.end()
+        part, rest = rest[start : start + length], rest[start + length :]
+        if not part.startswith(("_GLOBAL__N_", "_INTERNAL_")):
+            parts.append(part)
+        if rest.startswith("I"):
+            arguments, rest = _arguments(rest[1:])
+            if parts:
+                parts[-1] += arguments
+        if not nested:
+            break
+    return "::".join(parts) or name
+
+
+_TYPES = {
+    "f": "float", "d": "double", "i": "int", "j": "unsigned", "l": "long", "m": "unsigned long", "b": "bool",
+    "c": "char", "h": "unsigned char", "s": "short", "t": "unsigned short", "x": "long long",
+    "y": "unsigned long long", "v": "void", "a": "signed char",
+}  # fmt: skip
+
+
+def _arguments(rest: str) -> tuple[str, str]:
+    """Template arguments of plain types and numbers; `<...>` for any others."""
+    words: list[str] = []
+    while rest and not rest.startswith("E"):
+        number = re.match(r"L([a-z])(n?\d+)E", rest)
+        named = re.match(r"(\d+)", rest)
+        if number:
+            value = number[2].replace("n", "-")
+            words.append({"0": "false", "1": "true"}.get(value, value) if number[1] == "b" else value)
+            rest = rest[number.end() :]
+        elif named:
+            end = named.end() + int(named[1])
+            words.append(rest[named.end() : end])
+            rest = rest[end:]
+        elif rest[0] in _TYPES:
+            words.append(_TYPES[rest[0]])
+            rest = rest[1:]
+        else:
+            return "<...>", ""
+    return f"<{', '.join(words)}>", rest[1:]
+
+
+def demangled_in(text: str) -> str:
+    """`text` with the mangled names in it made readable."""
+    return re.sub(r"\b_Z\w+", lambda found: demangled(found[0]), text)

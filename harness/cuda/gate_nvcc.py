@@ -1,0 +1,124 @@
+"""nvcc run in the box: files of a submission into a shared library, with what it printed and its PTX."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.box import clock
+from harness.box.command import Completed, run
+from harness.box.tiers import Tier
+from harness.cuda.nvcc import CudaCompiler
+
+LOG_KEPT = 1 << 20
+PTX_KEPT = 8 << 20
+LIBRARY = "answer.so"
+_SCRATCH_MIB = 512
+# what a compiler prints goes to a file: of a flood the first errors are wanted, and a pipe keeps the last
+_LOGGED = ("/bin/sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh")
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a build may use: how it is held, wall seconds in all, address space of each process in MiB."""
+
+    tier: Tier
+    seconds: float
+    memory_mib: int
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What came of a build.
+
+    Attributes:
+        library: the shared library; None when there is none.
+        log: what the compilers printed, the submission's own paths relative and all others without their folders.
+        ptx: the code for the virtual machine, of all files.
+        timed_out: whether its time ran out.
+    """
+
+    library: Path | None
+    log: str
+    ptx: str
+    timed_out: bool = False
+
+
+def compile_library(
+    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, architecture: str
+) -> Compilation:
+    """Compile each entry and link a shared library, in a folder below `into`.
+
+    Args:
+        compiler: an nvcc.
+        folder: the submission.
+        entries: its files to compile, relative to it.
+        into: an empty folder of ours.
+        room: limits.
+        architecture: of the device, e.g. `sm_80`.
+
+    Raises:
+        BoxError: the box could not be started.
+    """
+    deadline = clock.now() + room.seconds
+    whole = _compile(compiler, folder, entries, into / "whole", room, deadline, ("-std=c++17", f"-arch={architecture}"))
+    if whole.library is None and "Unresolved extern" in whole.log:
+        # a device function of another file is called: that takes code that is linked once more for the device
+        words = ("-std=c++17", f"-arch={architecture}", "-rdc=true")
+        return _compile(compiler, folder, entries, into / "parts", room, deadline, words)
+    return whole
+
+
+def _compile(
+    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, deadline: float,
+    common: Sequence[str],
+) -> Compilation:  # fmt: skip
+    into.mkdir()
+    log, ptx = "", ""
+    for index, entry in enumerate(entries):
+        place = into / str(index)
+        place.mkdir()
+        words = (
+            *common, "-Xcompiler", "-fPIC", "-O3", "-I.", "-Xptxas", "-v", "--keep", "--keep-dir", f"{{out}}/{index}",
+            "-x", "cu", "-c", f"./{entry}", "-o", f"{{out}}/{index}/unit.o",
+        )  # fmt: skip
+        done, said = _run(compiler, words, folder, into, room, deadline)
+        log += said
+        if done.returncode != 0:
+            return Compilation(None, log, ptx, done.timed_out)
+        ptx += "".join(_read(p, PTX_KEPT) for p in sorted(place.glob("*.ptx")))
+    objects = [f"{{out}}/{index}/unit.o" for index in range(len(entries))]
+    words = (*common, "-shared", *objects, "-o", f"{{out}}/{LIBRARY}", "-Xlinker", "--no-undefined")
+    done, said = _run(compiler, words, folder, into, room, deadline)
+    return Compilation(into / LIBRARY if done.returncode == 0 else None, log + said, ptx, done.timed_out)
+
+
+def _run(
+    compiler: CudaCompiler, words: Sequence[str], folder: Path, into: Path, room: Room, deadline: float
+) -> tuple[Completed, str]:
+    """One run of the compiler, and what it printed."""
+    log = into / "log"
+    log.unlink(missing_ok=True)
+    done = run(
+        (*_LOGGED, "{out}/log", *compiler.command, *words), folder, tier=room.tier,
+        seconds=max(1.0, deadline - clock.now()), memory_mib=room.memory_mib, scratch_mib=_SCRATCH_MIB,
+        extra=compiler.folders, writable={"out": into},
+    )  # fmt: skip
+    return done, without_paths(_read(log, LOG_KEPT) + done.output, compiler, folder, into)
+
+
+def without_paths(text: str, compiler: CudaCompiler, folder: Path, into: Path) -> str:
+    """`text` with the submission's paths relative to it, and the compilers' files by their names alone."""
+    for own in dict.fromkeys((str(folder), str(folder.resolve()), "/submission")):
+        text = re.sub(rf"(?<![\w.-]){re.escape(own)}/", "", text)
+    ours = [*(str(p) for p in compiler.folders.values()), *(f"/extra/{name}" for name in compiler.folders)]
+    places = (*ours, str(into), "/extra/out", "/usr/include", "/usr/lib", "/usr/bin", "/usr/local", "/opt", "/tmp")
+    inside = "|".join(re.escape(place) for place in sorted(places, key=len, reverse=True))
+    return re.sub(rf"(?<![\w.-])(?:{inside})/(?:[\w.+@=-]+/)*", "", text)
+
+
+def _read(path: Path, limit: int) -> str:
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(limit).decode(errors="replace")

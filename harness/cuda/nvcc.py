@@ -1,0 +1,134 @@
+"""Which CUDA compiler this machine has: nvcc of a toolkit, nvcc of the pip wheels, or NVRTC."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from harness.cuda.host_compiler import host_compiler
+
+DRIVER = Path(__file__).parent / "driver"
+_USUAL = Path("/usr/local/cuda")
+
+
+@dataclass(frozen=True)
+class CudaCompiler:
+    """A compiler for device code.
+
+    Attributes:
+        kind: nvcc compiles whole files and links; nvrtc compiles device code only.
+        command: the first words of its command line; `{NAME}` stands for a folder of `folders`.
+        version: its number, e.g. `13.0.88`.
+        folders: what the box must show for it, by name.
+    """
+
+    kind: Literal["nvcc", "nvrtc"]
+    command: tuple[str, ...]
+    version: str
+    folders: Mapping[str, Path] = field(default_factory=dict)
+
+
+@cache
+def cuda_compiler() -> CudaCompiler | None:
+    """The best CUDA compiler here: a toolkit's nvcc, the wheels' nvcc, then NVRTC; None when there is none."""
+    return nvcc() or nvrtc()
+
+
+def nvcc() -> CudaCompiler | None:
+    """The first nvcc that answers, with the host compiler it will use; None without either."""
+    host = host_compiler()
+    if host is None or host.kind == "zig":  # nvcc knows gcc's and clang's ways only
+        return None
+    for program in _programs():
+        root = toolkit(program)
+        version = _version(program) if root else None
+        if root and version:
+            words = ("{cuda}/bin/nvcc", "-ccbin", host.command[0])
+            return CudaCompiler("nvcc", words, version, {"cuda": root})
+    return None
+
+
+def nvrtc() -> CudaCompiler | None:
+    """NVRTC of the wheels or of a toolkit, run by a small program of ours in the box."""
+    for library, headers in _runtime_compilers():
+        version = _nvrtc_version(library)
+        if version:
+            words = ("python", "{driver}/nvrtc.py", f"{{nvrtc}}/{library.name}", "{headers}")
+            folders = {"driver": DRIVER, "nvrtc": library.parent, "headers": headers}
+            return CudaCompiler("nvrtc", words, version, folders)
+    return None
+
+
+def toolkit(program: Path) -> Path | None:
+    """The folder above the real nvcc's `bin`, behind wrapper scripts and symbolic links."""
+    said = _say(program, "-dryrun", "-E", "none.cu")
+    found = re.search(r"^#\$ _HERE_=(.+)$", said, re.MULTILINE)
+    if found is None:
+        return None
+    root = Path(found[1].strip()).resolve().parent
+    return root if (root / "bin" / "nvcc").is_file() else None
+
+
+def _programs() -> Iterator[Path]:
+    """Where an nvcc may be, the user's choice first."""
+    on_path = shutil.which("nvcc")
+    if on_path:
+        yield Path(on_path)
+    named = (os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH"))
+    for root in (*(Path(n) for n in named if n), _USUAL, *_wheel_folders("cu*")):
+        program = root / "bin" / "nvcc"
+        if os.access(program, os.X_OK):
+            yield program
+
+
+def _runtime_compilers() -> Iterator[tuple[Path, Path]]:
+    """NVRTC libraries, each with the folder of the headers it needs."""
+    for root in _wheel_folders("cu[0-9]*"):
+        for library in _libraries(root / "lib"):
+            yield library, root / "include"
+    for root in _wheel_folders("cuda_nvrtc"):
+        for library in _libraries(root / "lib"):
+            yield library, root.parent / "cuda_runtime" / "include"
+    for library in _libraries(_USUAL / "lib64"):
+        yield library, _USUAL / "include"
+
+
+def _wheel_folders(pattern: str) -> list[Path]:
+    """Folders of NVIDIA's wheels beside this interpreter's packages, the newest first."""
+    places = dict.fromkeys(Path(entry, "nvidia") for entry in sys.path if entry)
+    return [found for place in places for found in sorted(place.glob(pattern), reverse=True) if found.is_dir()]
+
+
+def _libraries(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.glob("libnvrtc.so*") if "alt" not in p.name)
+
+
+def _version(program: Path) -> str | None:
+    found = re.search(r"release [\d.]+, V([\d.]+)", _say(program, "--version"))
+    return found[1] if found else None
+
+
+def _nvrtc_version(library: Path) -> str | None:
+    """Asked in a process of its own: the library stays out of this one."""
+    code = (
+        "import ctypes, sys; a, b = ctypes.c_int(), ctypes.c_int();"
+        "ctypes.CDLL(sys.argv[1]).nvrtcVersion(ctypes.byref(a), ctypes.byref(b)); print(f'{a.value}.{b.value}')"
+    )
+    said = _say(Path(sys.executable), "-I", "-S", "-c", code, str(library)).strip()
+    return said if re.fullmatch(r"\d+\.\d+", said) else None
+
+
+def _say(program: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(
+            [str(program), *words], capture_output=True, stdin=subprocess.DEVNULL, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout + done.stderr).decode(errors="replace")
