@@ -5,6 +5,7 @@ from harness.probing import expect
 from harness.probing.answers import Answer, BoxedAnswer, Cost, LocalAnswer, NullAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
+from harness.probing.device import located
 from harness.probing.draw import Draw
 from harness.probing.faults import Mutant, Variant
 from harness.probing.memory import growth
@@ -43,6 +44,7 @@ __all__ = [
     "anchored",
     "expect",
     "growth",
+    "located",
     "opened",
     "probe",
     "probe_criterion",

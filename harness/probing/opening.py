@@ -9,6 +9,7 @@ from typing import Any
 from harness.box import Came, Target, detect, scratch
 from harness.model import Challenge
 from harness.probing.answers import BoxedAnswer
+from harness.probing.device import EmulatedAnswer
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def opened(challenge: Challenge, files: Files) -> Iterator[Opened]:
         BoxError: the box could not be started.
     """
     if challenge.language == "python":
-        with _loaded(challenge, files.folder, files.entries[0], files.capabilities) as result:
+        target = _target(challenge, files.folder, files.entries[0])
+        with _loaded(challenge, BoxedAnswer(target, files.capabilities)) as result:
             yield result
         return
     from harness.cuda import emulated
@@ -63,14 +65,20 @@ def opened(challenge: Challenge, files: Files) -> Iterator[Opened]:
         if not emulation.ok:
             yield Opened(None, unsupported=emulation.why_not)
             return
-        with _loaded(challenge, folder, emulated.ENTRY, files.capabilities) as result:
+        target = _target(challenge, folder, emulated.ENTRY)
+        answer = EmulatedAnswer(target, files.capabilities)
+        answer.sources = tuple(p.relative_to(files.folder).as_posix() for p in files.folder.rglob("*") if p.is_file())
+        with _loaded(challenge, answer) as result:
             yield result
 
 
-@contextmanager
-def _loaded(challenge: Challenge, folder: Path, entry: str, capabilities: Mapping[str, Any]) -> Iterator[Opened]:
+def _target(challenge: Challenge, folder: Path, entry: str) -> Target:
     functions = (*challenge.contract.functions, *challenge.contract.optional)
-    answer = BoxedAnswer(Target(folder, entry, functions, challenge.limits, detect()), capabilities)
+    return Target(folder, entry, functions, challenge.limits, detect())
+
+
+@contextmanager
+def _loaded(challenge: Challenge, answer: BoxedAnswer) -> Iterator[Opened]:
     try:
         reply = answer.open()
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
