@@ -117,7 +117,7 @@ def grade_one(
             folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
             f"{challenge.language!r}", field="submission.language",
         )  # fmt: skip
-    where = store.environment(detect(), challenge.language)
+    where = _where(challenge)
     with _taken(folder, submission) as files:
         settings = {"full": options.full, "limits": challenge.limits.model_dump()}
         key = store.content_key(workspace, challenge.id, files.hashes, settings, where)
@@ -132,6 +132,15 @@ def grade_one(
         store.publish(workspace, record)
     reason = "forced" if options.force else "not graded before in this state on this machine"
     return Graded(folder, record, False, reason)
+
+
+def _where(challenge: Challenge) -> Environment:
+    """This machine, as answers to `challenge` meet it."""
+    if challenge.language == "python":
+        return store.environment(detect())
+    from harness.cuda.toolchain import versions
+
+    return store.environment(detect(), "emulated", versions())
 
 
 @contextmanager

@@ -19,15 +19,21 @@ MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
 
 
 @functools.cache
-def environment(tier: Tier, language: str = "python") -> Environment:
-    """Where a grade of an answer in `language` is made now, with the versions that move marks."""
+def environment(tier: Tier, device: str = "cpu", compilers: tuple[tuple[str, str], ...] = ()) -> Environment:
+    """Where a grade is made now, with the versions that move marks.
+
+    Args:
+        tier: isolation the answer runs in.
+        device: what runs it.
+        compilers: name and version of each that it meets.
+    """
     return Environment(
         tier=tier.value,
-        device="cpu" if language == "python" else "emulated",
+        device=device,
         cpu=_processor(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=platform.python_version(),
-        packages={name: _version(name) for name in MEASURING} | (_compilers() if language == "cuda" else {}),
+        packages={name: _version(name) for name in MEASURING} | dict(compilers),
         harness=harness.__version__,
     )
 
@@ -97,18 +103,6 @@ def _kept(workspace: Workspace, key: str) -> Path:
 @functools.cache
 def _hashes(folder: str) -> dict[str, str]:
     return hash_folder(Path(folder)) if os.path.isdir(folder) else {}
-
-
-def _compilers() -> dict[str, str]:
-    """Versions of what compiles an answer in CUDA, for the real device and for the emulated one."""
-    from harness.cuda.host_compiler import host_compiler
-    from harness.cuda.nvcc import cuda_compiler
-
-    cuda, host = cuda_compiler(), host_compiler()
-    return {
-        "cuda compiler": f"{cuda.kind} {cuda.version}" if cuda else "missing",
-        "host compiler": f"{host.kind} {host.version}" if host else "missing",
-    }
 
 
 def _version(package: str) -> str:
