@@ -52,7 +52,7 @@ def submission(
     for path in scaffold.submission(Workspace.find(), name):
         output.line(f"made {output.place(path)}")
     challenge = name.partition("/")[2]
-    output.line(f"\nFill in answer.py (challenges/{challenge}/PROMPT.md says what is asked), look through")
+    output.line(f"\nFill in the answer (challenges/{challenge}/PROMPT.md says what is asked), look through")
     output.line(f"submission.toml, then:  harness grade {name}")
 
 
@@ -64,4 +64,4 @@ def model(name: Annotated[str, typer.Argument(help="Lower case, digits, '.', '_'
 
     for path in scaffold.model(Workspace.find(), name):
         output.line(f"made {output.place(path)}")
-    output.line(f"\nFill in each answer.py, then:  harness grade {name}")
+    output.line(f"\nFill in each answer, then:  harness grade {name}")

@@ -15,6 +15,10 @@ CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A challenge's folders are imported as a Python package."""
 
 
+SUFFIXES = {"python": ".py", "cuda": ".cu"}
+"""Of an answer's file, by language."""
+
+
 def challenge(workspace: Workspace, name: str) -> list[Path]:
     """Make `challenges/<name>` and `references/<name>`; the files made.
 
@@ -58,15 +62,20 @@ def model(workspace: Workspace, name: str) -> list[Path]:
 def _answer(workspace: Workspace, model: str, challenge: Challenge) -> list[Path]:
     place = workspace.root / "submissions" / model / challenge.id
     _refuse_existing(place)
-    contract = (workspace.challenge_folder(challenge.id) / "contract.py").read_text(encoding="utf-8")
+    entry = f"answer{SUFFIXES[challenge.language]}"
     offers = sorted({c.capability.partition(":")[0] for c in challenge.criteria if c.capability})
-    words = {"model": model, "challenge": challenge.id, "contract": _stub(contract), "offers": offers}
-    return _render("submission", place, words)
+    words = {
+        "model": model, "challenge": challenge.id, "language": challenge.language, "entry": entry, "offers": offers,
+    }  # fmt: skip
+    made = _render("submission", place, words)
+    (place / entry).write_text(_stub(workspace, challenge), encoding="utf-8")
+    return [place / entry, *made]
 
 
-def _stub(contract: str) -> str:
+def _stub(workspace: Workspace, challenge: Challenge) -> str:
     """The contract's functions as an answer that says it does not do them yet."""
-    return re.sub(r"(?m)^(\s+)\.\.\.$", r"\1raise NotImplementedError", contract)
+    path = workspace.challenge_folder(challenge.id) / f"contract{SUFFIXES[challenge.language]}"
+    return re.sub(r"(?m)^(\s+)\.\.\.$", r"\1raise NotImplementedError", path.read_text(encoding="utf-8"))
 
 
 def _check_model(name: str) -> None:
