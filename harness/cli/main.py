@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import harness
-from harness.cli import check, doctor, grade, ls, new, replay, report, scoreboard, show
+from harness.cli import check, cuda, doctor, grade, ls, new, replay, report, scoreboard, show
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 
 HELP = """Grade model-generated ML kernels by running them.
@@ -48,6 +48,7 @@ app.command()(scoreboard.scoreboard)
 app.command()(show.show)
 app.command()(replay.replay)
 app.command()(check.check)
+app.add_typer(cuda.app, name="cuda")
 app.add_typer(new.app, name="new")
 app.command()(ls.ls)
 app.command()(doctor.doctor)

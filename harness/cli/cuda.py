@@ -1,0 +1,157 @@
+"""`harness cuda`: memory, races and traffic of any CUDA program, without a GPU."""
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from harness.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.cuda.program import Mode, Ran, Source
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Check and count any CUDA program without a GPU.",
+)
+_ARGUMENTS = "harness.arguments"
+
+
+class ForAProgram(TyperCommand):
+    """A command whose words after `--` are the command line of another program."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep what follows `--` for the program."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[_ARGUMENTS] = args[at + 1 :]
+        return super().parse_args(ctx, args[:at])
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Name it in the usage line."""
+        return [*super().collect_usage_pieces(ctx), "[-- ARGS...]"]
+
+
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE.cu", help="The program's files; one of them has the `main`.")
+]
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="What the program may include and read, and where it runs; by default where FILEs lie."
+    ),
+]
+Defines = Annotated[
+    list[str] | None, typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Define a macro, as with nvcc -D.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Schedule of the threads; 0 runs warps in order.")]
+Memory = Annotated[int, typer.Option(min=256, metavar="MIB", help="Memory the program may use.")]
+Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Wall time for each run.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object with the report of every run.")]
+
+
+@app.command(cls=ForAProgram)
+def check(
+    context: typer.Context,
+    files: Files,
+    seed: Seed = 0,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many schedules to try, from --seed on.")] = 1,
+    root: Root = None,
+    defines: Defines = None,
+    memory: Memory = 8192,
+    timeout: Timeout = 60,
+    as_json: AsJson = False,
+) -> None:
+    """Find memory faults, races and misused synchronisation.
+
+    Builds the program for the emulated device and runs it with every access checked: out of bounds, use after free,
+    uninitialised reads, misalignment, host and device pointers mixed up, races in shared and global memory, divergent
+    barriers, shuffles from inactive lanes, deadlock.
+
+    Exits 1 when a defect was found or the program failed, 2 when it does not build or needs what the device lacks.
+
+    \b
+    harness cuda check softmax.cu
+    harness cuda check main.cu kernels.cu --seeds 5 -- --rows 64
+    """
+    from harness.cli import cuda_words
+    from harness.cuda.program import Mode, merged
+
+    with _ran(context, files, Mode.CHECK, range(seed, seed + seeds), root, defines, memory, timeout) as (source, runs):
+        if as_json:
+            output.data(cuda_words.as_data(source, runs))
+        else:
+            cuda_words.defects(source, runs, merged(runs))
+    if any(run.failed or (run.report and run.report.found()) for run in runs):
+        raise typer.Exit(1)
+
+
+@app.command(cls=ForAProgram)
+def count(
+    context: typer.Context,
+    files: Files,
+    seed: Seed = 0,
+    root: Root = None,
+    defines: Defines = None,
+    memory: Memory = 8192,
+    timeout: Timeout = 60,
+    as_json: AsJson = False,
+) -> None:
+    """Count the memory traffic of every kernel launch.
+
+    Builds the program for the emulated device and counts bytes and passes per buffer, 32-byte sectors per request
+    against the fewest possible, and shared-memory bank conflicts. Counted, not measured: nothing here is a time.
+
+    Exits 1 when the program failed, 2 when it does not build or needs what the device lacks.
+
+    \b
+    harness cuda count softmax.cu
+    harness cuda count main.cu kernels.cu -- --rows 64
+    """
+    from harness.cli import cuda_words
+    from harness.cuda.program import Mode
+
+    with _ran(context, files, Mode.COUNT, (seed,), root, defines, memory, timeout) as (source, runs):
+        if as_json:
+            output.data(cuda_words.as_data(source, runs))
+        else:
+            cuda_words.traffic(source, runs[0])
+    if runs[0].failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _ran(
+    context: typer.Context, files: Sequence[Path], mode: "Mode", seeds: Sequence[int], root: Path | None,
+    defines: Sequence[str] | None, memory: int, timeout: float,
+) -> "Iterator[tuple[Source, list[Ran]]]":  # fmt: skip
+    """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
+    from harness.box import detect, scratch
+    from harness.cuda.program import Limits, Source, build_program, run_program
+
+    tier, source, limits = detect(), Source.of(files, root), Limits(timeout, memory)
+    named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
+    with scratch.folder() as place:
+        built = build_program(source, place, tier=tier, defines=named)
+        for missing in built.unsupported:
+            output.note(f"{missing.file}:{missing.line}: unsupported on the emulated device: {missing.what}")
+        if built.path is None:
+            output.note(built.errors or "nothing was run: this says nothing against the program")
+            raise typer.Exit(2)
+        runs: list[Ran] = []
+        for seed in seeds:
+            ran = run_program(
+                source, built.path, context.meta[_ARGUMENTS], tier=tier, mode=mode, seed=seed, limits=limits
+            )
+            runs.append(ran)
+        yield source, runs
+    lacking = [lack for run in runs if run.report for lack in run.report.unsupported]
+    for lack in lacking[:1]:
+        where = f"{lack.file}:{lack.line}: " if lack.file else ""
+        output.note(f"{where}unsupported on the emulated device: {lack.what}")
+        raise typer.Exit(2)

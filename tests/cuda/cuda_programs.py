@@ -1,0 +1,20 @@
+"""Standalone programs of this folder, built and run on the emulated device."""
+
+import tempfile
+from pathlib import Path
+
+from harness.box import detect
+from harness.cuda.program import Limits, Mode, Ran, Source, build_program, run_program
+
+
+def ran(file: Path, *modes: Mode, seeds: tuple[int, ...] = (0,), seconds: float = 60) -> list[Ran]:
+    """One run of the program for each mode and seed."""
+    source = Source.of([file])
+    with tempfile.TemporaryDirectory() as folder:
+        built = build_program(source, Path(folder), tier=detect())
+        assert built.path is not None, f"{built.unsupported}\n{built.errors}"
+        return [
+            run_program(source, built.path, tier=detect(), mode=mode, seed=seed, limits=Limits(seconds))
+            for mode in modes
+            for seed in seeds
+        ]

@@ -1,0 +1,23 @@
+// Threads past the end return before a barrier the others wait at.
+#include <cuda_runtime.h>
+
+__global__ void reverse(int* out, const int* x, int n) {
+    __shared__ int slots[128];
+    int t = threadIdx.x;
+    if (t >= n) {
+        return;
+    }
+    slots[t] = x[t];
+    __syncthreads();  // FAULT barrier_divergence
+    out[t] = slots[n - 1 - t];
+}
+
+int main() {
+    const int n = 100;
+    int *x, *out;
+    cudaMalloc(&x, n * sizeof(int));
+    cudaMalloc(&out, n * sizeof(int));
+    cudaMemset(x, 0, n * sizeof(int));
+    reverse<<<1, 128>>>(out, x, n);
+    cudaDeviceSynchronize();
+}

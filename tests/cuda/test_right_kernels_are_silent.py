@@ -1,0 +1,26 @@
+"""Right kernels compute right values in every mode and schedule, and no defect is reported on any of them."""
+
+from pathlib import Path
+
+import pytest
+from cuda_programs import ran
+
+from harness.cuda.program import Mode
+
+FOLDER = Path(__file__).parent / "clean"
+PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.cu"))
+
+
+def test_the_corpus_is_large_enough() -> None:
+    assert len(PROGRAMS) >= 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_reported(name: str) -> None:
+    for run in ran(FOLDER / f"{name}.cu", Mode.PLAIN, Mode.CHECK, Mode.COUNT, Mode.CHECK | Mode.COUNT, seeds=(0, 1)):
+        assert run.report is not None, run.ended
+        assert not run.report.unsupported
+        assert not run.report.found("error", "warning"), run.report.found("error", "warning")
+        assert run.ended == "exit status 0", run.completed.output
+        assert run.report.launches or run.report.mode == Mode.PLAIN
