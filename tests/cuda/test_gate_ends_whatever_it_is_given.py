@@ -1,0 +1,64 @@
+"""The gate ends in bounded time and memory with a finding, whatever the source makes the compiler do."""
+
+from pathlib import Path
+
+import pytest
+from gate_rooms import RIGHT, TIERS, needs_nvcc, put
+
+from harness.box import clock
+from harness.box.tiers import Tier
+from harness.cuda.gate import gate
+from harness.cuda.gate_sources import FILE_LIMIT
+
+pytestmark = [needs_nvcc, TIERS]
+
+# each level instantiates two of the next: the compiler would be at it for years
+ENDLESS = """
+template <int N, int M> struct Tree {
+    static constexpr long value = Tree<N - 1, 2 * M>::value + Tree<N - 1, 2 * M + 1>::value;
+};
+template <int M> struct Tree<0, M> { static constexpr long value = M; };
+long endless = Tree<28, 1>::value;
+"""
+
+
+@pytest.mark.slow
+def test_source_that_never_compiles_is_given_up(tmp_path: Path, tier: Tier) -> None:
+    start = clock.now()
+    said = gate(put(tmp_path, a_cu=ENDLESS), ["a.cu"], [], tier=tier, seconds=4, memory_mib=4096)
+    assert said.ok is False
+    assert said.text == "not compiled within 4 s" or said.errors
+    assert clock.now() - start < 4 + 4  # the limit, and starting and ending a process on a busy machine
+
+
+@pytest.mark.slow
+def test_memory_without_end_is_refused(tmp_path: Path, tier: Tier) -> None:
+    source = "constexpr char big[1ull << 33] = {1};\nconst char* p = big;\n"
+    said = gate(put(tmp_path, a_cu=source), ["a.cu"], [], tier=tier, seconds=20, memory_mib=2048)
+    assert said.ok is False and said.text
+
+
+def test_a_file_that_includes_itself_is_an_error(tmp_path: Path, tier: Tier) -> None:
+    said = gate(put(tmp_path, a_cu='#include "a.cu"\n'), ["a.cu"], [], tier=tier)
+    assert said.ok is False and "depth" in said.text
+
+
+def test_a_flood_of_warnings_is_cut(tmp_path: Path, tier: Tier) -> None:
+    source = "".join(f"#warning {i} {'x' * 200}\n" for i in range(10_000)) + RIGHT
+    said = gate(put(tmp_path, a_cu=source), ["a.cu"], ["twice"], tier=tier)
+    assert said.ok is True, said.text
+    assert len(said.text) < 10_000
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path, tier: Tier) -> None:
+    (tmp_path / "a.cu").write_bytes(bytes(range(256)) * 64)
+    said = gate(tmp_path, ["a.cu"], [], tier=tier)
+    assert said.ok is False and said.text
+    said.text.encode()
+
+
+def test_an_enormous_file_is_refused_unread(tmp_path: Path, tier: Tier) -> None:
+    with (tmp_path / "a.cu").open("wb") as file:
+        file.truncate(FILE_LIMIT + 1)
+    said = gate(tmp_path, ["a.cu"], [], tier=tier)
+    assert said.ok is False and "MiB" in said.text

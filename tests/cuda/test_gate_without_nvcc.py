@@ -1,0 +1,143 @@
+"""Without nvcc the gate says no more than it can know: NVRTC judges device code alone, and nothing judges nothing."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from gate_rooms import RIGHT, TIERS, needs_nvcc, needs_nvrtc, put
+
+import harness.cuda.gate
+from harness.box.tiers import Tier
+from harness.cuda import nvcc as compilers
+from harness.cuda.gate import Gate, gate
+from harness.cuda.gate_nvrtc import device_code
+
+HOST_ONLY = """
+#include <cstdio>
+#include <cfloat>
+#include <climits>
+#include <string>
+#include <vector>
+#define ON_DEVICE __device__ __forceinline__
+ON_DEVICE float larger(float a, float b) { return a > b ? a : b; }
+__device__ float lowest() { return larger(-FLT_MAX, -INFINITY); }
+static std::string name_of(int code) { return std::string(cudaGetErrorString(static_cast<cudaError_t>(code))); }
+template <class T> static void show(const std::vector<T>& all) { for (const T& x : all) printf("%f\\n", double(x)); }
+struct Timer {
+    Timer() { cudaEventCreate(&start); }
+    cudaEvent_t start;
+};
+"""
+
+
+@pytest.fixture
+def only_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", compilers.nvrtc)
+
+
+@needs_nvrtc
+@TIERS
+@pytest.mark.usefixtures("only_nvrtc")
+class TestNvrtc:
+    def ask(self, folder: Path, tier: Tier) -> Gate:
+        return gate(folder, ["a.cu"], ["twice"], tier=tier)
+
+    def test_host_code_is_left_out(self, tmp_path: Path, tier: Tier) -> None:
+        said = self.ask(put(tmp_path, a_cu=HOST_ONLY + RIGHT), tier)
+        assert said.ok is True, said.text
+        assert said.kernels[0].name == "twice_kernel" and said.kernels[0].static_shared_bytes == 1024
+        assert "device code only" in str(said.facts["scope"])
+
+    def test_a_fault_in_device_code_is_told(self, tmp_path: Path, tier: Tier) -> None:
+        said = self.ask(put(tmp_path, a_cu=HOST_ONLY + RIGHT.replace("0.0f;", "nothing;")), tier)
+        assert said.ok is False
+        line = (HOST_ONLY + RIGHT).splitlines().index(next(x for x in RIGHT.splitlines() if "0.0f;" in x)) + 1
+        assert said.text == f'a.cu:{line}: identifier "nothing" is undefined'
+
+    def test_a_markdown_document_is_no_program(self, tmp_path: Path, tier: Tier) -> None:
+        assert self.ask(put(tmp_path, a_cu=f"# Softmax\n\n```cuda\n{RIGHT}```\n"), tier).ok is False
+
+    def test_what_the_host_s_headers_would_bring_is_not_held_against_it(self, tmp_path: Path, tier: Tier) -> None:
+        put(tmp_path, a_cu="#include <vector>\nstatic std::vector<int> kept;\n" + RIGHT)
+        said = self.ask(tmp_path, tier)
+        assert said.ok is None and "cannot tell" in said.text
+
+    def test_nothing_outside_is_read(self, tmp_path: Path, tier: Tier) -> None:
+        (tmp_path / "secret.h").write_text("int secret;")
+        said = self.ask(put(tmp_path / "submission", a_cu='#include "../secret.h"\n' + RIGHT), tier)
+        assert said.ok is False and "outside the submission" in said.text
+
+
+# identifiers that nvcc knows without any #include, in device code
+KNOWN = (
+    "size_t", "ptrdiff_t", "int64_t", "uint", "ulong", "ushort", "INT_MAX", "UINT_MAX", "CHAR_BIT", "INFINITY", "NAN",
+    "M_PI", "RAND_MAX", "warpSize", "memcpy", "malloc", "fmaxf", "max", "cudaSuccess", "HUGE_VALF", "uchar4", "dim3",
+)  # fmt: skip
+UNKNOWN = ("FLT_MAX", "FLT_EPSILON", "uint32_t", "uintptr_t", "INT32_MAX", "half", "CUDART_INF_F")
+
+
+@needs_nvcc
+@needs_nvrtc
+@pytest.mark.slow
+def test_nvrtc_and_nvcc_know_the_same_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uses = "\n".join(f"__device__ void f{i}() {{ using ::{n}; }}" for i, n in enumerate(KNOWN) if n[0].islower())
+    values = "\n".join(f"__device__ double g{i}() {{ return {n}; }}" for i, n in enumerate(KNOWN) if n.isupper())
+    put(tmp_path, known_cu=f"{uses}\n{values}\n")
+    for i, name in enumerate(UNKNOWN):
+        put(tmp_path, **{f"unknown{i}_cu": f"__global__ void k(int* p) {{ p[0] = sizeof({name}); }}\n"})
+    for compiler in (compilers.nvcc, compilers.nvrtc):
+        monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", compiler)
+        said = gate(tmp_path, ["known.cu"], [], tier=Tier.RLIMITS)
+        assert said.ok is True, (compiler, said.text)
+        for i, name in enumerate(UNKNOWN):
+            assert gate(tmp_path, [f"unknown{i}.cu"], [], tier=Tier.RLIMITS).ok is False, (compiler, name)
+
+
+def test_host_functions_are_blanked_line_by_line(tmp_path: Path) -> None:
+    put(tmp_path / "from", a_cu=HOST_ONLY + RIGHT)
+    code = device_code(tmp_path / "from", tmp_path / "to")
+    text = (tmp_path / "to" / "a.cu").read_text()
+    assert len(text.splitlines()) == len((HOST_ONLY + RIGHT).splitlines())
+    assert "larger(float a" in text and "twice_kernel(const" in text
+    assert "name_of" not in text and "show(" not in text and "<<<" not in text
+    assert len(code.device["a.cu"]) == 3
+
+
+def test_no_compiler_is_nobody_s_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", lambda: None)
+    said = gate(put(tmp_path, a_cu="nonsense"), ["a.cu"], [], tier=Tier.RLIMITS)
+    assert (said.compiler, said.ok) == (None, None) and "harness[nvcc]" in said.text
+
+
+@needs_nvcc
+def test_nvcc_is_found_behind_a_wrapper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compilers.nvcc()
+    assert found is not None
+    wrapper = tmp_path / "nvcc"
+    wrapper.write_text(f'#!/bin/sh\nexec "{found.folders["cuda"]}/bin/nvcc" "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert compilers.nvcc() == found
+
+
+@needs_nvcc
+def test_the_wheels_compiler_is_found_where_no_other_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wheels lay nvcc out as `nvidia/cu13` among the interpreter's packages, which a link stands for here."""
+    found = compilers.nvcc()
+    assert found is not None
+    (tmp_path / "nvidia").mkdir()
+    (tmp_path / "nvidia" / "cu13").symlink_to(found.folders["cuda"])
+    monkeypatch.setattr(compilers, "_USUAL", tmp_path / "none")
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert compilers.nvcc() == found
+
+
+def test_a_broken_nvcc_is_passed_over(tmp_path: Path) -> None:
+    broken = tmp_path / "nvcc"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    assert compilers.toolkit(broken) is None
