@@ -125,7 +125,7 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Outc
                 case={"probe": probe.name, **small}, where=why.where, expected=why.expected, got=why.got
             )
             broken = isinstance(refuted, Broken)
-            told = why.diagnosis or refuted.diagnosis
+            told = refuted.diagnosis or why.diagnosis  # of the larger case: a pattern shows there
             return Outcome(probe.name, 0.0, figures, refuted.title, why.detail, case, example, broken, told)
         _merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
