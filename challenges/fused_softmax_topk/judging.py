@@ -1,0 +1,175 @@
+"""What is right: which columns a row's k may be, and how far a probability may be off.
+
+**How far.** A probability is exp(x - max) / sum. In float32, with unit roundoff u = 2^-24:
+
+* a sum of n positive terms, added in whatever order and grouping, is off by at most (n - 1) u, relatively
+  (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 4.2, (4.4));
+* rounding x - max, and scaling it by log2(e) for a base-2 exponential, costs u each of the argument, so exp of an
+  argument -d is off by 2 d u; the same for each term of the sum, weighted by its probability;
+* the exponentials themselves, a division, and the rescalings of a running sum whenever the maximum rises (about
+  ln(n) times in random order) cost a few u each: `CONSTANT` of them are granted.
+
+The error ratio is the relative error over the sum of these: at most 1 passes, for every order of summation there is.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.probing import Answer, Draw, Refuted
+
+from . import oracle
+from .binding import Floats, Launched
+from .losses import loss_map
+
+UNIT = 2.0**-24
+CONSTANT = 64.0
+SMALLEST = 2.0**-126
+"""Smallest normal float32: below it a device may flush to zero."""
+UNIFORM = 1e-3
+"""Spread of a factor that still counts as one factor."""
+
+
+def legal_indices(run: Launched) -> None:
+    """Every index lies in its row, and none is there twice."""
+    outside = (run.indices < 0) | (run.indices >= run.vocab)
+    if outside.any():
+        row, i = (int(n) for n in np.argwhere(outside)[0])
+        got = int(run.indices[row, i])
+        detail = f"{_size(run)}: indices[{row}, {i}] is {got}"
+        raise Refuted("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got)
+    ordered = np.sort(run.indices, axis=1)
+    twice = ordered[:, 1:] == ordered[:, :-1]
+    if twice.any():
+        row, i = (int(n) for n in np.argwhere(twice)[0])
+        got = int(ordered[row, i])
+        places = [int(p) for p in np.flatnonzero(run.indices[row] == got)]
+        detail = f"{_size(run)}: row {row} names column {got} at places {', '.join(map(str, places[:4]))}"
+        raise Refuted("a column is named twice", detail, where=f"indices[{row}]", got=got)
+
+
+def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candidates are lost") -> None:
+    """The k chosen are the k largest logits of their row, equal ones in any order; if not, the loss is mapped."""
+    legal_indices(run)
+    least = oracle.kth_largest(run.logits, run.k)
+    below = np.take_along_axis(run.logits, run.indices, axis=1) < least
+    if not below.any():
+        return
+    row = int(np.argwhere(below.any(axis=1))[0][0])
+    logits, column = run.logits[row], _best_left_out(run, row)
+    rank = int((logits > logits[column]).sum()) + 1
+    seen = f"column {column}, number {rank} of row {row} ({logits[column]:.6g}), is left out"
+    count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
+    raise Refuted(
+        title, f"{_size(run)}: {seen}; {count}", where=f"indices[{row}]", expected=column,
+        diagnosis=loss_map(answer, draw, run.k),
+    )  # fmt: skip
+
+
+def _best_left_out(run: Launched, row: int) -> int:
+    """The column of the largest logit of a row that was not chosen."""
+    left = np.setdiff1d(np.arange(run.vocab), run.indices[row])
+    return int(left[run.logits[row, left].argmax()])
+
+
+def right_probabilities(run: Launched, title: str = "probabilities are wrong") -> float:
+    """The error ratio of the probabilities, each for the column named beside it; at most 1."""
+    legal_indices(run)
+    exact = np.take_along_axis(oracle.softmax(run.logits), run.indices, axis=1)
+    error = np.abs(run.probs.astype(np.longdouble) - exact)
+    ratio = np.nan_to_num(error / (tolerance(run) * exact + SMALLEST), nan=np.inf, posinf=np.inf)
+    row, i = (int(n) for n in np.unravel_index(int(ratio.argmax()), ratio.shape))
+    worst = float(ratio[row, i])
+    if worst <= 1.0:
+        return worst
+    wanted, got = float(exact[row, i]), float(run.probs[row, i])
+    place = f"probs[{row}, {i}]"
+    detail = f"{_size(run)}: {place} is {got:.9g} instead of {wanted:.9g}: error ratio {worst:.3g}, at most 1 passes"
+    raise Refuted(
+        title, detail, where=place, expected=wanted, got=got, measured={"error_ratio": worst},
+        diagnosis=_factor(run, np.asarray(exact, np.float64)),
+    )  # fmt: skip
+
+
+def tolerance(run: Launched) -> NDArray[np.longdouble]:
+    """Relative error (rows, k) that float32 may cost, as the module's docstring derives it."""
+    depth = oracle.below_maximum(run.logits)
+    weights = oracle.softmax(run.logits)
+    mean_depth = (weights * np.where(np.isfinite(depth), depth, 0)).sum(axis=1, keepdims=True)
+    own = np.take_along_axis(depth, run.indices, axis=1)
+    own = np.where(np.isfinite(own), own, 0)
+    units: NDArray[np.longdouble] = (run.vocab - 1) + 2 * own + 2 * mean_depth + CONSTANT
+    return UNIT * units
+
+
+def descending(run: Launched) -> None:
+    """Probabilities do not rise along a row by more than an exponential's own rounding."""
+    rises = run.probs[:, 1:] > run.probs[:, :-1] * np.float32(1 + 16 * UNIT)
+    if rises.any():
+        row, i = (int(n) for n in np.argwhere(rises)[0])
+        pair = f"probs[{row}, {i}] = {run.probs[row, i]:.9g}, probs[{row}, {i + 1}] = {run.probs[row, i + 1]:.9g}"
+        raise Refuted("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"probs[{row}]")
+
+
+def right(run: Launched, answer: Answer, draw: Draw, title: str | None = None) -> float:
+    """Choice, order and values of one launch; the error ratio of the probabilities."""
+    if title is None:
+        right_choice(run, answer, draw)
+        descending(run)
+        return right_probabilities(run)
+    right_choice(run, answer, draw, title)
+    descending(run)
+    return right_probabilities(run, title)
+
+
+def _factor(run: Launched, exact: Floats) -> str | None:
+    """What all probabilities are off by, where it is one thing."""
+    known = (exact > SMALLEST) & np.isfinite(run.probs) & (run.probs > SMALLEST)
+    if not known.all() or run.vocab == 1:
+        return None
+    factors = run.probs / exact
+    if (np.abs(factors - 1) < UNIFORM).all():
+        return None
+    if all(_alike(row) for row in factors):
+        if 1 < run.k < run.vocab and (np.abs(run.probs.sum(axis=1) - 1) < UNIFORM).all():
+            return "the k probabilities of each row add up to 1: they are normalised over the k chosen, not the row"
+        if _alike(factors.ravel()):
+            return f"every probability is {_times(float(np.median(factors)))} the right one"
+        low, high = (float(f(factors)) for f in (np.min, np.max))
+        return f"in each row all probabilities are off by one factor ({low:.3g} to {high:.3g}): the sum below is wrong"
+    return _swapped(run, exact) or _slope(run)
+
+
+def _slope(run: Launched) -> str | None:
+    """Whether probabilities go as another power of the exponential."""
+    chosen = np.take_along_axis(run.logits, run.indices, axis=1).astype(np.float64)
+    x = chosen - chosen.mean(axis=1, keepdims=True)
+    y = np.log(run.probs.astype(np.float64))
+    y -= y.mean(axis=1, keepdims=True)
+    if not (x * x).sum() > 0:
+        return None
+    slope = float((x * y).sum() / (x * x).sum())
+    fits = np.abs(y - slope * x).max() < UNIFORM * max(1.0, float(np.abs(y).max()))
+    base = " (powers of 2)" if abs(slope - np.log(2)) < UNIFORM else ""
+    return f"probabilities go as exp({slope:.4g} x) instead of exp(x){base}" if fits and slope else None
+
+
+def _swapped(run: Launched, exact: Floats) -> str | None:
+    rows = zip(np.sort(run.probs), np.sort(exact), strict=True)
+    same = all(np.allclose(got, wanted, rtol=UNIFORM) for got, wanted in rows)
+    return "the probabilities are those of the columns named, but stand beside other columns" if same else None
+
+
+def _alike(factors: Floats) -> bool:
+    middle = float(np.median(factors))
+    return bool((np.abs(factors / middle - 1) < UNIFORM).all())
+
+
+def _times(factor: float) -> str:
+    for number, words in ((1 / factor, "1/{}"), (factor, "{} times")):
+        if round(number) >= 2 and abs(number / round(number) - 1) < UNIFORM:
+            return words.format(round(number)) + (" of" if words.startswith("1/") else "")
+    return f"{factor:.4g} times"
+
+
+def _size(run: Launched) -> str:
+    return f"rows = {run.rows}, vocab = {run.vocab}, k = {run.k}"

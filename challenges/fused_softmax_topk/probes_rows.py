@@ -1,0 +1,63 @@
+"""Probes of several rows: each is written, and none sees another."""
+
+import numpy as np
+
+from harness.probing import Answer, Draw, Refuted, expect, probe
+
+from .binding import Floats, Launched, launch, served
+from .judging import legal_indices, right, tolerance
+
+MIXED = "a row depends on other rows"
+
+
+@probe({"rows": 40}, {"rows": 1}, {"rows": 2}, {"rows": 3}, {"rows": 7}, {"rows": 33}, {"rows": 257}, vocab=67, k=3,
+       fixed=("vocab", "k"))  # fmt: skip
+def every_row_is_written(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """Any number of rows; every entry of both outputs holds something new and right."""
+    right(launch(answer, draw, scaled(draw, rows, vocab), served(answer, k)), answer, draw)
+
+
+@probe({"rows": 2, "vocab": 30, "k": 3}, {"rows": 6, "vocab": 531, "k": 20}, {"rows": 9, "vocab": 1301, "k": 64},
+       floors={"rows": 2, "vocab": 2})  # fmt: skip
+def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """T09: rows of very different scales and offsets come to the same together and each alone."""
+    logits, k = scaled(draw, rows, vocab), served(answer, min(k, vocab))
+    together = launch(answer, draw, logits, k)
+    legal_indices(together)
+    expect.alive("probs", together.probs)
+    for row in range(rows):
+        alone = launch(answer, draw, logits[row : row + 1], k)
+        _agree(together, row, alone, 0, f"row {row} of {rows} and alone")
+
+
+@probe({"rows": 3, "vocab": 40, "k": 4}, {"rows": 17, "vocab": 300, "k": 8}, floors={"rows": 2, "vocab": 2})
+def the_order_of_rows_does_not_matter(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """T10: rows in another order come to the same in that order."""
+    logits, k, order = scaled(draw, rows, vocab), served(answer, min(k, vocab)), draw.permutation(rows)
+    plain, moved = (launch(answer, draw, each, k) for each in (logits, np.ascontiguousarray(logits[order])))
+    legal_indices(plain)
+    legal_indices(moved)
+    expect.alive("probs", plain.probs)
+    for place, row in enumerate(order):
+        _agree(moved, place, plain, int(row), f"row {row} at place {place}")
+
+
+def scaled(draw: Draw, rows: int, vocab: int) -> Floats:
+    """Rows whose largest logits lie 40 apart from row to row, up and down, and whose spreads differ by 100 times."""
+    spread = 10.0 ** draw.uniform(rows, 1, low=-1.0, high=1.0)
+    offset = 40.0 * (draw.permutation(rows)[:, None] - rows // 2)
+    ladder = np.stack([np.linspace(-3, 3, vocab)[draw.permutation(vocab)] for _ in range(rows)])
+    values: Floats = (offset + spread * ladder).astype(np.float32)
+    return values
+
+
+def _agree(one: Launched, row: int, other: Launched, place: int, doing: str) -> None:
+    """Two results for the same logits are the same: equal logits in any order, probabilities but for rounding."""
+    same = one.logits[row, one.indices[row]] == other.logits[place, other.indices[place]]
+    if not same.all():
+        entry = int(np.flatnonzero(~same)[0])
+        got, wanted = int(one.indices[row, entry]), int(other.indices[place, entry])
+        detail = f"{doing}: indices[{row}, {entry}] is {got} instead of {wanted}"
+        raise Refuted(MIXED, detail, where=f"indices[{row}, {entry}]", expected=wanted, got=got)
+    limit = 2 * float(tolerance(one)[row].max())
+    expect.same(f"probs of row {row}", one.probs[row], other.probs[place], MIXED, doing, within=limit)

@@ -1,0 +1,101 @@
+"""Probes of the probabilities: against the oracle, and by the laws of softmax."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.probing import Answer, Draw, Refuted, expect, probe
+
+from .binding import Launched, launch, normal, served, spaced
+from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, tolerance
+
+SMALL = {"rows": 2, "vocab": 5, "k": 2}
+MIDDLE = {"rows": 3, "vocab": 100, "k": 8}
+LARGE = {"rows": 5, "vocab": 3001, "k": 32}
+
+
+@probe(MIDDLE, SMALL, LARGE, floors={"vocab": 2})
+def probabilities_match_the_oracle(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> dict[str, float]:
+    """T01, T02: each probability is the softmax, over the whole row, of the column named beside it."""
+    run = launch(answer, draw, normal(draw, rows, vocab), served(answer, min(k, vocab)))
+    ratio = right_probabilities(run)
+    _alive(run)
+    return {"error_ratio": ratio}
+
+
+@probe(rows=4, vocab=777, k=16, floors={"vocab": 2, "k": 2})
+def probabilities_keep_their_proportions(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """T16: P_a / P_b = exp(x_a - x_b), whatever the sum below is."""
+    run = launch(answer, draw, normal(draw, rows, vocab), served(answer, min(k, vocab)))
+    _alive(run)
+    x = np.take_along_axis(run.logits, run.indices, axis=1).astype(np.longdouble)
+    wanted = np.exp(x - x[:, :1])
+    got = run.probs.astype(np.longdouble) / run.probs[:, :1]
+    gap = np.abs(got / wanted - 1) / (tolerance(run) + tolerance(run)[:, :1])
+    worst = float(np.nan_to_num(gap, nan=np.inf).max())
+    expect.that(worst <= 1, "probabilities are not in proportion to exp(logit)", f"off by {worst:.3g} times rounding")
+
+
+@probe({"vocab": 40, "at": 0}, {"vocab": 40, "at": 39}, {"vocab": 2003, "at": 0}, {"vocab": 2003, "at": 1301},
+       {"vocab": 2003, "at": 2002}, floors={"vocab": 2, "at": 0}, rows=2, k=4)  # fmt: skip
+def the_maximum_may_come_at_any_column(answer: Answer, draw: Draw, *, rows: int, vocab: int, at: int, k: int) -> None:
+    """A maximum far above, seen first or last: what was summed before it must be scaled down to it."""
+    logits = normal(draw, rows, vocab)
+    logits[:, at] = logits.max(axis=1) + np.float32(4)
+    run = launch(answer, draw, logits, served(answer, min(k, vocab)))
+    right_probabilities(run, "probabilities depend on where the maximum lies")
+
+
+@probe({"vocab": 7, "k": 3}, {"vocab": 1500, "k": 64}, rows=3, floors={"vocab": 2})
+def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """T18: the result for a row follows from those for its halves and the log-sum-exp of each."""
+    k, half = served(answer, k), vocab // 2
+    logits = spaced(draw, rows, vocab)
+    whole = launch(answer, draw, logits, k)
+    _alive(whole)
+    parts = [launch(answer, draw, np.ascontiguousarray(part), min(k, part.shape[1]))
+             for part in (logits[:, :half], logits[:, half:])]  # fmt: skip
+    sums = [_log_sum_exp(part) for part in parts]
+    total = np.logaddexp(*sums)
+    probs = np.concatenate([p.probs * np.exp(s - total)[:, None] for p, s in zip(parts, sums, strict=True)], axis=1)
+    columns = np.concatenate([parts[0].indices, parts[1].indices + half], axis=1)
+    order = np.argsort(-probs, axis=1)[:, :k]
+    merged = np.take_along_axis(columns, order, axis=1)
+    if not (np.sort(merged) == np.sort(whole.indices)).all():
+        right_choice(whole, answer, draw)
+        raise Refuted("halves do not merge into the whole", "other columns are chosen")
+    gap = np.abs(np.take_along_axis(probs, order, axis=1) / whole.probs - 1)
+    limit = float(4 * tolerance(whole).max())
+    expect.that(float(np.nan_to_num(gap, nan=np.inf).max()) <= limit, "halves do not merge into the whole",
+                f"probabilities differ by {float(gap.max()):.3g}, rounding may cost {limit:.3g}")  # fmt: skip
+
+
+@probe({"vocab": 3}, {"vocab": 1000}, {"vocab": 4097}, rows=2)
+def equal_logits_share_alike(answer: Answer, draw: Draw, *, rows: int, vocab: int) -> None:
+    """T19: in a row of equal logits every probability is 1/vocab."""
+    logits = np.repeat(draw.normal(rows, 1, dtype="float32"), vocab, axis=1)
+    run = launch(answer, draw, logits, served(answer, min(8, vocab)))
+    legal_indices(run)
+    right_probabilities(run, "equal logits have unequal probabilities")
+
+
+@probe({"vocab": 3}, {"vocab": 700}, rows=2)
+def a_whole_row_adds_up_to_one(answer: Answer, draw: Draw, *, rows: int, vocab: int) -> None:
+    """T12: k = vocab (up to the answer's limit): every column is named once, and the probabilities add up to 1."""
+    vocab = served(answer, min(vocab, 256))
+    run = launch(answer, draw, spaced(draw, rows, vocab), vocab)
+    right(run, answer, draw)
+    total = run.probs.astype(np.longdouble).sum(axis=1)
+    gap = float(np.abs(total - 1).max())
+    expect.that(gap <= 2 * UNIT * (vocab + 64), "the probabilities of a whole row do not add up to 1", f"by {gap:.3g}")
+
+
+def _alive(run: Launched) -> None:
+    """A constant or zeros keep some laws."""
+    expect.alive("probs", run.probs)
+
+
+def _log_sum_exp(run: Launched) -> NDArray[np.longdouble]:
+    """log of the sum below, (rows,), as the answer's own largest probability implies it."""
+    x = np.take_along_axis(run.logits, run.indices[:, :1], axis=1)[:, 0].astype(np.longdouble)
+    sums: NDArray[np.longdouble] = x - np.log(run.probs[:, 0].astype(np.longdouble))
+    return sums
