@@ -4,13 +4,13 @@
 #include "vector_types.h"
 
 #define EMU_MAKE1(name, T) \
-    constexpr name make_##name(T x) { return {x}; }
+    EMU_INLINE constexpr name make_##name(T x) { return {x}; }
 #define EMU_MAKE2(name, T) \
-    constexpr name make_##name(T x, T y) { return {x, y}; }
+    EMU_INLINE constexpr name make_##name(T x, T y) { return {x, y}; }
 #define EMU_MAKE3(name, T) \
-    constexpr name make_##name(T x, T y, T z) { return {x, y, z}; }
+    EMU_INLINE constexpr name make_##name(T x, T y, T z) { return {x, y, z}; }
 #define EMU_MAKE4(name, T) \
-    constexpr name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
+    EMU_INLINE constexpr name make_##name(T x, T y, T z, T w) { return {x, y, z, w}; }
 #define EMU_MAKE(name, T) EMU_MAKE1(name##1, T) EMU_MAKE2(name##2, T) EMU_MAKE3(name##3, T) EMU_MAKE4(name##4, T)
 #define EMU_MAKE_LONG(name, T) EMU_MAKE(name, T) EMU_MAKE4(name##4_16a, T) EMU_MAKE4(name##4_32a, T)
 

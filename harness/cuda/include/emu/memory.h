@@ -3,12 +3,14 @@
 
 #include <type_traits>
 
+#include "../vector_types.h"
+
 #define EMU_HINTED_LOAD(name) \
     template <class T>        \
-    inline __attribute__((always_inline)) T name(const T* address) { return *address; }
+    EMU_INLINE T name(const T* address) { return *address; }
 #define EMU_HINTED_STORE(name) \
     template <class T>         \
-    inline __attribute__((always_inline)) void name(T* address, std::common_type_t<T> value) { *address = value; }
+    EMU_INLINE void name(T* address, std::common_type_t<T> value) { *address = value; }
 
 EMU_HINTED_LOAD(__ldg)
 EMU_HINTED_LOAD(__ldcg)
