@@ -7,7 +7,7 @@ import re
 import stat
 import threading
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -236,7 +236,7 @@ def read_toml(path: Path, kind: type[M]) -> M:
     try:
         return kind.model_validate(table)
     except ValidationError as error:
-        raise _spec_error(path, error, kind) from None
+        raise _spec_error(path, error, kind, table) from None
 
 
 def read_stored(path: Path, kind: type[M]) -> M:
@@ -318,15 +318,27 @@ def _integers(value: Any) -> Iterator[int]:
             yield from _integers(item)
 
 
-def _spec_error(path: Path, error: ValidationError, kind: type[Model]) -> SpecError:
-    first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"] if not str(part).startswith(("function-", "constrained-")))
+def _spec_error(path: Path, error: ValidationError, kind: type[Model], table: Mapping[str, Any]) -> SpecError:
+    # a misspelt key is told before the key that is missing because of it
+    first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    field = ".".join(_place(first["loc"], table))
     given = "" if first["type"] == "missing" or isinstance(first["input"], dict) else f" (got {_short(first['input'])})"
     more = error.error_count() - 1
     words = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         words, given = f"unknown key{nearest(str(first['loc'][-1]), _keys(kind))}", ""
     return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(field))
+
+
+def _place(loc: tuple[int | str, ...], table: Any) -> Iterator[str]:
+    """The parts of a field's name, an item of a list by its `id` where it has one."""
+    for part in loc:
+        if str(part).startswith(("function-", "constrained-")):
+            continue
+        inside = isinstance(table, dict) or (isinstance(table, list) and isinstance(part, int) and part < len(table))
+        table = (table.get(part) if isinstance(table, dict) else table[int(part)]) if inside else None
+        id = table.get("id") if isinstance(part, int) and isinstance(table, dict) else None
+        yield id if isinstance(id, str) and id else str(part)
 
 
 def _keys(kind: type[Model]) -> list[str]:
