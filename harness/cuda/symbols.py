@@ -90,11 +90,11 @@ class Symbols:
         """The lines that an access at `pc` belongs to, innermost first; none when nothing is known of it.
 
         Args:
-            pc: the return address of the call that reported the access, as an offset from where the file was loaded.
+            pc: inside the instruction, as an offset from where the file was loaded.
         """
         if pc not in self._known:
             try:
-                self._known[pc] = self._look_up(pc - 1)  # the call lies before the address it returns to
+                self._known[pc] = self._look_up(pc)
             except Exception:  # made from an answer's source: what a parser chokes on is no fault of ours
                 self._known[pc] = ()
         return self._known[pc]

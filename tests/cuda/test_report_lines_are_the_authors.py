@@ -26,10 +26,10 @@ extern "C" void k(float* y, const float* x, int n) {
     y[n] = 3;
 }
 """
-# writes the return addresses of all accesses, as offsets from where the program was loaded
+# writes where all accesses were called, inside the instruction, as offsets from where the program was loaded
 HOOKS = """#include <dlfcn.h>
 #include <cstdio>
-static void say(char* pc) { Dl_info info; dladdr(pc, &info); printf("%td ", pc - (char*)info.dli_fbase); }
+static void say(char* pc) { Dl_info info; dladdr(pc, &info); printf("%td ", pc - 1 - (char*)info.dli_fbase); }
 extern "C" {
 void __tsan_read4(void*) { say((char*)__builtin_return_address(0)); }
 void __tsan_write4(void*) { say((char*)__builtin_return_address(0)); }

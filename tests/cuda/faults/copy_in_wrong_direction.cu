@@ -8,5 +8,5 @@ int main() {
     float* x;
     cudaMalloc(&x, sizeof(host));
     fill<<<1, 64>>>(x);
-    cudaMemcpy(x, host, sizeof(host), cudaMemcpyDeviceToHost);  // FAULT invalid_copy
+    cudaMemcpy(x, host, sizeof(host), cudaMemcpyDeviceToHost);  // FAULT device_pointer_on_host
 }
