@@ -1,0 +1,134 @@
+"""What the emulated CUDA device costs and catches, beside numba's CUDA simulator.
+
+    python benchmarks/emulator.py [--numba PYTHON]
+
+Everything printed is measured in this run; times are processor seconds of the emulating process, never a GPU's, and
+every ratio compares runs of this machine made in turn. numba's figures need an interpreter that has numba.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from harness.box import detect
+from harness.cuda.program import Mode, Ran, Source, build_program, run_program
+
+HERE = Path(__file__).parent
+CORPUS = HERE.parent / "tests" / "cuda"
+MODES = {"check": Mode.CHECK, "count": Mode.COUNT, "all": Mode.CHECK | Mode.COUNT}
+PROMISED = {"check": 6, "count": 8, "all": 12}
+ROUNDS = 5
+BIG = ("8", "50257", "256", "3")
+"""Rows, columns, threads a block, launches: softmax at the vocabulary of GPT-2."""
+SMALL = ("4", "1000", "64", "3")
+
+
+def built(files: list[Path], folder: Path, *, instrumented: bool = True) -> tuple[Path, float]:
+    """The program made of `files` and the seconds it took to build."""
+    into = Path(tempfile.mkdtemp(dir=folder))
+    made = build_program(Source.of(files), into, tier=detect(), instrumented=instrumented)
+    if made.path is None:
+        raise SystemExit(f"{files[0].name} does not build: {made.unsupported or made.errors}")
+    return made.path, made.seconds
+
+
+def softmax_seconds(program: Path, mode: Mode, size: tuple[str, ...]) -> list[float]:
+    """Processor seconds of the fastest launch of each kernel of softmax.cu."""
+    environment = os.environ | {"EMU_MODE": str(mode.value)}
+    done = subprocess.run([program, *size], env=environment, capture_output=True, text=True, check=True)
+    return [float(word) for word in done.stdout.split()]
+
+
+def slow_down(folder: Path) -> list[float]:
+    """Each mode against the plain build, in turn; then seconds of a launch at the small size, plain and all."""
+    plain, _ = built([HERE / "cuda" / "softmax.cu"], folder, instrumented=False)
+    checked, _ = built([HERE / "cuda" / "softmax.cu"], folder)
+    ratios: dict[str, list[list[float]]] = {name: [] for name in MODES}
+    for _ in range(ROUNDS):
+        base = softmax_seconds(plain, Mode.PLAIN, BIG)
+        for name, mode in MODES.items():
+            taken = softmax_seconds(checked, mode, BIG)
+            ratios[name].append([t / b for t, b in zip(taken, base, strict=True)])
+    print(f"softmax, {BIG[0]} rows of {BIG[1]}, {BIG[2]} threads a block: processor time against the plain run")
+    for name, rounds in ratios.items():
+        three, online = (statistics.median(kernel) for kernel in zip(*rounds, strict=True))
+        told = f"three passes {three:5.2f} x, online {online:5.2f} x"
+        print(f"  {name:6} {told}   promised: at most {PROMISED[name]} x")
+    return [softmax_seconds(plain, Mode.PLAIN, SMALL)[0], softmax_seconds(checked, MODES["all"], SMALL)[0]]
+
+
+def beside_numba(python: str, emulated: list[float]) -> None:
+    """The same kernel on numba's simulator, another way to run CUDA on a processor."""
+    script = HERE / "cuda" / "numba_softmax.py"
+    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run([python, script, *SMALL], env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[-1:] or ["no output"]
+        print(f"numba's CUDA simulator: skipped, {python} cannot run it ({reason[0]}); name another with --numba")
+        return
+    numba = float(done.stdout)
+    plain, everything = emulated
+    print(f"three-pass softmax, {SMALL[0]} rows of {SMALL[1]}, {SMALL[2]} threads a block, processor time of a launch")
+    print(f"  numba's simulator {numba * 1e3:9.2f} ms, values only")
+    print(f"  emulated, plain   {plain * 1e3:9.2f} ms, {numba / plain:,.0f} x faster, values only")
+    print(f"  emulated, all     {everything * 1e3:9.2f} ms, {numba / everything:,.0f} x faster, checked and counted")
+
+
+def one_submission(folder: Path) -> None:
+    """The reference kernel of the challenge as a program: built, checked, counted."""
+    place = folder / "submission"
+    place.mkdir()
+    answer = HERE.parent / "references" / "fused_softmax_topk" / "reference.cu"
+    files = [Path(shutil.copy(file, place)) for file in (answer, HERE / "cuda" / "fused_main.cu")]
+    seconds = [built(files, folder)[1] for _ in range(3)]
+    start = time.perf_counter()
+    program, _ = built(files, folder)
+    for mode in (MODES["check"], MODES["count"]):
+        ran = run_program(Source.of(files), program, tier=detect(), mode=mode)
+        if ran.failed or ran.report is None or ran.report.found():
+            raise SystemExit(f"the reference kernel fails in mode {mode.value}: {ran.ended} {ran.completed.output}")
+    total = time.perf_counter() - start
+    print(f"fused softmax + top-k: built in {statistics.median(seconds):.2f} s   promised: at most 2 s")
+    print(f"  built, checked and counted in {total:.2f} s   promised: at most 20 s")
+
+
+def corpus() -> None:
+    """How many planted faults are caught, and how many right kernels are reported."""
+    sys.path.insert(0, str(CORPUS))
+    import test_planted_faults_are_found as planted
+    from cuda_programs import ran
+
+    caught = sum(
+        planted.Planted.of(file).caught(ran(file, Mode.CHECK)[0], file.name)
+        for file in sorted(planted.FOLDER.glob("*.cu"))
+    )
+    silent = sorted((CORPUS / "clean").glob("*.cu"))
+    loud = [file.name for file in silent if _reported(ran(file, Mode.CHECK))]
+    print(f"planted faults caught at their line: {caught} of {len(planted.PROGRAMS)}   promised: 30 of 32")
+    print(f"right kernels with a report: {len(loud)} of {len(silent)} {' '.join(loud)}   promised: none of 20")
+
+
+def _reported(runs: list[Ran]) -> bool:
+    return any(run.failed or run.report is None or run.report.found("error", "warning") for run in runs)
+
+
+def main() -> None:
+    """Print everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--numba", metavar="PYTHON", default=sys.executable, help="an interpreter that has numba")
+    numba = parser.parse_args().numba
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        beside_numba(numba, slow_down(folder))
+        one_submission(folder)
+    corpus()
+
+
+if __name__ == "__main__":
+    main()
