@@ -19,7 +19,8 @@ struct Allocation {
     bool freed;
     bool by_program;   // made after emu_start
     unsigned number;   // in order of allocation, from 0, over the life of the process
-    std::string name;  // "buffer 0" unless named
+    std::string name;  // "buffer 0" unless named, counted from emu_start
+    const void* pc;    // of the author's call
 };
 
 /// The reserved address space; the same for the life of the process. Null before the first use.
@@ -34,7 +35,10 @@ Allocation* find_allocation(const void* address);
 void each_allocation(void (*visit)(Allocation&, void*), void* context);
 
 /// Null when memory is exhausted. The bytes are poisoned with 0xFF.
-Allocation* allocate(size_t bytes, AllocationKind kind);
+Allocation* allocate(size_t bytes, AllocationKind kind, const void* pc);
+size_t free_bytes();
+/// Allocations from here on are the program's, and numbered from 0.
+void start_memory();
 /// Poisoned again, and kept from use for a while.
 void release(Allocation& allocation);
 

@@ -1,0 +1,244 @@
+// Questions about the device and its kernels, and errors.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "../include/cuda_runtime_api.h"
+#include "launch.h"
+#include "memory.h"
+#include "shared.h"
+#include "state.h"
+
+using namespace emu;
+
+// A plain device of compute capability 8.0; the figures are those that CUDA's guide gives for it.
+namespace {
+
+constexpr int kMultiprocessors = 108;
+constexpr size_t kSharedPerMultiprocessor = 164 << 10;
+constexpr size_t kSharedOptIn80 = 163 << 10;
+constexpr int kThreadsPerMultiprocessor = 2048;
+constexpr int kBlocksPerMultiprocessor = 32;
+constexpr int kRegisters = 65536;
+
+cudaError_t answer(const char* call, cudaError_t error, const std::string& text) {
+    return static_cast<cudaError_t>(fail(call, error, text));
+}
+
+cudaError_t alive() { return static_cast<cudaError_t>(state().sticky_error); }
+
+cudaError_t check_device(const char* call, int device) {
+    if (device == 0) return cudaSuccess;
+    return answer(call, cudaErrorInvalidDevice, "device " + std::to_string(device) + ": there is one, number 0");
+}
+
+}  // namespace
+
+namespace emu {
+
+const char* error_name(int error) {
+    switch (error) {
+#define EMU_NAME(name, value, text) \
+    case value: return #name;
+        EMU_CUDA_ERRORS(EMU_NAME)
+        default: return "unrecognized error code";
+    }
+}
+
+const char* error_text(int error) {
+    switch (error) {
+#define EMU_TEXT(name, value, text) \
+    case value: return text;
+        EMU_CUDA_ERRORS(EMU_TEXT)
+        default: return "unrecognized error code";
+    }
+}
+
+}  // namespace emu
+
+cudaError_t cudaPeekAtLastError() {
+    const State& s = state();
+    return static_cast<cudaError_t>(s.sticky_error ? s.sticky_error : s.last_error);
+}
+cudaError_t cudaGetLastError() {
+    cudaError_t error = cudaPeekAtLastError();
+    state().last_error = cudaSuccess;
+    return error;
+}
+const char* cudaGetErrorName(cudaError_t error) { return error_name(error); }
+const char* cudaGetErrorString(cudaError_t error) { return error_text(error); }
+
+cudaError_t cudaGetDeviceCount(int* count) {
+    *count = 1;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+    *device = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) { return check_device("cudaSetDevice", device); }
+cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+cudaError_t cudaDeviceReset() {
+    state().last_error = cudaSuccess;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+    ++state().device_syncs;
+    return alive();
+}
+cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+cudaError_t cudaProfilerStart() { return cudaSuccess; }
+cudaError_t cudaProfilerStop() { return cudaSuccess; }
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
+cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return alive(); }
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+    *value = limit == cudaLimitStackSize ? 1024 : limit == cudaLimitPrintfFifoSize ? 1 << 20 : 8 << 20;
+    return alive();
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+    *can = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+    *least = 0;
+    *greatest = -5;
+    return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+    Range all = reserve_arena();
+    *total = static_cast<size_t>(all.end - all.begin);
+    *free = free_bytes();
+    return alive();
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
+    if (cudaError_t error = check_device("cudaGetDeviceProperties", device)) return error;
+    *p = cudaDeviceProp{};
+    Range all = reserve_arena();
+    std::strcpy(p->name, "emulated device (sm_80)");
+    p->totalGlobalMem = static_cast<size_t>(all.end - all.begin);
+    p->sharedMemPerBlock = kSharedDefault;
+    p->sharedMemPerBlockOptin = kSharedOptIn80;
+    p->sharedMemPerMultiprocessor = kSharedPerMultiprocessor;
+    p->reservedSharedMemPerBlock = 1 << 10;
+    p->totalConstMem = 64 << 10;
+    p->memPitch = 0x7fffffff;
+    p->textureAlignment = 512;
+    p->regsPerBlock = p->regsPerMultiprocessor = kRegisters;
+    p->warpSize = 32;
+    p->maxThreadsPerBlock = 1024;
+    p->maxThreadsPerMultiProcessor = kThreadsPerMultiprocessor;
+    p->maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
+    p->multiProcessorCount = kMultiprocessors;
+    const int block[] = {1024, 1024, 64}, grid[] = {0x7fffffff, 65535, 65535};
+    std::copy(block, block + 3, p->maxThreadsDim);
+    std::copy(grid, grid + 3, p->maxGridSize);
+    p->major = 8;
+    p->clockRate = 1410000;
+    p->memoryClockRate = 1215000;
+    p->memoryBusWidth = 5120;
+    p->l2CacheSize = 40 << 20;
+    p->concurrentKernels = p->unifiedAddressing = p->managedMemory = p->canMapHostMemory = 1;
+    p->streamPrioritiesSupported = p->localL1CacheSupported = p->globalL1CacheSupported = 1;
+    p->asyncEngineCount = 3;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+    cudaDeviceProp p;
+    if (cudaError_t error = cudaGetDeviceProperties(&p, device)) return error;
+    switch (attribute) {
+        case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
+        case cudaDevAttrMaxBlockDimX: *value = p.maxThreadsDim[0]; break;
+        case cudaDevAttrMaxBlockDimY: *value = p.maxThreadsDim[1]; break;
+        case cudaDevAttrMaxBlockDimZ: *value = p.maxThreadsDim[2]; break;
+        case cudaDevAttrMaxGridDimX: *value = p.maxGridSize[0]; break;
+        case cudaDevAttrMaxGridDimY: *value = p.maxGridSize[1]; break;
+        case cudaDevAttrMaxGridDimZ: *value = p.maxGridSize[2]; break;
+        case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(p.sharedMemPerBlock); break;
+        case cudaDevAttrTotalConstantMemory: *value = static_cast<int>(p.totalConstMem); break;
+        case cudaDevAttrWarpSize: *value = p.warpSize; break;
+        case cudaDevAttrMaxPitch: *value = static_cast<int>(p.memPitch); break;
+        case cudaDevAttrMaxRegistersPerBlock: *value = p.regsPerBlock; break;
+        case cudaDevAttrClockRate: *value = p.clockRate; break;
+        case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
+        case cudaDevAttrMemoryClockRate: *value = p.memoryClockRate; break;
+        case cudaDevAttrGlobalMemoryBusWidth: *value = p.memoryBusWidth; break;
+        case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; break;
+        case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
+        case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
+        case cudaDevAttrComputeCapabilityMinor: *value = p.minor; break;
+        case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = static_cast<int>(p.sharedMemPerMultiprocessor); break;
+        case cudaDevAttrMaxRegistersPerMultiprocessor: *value = p.regsPerMultiprocessor; break;
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(p.sharedMemPerBlockOptin); break;
+        case cudaDevAttrMaxBlocksPerMultiprocessor: *value = p.maxBlocksPerMultiProcessor; break;
+        case cudaDevAttrCanMapHostMemory:
+        case cudaDevAttrConcurrentKernels:
+        case cudaDevAttrUnifiedAddressing:
+        case cudaDevAttrManagedMemory: *value = 1; break;
+        default: *value = 0;
+    }
+    return cudaSuccess;
+}
+
+namespace emu::api {
+
+cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int value) {
+    if (alive()) return alive();
+    const Kernel* kernel = function ? kernel_of(function) : nullptr;
+    if (!kernel) return answer("cudaFuncSetAttribute", cudaErrorInvalidDeviceFunction, "no kernel");
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+    if (value < 0 || static_cast<size_t>(value) > kSharedOptIn) {
+        return answer("cudaFuncSetAttribute", cudaErrorInvalidValue,
+                      std::to_string(value) + " bytes of dynamic shared memory, where " + std::to_string(kSharedOptIn) +
+                          " is the limit");
+    }
+    kernel_state(*kernel).dynamic_limit = static_cast<size_t>(value);
+    return cudaSuccess;
+}
+
+cudaError_t attributes(cudaFuncAttributes* result, const void* function) {
+    const Kernel* kernel = function ? kernel_of(function) : nullptr;
+    if (!kernel) return answer("cudaFuncGetAttributes", cudaErrorInvalidDeviceFunction, "no kernel");
+    const KernelState& known = kernel_state(*kernel);
+    *result = cudaFuncAttributes{};
+    result->sharedSizeBytes = known.static_shared;
+    result->maxThreadsPerBlock = 1024;
+    result->numRegs = 32;  // not known here: few enough for a full multiprocessor
+    result->ptxVersion = result->binaryVersion = 80;
+    result->maxDynamicSharedSizeBytes = static_cast<int>(known.dynamic_limit);
+    return cudaSuccess;
+}
+
+cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t dynamic_shared) {
+    const Kernel* kernel = function ? kernel_of(function) : nullptr;
+    *blocks = 0;
+    if (!kernel) return answer("cudaOccupancy", cudaErrorInvalidDeviceFunction, "no kernel");
+    if (threads <= 0) return answer("cudaOccupancy", cudaErrorInvalidValue, "a block without threads");
+    if (threads > 1024) return cudaSuccess;
+    size_t shared = kernel_state(*kernel).static_shared + dynamic_shared + (1 << 10);
+    int by_threads = kThreadsPerMultiprocessor / ((threads + 31) / 32 * 32);
+    *blocks = std::min({by_threads, static_cast<int>(kSharedPerMultiprocessor / shared), kBlocksPerMultiprocessor});
+    return cudaSuccess;
+}
+
+cudaError_t launch_untyped(const char* call) {
+    list_unsupported(call, Site{"", 0});
+    return answer(call, cudaErrorNotSupported, "not supported on the emulated device");
+}
+
+void configure(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, size_t dynamic_shared,
+               cudaStream_t stream) {
+    emu::configure(Index{gx, gy, gz}, Index{bx, by, bz}, dynamic_shared, stream);
+}
+
+}  // namespace emu::api

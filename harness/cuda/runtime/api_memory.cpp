@@ -1,0 +1,123 @@
+// cudaMalloc, cudaFree and their kin.
+#include <string>
+
+#include "../include/cuda_runtime_api.h"
+#include "memory.h"
+#include "state.h"
+
+using namespace emu;
+
+namespace {
+
+constexpr size_t kPitchAlignment = 512;
+
+cudaError_t answer(const char* call, cudaError_t error, const std::string& text) {
+    return static_cast<cudaError_t>(fail(call, error, text));
+}
+
+cudaError_t sticky() { return static_cast<cudaError_t>(state().sticky_error); }
+
+cudaError_t allocate_kind(void** pointer, size_t bytes, AllocationKind kind, const char* call, const void* pc) {
+    if (sticky()) return sticky();
+    if (!pointer) return answer(call, cudaErrorInvalidValue, "null pointer for the result");
+    *pointer = nullptr;
+    if (!bytes) return cudaSuccess;
+    Allocation* allocation = allocate(bytes, kind, pc);
+    if (!allocation) {
+        return answer(call, cudaErrorMemoryAllocation,
+                      std::to_string(bytes) + " bytes asked for, " + std::to_string(free_bytes()) + " are free");
+    }
+    *pointer = allocation->address;
+    return cudaSuccess;
+}
+
+cudaError_t refuse_free(const char* call, const char* kind, const std::string& text, const void* pc) {
+    Defect defect;
+    defect.kind = kind;
+    defect.text = std::string(call) + ": " + text;
+    defect.pc = pc;
+    report(defect);
+    return answer(call, cudaErrorInvalidValue, text);
+}
+
+cudaError_t free_kind(void* pointer, bool host, const char* call, const void* pc) {
+    if (sticky()) return sticky();
+    if (!pointer) return cudaSuccess;
+    Allocation* a = find_allocation(pointer);
+    if (!a) return refuse_free(call, "invalid_free", "the pointer was never allocated on the device", pc);
+    std::string name = "`" + a->name + "`";
+    if (a->address != pointer) return refuse_free(call, "invalid_free", "the pointer is inside " + name + ", not its start", pc);
+    if (a->freed) return refuse_free(call, "double_free", name + " has been freed before", pc);
+    if (host != (a->kind == AllocationKind::Host)) {
+        return refuse_free(call, "invalid_free", name + " is " + (host ? "device" : "pinned host") + " memory", pc);
+    }
+    release(*a);
+    return cudaSuccess;
+}
+
+}  // namespace
+
+#define CALLER __builtin_return_address(0)
+
+namespace emu::api {
+
+cudaError_t allocate(void** pointer, size_t bytes, const char* call) {
+    return allocate_kind(pointer, bytes, AllocationKind::Device, call, CALLER);
+}
+cudaError_t allocate_managed(void** pointer, size_t bytes) {
+    return allocate_kind(pointer, bytes, AllocationKind::Managed, "cudaMallocManaged", CALLER);
+}
+cudaError_t allocate_host(void** pointer, size_t bytes, const char* call) {
+    return allocate_kind(pointer, bytes, AllocationKind::Host, call, CALLER);
+}
+cudaError_t allocate_pitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+    *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+    return allocate_kind(pointer, *pitch * height, AllocationKind::Device, "cudaMallocPitch", CALLER);
+}
+cudaError_t device_pointer(void** device, void* host) {
+    Allocation* a = find_allocation(host);
+    if (!a || a->kind != AllocationKind::Host) {
+        return answer("cudaHostGetDevicePointer", cudaErrorInvalidValue, "the pointer is no pinned host memory");
+    }
+    *device = host;
+    return cudaSuccess;
+}
+cudaError_t symbol_address(void** pointer, const void* symbol) {
+    if (!find_symbol(symbol)) return answer("cudaGetSymbolAddress", cudaErrorInvalidSymbol, "no device variable");
+    *pointer = const_cast<void*>(symbol);
+    return cudaSuccess;
+}
+cudaError_t symbol_size(size_t* bytes, const void* symbol) {
+    SymbolRecord* record = find_symbol(symbol);
+    if (!record) return answer("cudaGetSymbolSize", cudaErrorInvalidSymbol, "no device variable");
+    *bytes = record->bytes;
+    return cudaSuccess;
+}
+
+}  // namespace emu::api
+
+cudaError_t cudaFree(void* pointer) { return free_kind(pointer, false, "cudaFree", CALLER); }
+cudaError_t cudaFreeHost(void* pointer) { return free_kind(pointer, true, "cudaFreeHost", CALLER); }
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return free_kind(pointer, false, "cudaFreeAsync", CALLER); }
+
+cudaError_t cudaHostRegister(void*, size_t, unsigned) {
+    list_unsupported("cudaHostRegister", Site{"", 0});
+    return answer("cudaHostRegister", cudaErrorNotSupported, "host memory cannot be registered on the emulated device");
+}
+cudaError_t cudaHostUnregister(void*) {
+    return answer("cudaHostUnregister", cudaErrorHostMemoryNotRegistered, "the memory was never registered");
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+    *attributes = cudaPointerAttributes{cudaMemoryTypeUnregistered, 0, nullptr, const_cast<void*>(pointer)};
+    const Allocation* a = find_allocation(pointer);
+    bool held = a && !a->freed && pointer < a->address + a->bytes;
+    if (!held && !find_symbol(pointer)) return cudaSuccess;
+    AllocationKind kind = held ? a->kind : AllocationKind::Device;
+    attributes->type = kind == AllocationKind::Device    ? cudaMemoryTypeDevice
+                       : kind == AllocationKind::Managed ? cudaMemoryTypeManaged
+                                                         : cudaMemoryTypeHost;
+    attributes->devicePointer = const_cast<void*>(pointer);
+    if (kind == AllocationKind::Device) attributes->hostPointer = nullptr;
+    return cudaSuccess;
+}

@@ -1,0 +1,79 @@
+#include "defects.h"
+
+#include <cstring>
+
+#include "scheduler.h"
+#include "state.h"
+
+namespace emu {
+
+namespace {
+
+const char* running_kernel() { return running_block ? running_block->launch->kernel->name : ""; }
+
+bool same_site(const Site& a, const Site& b) {
+    if (a.line != b.line) return false;
+    if (!a.file || !b.file) return a.file == b.file;
+    return std::strcmp(a.file, b.file) == 0;
+}
+
+bool equal(const KeptDefect& kept, const Defect& d) {
+    const Defect& k = kept.defect;
+    return std::strcmp(k.kind, d.kind) == 0 && k.pc == d.pc && k.other.pc == d.other.pc && same_site(k.site, d.site) &&
+           same_site(k.other.site, d.other.site) && kept.kernel == running_kernel();
+}
+
+void place(KeptDefect& kept) {
+    if (!running_block) return;
+    kept.in_kernel = true;
+    kept.kernel = running_kernel();
+    kept.launch = running_block->launch->ordinal;
+    if (kept.defect.placed || !running_thread) return;
+    kept.defect.block = running_block->index;
+    kept.defect.thread = running_thread->index;
+}
+
+}  // namespace
+
+void report(Defect defect) {
+    State& s = state();
+    for (KeptDefect& kept : s.defects) {
+        if (equal(kept, defect)) {
+            ++kept.count;
+            return;
+        }
+    }
+    if (s.defects.size() >= kMaxDefects) {
+        s.truncated = true;
+        return;
+    }
+    KeptDefect kept;
+    kept.defect = std::move(defect);
+    place(kept);
+    s.defects.push_back(std::move(kept));
+}
+
+bool seen_again(const char* kind, const void* pc, const void* other_pc) {
+    Defect probe;
+    probe.kind = kind;
+    probe.pc = pc;
+    probe.other.pc = other_pc;
+    State& s = state();
+    for (KeptDefect& kept : s.defects) {
+        if (equal(kept, probe)) {
+            ++kept.count;
+            return true;
+        }
+    }
+    if (s.defects.size() < kMaxDefects) return false;
+    s.truncated = true;
+    return true;
+}
+
+void end_launch(int error) {
+    if (!state().sticky_error) state().sticky_error = error;
+    if (!running_thread) __builtin_trap();
+    scheduler().leave();
+}
+
+}  // namespace emu

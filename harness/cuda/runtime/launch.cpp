@@ -1,0 +1,227 @@
+#include "launch.h"
+
+#include <alloca.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "../include/cuda_runtime_api.h"
+#include "faults.h"
+#include "meeting.h"
+#include "observer.h"
+#include "scheduler.h"
+#include "shared.h"
+#include "state.h"
+
+namespace emu {
+
+namespace {
+
+struct Configuration {
+    bool set = false;
+    Index grid, block;
+    size_t dynamic_shared;
+    void* stream;
+    const void* pc;
+};
+Configuration configuration;
+
+bool asked_for_kernel = false;  // the next stub only says which kernel it is of
+const Kernel* asked_kernel = nullptr;
+
+uint64_t launches = 0;  // of the process
+
+/// Storage of the block that runs.
+struct Storage {
+    Thread threads[kMaxThreads];
+    Warp warps[kMaxWarps];
+    Table* tables = new_tables();
+    Block block;
+};
+Storage& storage() {
+    static auto* instance = new Storage;
+    return *instance;
+}
+
+int refuse(const Kernel& kernel, const char* kind, const void* pc, int error, const std::string& text) {
+    Defect defect;
+    defect.kind = kind;
+    defect.text = std::string("kernel `") + kernel.name + "`: " + text;
+    defect.pc = pc;
+    report(defect);
+    return fail("launch", error, defect.text);
+}
+
+std::string dimensions(const Index& i) {
+    return std::to_string(i.x) + " x " + std::to_string(i.y) + " x " + std::to_string(i.z);
+}
+
+int check(const Kernel& kernel, const Configuration& c) {
+    auto invalid = [&](int error, const std::string& text) { return refuse(kernel, "invalid_launch", c.pc, error, text); };
+    const Index &g = c.grid, &b = c.block;
+    uint64_t threads = static_cast<uint64_t>(b.x) * b.y * b.z;
+    if (!threads || !g.x || !g.y || !g.z) {
+        return invalid(cudaErrorInvalidConfiguration,
+                       "a dimension is zero: grid " + dimensions(g) + ", block " + dimensions(b));
+    }
+    if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > kMaxThreads) {
+        return invalid(cudaErrorInvalidConfiguration,
+                       "a block of " + dimensions(b) + " threads, where 1024 in all (1024 x 1024 x 64) is the limit");
+    }
+    if (g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535) {
+        return invalid(cudaErrorInvalidConfiguration,
+                       "a grid of " + dimensions(g) + " blocks, where 2147483647 x 65535 x 65535 is the limit");
+    }
+    const KernelState& known = kernel_state(kernel);
+    if (c.dynamic_shared + known.static_shared > std::max(known.dynamic_limit, kSharedDefault)) {
+        return invalid(cudaErrorInvalidValue,
+                       std::to_string(c.dynamic_shared) + " bytes of dynamic and " +
+                           std::to_string(known.static_shared) + " of static shared memory, where " +
+                           std::to_string(known.dynamic_limit) + " is the limit" +
+                           (known.dynamic_limit < kSharedOptIn ? " without cudaFuncSetAttribute" : ""));
+    }
+    if (stream_number(c.stream) < 0) return invalid(cudaErrorInvalidResourceHandle, "the stream does not exist");
+    return cudaSuccess;
+}
+
+void set_up_warps(Block& block) {
+    Storage& s = storage();
+    for (unsigned w = 0; w < block.warp_count; ++w) {
+        unsigned lanes = std::min(kWarpLanes, block.thread_count - w * kWarpLanes);
+        uint32_t exists = lanes == 32 ? ~0u : (1u << lanes) - 1;
+        s.warps[w] = Warp{&block, s.threads + w * kWarpLanes, w, exists, 0, exists, 0, 0, 0, s.tables + w * kWarpLanes};
+    }
+    block.ready_warps = block.warp_count == 32 ? ~0u : (1u << block.warp_count) - 1;
+}
+
+void set_up_threads(Block& block, const Index& shape) {
+    Index index{0, 0, 0};
+    for (unsigned i = 0; i < block.thread_count; ++i) {
+        Thread& thread = block.threads[i];
+        thread.index = index;
+        thread.linear = i;
+        thread.lane = i % kWarpLanes;
+        thread.warp = &block.warps[i / kWarpLanes];
+        thread.block = &block;
+        thread.stack = nullptr;
+        thread.table = nullptr;
+        thread.atomics = 0;
+        thread.wait = Wait{};
+        if (++index.x < shape.x) continue;
+        index.x = 0;
+        if (++index.y < shape.y) continue;
+        index.y = 0;
+        ++index.z;
+    }
+}
+
+void set_up(Block& block, Launch& launch, uint64_t linear) {
+    const Index& g = launch.grid;
+    block.index = Index{static_cast<unsigned>(linear % g.x), static_cast<unsigned>(linear / g.x % g.y),
+                        static_cast<unsigned>(linear / g.x / g.y)};
+    block.linear = linear;
+    block.live = block.thread_count;
+    set_up_warps(block);
+    set_up_threads(block, launch.block);
+    forget_barrier();
+    begin_shared(block);
+}
+
+bool run_blocks(Launch& launch) {
+    Storage& s = storage();
+    Block& block = s.block;
+    block.launch = &launch;
+    block.thread_count = launch.block.x * launch.block.y * launch.block.z;
+    block.warp_count = (block.thread_count + kWarpLanes - 1) / kWarpLanes;
+    block.threads = s.threads;
+    block.warps = s.warps;
+    block.shared = shared_base();
+    block.shared_capacity = kSharedCapacity;
+    uint64_t blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
+    scheduler().draw_block_order(blocks);
+    bool finished = true;
+    for (uint64_t i = 0; finished && i < blocks; ++i) {
+        running_block = &block;
+        set_up(block, launch, scheduler().block_at(i, blocks));
+        on_block(block);
+        finished = scheduler().run(block);
+        on_block_end(block);
+    }
+    running_block = nullptr;
+    return finished;
+}
+
+LaunchRecord record_of(const Launch& launch, unsigned stream) {
+    LaunchRecord record;
+    record.kernel = launch.kernel->name;
+    record.grid = launch.grid;
+    record.block = launch.block;
+    record.dynamic_shared = launch.dynamic_shared;
+    record.stream = stream;
+    record.threads = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z * launch.block.x *
+                     launch.block.y * launch.block.z;
+    return record;
+}
+
+void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*), const void* closure) {
+    if (!shared_base() || !scheduler().reserve(c.block.x * c.block.y * c.block.z)) {
+        fail("launch", cudaErrorMemoryAllocation, "no memory for the threads' stacks");
+        return;
+    }
+    Launch launch{++launches, state().launches++, &kernel, c.grid, c.block, c.dynamic_shared, entry, closure, c.pc, {}};
+    unsigned stream = static_cast<unsigned>(stream_number(c.stream));
+    auto& streams = state().kernel_streams;
+    if (std::find(streams.begin(), streams.end(), stream) == streams.end()) list(streams, stream);
+    launch.record = record_of(launch, stream);
+    FaultHandlers handlers;
+    begin_shared(launch);
+    on_launch(launch);
+    launch.record.finished = run_blocks(launch);
+    on_launch_end(launch);
+    kernel_state(kernel).static_shared = launch.record.static_shared;
+    keep(std::move(launch.record));
+}
+
+}  // namespace
+
+KernelState& kernel_state(const Kernel& kernel) {
+    static auto* states = new std::map<const Kernel*, KernelState>;
+    return (*states)[&kernel];
+}
+
+const Kernel* kernel_of(const void* stub) {
+    // The stub copies its parameters and calls launch, which then only notes the kernel: whatever they hold is never
+    // used. Room above the call for a stub that takes them from the stack.
+    auto* room = static_cast<volatile unsigned char*>(alloca(8192));
+    room[0] = 0;
+    asked_for_kernel = true;
+    asked_kernel = nullptr;
+    reinterpret_cast<void (*)(void*, void*, void*, void*, void*, void*)>(const_cast<void*>(stub))(
+        nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    asked_for_kernel = false;
+    return room[0] ? nullptr : asked_kernel;
+}
+
+void configure(Index grid, Index block, size_t dynamic_shared, void* stream) {
+    configuration = Configuration{true, grid, block, dynamic_shared, stream, __builtin_return_address(0)};
+}
+
+void launch(const Kernel& kernel, void (*entry)(const void*), const void* closure) {
+    if (asked_for_kernel) {
+        asked_kernel = &kernel;
+        return;
+    }
+    if (running_thread) unsupported("a launch from a kernel (dynamic parallelism)", kernel.site);
+    Configuration c = configuration;
+    configuration.set = false;
+    if (!c.set) {
+        refuse(kernel, "no_launch_configuration", __builtin_return_address(0), cudaErrorMissingConfiguration,
+               "called without a launch configuration <<<grid, block>>>");
+        return;
+    }
+    if (state().sticky_error || check(kernel, c) != cudaSuccess) return;
+    run(kernel, c, entry, closure);
+}
+
+}  // namespace emu

@@ -1,0 +1,20 @@
+// Launches: their configuration, their checks, and the limits that a kernel was given.
+#pragma once
+
+#include <cstddef>
+
+#include "threads.h"
+
+namespace emu {
+
+/// What is known of a kernel from its launches and attributes.
+struct KernelState {
+    size_t dynamic_limit = 48 << 10;
+    size_t static_shared = 0;  // of its last launch
+};
+KernelState& kernel_state(const Kernel& kernel);
+
+/// The kernel behind a stub's address; null when the address is no stub.
+const Kernel* kernel_of(const void* stub);
+
+}  // namespace emu

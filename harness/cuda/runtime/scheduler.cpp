@@ -1,0 +1,199 @@
+#include "scheduler.h"
+
+#include <numeric>
+
+#include "defects.h"
+#include "observer.h"
+
+namespace emu {
+
+Thread* running_thread = nullptr;
+Block* running_block = nullptr;
+int64_t preempt_after = INT64_MAX;
+
+namespace {
+
+// A warp whose lanes keep meeting each other in a waiting loop must not keep the others from their turn.
+constexpr unsigned kTurnsPerWarp = 4096;
+// Accesses and meetings between two preemptions of a seeded schedule, at most.
+constexpr uint64_t kPreemptionInterval = 4096;
+
+uint32_t lanes_above(unsigned lane) { return lane >= 31 ? 0u : ~0u << (lane + 1); }
+
+}  // namespace
+
+uint64_t Random::next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+Scheduler& scheduler() {
+    static auto* instance = new Scheduler;  // outlives static destructors
+    return *instance;
+}
+
+Scheduler::Scheduler() { stacks_.set_main(&Scheduler::run_threads); }
+
+void Scheduler::set_seed(uint64_t seed) {
+    seed_ = seed;
+    random_ = Random(seed);
+    preempt_after = seed ? static_cast<int64_t>(1 + random_.below(kPreemptionInterval)) : INT64_MAX;
+}
+
+void Scheduler::draw_block_order(uint64_t blocks) {
+    order_step_ = 1;
+    order_start_ = 0;
+    if (!seed_) return;
+    order_start_ = random_.below(blocks);
+    do order_step_ = 1 + random_.below(blocks);
+    while (std::gcd(order_step_, blocks) != 1);
+}
+
+uint64_t Scheduler::block_at(uint64_t position, uint64_t blocks) const {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(position) * order_step_ + order_start_) % blocks);
+}
+
+bool Scheduler::run(Block& block) {
+    left_ = false;
+    turns_ = kTurnsPerWarp;
+    running_block = &block;
+    Thread* first = seed_ ? next_warp(false) : &block.threads[0];
+    first->stack = stacks_.take();
+    running_thread = first;
+    switch_stack(host_, *first->stack);
+    running_thread = nullptr;
+    if (left_) stacks_.renew();
+    return !left_;
+}
+
+void Scheduler::leave() {
+    left_ = true;
+    Stack abandoned;
+    switch_stack(abandoned, host_);
+    __builtin_unreachable();
+}
+
+// What every stack runs: one thread after the other, and on its own stack a thread that has had no turn yet.
+void Scheduler::run_threads() {
+    for (;;) {
+        const Launch& launch = *running_block->launch;
+        launch.entry(launch.closure);
+        scheduler().exit_thread();
+    }
+}
+
+void Scheduler::exit_thread() {
+    Thread& thread = *running_thread;
+    on_exit(thread);
+    Stack* stack = thread.stack;
+    thread.stack = nullptr;
+    thread.warp->exited |= 1u << thread.lane;
+    sleep(thread);
+    Block& block = *thread.block;
+    --block.live;
+    complete_meetings_without(thread);
+    complete_barrier_without(thread);
+    if (!block.live) {
+        stacks_.put(stack);
+        switch_stack(*stack, host_);
+        return;
+    }
+    Thread* next = pick(true);
+    running_thread = next;
+    if (!next->stack) {
+        next->stack = stack;
+    } else {
+        stacks_.put(stack);
+        switch_stack(*stack, *next->stack);
+    }
+}
+
+void Scheduler::sleep(Thread& thread) {
+    Warp& warp = *thread.warp;
+    warp.ready &= ~(1u << thread.lane);
+    if (!warp.ready) warp.block->ready_warps &= ~(1u << warp.number);
+}
+
+void Scheduler::wake(Warp& warp, uint32_t lanes) {
+    if (!lanes) return;
+    warp.ready |= lanes;
+    warp.block->ready_warps |= 1u << warp.number;
+}
+
+Thread* Scheduler::next_in_warp(Warp& warp, unsigned after) const {
+    uint32_t lanes = warp.ready & lanes_above(after);
+    return &warp.threads[__builtin_ctz(lanes ? lanes : warp.ready)];
+}
+
+// `leave`: another warp than the running thread's, if there is one.
+Thread* Scheduler::next_warp(bool leave) {
+    turns_ = kTurnsPerWarp;
+    Block& block = *running_block;
+    uint32_t warps = block.ready_warps;
+    unsigned current = running_thread ? running_thread->warp->number : kMaxWarps - 1;
+    if (!seed_) {
+        uint32_t above = warps & lanes_above(current);
+        Warp& warp = block.warps[__builtin_ctz(above ? above : warps)];
+        return &warp.threads[__builtin_ctz(warp.ready)];
+    }
+    if (leave && (warps & ~(1u << current))) warps &= ~(1u << current);
+    for (uint64_t skip = random_.below(static_cast<uint64_t>(__builtin_popcount(warps))); skip > 0; --skip) {
+        warps &= warps - 1;
+    }
+    return next_in_warp(block.warps[__builtin_ctz(warps)], static_cast<unsigned>(random_.below(kWarpLanes)));
+}
+
+Thread* Scheduler::pick(bool stay) {
+    Block& block = *running_block;
+    if (!block.ready_warps) report_deadlock(block);
+    Thread& thread = *running_thread;
+    if (stay && thread.warp->ready && --turns_) return next_in_warp(*thread.warp, thread.lane);
+    return next_warp(true);
+}
+
+void Scheduler::switch_to(Thread& next) {
+    Thread& thread = *running_thread;
+    if (&next == &thread) return;
+    if (!next.stack) next.stack = stacks_.take();
+    running_thread = &next;
+    switch_stack(*thread.stack, *next.stack);
+}
+
+void Scheduler::wait() {
+    sleep(*running_thread);
+    switch_to(*pick(true));
+}
+
+void Scheduler::yield() {
+    Thread& thread = *running_thread;
+    Warp& warp = *thread.warp;
+    // round the block, lane by lane: whoever is waited for gets its turn
+    if (warp.ready & lanes_above(thread.lane)) switch_to(*next_in_warp(warp, thread.lane));
+    else switch_to(*next_warp(true));
+}
+
+void Scheduler::preempt() {
+    preempt_after = static_cast<int64_t>(1 + random_.below(kPreemptionInterval));
+    switch_to(*next_warp(true));
+}
+
+void preempt() {
+    if (!running_thread || preempt_after > 0) return;
+    scheduler().preempt();
+}
+
+void yield() {
+    if (running_thread) scheduler().yield();
+}
+
+Range running_stack() {
+    if (!running_thread || !running_thread->stack) return {nullptr, nullptr};
+    const unsigned char* lowest = running_thread->stack->lowest;
+    return {lowest, lowest + kStackBytes};
+}
+
+bool on_a_stack(const void* address) { return scheduler().stacks().contains(address); }
+
+}  // namespace emu

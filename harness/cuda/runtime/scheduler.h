@@ -1,0 +1,76 @@
+// Whose turn it is. The threads of one block take turns; blocks run one after the other.
+#pragma once
+
+#include <cstdint>
+
+#include "stacks.h"
+#include "threads.h"
+
+namespace emu {
+
+/// SplitMix64: the schedule's own random numbers.
+class Random {
+public:
+    explicit Random(uint64_t seed) : state_(seed) {}
+    uint64_t next();
+    uint64_t below(uint64_t bound) { return next() % bound; }
+
+private:
+    uint64_t state_;
+};
+
+class Scheduler {
+public:
+    Scheduler();
+    /// 0: in order. Otherwise a random warp runs until it blocks, with a rare preemption.
+    void set_seed(uint64_t seed);
+    bool reserve(unsigned threads) { return stacks_.reserve(threads); }
+    /// The order in which blocks run: `position` -> linear block index.
+    uint64_t block_at(uint64_t position, uint64_t blocks) const;
+    void draw_block_order(uint64_t blocks);
+
+    /// Run all threads of the block to their ends. False when the launch was ended from inside.
+    bool run(Block& block);
+    /// From inside a kernel, or from a fault in one: leave the launch at once.
+    [[noreturn]] void leave();
+
+    /// The running thread is not ready until somebody wakes it.
+    void wait();
+    /// The running thread stays ready, and others go first.
+    void yield();
+    void preempt();
+    static void wake(Warp& warp, uint32_t lanes);
+    static void sleep(Thread& thread);
+
+    const StackPool& stacks() const { return stacks_; }
+
+private:
+    static void run_threads();
+    void go_on();
+    Thread* next_in_warp(Warp& warp, unsigned after) const;
+    Thread* next_warp(bool leave);
+    Thread* pick(bool stay);
+    void switch_to(Thread& next);
+    void exit_thread();
+
+    StackPool stacks_;
+    Stack host_;
+    Random random_{0};
+    uint64_t seed_ = 0;
+    uint64_t order_step_ = 1, order_start_ = 0;
+    unsigned turns_ = 0;  // of this warp before another one goes
+    bool left_ = false;
+};
+
+Scheduler& scheduler();
+
+/// No thread of the block is ready and some are left: name who waits where. Reported as a defect; the launch ends.
+[[noreturn]] void report_deadlock(Block& block);
+
+/// A thread of the block has exited: barriers and meetings that waited only for it are complete.
+void complete_barrier_without(Thread& exited);
+void complete_meetings_without(Thread& exited);
+/// A block begins: what an ended launch left gathered is void.
+void forget_barrier();
+
+}  // namespace emu

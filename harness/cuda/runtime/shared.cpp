@@ -1,0 +1,77 @@
+#include "shared.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "../include/cuda_runtime_api.h"
+#include "observer.h"
+
+namespace emu {
+
+namespace {
+
+unsigned char* base = nullptr;
+uint64_t current_launch = 0;
+size_t used = 0;           // bytes behind base, red zones included
+size_t static_bytes = 0;   // as the real compiler would count them
+size_t dynamic_bytes = 0;
+bool dynamic_told = false;
+
+size_t rounded(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+void refuse(const SharedSlot& slot) {
+    Defect defect;
+    defect.kind = "invalid_launch";
+    defect.text = "static shared memory of " + std::to_string(static_bytes) + " bytes with `" + slot.name +
+                  "`, where " + std::to_string(kSharedDefault) + " is the limit";
+    defect.space = "shared";
+    report(defect);
+    end_launch(cudaErrorLaunchOutOfResources);
+}
+
+}  // namespace
+
+unsigned char* shared_base() {
+    if (base) return base;
+    void* memory = mmap(nullptr, kSharedCapacity + kSharedRedZone, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    base = static_cast<unsigned char*>(memory) + kSharedRedZone;
+    return base;
+}
+
+void begin_shared(Launch& launch) {
+    current_launch = launch.number;
+    dynamic_bytes = launch.dynamic_shared;
+    dynamic_told = false;
+    static_bytes = 0;
+    used = rounded(dynamic_bytes, kSharedRedZone) + kSharedRedZone;
+}
+
+void begin_shared(Block& block) {
+    std::memset(base, 0xFF, used);
+    if (dynamic_told || !dynamic_bytes) return;
+    dynamic_told = true;
+    on_shared(block, base, dynamic_bytes, "dynamic shared memory");
+}
+
+void* shared(SharedSlot& slot) {
+    if (slot.launch == current_launch && running_block) return base + slot.offset;
+    if (!running_block) unsupported("shared memory outside of a kernel", Site{"", 0});
+    slot.offset = rounded(used, std::max(slot.alignment, kSharedRedZone));
+    static_bytes = rounded(static_bytes, slot.alignment) + slot.bytes;
+    if (static_bytes > kSharedDefault || slot.offset + slot.bytes > kSharedCapacity) refuse(slot);
+    used = rounded(slot.offset + slot.bytes, kSharedRedZone) + kSharedRedZone;
+    slot.launch = current_launch;
+    std::memset(base + slot.offset, 0xFF, used - slot.offset);
+    running_block->launch->record.static_shared = static_bytes;
+    on_shared(*running_block, base + slot.offset, slot.bytes, slot.name);
+    return base + slot.offset;
+}
+
+void* dynamic_shared() { return base; }
+size_t dynamic_shared_bytes() { return dynamic_bytes; }
+
+}  // namespace emu

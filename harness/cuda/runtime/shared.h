@@ -1,0 +1,21 @@
+// The shared memory of the block that runs.
+#pragma once
+
+#include <cstddef>
+
+#include "threads.h"
+
+namespace emu {
+
+constexpr size_t kSharedDefault = 48 << 10;   // bytes of a block, without asking
+constexpr size_t kSharedOptIn = 227 << 10;    // with cudaFuncSetAttribute
+constexpr size_t kSharedRedZone = 128;        // between variables: a row of all banks
+constexpr size_t kSharedCapacity = 1 << 20;
+
+/// Base of the shared memory, the same for all blocks; null when there is no memory for it.
+unsigned char* shared_base();
+void begin_shared(Launch& launch);
+/// Poison what the launch has used so far; for its first block, give dynamic shared memory its place.
+void begin_shared(Block& block);
+
+}  // namespace emu

@@ -1,0 +1,50 @@
+// Fibers: stacks with guard pages, and the switch between them.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "threads.h"
+
+namespace emu {
+
+constexpr size_t kStackBytes = 256 << 10;
+constexpr size_t kGuardBytes = 64 << 10;  // below the stack
+
+/// A stack that runs threads one after the other: `main` is entered on its first turn and never returns.
+struct Stack {
+    unsigned char* lowest = nullptr;  // usable byte; the guard lies below
+    void* pointer = nullptr;          // the saved stack pointer (or context) while another one runs
+    unsigned number = 0;
+};
+
+/// Stacks that no thread is on, kept for the life of the process.
+class StackPool {
+public:
+    /// Null when memory is exhausted. A stack that was put back goes on where it stopped.
+    Stack* take() { return free_.empty() && !grow() ? nullptr : pop(); }
+    void put(Stack* stack) { free_.push_back(stack); }
+    /// Make sure `count` stacks exist; false when memory is exhausted.
+    bool reserve(unsigned count);
+    /// Put all stacks back as if never entered: after a launch that was ended.
+    void renew();
+    void set_main(void (*main)()) { main_ = main; }
+    bool contains(const void* address) const;
+    /// The stack whose guard holds `address`.
+    const Stack* guarded_by(const void* address) const;
+
+private:
+    bool grow();
+    Stack* pop();
+    std::vector<Stack*> all_;
+    std::vector<Stack*> free_;
+    std::vector<unsigned char*> mappings_;
+    void (*main_)() = nullptr;
+};
+
+/// Prepare a stack so that the first switch to it enters `main`.
+void prepare(Stack& stack, void (*main)());
+/// Go on with `to`, and return when somebody switches back to `from`.
+void switch_stack(Stack& from, Stack& to);
+
+}  // namespace emu
