@@ -1,0 +1,90 @@
+"""With what stops the compiler repaired, the bundled answers fail for the faults behind it, and these are named."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from repairs import (
+    GLM_COMPILES,
+    GLM_ONE_WARP,
+    MINIMAX_COMPILES,
+    MINIMAX_IN_BOUNDS,
+    MINIMAX_SERVES_EVERY_K,
+    QWEN_COMPILES,
+    QWEN_DIVIDES,
+    QWEN_SHORT_LISTS,
+    QWEN_SWAPS,
+    QWEN_V2_COMPILES,
+    Repair,
+    repaired,
+)
+
+from harness.model import Criterion, Evidence, Outcome, Severity
+from harness.probing import ChallengeCode, Files, opened, probe_criterion, seed_of
+from harness.workspace import Workspace
+
+pytestmark = pytest.mark.slow
+
+WORKSPACE = Workspace(Path(__file__).parents[3])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("fused_softmax_topk"))
+SEED = 20
+MAX_K = {"minimax-m2.7": 100, "glm-5": 32, "qwen3.6-27b": 256}
+"""What each answer claims."""
+
+
+class Fault(NamedTuple):
+    """What is found in a repaired answer: the criterion, and words of its title and detail, and of its diagnosis."""
+
+    repair: Repair
+    criterion: str
+    said: str
+    diagnosis: str
+
+
+FAULTS = {
+    # 32 slots are reduced where 8 are written, and 256 entries read from an array of k
+    "minimax reads what nobody wrote": Fault(MINIMAX_COMPILES, "memory_safety", "memory", "fused_softmax_topk.cu"),
+    "minimax adds what nobody wrote": Fault(MINIMAX_COMPILES, "values", "probs", ""),
+    # rows are 10, 50 or 100 entries long whatever k is
+    "minimax writes long rows": Fault(MINIMAX_IN_BOUNDS, "every_k", "outside", ""),
+    # thread i gives its own i-th best: a winner is safe in thread 0 only
+    "minimax loses winners": Fault(MINIMAX_SERVES_EVERY_K, "selection", "left out", "c mod 256 != 0 are lost"),
+    # eight warps own a row each, one writes
+    "glm conflates rows": Fault(GLM_COMPILES, "rows", "rows are never written", "rows r with r mod 8 != 0"),
+    # lane l gives its own l-th best
+    "glm loses winners": Fault(GLM_ONE_WARP, "selection", "left out", "c mod 32 != 0 are lost"),
+    "qwen loses in the heap": Fault(QWEN_COMPILES, "selection", "twice", ""),
+    "qwen divides by 32": Fault(QWEN_SWAPS, "values", "error ratio", "every probability is 1/32 of the right one"),
+    "qwen loses in the heap alone": Fault(QWEN_DIVIDES, "selection", "twice", ""),
+    "qwen keeps 16": Fault(QWEN_SHORT_LISTS, "selection", "left out", "columns apart only 16 are found"),
+    "qwen v2 shuffles alone": Fault(QWEN_V2_COMPILES, "synchronisation", "lane", ""),
+}
+
+
+def probed(repair: Repair, criterion: Criterion, folder: Path) -> tuple[Evidence, str]:
+    """What a criterion's probes see of a repaired answer, and the fault in a phrase."""
+    with repaired(repair, folder) as files:
+        answer = Files(files.path, ["adapter.cu"], {"max_k": MAX_K[repair.model]})
+        with opened(CODE.challenge, answer) as result:
+            assert result.answer is not None, result.unsupported or result.fault
+            return probe_criterion(CODE, criterion, result.answer, seed_of(SEED, criterion.id))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_fault_is_found_and_named(tmp_path: Path, name: str) -> None:
+    fault = FAULTS[name]
+    criterion = next(c for c in CODE.challenge.criteria if c.id == fault.criterion)
+    evidence, title = probed(fault.repair, criterion, tmp_path)
+    assert evidence.outcome is Outcome.FAILED
+    assert fault.said in f"{title}; {evidence.detail}"
+    assert fault.diagnosis in (evidence.diagnosis or "")
+
+
+def test_with_three_repairs_qwen_is_right_on_ordinary_rows(tmp_path: Path) -> None:
+    """Denominator and swap were the faults: at k = 16 and k = 256 random rows come out exact."""
+    ordinary = Criterion(
+        id="ordinary", dimension="correctness", severity=Severity.CRITICAL, title="Ordinary rows come out right",
+        probes=("probabilities_match_the_oracle", "no_logit_left_out_is_larger"),
+    )  # fmt: skip
+    evidence, title = probed(QWEN_SHORT_LISTS, ordinary, tmp_path)
+    assert evidence.outcome is Outcome.PASSED, f"{title}; {evidence.detail}"

@@ -1,0 +1,62 @@
+"""The compiler refuses the bundled CUDA answers where it refused what they are rebuilt from, and takes the baseline."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.box import detect, snapshot
+from harness.cuda.gate import Gate, gate
+from harness.cuda.nvcc import nvcc
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CHALLENGE = "fused_softmax_topk"
+
+pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")
+
+
+def compiled(model: str, *files: str) -> Gate:
+    """What the compiler says of an answer, or of other files of it."""
+    place = WORKSPACE.root / "submissions" / model / CHALLENGE
+    entries = files or WORKSPACE.answer(place).submission.entries
+    with snapshot(place) as copy:
+        return gate(copy.path, entries, () if files else (CHALLENGE,), tier=detect())
+
+
+def test_the_baseline_compiles_without_spills_or_stack() -> None:
+    said = compiled("baseline")
+    assert said.ok, said.text
+    assert [(k.spill_store_bytes, k.spill_load_bytes, k.stack_bytes) for k in said.kernels] == [(0, 0, 0)]
+
+
+def test_the_baselines_comparison_compiles() -> None:
+    said = compiled("baseline", "compare.cu", "naive.cu", "fused_softmax_topk.cu")
+    assert said.ok, said.text
+
+
+def test_minimax_answers_with_a_document() -> None:
+    said = compiled("minimax-m2.7")
+    assert said.ok is False
+    assert (said.errors[0].file, said.errors[0].line) == ("fused_softmax_topk.cu", 1)
+
+
+def test_glm_uses_a_constant_it_never_declares() -> None:
+    said = compiled("glm-5")
+    assert [e.text for e in said.errors] == ['identifier "FLT_MAX" is undefined'] * 3
+
+
+def test_qwens_comments_go_on_outside_a_comment() -> None:
+    said = compiled("qwen3.6-27b")
+    first = said.errors[0]
+    line = (
+        (WORKSPACE.root / "submissions/qwen3.6-27b" / CHALLENGE / first.file).read_text().splitlines()[first.line - 1]
+    )
+    assert line == "   Warp-level primitives"
+
+
+@pytest.mark.parametrize(("file", "text"), [
+    ("fused_softmax_topk_v2.cu", "expression must have a constant value"),
+    ("benchmark.cu", "this declaration has no storage class or type specifier"),
+])  # fmt: skip
+def test_qwens_other_files_do_not_compile_either(file: str, text: str) -> None:
+    assert compiled("qwen3.6-27b", file).errors[0].text == text
