@@ -1,7 +1,7 @@
 // The driver API's header: its version and the names of its plain types. Its calls are not offered.
 #pragma once
 
-#define CUDA_VERSION 13000
+#define CUDA_VERSION 12080
 
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;

@@ -24,6 +24,20 @@ using GridSize = Triple<dim3, emu_grid_dim_x, emu_grid_dim_y, emu_grid_dim_z>;
 
 }  // namespace emu
 
+// the rewriting puts calls of these where a component of one of the four is named
+using emu::emu_thread_x;
+using emu::emu_thread_y;
+using emu::emu_thread_z;
+using emu::emu_block_x;
+using emu::emu_block_y;
+using emu::emu_block_z;
+using emu::emu_block_dim_x;
+using emu::emu_block_dim_y;
+using emu::emu_block_dim_z;
+using emu::emu_grid_dim_x;
+using emu::emu_grid_dim_y;
+using emu::emu_grid_dim_z;
+
 constexpr emu::IndexTriple threadIdx{};
 constexpr emu::BlockTriple blockIdx{};
 constexpr emu::BlockSize blockDim{};

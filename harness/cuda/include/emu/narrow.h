@@ -119,7 +119,6 @@ struct alignas(2) Narrow {
     }
 
     constexpr operator float() const { return widened<Format>(bits); }
-    operator float() const volatile { return widened<Format>(bits); }
     constexpr operator Raw() const { return Raw{bits}; }
     constexpr bool is_nan() const { return (bits & 0x7FFFu) > Format::infinity; }
 

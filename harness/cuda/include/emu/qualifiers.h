@@ -4,8 +4,8 @@
 
 #define __CUDACC__ 1
 #define __NVCC__ 1
-#define __CUDACC_VER_MAJOR__ 13
-#define __CUDACC_VER_MINOR__ 0
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 8
 #define __CUDA_ARCH__ 800
 
 #define __global__
@@ -25,7 +25,6 @@
 #define __device_builtin__
 #define __builtin_align__(n) __align__(n)
 #define CUDARTAPI
-#define CUDART_CB
 
 #if !defined(__clang__)
 #define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_unreachable())

@@ -1,0 +1,167 @@
+// The part of cuBLAS that kernels are compared with: matrix products.
+#pragma once
+
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
+#include "cuda_runtime.h"
+#include "emu/gemm.h"
+#include "library_types.h"
+
+typedef enum {
+    CUBLAS_STATUS_SUCCESS = 0,
+    CUBLAS_STATUS_NOT_INITIALIZED = 1,
+    CUBLAS_STATUS_ALLOC_FAILED = 3,
+    CUBLAS_STATUS_INVALID_VALUE = 7,
+    CUBLAS_STATUS_ARCH_MISMATCH = 8,
+    CUBLAS_STATUS_MAPPING_ERROR = 11,
+    CUBLAS_STATUS_EXECUTION_FAILED = 13,
+    CUBLAS_STATUS_INTERNAL_ERROR = 14,
+    CUBLAS_STATUS_NOT_SUPPORTED = 15,
+    CUBLAS_STATUS_LICENSE_ERROR = 16
+} cublasStatus_t;
+typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_OP_C = 2 } cublasOperation_t;
+typedef enum {
+    CUBLAS_DEFAULT_MATH = 0,
+    CUBLAS_TENSOR_OP_MATH = 1,
+    CUBLAS_PEDANTIC_MATH = 2,
+    CUBLAS_TF32_TENSOR_OP_MATH = 3
+} cublasMath_t;
+typedef enum { CUBLAS_POINTER_MODE_HOST = 0, CUBLAS_POINTER_MODE_DEVICE = 1 } cublasPointerMode_t;
+typedef enum {
+    CUBLAS_COMPUTE_16F = 64,
+    CUBLAS_COMPUTE_16F_PEDANTIC = 65,
+    CUBLAS_COMPUTE_32F = 68,
+    CUBLAS_COMPUTE_32F_PEDANTIC = 69,
+    CUBLAS_COMPUTE_64F = 70,
+    CUBLAS_COMPUTE_32F_FAST_16F = 74,
+    CUBLAS_COMPUTE_32F_FAST_16BF = 75,
+    CUBLAS_COMPUTE_32F_FAST_TF32 = 77
+} cublasComputeType_t;
+typedef enum { CUBLAS_GEMM_DEFAULT = -1, CUBLAS_GEMM_DEFAULT_TENSOR_OP = 99 } cublasGemmAlgo_t;
+#define CUBLAS_GEMM_DFALT CUBLAS_GEMM_DEFAULT
+
+struct cublasContext {
+    cudaStream_t stream = nullptr;
+    cublasMath_t math = CUBLAS_DEFAULT_MATH;
+};
+typedef cublasContext* cublasHandle_t;
+
+inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+    *handle = new cublasContext;
+    return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+    delete handle;
+    return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+    handle->stream = stream;
+    return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t* stream) {
+    *stream = handle->stream;
+    return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t math) {
+    handle->math = math;
+    return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* math) {
+    *math = handle->math;
+    return CUBLAS_STATUS_SUCCESS;
+}
+inline cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, size_t) { return CUBLAS_STATUS_SUCCESS; }
+inline cublasStatus_t cublasSetPointerMode(cublasHandle_t, cublasPointerMode_t mode) {
+    return mode == CUBLAS_POINTER_MODE_HOST ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+inline const char* cublasGetStatusName(cublasStatus_t status) {
+    switch (status) {
+        case CUBLAS_STATUS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
+        case CUBLAS_STATUS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
+        case CUBLAS_STATUS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
+        default: return "CUBLAS_STATUS_INTERNAL_ERROR";
+    }
+}
+inline const char* cublasGetStatusString(cublasStatus_t status) { return cublasGetStatusName(status); }
+
+namespace emu {
+
+/// Whether the leading dimensions hold the matrices.
+inline bool consistent(Extents e, cublasOperation_t a, int lda, cublasOperation_t b, int ldb, int ldc) {
+    const int rows_a = a == CUBLAS_OP_N ? e.m : e.k, rows_b = b == CUBLAS_OP_N ? e.k : e.n;
+    const auto holds = [](int leading, int rows) { return leading >= (rows > 1 ? rows : 1); };
+    return e.m >= 0 && e.n >= 0 && e.k >= 0 && holds(lda, rows_a) && holds(ldb, rows_b) && holds(ldc, e.m);
+}
+
+template <class T, class C, class Sum>
+EMU_OUTLINE cublasStatus_t gemm(const char* name, cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                                Extents e, Sum alpha, const void* a, int lda, long long stride_a, const void* b,
+                                int ldb, long long stride_b, Sum beta, void* c, int ldc, long long stride_c,
+                                int batch) {
+    if (!consistent(e, op_a, lda, op_b, ldb, ldc) || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
+    multiply_batch<T, C, Sum>(name, handle->stream, e, alpha,
+                              {static_cast<const T*>(a), lda, op_a != CUBLAS_OP_N}, stride_a,
+                              {static_cast<const T*>(b), ldb, op_b != CUBLAS_OP_N}, stride_b, beta,
+                              {static_cast<C*>(c), ldc, false}, stride_c, batch, EMU_PC);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace emu
+
+#define EMU_GEMM(letter, T, Sum)                                                                                      \
+    EMU_INLINE cublasStatus_t cublas##letter##gemm(cublasHandle_t handle, cublasOperation_t op_a,                     \
+                                                   cublasOperation_t op_b, int m, int n, int k, const T* alpha,      \
+                                                   const T* a, int lda, const T* b, int ldb, const T* beta, T* c,    \
+                                                   int ldc) {                                                        \
+        return emu::gemm<T, T, Sum>("cublas" #letter "gemm", handle, op_a, op_b, {m, n, k}, Sum(*alpha), a, lda, 0,  \
+                                    b, ldb, 0, Sum(*beta), c, ldc, 0, 1);                                            \
+    }                                                                                                                \
+    EMU_INLINE cublasStatus_t cublas##letter##gemmStridedBatched(                                                    \
+        cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,  \
+        const T* a, int lda, long long stride_a, const T* b, int ldb, long long stride_b, const T* beta, T* c,       \
+        int ldc, long long stride_c, int batch) {                                                                    \
+        return emu::gemm<T, T, Sum>("cublas" #letter "gemmStridedBatched", handle, op_a, op_b, {m, n, k},            \
+                                    Sum(*alpha), a, lda, stride_a, b, ldb, stride_b, Sum(*beta), c, ldc, stride_c,   \
+                                    batch);                                                                          \
+    }
+EMU_GEMM(S, float, float)
+EMU_GEMM(D, double, double)
+EMU_GEMM(H, __half, float)
+
+/// Products of float, half and bfloat16, summed in float; of double in double.
+EMU_OUTLINE inline cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const void* alpha,
+    const void* a, cudaDataType type_a, int lda, long long stride_a, const void* b, cudaDataType type_b, int ldb,
+    long long stride_b, const void* beta, void* c, cudaDataType type_c, int ldc, long long stride_c, int batch,
+    cublasComputeType_t compute, cublasGemmAlgo_t) {
+    const auto product = [=](auto element, auto result, auto sum) {
+        using Sum = decltype(sum);
+        const bool half_scalars = compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC;
+        const auto scalar = [=](const void* at) {
+            return half_scalars ? Sum(float(*static_cast<const __half*>(at))) : *static_cast<const Sum*>(at);
+        };
+        return emu::gemm<decltype(element), decltype(result), Sum>(
+            "cublasGemmEx", handle, op_a, op_b, {m, n, k}, scalar(alpha), a, lda, stride_a, b, ldb, stride_b,
+            scalar(beta), c, ldc, stride_c, batch);
+    };
+    if (type_a != type_b) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (compute == CUBLAS_COMPUTE_64F) {
+        const bool doubles = type_a == CUDA_R_64F && type_c == CUDA_R_64F;
+        return doubles ? product(double(), double(), double()) : CUBLAS_STATUS_NOT_SUPPORTED;
+    }
+    if (type_a == CUDA_R_32F && type_c == CUDA_R_32F) return product(float(), float(), float());
+    if (type_a == CUDA_R_16F && type_c == CUDA_R_16F) return product(__half(), __half(), float());
+    if (type_a == CUDA_R_16F && type_c == CUDA_R_32F) return product(__half(), float(), float());
+    if (type_a == CUDA_R_16BF && type_c == CUDA_R_16BF) return product(__nv_bfloat16(), __nv_bfloat16(), float());
+    if (type_a == CUDA_R_16BF && type_c == CUDA_R_32F) return product(__nv_bfloat16(), float(), float());
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
+                                   int k, const void* alpha, const void* a, cudaDataType type_a, int lda,
+                                   const void* b, cudaDataType type_b, int ldb, const void* beta, void* c,
+                                   cudaDataType type_c, int ldc, cublasComputeType_t compute,
+                                   cublasGemmAlgo_t algorithm) {
+    return cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0, beta,
+                                      c, type_c, ldc, 0, 1, compute, algorithm);
+}
