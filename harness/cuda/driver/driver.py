@@ -23,22 +23,22 @@ class Library:
         self.c.emu_report.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.c.emu_report.restype = ctypes.c_size_t
         self.c.emu_start.argtypes = [ctypes.c_uint, ctypes.c_uint64]
-        self.c.emu_name.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-        self.c.cudaMalloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+        self.c.emu_allocate.argtypes = [ctypes.c_size_t, ctypes.c_char_p]
+        self.c.emu_allocate.restype = ctypes.c_void_p
+        self.c.emu_free.argtypes = [ctypes.c_void_p]
+        self.c.emu_write.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+        self.c.emu_read.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+        self.c.emu_stream.argtypes = [ctypes.c_void_p]
+        self.c.emu_stream.restype = ctypes.c_void_p
+        self.stream = self.c.emu_stream(None)
+        """One that is not the default stream."""
 
-    def allocate(self, size: int) -> int:
-        """Device memory of `size` bytes."""
-        pointer = ctypes.c_void_p()
-        code = self.c.cudaMalloc(ctypes.byref(pointer), size)
-        if code or not pointer.value:
-            raise MemoryError(f"the emulated device has no {size} bytes left (error {code})")
-        return pointer.value
-
-    def stream(self) -> int:
-        """A stream that is not the default one."""
-        stream = ctypes.c_void_p()
-        self.c.cudaStreamCreate(ctypes.byref(stream))
-        return stream.value or 0
+    def allocate(self, size: int, name: str) -> int:
+        """Device memory of `size` bytes, called `name` in the report."""
+        address = self.c.emu_allocate(size, name.encode())
+        if not address:
+            raise MemoryError(f"the emulated device has no {size} bytes left")
+        return int(address)
 
     def report(self) -> Any:
         """The report since the start as (REPORT_BYTES,) uint8, padded with zeros."""
@@ -62,7 +62,7 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
 
     Args:
         symbol: its name.
-        arguments: ints, "stream" for a stream made for this call, and buffers as dicts: `buffer` an array, `shift`
+        arguments: ints, "stream" for one that is not the default stream, and buffers as dicts: `buffer` an array, `shift`
             bytes into it that the pointer points at, `name` for the report, `back` whether to bring it back.
         mode: plain, check, count or all.
         seed: of the schedule; 0 is in order.
@@ -71,7 +71,6 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
         The function's int, the arrays asked back as they are after the call, and the report.
     """
     library = _library(mode)
-    library.c.cudaDeviceReset()  # a call of before may have left the device in error
     function = getattr(library.c, symbol)
     passed: list[Any] = []
     placed: list[tuple[dict[str, Any], int]] = []
@@ -80,27 +79,28 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
             placed.append((argument, _place(library, argument)))
             passed.append(ctypes.c_void_p(placed[-1][1] + argument.get("shift", 0)))
         elif argument == "stream":
-            passed.append(ctypes.c_void_p(library.stream()))
+            passed.append(ctypes.c_void_p(library.stream))
         else:
             passed.append(ctypes.c_int(argument))
     library.c.emu_start(MODES[mode], seed)
     code = function(*passed)
     report = library.report()
-    back = [_fetched(argument["buffer"], address) for argument, address in placed if argument.get("back")]
+    back = [_fetched(library, argument["buffer"], address) for argument, address in placed if argument.get("back")]
+    for _, address in placed:
+        library.c.emu_free(address)
     return (int(code), *back, report)
 
 
 def _place(library: Library, argument: dict[str, Any]) -> int:
     array = argument["buffer"]
-    address = library.allocate(array.nbytes)
-    ctypes.memmove(address, array.ctypes.data, array.nbytes)
-    library.c.emu_name(address, argument["name"].encode())
+    address = library.allocate(array.nbytes, argument["name"])
+    library.c.emu_write(address, array.ctypes.data, array.nbytes)
     return address
 
 
-def _fetched(array: Any, address: int) -> Any:
+def _fetched(library: Library, array: Any, address: int) -> Any:
     after = np.empty_like(array)
-    ctypes.memmove(after.ctypes.data, address, array.nbytes)
+    library.c.emu_read(after.ctypes.data, address, array.nbytes)
     return after
 
 

@@ -78,8 +78,10 @@ cudaError_t cudaGetDevice(int* device) {
 }
 cudaError_t cudaSetDevice(int device) { return check_device("cudaSetDevice", device); }
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+// What a fault left is cleared; what the program allocated goes.
 cudaError_t cudaDeviceReset() {
-    state().last_error = cudaSuccess;
+    state().last_error = state().sticky_error = cudaSuccess;
+    each_allocation([](Allocation& a, void*) { if (a.by_program && !a.freed) release(a); }, nullptr);
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
