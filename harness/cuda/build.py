@@ -1,0 +1,165 @@
+"""A submission's CUDA source to a shared library or program for the emulated device, compiled in the box."""
+
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.box import Completed, Tier, clock, command, scratch
+from harness.cuda import archive, flags, rewriting
+from harness.cuda.host_compiler import HostCompiler, host_compiler
+from harness.cuda.rewriting import Unsupported
+from harness.cuda.rewriting.fragment import PREFIX
+from harness.cuda.rewriting.unsupported import UNREAD
+from harness.errors import PrerequisiteError
+
+_REWRITING = Path(rewriting.__file__).parent
+_PARALLEL = 2
+_SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+_OURS = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
+_INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/source)/")
+
+__all__ = ["Built", "Unsupported", "build"]
+
+
+@dataclass(frozen=True)
+class Built:
+    """What came of a build.
+
+    Attributes:
+        path: the library or program; None when it failed.
+        unsupported: what the emulated device cannot do. Where `path` is None, why; else what ends the run when reached.
+        errors: the compiler's words, with the author's files and lines.
+        seconds: wall time.
+        warnings: the compiler's words when it succeeded.
+    """
+
+    path: Path | None
+    unsupported: tuple[Unsupported, ...]
+    errors: str
+    seconds: float
+    warnings: str = ""
+
+
+def build(
+    folder: Path, entries: Sequence[str], into: Path, *, tier: Tier, instrumented: bool, program: bool = False,
+    seconds: float = 60, memory_mib: int = 4096, defines: Mapping[str, str] | None = None,
+) -> Built:  # fmt: skip
+    """Rewrite and compile a submission.
+
+    Args:
+        folder: its files.
+        entries: the files to compile, relative to it.
+        into: an existing folder for `plain.so` or `instrumented.so`; a program's name has no suffix.
+        tier: how the compiler is held.
+        instrumented: whether memory accesses call the runtime, as checking and counting need.
+        program: whether the source has a `main` of its own.
+        seconds: wall time for all of it.
+        memory_mib: address space of the compiler.
+        defines: macros for the command line.
+
+    Raises:
+        PrerequisiteError: there is no C++ compiler.
+        JudgeError: our runtime does not compile, or the box could not be set up.
+    """
+    compiler = host_compiler()
+    if compiler is None:
+        raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
+    objects = archive.runtime(compiler)
+    start = clock.now()
+    rewritten = rewriting.rewrite(folder, entries)
+    if rewritten.problems:
+        return Built(None, (), "\n".join(rewritten.problems), clock.now() - start)
+    name = ("instrumented" if instrumented else "plain") + ("" if program else ".so")
+    with scratch.folder() as place:
+        for path, text in rewritten.files.items():
+            (place / "source" / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / "source" / path).write_bytes(text)
+        (place / "out").mkdir()
+        held = _Held(compiler, objects, place, tier, start + seconds, memory_mib)
+        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(defines or {}))
+        done = held.compile(entries, words, flags.link_flags(program=program), name)
+        made = place / "out" / name
+        if done.returncode == 0 and made.is_file() and not made.is_symlink():
+            shutil.move(made, into / name)
+            return Built(into / name, _reached(rewritten.suspects), "", clock.now() - start, _clean(done.output))
+        errors = f"the build did not end within {seconds:g} s" if done.timed_out else _clean(done.output)
+        return Built(None, _reasons(errors, rewritten.suspects), errors, clock.now() - start)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A compiler in the box, with the rewritten source in `place/source` and `place/out` to write to."""
+
+    compiler: HostCompiler
+    objects: Path
+    place: Path
+    tier: Tier
+    deadline: float
+    memory_mib: int
+
+    def compile(self, entries: Sequence[str], words: Sequence[str], link: Sequence[str], name: str) -> Completed:
+        """Compile and link; one entry takes one command, several are compiled side by side first."""
+        if len(entries) == 1:
+            return self._run((*self._translation(words), entries[0], *self._linking(link, name)))
+
+        def one(numbered: tuple[int, str]) -> Completed:
+            return self._run((*self._translation(words), "-c", numbered[1], "-o", f"{{out}}/{numbered[0]}.o"))
+
+        with ThreadPoolExecutor(_PARALLEL) as pool:
+            compiled = list(pool.map(one, enumerate(entries)))
+        failed = next((done for done in compiled if done.returncode != 0), None)
+        if failed is not None:
+            return failed
+        made = (f"{{out}}/{number}.o" for number in range(len(entries)))
+        return self._run((*made, *self._linking(link, name)))
+
+    def _translation(self, words: Sequence[str]) -> tuple[str, ...]:
+        folders = ("-I", "{include}", "-I", "{runtime}", "-I", "{rewriting}", "-I", ".")
+        mapped = ("-ffile-prefix-map={include}=include", "-ffile-prefix-map={runtime}=runtime")
+        return (*words, *folders, *mapped, *flags.LANGUAGE, "-include", "rewritten.h")
+
+    def _linking(self, link: Sequence[str], name: str) -> tuple[str, ...]:
+        objects = sorted(path.name for path in self.objects.glob("*.o"))
+        return ("-x", "none", *(f"{{exports}}/{o}" for o in objects), *link, "-o", f"{{out}}/{name}")
+
+    def _run(self, words: Sequence[str]) -> Completed:
+        settings = archive.environment(self.compiler)
+        writable = {"out": self.place / "out"}
+        prefix: tuple[str, ...] = ()
+        if settings:
+            writable["cache"] = Path(next(iter(settings.values())))
+            prefix = ("env", *(f"{name}={{cache}}" for name in settings))
+        extra = {
+            "include": archive.INCLUDE, "runtime": archive.RUNTIME, "rewriting": _REWRITING, "exports": self.objects,
+        }  # fmt: skip
+        return command.run(
+            (*prefix, *self.compiler.command, *words), self.place / "source", tier=self.tier,
+            seconds=max(0.1, self.deadline - clock.now()), memory_mib=self.memory_mib, extra=extra, writable=writable,
+        )  # fmt: skip
+
+
+def _defined(defines: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"-D{name}={value}" for name, value in defines.items())
+
+
+def _clean(text: str) -> str:
+    """The compiler's words in the author's terms: no folder and no name of ours."""
+    return _INSIDE.sub("", _OURS.sub("", text)).strip()
+
+
+def _reached(suspects: Sequence[Unsupported]) -> tuple[Unsupported, ...]:
+    """Of a submission that compiled: the constructs that end its run where they are reached."""
+    return tuple(suspect for suspect in suspects if suspect.what == "inline assembly")
+
+
+def _reasons(errors: str, suspects: Sequence[Unsupported]) -> tuple[Unsupported, ...]:
+    """The suspects that the compiler stumbled over, and what the rewriting could not read."""
+    said = [(match["file"], int(match["line"]), match["text"]) for match in _SAID_AT.finditer(errors)]
+    places = {(file, line) for file, line, _ in said}
+    found = [suspect for suspect in suspects if (suspect.file, suspect.line) in places]
+    for file, line, text in said:
+        found += [Unsupported(what, file, line) for mark, what in UNREAD.values() if mark.decode() in text]
+    return tuple(dict.fromkeys(found))

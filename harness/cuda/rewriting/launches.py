@@ -1,0 +1,129 @@
+"""`kernel<<<grid, block, shared, stream>>>(arguments)` becomes a configuration and a call, also in macros' bodies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.cuda.rewriting.edits import Edits, blank_lines
+from harness.cuda.rewriting.lexer import Token
+
+_REACH = 4096
+"""Tokens that a configuration or a template argument list may have."""
+_JOINTS = (b"::", b".", b"->")
+_STATEMENTS = frozenset((b"if", b"else", b"for", b"while", b"do", b"switch", b"case", b"return"))
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Byte offsets of a launch's parts: `start` kernel `left` <<< ... >>> `right` ( ... ) `end`."""
+
+    start: int
+    left: int
+    right: int
+    end: int
+
+
+def find(tokens: Sequence[Token], partners: Mapping[int, int]) -> Iterator[Launch]:
+    """The launches in a run of tokens, in order."""
+    for index, token in enumerate(tokens):
+        if token.text == b"<<<":
+            start, close = _kernel(tokens, partners, index), _configuration_end(tokens, partners, index)
+            if start is None or close is None or close + 1 >= len(tokens) or tokens[close + 1].text != b"(":
+                continue
+            end = partners.get(close + 1)
+            if end is not None:
+                yield Launch(tokens[start].start, token.start, tokens[close].end, tokens[end].end)
+
+
+def rewrite(launch: Launch, text: bytes, edits: Edits) -> None:
+    """Configure first, then call the stub."""
+    configuration = text[launch.left + 3 : launch.right - 3]
+    edits.insert(launch.start, b"(::emu::configured(" + configuration + b"), ")
+    edits.replace(launch.left, launch.right, b"")
+    edits.insert(launch.end, b")")
+
+
+def refuse(launch: Launch, text: bytes, edits: Edits) -> None:
+    """A launch by a kernel ends the run as unsupported."""
+    lines = blank_lines(text[launch.start : launch.end])
+    edits.replace(launch.start, launch.end, b'::emu::unsupported("a launch by a kernel", EMU_HERE)' + lines)
+
+
+def _configuration_end(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
+    """Index of the `>>>` that ends the configuration opened at `at`."""
+    index = at + 1
+    while index < min(len(tokens), at + _REACH):
+        text = tokens[index].text
+        if text == b">>>":
+            return index
+        if text in (b"(", b"[", b"{"):
+            end = partners.get(index)
+            if end is None:
+                return None
+            index = end
+        elif text in (b")", b"]", b"}", b";"):
+            return None
+        index += 1
+    return None
+
+
+def _kernel(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
+    """Index of the first token of the expression before `at`: a name with its scopes and arguments, or a bracket."""
+    index = _primary(tokens, partners, at - 1)
+    while index is not None and index > 0:
+        before = tokens[index - 1].text
+        if before == b"template" and index > 1 and tokens[index - 2].text in _JOINTS:
+            index -= 1
+        elif before in _JOINTS:
+            qualified = index > 1 and (_is_name(tokens[index - 2]) or tokens[index - 2].text in (b">", b")", b"]"))
+            index = _primary(tokens, partners, index - 2) if qualified else index - 1
+        else:
+            break
+    return index
+
+
+def _primary(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
+    """Index where the name, call or subscript that ends at `at` starts."""
+    while at >= 0:
+        text = tokens[at].text
+        if text in (b")", b"]"):
+            start = partners.get(at)
+            if start is None:
+                return None
+            if start == 0 or not (_is_name(tokens[start - 1]) or tokens[start - 1].text in (b"]", b">")):
+                return start
+            at = start - 1
+        elif text in (b">", b">>>"):
+            start = _angle(tokens, partners, at)
+            if start is None:
+                return None
+            at = start - 1
+        else:
+            return at if _is_name(tokens[at]) else None
+    return None
+
+
+def _angle(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
+    """Index of the `<` that opens the template arguments that end at `at`."""
+    depth = 0
+    least = max(0, at - _REACH)
+    while at >= least:
+        text = tokens[at].text
+        if text in (b">", b">>>"):
+            depth += len(text)
+        elif text == b"<":
+            depth -= 1
+            if depth == 0:
+                return at
+        elif text in (b")", b"]", b"}"):
+            start = partners.get(at)
+            if start is None:
+                return None
+            at = start
+        elif text in (b";", b"(", b"[", b"{"):
+            return None
+        at -= 1
+    return None
+
+
+def _is_name(token: Token) -> bool:
+    return token.kind == "word" and token.text not in _STATEMENTS

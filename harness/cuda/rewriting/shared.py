@@ -1,0 +1,115 @@
+"""`__shared__` variables become references into the running block's shared memory.
+
+The declaration stays as a typedef, so that any declarator gives the right type; the references follow it. A variable
+of a file gets its references in the functions that name it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from harness.cuda.rewriting.fragment import Fragment
+from harness.cuda.rewriting.lexer import Token, brackets, groups
+from harness.cuda.rewriting.syntax import Marked, name_of, walk
+
+_TYPE = re.compile(
+    rb"(?:unsigned|signed|u?(?:bool|char|short|int|long(?:long)?)|float|double|T|\w*half|\w+_t|\w*bfloat16\d*)\d?"
+)
+_ALIGNAS = frozenset((b"alignas",))
+
+
+@dataclass(frozen=True)
+class SharedVariable:
+    """A variable in shared memory.
+
+    Attributes:
+        name: the author's.
+        dynamic: whether it is `extern`: the memory that a launch asks for.
+    """
+
+    name: bytes
+    dynamic: bool
+
+
+def rewrite(fragment: Fragment, marked: Marked) -> tuple[SharedVariable, ...]:
+    """Rewrite one declaration; returns the variables that functions which name them must refer to."""
+    node = marked.node
+    head = _head(fragment, marked)
+    dynamic = any(token.text == b"extern" for token in head)
+    local = fragment.is_macro or fragment.syntax.in_function(node.start_byte)
+    _as_typedef(fragment, marked)
+    behind = b""
+    found = []
+    for name in _names(node):
+        spelled = fragment.text(name.start_byte, name.end_byte)
+        fragment.edits.insert(name.end_byte, fragment.derived(spelled, b"type")[len(spelled) :])
+        behind += b"" if dynamic else _slot(fragment, spelled)
+        behind += _reference(fragment, spelled, dynamic) if local else b""
+        found.append(SharedVariable(spelled, dynamic))
+    fragment.edits.insert(node.end_byte, behind)
+    return () if local else tuple(found)
+
+
+def refer(fragment: Fragment, functions: Iterable[Node], variables: Mapping[bytes, SharedVariable]) -> None:
+    """Give functions references to the variables of files that they name and do not declare themselves."""
+    for function in functions:
+        body = function.child_by_field_name("body")
+        if body is None or not variables:
+            continue
+        used = {t.text: None for t in fragment.syntax.words(body.start_byte, body.end_byte) if t.text in variables}
+        own = _declared(fragment, function) if used else set()
+        references = [_reference(fragment, name, variables[name].dynamic) for name in used if name not in own]
+        fragment.edits.insert(body.start_byte + 1, b"".join(references))
+
+
+def _declared(fragment: Fragment, function: Node) -> set[bytes]:
+    """The names of a function's parameters and variables."""
+    return {
+        fragment.text(name.start_byte, name.end_byte)
+        for node in walk(function)
+        if node.type in ("declaration", "parameter_declaration", "optional_parameter_declaration")
+        for name in _names(node)
+    }
+
+
+def _head(fragment: Fragment, marked: Marked) -> list[Token]:
+    """The declaration's tokens, from its first qualifier."""
+    start = min(marked.node.start_byte, marked.qualifiers[0].start)
+    return list(fragment.syntax.words(start, marked.node.end_byte))
+
+
+def _as_typedef(fragment: Fragment, marked: Marked) -> None:
+    tokens = _head(fragment, marked)
+    first = True
+    for token in tokens:
+        if token.text == b"__shared__":
+            fragment.edits.replace(token.start, token.end, b"typedef" if first else b"")
+            first = False
+        elif token.text in (b"static", b"extern"):
+            fragment.edits.replace(token.start, token.end, b"")
+    for start, end in groups(tokens, brackets(tokens), _ALIGNAS):
+        inner = tokens[start + 2 : end - 1]
+        is_type = bool(inner) and _TYPE.fullmatch(inner[0].text) is not None
+        opening, closing = (b"aligned(alignof", b")") if is_type else (b"aligned", b"")
+        # `alignas` may not stand in a typedef
+        fragment.edits.replace(tokens[start].start, tokens[start].end, b"__attribute__((" + opening)
+        fragment.edits.insert(tokens[end - 1].end, closing + b"))")
+
+
+def _names(node: Node) -> list[Node]:
+    declarators = node.children_by_field_name("declarator")
+    return [name for name in map(name_of, declarators) if name is not None]
+
+
+def _slot(fragment: Fragment, name: bytes) -> bytes:
+    type_ = fragment.derived(name, b"type")
+    slot = fragment.derived(name, b"slot")
+    return b" static ::emu::SharedSlot %s{sizeof(%s), alignof(%s), %s};" % (slot, type_, type_, fragment.quoted(name))
+
+
+def _reference(fragment: Fragment, name: bytes, dynamic: bool) -> bytes:
+    type_ = fragment.derived(name, b"type")
+    place = b"dynamic_shared()" if dynamic else b"shared(" + fragment.derived(name, b"slot") + b")"
+    return b" %s& %s = *static_cast<%s*>(::emu::%s);" % (type_, name, type_, place)

@@ -1,0 +1,123 @@
+"""One file of CUDA source to C++ for the emulated device; lines stay where they are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from harness.cuda.rewriting import (
+    architecture,
+    indices,
+    kernels,
+    launches,
+    lexer,
+    shared,
+    syntax,
+    unsupported,
+    variables,
+)
+from harness.cuda.rewriting.edits import Edits, blank_lines
+from harness.cuda.rewriting.fragment import Fragment
+from harness.cuda.rewriting.lexer import Lexed
+from harness.cuda.rewriting.shared import SharedVariable
+
+
+@dataclass
+class Rewritten:
+    """A file's new text.
+
+    Attributes:
+        text: line by line what it was.
+        shared: `__shared__` variables of files, which later files may name.
+    """
+
+    text: bytes
+    shared: Mapping[bytes, SharedVariable] = field(default_factory=dict)
+
+
+def rewrite(text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits) -> Rewritten:
+    """Rewrite a file.
+
+    Args:
+        text: the file.
+        known: shared variables of the files it includes.
+        edits: already made, to its directives.
+    """
+    lexed = lexer.lex(text)
+    fragment = Fragment(syntax.parse(text, lexed), edits=edits)
+    device = _device_spans(fragment)
+    found = _rewrite_fragment(fragment, known, device)
+    for directive in lexed.directives:
+        architecture.rewrite(directive, device, edits)
+        macro = lexer.macro(directive)
+        if macro is not None and macro.body:
+            start, end = macro.body[0].start, macro.body[-1].end
+            edits.replace(start, end, _rewrite_macro(text[start:end], macro.parameters or frozenset()))
+    return Rewritten(edits.apply(text), found)
+
+
+def _rewrite_macro(text: bytes, parameters: frozenset[bytes]) -> bytes:
+    lexed = Lexed(lexer.lex(text).tokens, [])
+    fragment = Fragment(syntax.parse(text, lexed), parameters)
+    _rewrite_fragment(fragment, {}, ((0, len(text)),))
+    return fragment.edits.apply(text)
+
+
+def _rewrite_fragment(
+    fragment: Fragment, known: Mapping[bytes, SharedVariable], device: Sequence[tuple[int, int]]
+) -> Mapping[bytes, SharedVariable]:
+    tree = fragment.syntax
+    _assembly(fragment)
+    found = dict(known)
+    for marked in tree.marked:
+        if marked.has(b"__shared__"):
+            found |= {variable.name: variable for variable in shared.rewrite(fragment, marked)}
+        elif marked.has(b"__global__"):
+            kernels.rewrite(fragment, marked)
+        elif marked.has(b"__device__", b"__constant__", b"__managed__"):
+            variables.rewrite(fragment, marked)
+    if not fragment.is_macro:
+        shared.refer(fragment, _device_functions(fragment), found)
+    for start, end in device:
+        indices.rewrite(fragment, start, end)
+        architecture.rewrite_code(fragment, start, end)
+    for launch in launches.find(tree.tokens, tree.partners):
+        nested = not fragment.is_macro and syntax.within(device, launch.start)
+        (launches.refuse if nested else launches.rewrite)(launch, tree.text, fragment.edits)
+    _unread(fragment)
+    return found
+
+
+def _device_functions(fragment: Fragment) -> list[Node]:
+    return [m.node for m in fragment.syntax.marked if m.has(b"__global__", b"__device__")]
+
+
+def _device_spans(fragment: Fragment) -> tuple[tuple[int, int], ...]:
+    """Where device code is: functions and lambdas that bear the qualifier."""
+    nodes = [node for node in _device_functions(fragment) if node.child_by_field_name("body") is not None]
+    return syntax.outer_spans((node.start_byte, node.end_byte) for node in nodes)
+
+
+def _assembly(fragment: Fragment) -> None:
+    """Inline assembly ends the run as unsupported where it is reached, and is nothing outside functions."""
+    tree = fragment.syntax
+    for start, end in syntax.asm(tree.tokens, tree.partners):
+        first, last = tree.tokens[start], tree.tokens[end - 1]
+        lines = blank_lines(fragment.text(first.start, last.end))
+        if end - start == 1:
+            replacement = b"EMU_UNREAD_ASSEMBLY"
+        elif fragment.is_macro or tree.in_function(first.start):
+            replacement = b'::emu::unsupported("inline assembly", EMU_HERE)'
+        else:
+            replacement = b"static_assert(true)"
+        fragment.edits.replace(first.start, last.end, replacement + lines)
+
+
+def _unread(fragment: Fragment) -> None:
+    """Make what could not be placed an error of the compiler rather than code of another meaning."""
+    tokens = list(fragment.syntax.lost)
+    if fragment.is_macro and b"{" not in fragment.syntax.text:
+        tokens += [token for token in fragment.syntax.tokens if token.text == b"__global__"]
+    for token in tokens:
+        if token.text in unsupported.UNREAD:
+            fragment.edits.replace(token.start, token.end, unsupported.UNREAD[token.text][0])

@@ -1,0 +1,56 @@
+"""Names of CUDA that the emulated device does not have: where the compiler stumbles over one, that is the reason."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.cuda.rewriting.lexer import Token
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """Something the emulated device cannot do, and where the author asks for it."""
+
+    what: str
+    file: str
+    line: int
+
+
+_NAMESPACES = {
+    b"cub": "CUB", b"thrust": "Thrust", b"cutlass": "CUTLASS", b"cute": "CUTLASS (CuTe)", b"cuda": "libcu++",
+    b"nvcuda": "tensor-core matrices (wmma)", b"wmma": "tensor-core matrices (wmma)", b"nv": "libcu++",
+    b"cudnn_frontend": "cuDNN",
+}  # fmt: skip
+_PREFIXES = {
+    b"cudaGraph": "CUDA graphs", b"cudaStreamBeginCapture": "CUDA graphs", b"cudaStreamEndCapture": "CUDA graphs",
+    b"cudaTexture": "textures", b"cudaSurface": "surfaces", b"cudaArray": "textures", b"cudaMallocArray": "textures",
+    b"cudaCreateTextureObject": "textures", b"cudaCreateSurfaceObject": "surfaces",
+    b"tex1D": "textures", b"tex2D": "textures", b"tex3D": "textures", b"surf1D": "surfaces", b"surf2D": "surfaces",
+    b"__nv_fp8": "8-bit floats", b"__nv_cvt_": "8-bit floats", b"curand": "cuRAND", b"cudnn": "cuDNN",
+    b"cublasLt": "cuBLASLt", b"cufft": "cuFFT", b"cusparse": "cuSPARSE", b"cusolver": "cuSOLVER", b"nccl": "NCCL",
+    b"nvtx": "NVTX", b"__pipeline_": "asynchronous copies", b"memcpy_async": "asynchronous copies",
+    b"cluster_group": "thread block clusters", b"this_cluster": "thread block clusters",
+    b"__cluster_dims__": "thread block clusters", b"cudaLaunchKernelEx": "extended launches",
+    b"cudaLaunchCooperative": "cooperative launches", b"cudaLaunchAttribute": "extended launches",
+    b"cudaIpc": "interprocess memory", b"cudaMemcpyPeer": "several devices", b"cuModule": "the driver interface",
+    b"cuLaunchKernel": "the driver interface", b"cuTensorMap": "tensor maps (TMA)", b"__mma": "tensor cores",
+    b"nvrtc": "run-time compilation",
+}  # fmt: skip
+UNREAD = {
+    b"__global__": (b"EMU_UNREAD_KERNEL", "a kernel in a form that is not understood"),
+    b"__shared__": (b"EMU_UNREAD_SHARED", "shared memory in a form that is not understood"),
+}
+"""Qualifiers that must not be passed over in silence: what stands in their place, and what is said of it."""
+
+
+def names(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
+    """The tokens that name what the device does not have, and what that is."""
+    for index, token in enumerate(tokens):
+        if token.kind != "word":
+            continue
+        if index + 1 < len(tokens) and tokens[index + 1].text == b"::" and token.text in _NAMESPACES:
+            yield token, _NAMESPACES[token.text]
+            continue
+        for length in range(4, min(len(token.text), 26) + 1):
+            if token.text[:length] in _PREFIXES:
+                yield token, _PREFIXES[token.text[:length]]
+                break

@@ -1,0 +1,42 @@
+"""`__device__` and `__constant__` variables stay plain variables, and are registered as device memory."""
+
+from tree_sitter import Node
+
+from harness.cuda.rewriting.fragment import Fragment
+from harness.cuda.rewriting.syntax import Marked, name_of
+
+
+def rewrite(fragment: Fragment, marked: Marked) -> None:
+    """Register every variable that a declaration defines; functions and declarations only are left alone."""
+    node = marked.node
+    if node.type != "declaration" or (node.parent is not None and node.parent.type == "template_declaration"):
+        return
+    start = min(node.start_byte, marked.qualifiers[0].start)
+    declarators = node.children_by_field_name("declarator")
+    words = {token.text for token in fragment.syntax.words(start, declarators[0].start_byte if declarators else start)}
+    space = b"Constant" if marked.has(b"__constant__") else b"Global"
+    for declarator in declarators:
+        name = name_of(declarator)
+        if name is None or _is_function(declarator):
+            continue
+        if b"extern" in words and declarator.type != "init_declarator":
+            continue
+        spelled = fragment.text(name.start_byte, name.end_byte)
+        ours = fragment.derived(spelled.replace(b"::", b"_"), b"symbol")
+        registration = b" static ::emu::Symbol %s{(void*)&%s, sizeof(%s), %s, ::emu::Space::%s};" % (
+            ours, spelled, spelled, fragment.quoted(spelled), space,
+        )  # fmt: skip
+        fragment.edits.insert(node.end_byte, registration)
+
+
+def _is_function(declarator: Node) -> bool:
+    """Whether a function is declared, rather than a pointer to one."""
+    for _ in range(8):
+        if declarator.type == "function_declarator":
+            inner = declarator.child_by_field_name("declarator")
+            return inner is None or inner.type != "parenthesized_declarator"
+        inner = declarator.child_by_field_name("declarator")
+        if inner is None:
+            return False
+        declarator = inner
+    return False
