@@ -76,7 +76,8 @@ const Stack* StackPool::guarded_by(const void* address) const {
 
 #ifdef __x86_64__
 
-// Callee-saved registers go onto the stack that is left; kernels do not change floating-point control words.
+// Callee-saved registers go onto the stack that is left; kernels do not change floating-point control words. A return,
+// not a jump: all fibers wait at the same call, so that the processor's stack of return addresses stays right.
 asm(R"(
 .text
 .p2align 4
