@@ -6,6 +6,7 @@ was written, whether its index is legal, whether it was to be chosen, and how fa
 
 from .probes_checked import (
     every_access_is_within_bounds,
+    rising_rows_are_held_within_bounds,
     threads_keep_their_order,
     unaligned_logits_are_read_within_bounds,
 )
@@ -36,6 +37,7 @@ from .probes_selection import (
     a_winner_is_found_in_every_column,
     fewer_are_the_first_of_more,
     no_logit_left_out_is_larger,
+    sorted_rows_are_served,
     the_order_of_columns_does_not_matter,
     winners_at_an_end_are_all_found,
     winners_of_one_thread_are_all_found,
@@ -87,8 +89,10 @@ __all__ = [
     "probabilities_keep_their_proportions",
     "probabilities_match_the_oracle",
     "real_vocabularies_are_served",
+    "rising_rows_are_held_within_bounds",
     "rows_together_equal_rows_alone",
     "shared_memory_has_few_bank_conflicts",
+    "sorted_rows_are_served",
     "spoilt_rows_leave_others_alone",
     "the_largest_and_smallest_floats_are_served",
     "the_logits_are_read_once",

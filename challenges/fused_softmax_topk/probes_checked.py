@@ -4,6 +4,8 @@ Buffers are as long as they must be, without guards: one number further is out o
 matter.
 """
 
+import numpy as np
+
 from harness.cuda.report import Defect, Report
 from harness.probing import Answer, Draw, Refuted, located, probe
 
@@ -34,6 +36,13 @@ SEEDS = (0, 1, 2, 3)
 def every_access_is_within_bounds(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """Nothing beside a buffer, unwritten, freed or misaligned is read or written."""
     _sound(answer, draw, spaced(draw, rows, vocab), served(answer, min(k, vocab)))
+
+
+@probe({"vocab": 400, "k": 5}, {"vocab": 3003, "k": 256}, rows=2, traced=False)
+def rising_rows_are_held_within_bounds(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """The same for rows of which every logit beats all before it: as many candidates as there can be."""
+    logits = np.sort(spaced(draw, rows, vocab), axis=1)
+    _sound(answer, draw, logits, served(answer, min(k, vocab)))
 
 
 @probe(*({"shift": shift, "vocab": vocab} for shift in (4, 12) for vocab in (64, 1003)), rows=3, k=5, traced=False,

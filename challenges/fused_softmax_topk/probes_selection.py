@@ -50,6 +50,15 @@ def winners_at_an_end_are_all_found(answer: Answer, draw: Draw, *, vocab: int, k
     right_choice(launch(answer, draw, planted(draw, columns, vocab), k), answer, draw)
 
 
+@probe(*({"vocab": vocab, "k": k, "rising": rising} for rising in (True, False)
+         for vocab, k in ((60, 8), (5003, 8), (5003, 256))), floors={"k": 1})  # fmt: skip
+def sorted_rows_are_served(answer: Answer, draw: Draw, *, vocab: int, k: int, rising: bool) -> None:
+    """T15: rows in rising order, of which every logit beats all before it, and in falling order."""
+    order = slice(None) if rising else slice(None, None, -1)
+    logits = np.stack([np.linspace(-4, top, vocab)[order] for top in (4, 9)]).astype(np.float32)
+    right_choice(launch(answer, draw, logits, served(answer, min(k, vocab))), answer, draw)
+
+
 @probe({"vocab": 60, "k": 5}, {"vocab": 900, "k": 40}, floors={"vocab": 6})
 def a_raised_logit_comes_in(answer: Answer, draw: Draw, *, vocab: int, k: int) -> None:
     """T17: a logit that was left out, raised above all, is chosen first; the smallest chosen leaves."""

@@ -5,8 +5,8 @@
 // * an online softmax: each thread keeps the maximum of the logits it saw and the sum of their exponentials relative to
 //   it; a larger maximum rescales the sum. The partial sums of all threads are merged once, at the end of the row.
 // * a pool of candidates in shared memory. A logit joins it when it beats `floor`, the k-th best known so far. When the
-//   next tile might not fit, the block sorts the pool, keeps the best k and raises `floor`. A row in random order raises
-//   it quickly: about k ln(vocab / THREADS) logits ever join.
+//   next tile might not fit, the block sorts the pool, keeps the best k and raises `floor`. The first THREADS columns
+//   set it already; of a row in random order only about k ln(vocab / THREADS) more logits ever join.
 //
 // A candidate is one 64-bit key, (rank of the logit, column from the right), so that a plain comparison orders by logit
 // and equal logits by column. The result does not depend on the order in which threads reach the pool.
@@ -170,11 +170,10 @@ __device__ int take_vector(float4 logits, int column, Pool& pool, uint32_t floor
     return max(first, second);
 }
 
-__global__ void __launch_bounds__(THREADS)
-    softmax_topk_kernel(const float* __restrict__ logits, int vocab, int k, float* __restrict__ probs,
-                        int* __restrict__ indices) {
+/// Serve one row with the whole block: probs (k), indices (k).
+__device__ void serve_row(const float* __restrict__ row, int vocab, int k, float* __restrict__ probs,
+                          int* __restrict__ indices) {
     __shared__ Pool pool;
-    const float* row = logits + static_cast<size_t>(blockIdx.x) * vocab;
     const int head = head_of(row, vocab);
     const int vectors = (vocab - head) / VECTOR;
     const float4* body = reinterpret_cast<const float4*>(row + head);
@@ -187,7 +186,7 @@ __global__ void __launch_bounds__(THREADS)
     uint32_t floor = keep_best(pool, k);
 
     float4 ahead = {};
-    if (threadIdx.x < vectors) ahead = body[threadIdx.x];
+    if (static_cast<int>(threadIdx.x) < vectors) ahead = body[threadIdx.x];
     for (int first = 0; first < vectors; first += THREADS) {
         const int vector = first + threadIdx.x;
         const float4 now = ahead;
@@ -201,10 +200,15 @@ __global__ void __launch_bounds__(THREADS)
     const Partial total = merge_block(partial);
     keep_best(pool, k);
     for (int i = threadIdx.x; i < k; i += THREADS) {
-        const size_t place = static_cast<size_t>(blockIdx.x) * k + i;
-        probs[place] = expf(logit_of(pool.keys[i]) - total.max) / total.sum;
-        indices[place] = column_of(pool.keys[i]);
+        probs[i] = expf(logit_of(pool.keys[i]) - total.max) / total.sum;
+        indices[i] = column_of(pool.keys[i]);
     }
+}
+
+__global__ void __launch_bounds__(THREADS)
+    softmax_topk_kernel(const float* logits, int vocab, int k, float* probs, int* indices) {
+    const size_t row = blockIdx.x;
+    serve_row(logits + row * vocab, vocab, k, probs + row * k, indices + row * k);
 }
 
 }  // namespace

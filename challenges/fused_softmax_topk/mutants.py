@@ -1,0 +1,217 @@
+"""Wrong kernels, each the reference with one fault planted, under the criterion that must notice it."""
+
+from harness.probing import Mutant
+
+RESCALE = "        partial.sum *= expf(partial.max - logit);\n"
+RAISE = f"    if (logit > partial.max) {{\n{RESCALE}        partial.max = logit;\n    }}\n"
+START = "    Partial partial = {-FLT_MAX, 0.0f};  // finite"
+MERGE = "    both.sum = a.sum * expf(a.max - both.max) + b.sum * expf(b.max - both.max);\n"
+ADD_ONE = "        add(partial, logit);\n"
+ADD_FOUR = "    add(partial, logits);\n"
+LEADER = "    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;\n"
+WARPS = "    for (int warp = 1; warp < WARPS; ++warp) total = merge(total, of_warp[warp]);\n"
+AFTER_LEADERS = "    __syncthreads();\n    Partial total = of_warp[0];\n"
+OFFER = "    if (rank_of(logit) <= floor) return -1;\n"
+TAKE_PLACE = "    const int place = atomicAdd(&pool.count, 1);\n"
+POOL = "    Key keys[CAPACITY];\n    int count;\n"
+EMPTY_POOL = "    if (threadIdx.x == 0) pool.count = 0;\n"
+KEPT = "    if (threadIdx.x == 0) pool.count = min(count, k);\n"
+FLOOR = "count < k ? 0 : static_cast<uint32_t>(pool.keys[k - 1] >> 32)"
+KEY = "    return static_cast<Key>(rank_of(logit)) << 32 | ~static_cast<uint32_t>(column);\n"
+COLUMN = "__device__ int column_of(Key key) { return static_cast<int>(~static_cast<uint32_t>(key)); }\n"
+RANK = "    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;\n"
+SWAP_ENDS = "            }\n            __syncthreads();\n"
+HEAD = "    return min(THREADS - past_boundary, vocab);\n"
+PAST = "    const int past_boundary = static_cast<int>(reinterpret_cast<uintptr_t>(row) / sizeof(float) % VECTOR);\n"
+ONE_COLUMN = "    if (column < end) {\n"
+VECTORS = "    const int vectors = (vocab - head) / VECTOR;\n"
+BODY = "    const float4* body = reinterpret_cast<const float4*>(row + head);\n"
+FIRST_COLUMNS = "    take_columns(row, 0, head, pool, 0, partial);\n"
+AHEAD = "    float4 ahead = {};\n"
+TAIL = "    take_columns(row, head + vectors * VECTOR, vocab, pool, floor, partial);\n"
+VOTE = "        if (__syncthreads_or(place >= CAPACITY - TILE)) floor = keep_best(pool, k);\n"
+LOOP = "    for (int first = 0; first < vectors; first += THREADS) {\n"
+LAST_SORT = "    const Partial total = merge_block(partial);\n    keep_best(pool, k);\n"
+PROBS = "        probs[i] = expf(logit_of(pool.keys[i]) - total.max) / total.sum;\n"
+INDICES = "        indices[i] = column_of(pool.keys[i]);\n"
+OUTPUTS = f"    for (int i = threadIdx.x; i < k; i += THREADS) {{\n{PROBS}"
+SERVE = "    serve_row(logits + row * vocab, vocab, k, probs + row * k, indices + row * k);\n"
+REFUSE = "    if (rows < 1 || k < 1 || k > vocab || k > MAX_K) return cudaErrorInvalidValue;\n"
+LAUNCH = "    softmax_topk_kernel<<<rows, THREADS, 0, stream>>>(logits, vocab, k, probs, indices);\n"
+INCLUDED = "#include <stdint.h>\n"
+KERNEL = "__global__ void __launch_bounds__(THREADS)\n"
+
+STRIPES = """\
+    const int stripe = (vectors * VECTOR + THREADS - 1) / THREADS;
+    for (int i = 0; i < stripe; ++i) {
+        const int column = head + static_cast<int>(threadIdx.x) * stripe + i;
+        int place = -1;
+        if (column < head + vectors * VECTOR) {
+            add(partial, row[column]);
+            place = offer(pool, floor, row[column], column);
+        }
+        if (__syncthreads_or(place >= CAPACITY - TILE)) floor = keep_best(pool, k);
+    }
+    for (int first = vectors; first < vectors; first += THREADS) {
+"""
+FOUR_MORE = """\
+    for (int pass = 0; pass < 4; ++pass) {
+        for (int column = threadIdx.x; column < vocab; column += THREADS) partial.max = fmaxf(partial.max, row[column]);
+    }
+"""
+COPY_KERNEL = """\
+__global__ void copy_kernel(const float* from, float* to, size_t n) {
+    for (size_t i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) to[i] = from[i];
+}
+
+"""
+COPIED = """\
+    float* copy = nullptr;
+    const size_t n = static_cast<size_t>(rows) * vocab;
+    if (cudaMallocAsync(&copy, n * sizeof(float), stream) != cudaSuccess) return cudaErrorMemoryAllocation;
+    copy_kernel<<<rows, THREADS, 0, stream>>>(logits, copy, n);
+    softmax_topk_kernel<<<rows, THREADS, 0, stream>>>(copy, vocab, k, probs, indices);
+    cudaFreeAsync(copy, stream);
+"""
+SCRATCH = """\
+    float* scratch = nullptr;
+    if (cudaMalloc(&scratch, static_cast<size_t>(rows) * vocab * sizeof(float)) != cudaSuccess) return 1;
+"""
+ONE_BANK = """\
+    struct {
+        Key cells[CAPACITY];
+        __device__ Key& operator[](int i) { return cells[i % 32 * (CAPACITY / 32) + i / 32]; }
+    } keys;
+    int count;
+"""
+SAME_ROWS = f"    if (row % 2 == 1)\n    {SERVE.replace('row * vocab', '(row - 1) * vocab')}"
+
+VALUES = (
+    Mutant("missing rescale", "does not scale the sum down when the maximum rises", criterion="values",
+           edits=((RESCALE, ""),)),
+    Mutant("merged without rescale", "adds partial sums that are relative to different maxima", criterion="values",
+           edits=((MERGE, "    both.sum = a.sum + b.sum;\n"),)),
+    Mutant("denominator 32 times too large", "adds up the lanes of a warp that hold the whole sum already",
+           criterion="values", edits=((LEADER, "    mine.sum *= 32.0f;\n" + LEADER),)),
+    Mutant("denominator of one warp", "divides by the sum of the first warp's columns", criterion="values",
+           edits=((WARPS, ""),)),
+    Mutant("renormalised over k", "normalises over the k chosen instead of the row", criterion="values",
+           edits=((OUTPUTS, "    float chosen = 0.0f;\n"
+                            "    for (int j = 0; j < k; ++j) chosen += expf(logit_of(pool.keys[j]) - total.max);\n"
+                            + OUTPUTS.replace("/ total.sum", "/ chosen")),)),
+    Mutant("powers of two", "raises 2 instead of e to the logits", criterion="values",
+           edits=((INCLUDED, INCLUDED + "\n#define expf exp2f\n"),)),
+    Mutant("first columns not summed", "leaves the first 256 columns out of the sum", criterion="values",
+           edits=((ADD_ONE, "        if (begin > 0) add(partial, logit);\n"),)),
+    Mutant("tail not summed", "leaves the last columns, when they fill no vector, out of the sum", criterion="values",
+           edits=((ADD_ONE, "        if (begin == 0) add(partial, logit);\n"),)),
+    Mutant("maximum starts at zero", "takes the maximum of a row to be 0 at least", criterion="stability",
+           edits=((START, START.replace("-FLT_MAX", "0.0f")),)),
+    Mutant("maximum starts at -10,000", "takes the maximum of a row to be -10,000 at least", criterion="stability",
+           edits=((START, START.replace("-FLT_MAX", "-1e4f")),)),
+    Mutant("no maximum subtracted", "overflows where logits are large", criterion="stability",
+           edits=((RAISE, "    partial.max = 0.0f;\n"),)),
+)  # fmt: skip
+
+CHOICE = (
+    Mutant("half of the threads merged", "leaves out what threads 128 to 255 find", criterion="selection",
+           edits=((OFFER, "    if (threadIdx.x >= 128) return -1;\n" + OFFER),)),
+    Mutant("first warp only", "leaves out what all warps but the first find", criterion="selection",
+           edits=((OFFER, "    if (threadIdx.x >= 32) return -1;\n" + OFFER),)),
+    Mutant("ten threads merged", "takes candidates from the first 10 threads only", criterion="selection",
+           edits=((OFFER, "    if (threadIdx.x >= 10 && column >= 10) return -1;\n" + OFFER),)),
+    Mutant("sixteen of a thread", "lets no thread bring in more than 16 candidates", criterion="selection",
+           edits=((POOL, POOL + "    int taken[THREADS];\n"),
+                  (EMPTY_POOL, "    pool.taken[threadIdx.x] = 0;\n" + EMPTY_POOL),
+                  (TAKE_PLACE, "    if (pool.taken[threadIdx.x]++ >= 16) return -1;\n" + TAKE_PLACE))),
+    Mutant("k clamped at 32", "keeps no more than 32 candidates from tile to tile", criterion="selection",
+           edits=((KEPT, KEPT.replace("min(count, k)", "min(count, min(k, 32))")),)),
+    Mutant("one too few kept", "raises the floor to the last but one of the best", criterion="selection",
+           edits=((FLOOR, FLOOR.replace("k - 1]", "k / 2]")),)),
+    Mutant("first columns not offered", "never considers the first 256 columns", criterion="selection",
+           edits=((FIRST_COLUMNS, FIRST_COLUMNS.replace("pool, 0,", "pool, 0xffffffffu,")),)),
+    Mutant("indices of 16 bits", "keeps columns in 16 bits", criterion="large_vocab",
+           edits=((COLUMN, COLUMN.replace("~static_cast<uint32_t>(key)", "~static_cast<uint32_t>(key) & 0xffffu")),)),
+    Mutant("keys of 16 bits", "orders logits by their upper 16 bits", criterion="ties",
+           edits=((KEY, KEY.replace("rank_of(logit))", "rank_of(logit) & 0xffff0000u)")),
+                  (OFFER, OFFER.replace("rank_of(logit)", "(rank_of(logit) & 0xffff0000u)")))),
+    Mutant("first of equal logits twice", "names the first column that holds a value for each of equal logits",
+           criterion="ties",
+           edits=((INDICES, "        int column = 0;\n"
+                            "        while (row[column] != logit_of(pool.keys[i])) ++column;\n"
+                            "        indices[i] = column;\n"),)),
+    Mutant("-inf no candidate", "never considers a logit of -inf", criterion="special_values",
+           edits=((FIRST_COLUMNS, FIRST_COLUMNS.replace("pool, 0,", "pool, 0x007fffffu,")),
+                  (FLOOR, FLOOR.replace("? 0 :", "? 0x007fffffu :")))),
+    Mutant("maximum starts at -inf", "takes -inf from -inf where a row begins with it", criterion="special_values",
+           edits=((START, START.replace("-FLT_MAX", "-__int_as_float(0x7f800000)")),)),
+)  # fmt: skip
+
+FORM = (
+    Mutant("every fourth row written", "writes the results of every fourth row only", criterion="rows",
+           edits=((SERVE, "    if (row % 4 == 0)\n    " + SERVE),)),
+    Mutant("rows in pairs", "gives every second row the result of the one before it", criterion="rows",
+           edits=((SERVE, SAME_ROWS + "    else\n    " + SERVE),)),
+    Mutant("tail dropped", "drops the last columns when they fill no vector", criterion="shapes",
+           edits=((TAIL, ""),)),
+    Mutant("k = vocab refused", "refuses k = vocab", criterion="shapes",
+           edits=((REFUSE, REFUSE.replace("k > vocab", "k >= vocab")),)),
+    Mutant("in place", "writes exponentials over the logits", criterion="repeatable",
+           edits=((ADD_ONE, ADD_ONE + "        const_cast<float*>(row)[column] = expf(logit);\n"),)),
+    Mutant("k up to 128", "refuses k over 128 without saying that this is its limit", criterion="every_k",
+           edits=((REFUSE, REFUSE.replace("k > MAX_K", "k > MAX_K / 2")),)),
+    Mutant("k not refused", "takes any k for a legal one", criterion="refusal", edits=((REFUSE, ""),)),
+    Mutant("refused too late", "clears the outputs before it looks at k", criterion="refusal",
+           edits=((REFUSE, "    cudaMemsetAsync(probs, 0, sizeof(float), stream);\n" + REFUSE),)),
+    Mutant("base taken for aligned", "takes the first row to begin at a 16-byte boundary", criterion="alignment",
+           edits=((PAST, "    const int past_boundary = static_cast<int>(size_t{blockIdx.x} * vocab % VECTOR);\n"),
+                  (BODY, BODY.replace("(row + head)", "(reinterpret_cast<uintptr_t>(row + head) & ~uintptr_t(15))")))),
+    Mutant("default stream", "launches on the default stream", criterion="stream_order",
+           edits=((LAUNCH, LAUNCH.replace(", 0, stream>>>", ">>>")),)),
+)  # fmt: skip
+
+MEMORY = (
+    Mutant("one column too many", "reads one column past the end of a row", criterion="memory_safety",
+           edits=((ONE_COLUMN, "    if (column <= end) {\n"),)),
+    Mutant("vectors rounded up", "reads the last columns as a whole vector", criterion="memory_safety",
+           edits=((VECTORS, VECTORS.replace("(vocab - head)", "(vocab - head + VECTOR - 1)")),)),
+    Mutant("rows taken for aligned", "reads 16 bytes at addresses off a 16-byte boundary", criterion="memory_safety",
+           edits=((PAST, "    const int past_boundary = 0;\n"),)),
+    Mutant("pool never emptied", "counts candidates from whatever shared memory holds", criterion="memory_safety",
+           edits=((EMPTY_POOL, ""),)),
+    Mutant("warps without a partial", "merges partial sums that half of the warps never wrote",
+           criterion="memory_safety", edits=((LEADER, LEADER.replace("% 32 == 0", "% 64 == 0")),)),
+    Mutant("pool overrun", "never sorts the pool while a row is read", criterion="memory_safety",
+           edits=((VOTE, "        __syncthreads();\n"),)),
+    Mutant("rows of the largest k", "leaves room for 256 results in every row", criterion="memory_safety",
+           edits=((SERVE, SERVE.replace("row * k", "row * MAX_K")),)),
+    Mutant("barrier missing after partials", "reads partial sums of warps that may not have written them",
+           criterion="synchronisation", edits=((AFTER_LEADERS, "    Partial total = of_warp[0];\n"),)),
+    Mutant("barrier missing in the sort", "goes on to the next step of the sort without waiting",
+           criterion="synchronisation", edits=((SWAP_ENDS, "            }\n"),)),
+    Mutant("barrier in a branch", "waits for all threads where only some come by", criterion="synchronisation",
+           edits=((VOTE, VOTE.replace("if (__syncthreads_or(", "if (vector < vectors && __syncthreads_or(")),)),
+    Mutant("warp barrier for the block's", "orders warps by a barrier of the lanes of each",
+           criterion="synchronisation", edits=((AFTER_LEADERS, AFTER_LEADERS.replace("threads()", "warp()")),)),
+)  # fmt: skip
+
+TRAFFIC = (
+    Mutant("five passes", "reads each row four times for its maximum before it begins", criterion="passes",
+           edits=((AHEAD, FOUR_MORE + AHEAD),)),
+    Mutant("a stripe for each thread", "lets neighbouring threads read columns far from each other",
+           criterion="coalescing", edits=((LOOP, STRIPES),)),
+    Mutant("one bank", "spreads neighbouring keys so that they lie in one bank", criterion="bank_conflicts",
+           edits=((POOL, ONE_BANK), ("sort_descending(Key* keys, int size)", "sort_descending(Pool& keys, int size)"),
+                  ("sort_descending(pool.keys, size);", "sort_descending(pool, size);"),
+                  ("const Key a = keys[low], b = keys[high];", "const Key a = keys.keys[low], b = keys.keys[high];"),
+                  ("keys[low] = b;", "keys.keys[low] = b;"), ("keys[high] = a;", "keys.keys[high] = a;"))),
+    Mutant("logits copied", "copies the logits to memory of its own and reads the copy", criterion="less_traffic",
+           edits=((LAUNCH, COPIED), (KERNEL, COPY_KERNEL + KERNEL))),
+    Mutant("scratch of the logits' size", "allocates as much as the logits take", criterion="no_intermediate",
+           edits=((LAUNCH, SCRATCH + LAUNCH + "    cudaFree(scratch);\n"),)),
+    Mutant("outputs written with every tile", "writes intermediate results to the outputs after every tile",
+           criterion="bytes_written",
+           edits=((VOTE, VOTE + "        for (int i = threadIdx.x; i < k; i += THREADS) probs[i] = partial.sum;\n"),)),
+)  # fmt: skip
+
+MUTANTS = VALUES + CHOICE + FORM + MEMORY + TRAFFIC
