@@ -12,11 +12,15 @@ _COMMON = (
 )  # fmt: skip
 _INSTRUMENTED_GCC = (
     "-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "--param=tsan-instrument-func-entry-exit=0",
+    # an author's struct of 16 bytes is one access, not one for each of its parts that is used
+    "-fno-tree-sra",
+    # a shim that was jumped to would return to the caller's caller: not the author's line
+    "-fno-optimize-sibling-calls",
 )  # fmt: skip
 _INSTRUMENTED_CLANG = (
     # clang instruments after its vectorisers and after it has made memcpy of loops: the author's accesses must be left
     "-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize",
-    "-mllvm", "-disable-loop-idiom-all",
+    "-mllvm", "-disable-loop-idiom-all", "-mllvm", "-disable-vector-combine", "-fno-optimize-sibling-calls",
     "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
     # it would leave out a read that a write to the same place follows
     "-mllvm", "-tsan-instrument-read-before-write=1",

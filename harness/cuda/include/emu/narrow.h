@@ -71,12 +71,14 @@ constexpr float widened(uint16_t bits) {
     return bits_as<float>(sign | bits_as<uint32_t>(bits_as<float>(magnitude << shift) * scale));
 }
 
-/// An integer as a double that rounds to any 16-bit format as the integer itself would.
+/// An integer as a double that rounds to any 16-bit format as the integer itself would: above 2**53 rounded to odd.
 template <class Integer>
 constexpr double exactly(Integer value) {
     if constexpr (sizeof(Integer) == 8) {
-        const auto cut = value & Integer(0x7FF);
-        return static_cast<double>(static_cast<Integer>((value - cut) | (cut ? Integer(0x800) : Integer(0))));
+        constexpr Integer limit = Integer(1) << 53;
+        const bool fits = value <= limit && (std::is_unsigned_v<Integer> || value >= Integer(0) - limit);
+        const Integer cut = fits ? Integer(0) : value & Integer(0x7FF);
+        return static_cast<double>(cut ? (value - cut) | Integer(0x800) : value);
     } else {
         return static_cast<double>(value);
     }

@@ -27,7 +27,7 @@ constexpr N larger(N a, N b) {
 }
 template <class N>
 constexpr N smaller(N a, N b) {
-    return -larger(-a, -b);
+    return a.is_nan() || b.is_nan() ? larger(a, b) : -larger(-a, -b);
 }
 template <class N>
 constexpr N nan_or(N a, N b, N result) {
