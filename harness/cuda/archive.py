@@ -44,6 +44,13 @@ def runtime(compiler: HostCompiler) -> Path:
     return place
 
 
+def objects(folder: Path, *, instrumented: bool) -> list[str]:
+    """The objects to link: those that watch accesses, or the one that stands in for them."""
+    watching = tuple(f"{name}*.o" for name in ("hooks", "shadow", "races", "counters"))
+    left_out = ("observer_none.o",) if instrumented else watching
+    return sorted(p.name for p in folder.glob("*.o") if not any(p.match(pattern) for pattern in left_out))
+
+
 def cache_folder() -> Path:
     """Where what takes long to make is kept: HARNESS_CACHE, else `harness` in the user's cache folder.
 

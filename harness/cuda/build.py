@@ -78,7 +78,7 @@ def build(
             (place / "source" / path).parent.mkdir(parents=True, exist_ok=True)
             (place / "source" / path).write_bytes(text)
         (place / "out").mkdir()
-        held = _Held(compiler, objects, place, tier, start + seconds, memory_mib)
+        held = _Held(compiler, objects, place, tier, start + seconds, memory_mib, instrumented)
         words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(defines or {}))
         done = held.compile(entries, words, flags.link_flags(program=program), name)
         made = place / "out" / name
@@ -99,6 +99,7 @@ class _Held:
     tier: Tier
     deadline: float
     memory_mib: int
+    instrumented: bool
 
     def compile(self, entries: Sequence[str], words: Sequence[str], link: Sequence[str], name: str) -> Completed:
         """Compile and link; one entry takes one command, several are compiled side by side first."""
@@ -122,8 +123,8 @@ class _Held:
         return (*words, *folders, *mapped, *flags.LANGUAGE, "-include", "rewritten.h")
 
     def _linking(self, link: Sequence[str], name: str) -> tuple[str, ...]:
-        objects = sorted(path.name for path in self.objects.glob("*.o"))
-        return ("-x", "none", *(f"{{exports}}/{o}" for o in objects), *link, "-o", f"{{out}}/{name}")
+        linked = archive.objects(self.objects, instrumented=self.instrumented)
+        return ("-x", "none", *(f"{{exports}}/{o}" for o in linked), *link, "-o", f"{{out}}/{name}")
 
     def _run(self, words: Sequence[str]) -> Completed:
         settings = archive.environment(self.compiler)
