@@ -11,6 +11,7 @@ from harness.box.tiers import Tier
 from harness.cuda.nvcc import CudaCompiler
 
 LOG_KEPT = 1 << 20
+"""Bytes of what was printed: half from the start, for the first errors, and half from the end."""
 PTX_KEPT = 8 << 20
 LIBRARY = "answer.so"
 _SCRATCH_MIB = 512
@@ -104,7 +105,7 @@ def _run(
         seconds=max(1.0, deadline - clock.now()), memory_mib=room.memory_mib, scratch_mib=_SCRATCH_MIB,
         extra=compiler.folders, writable={"out": into},
     )  # fmt: skip
-    return done, without_paths(_read(log, LOG_KEPT) + done.output, compiler, folder, into)
+    return done, without_paths(_ends(log) + done.output, compiler, folder, into)
 
 
 def without_paths(text: str, compiler: CudaCompiler, folder: Path, into: Path) -> str:
@@ -115,6 +116,17 @@ def without_paths(text: str, compiler: CudaCompiler, folder: Path, into: Path) -
     places = (*ours, str(into), "/extra/out", "/usr/include", "/usr/lib", "/usr/bin", "/usr/local", "/opt", "/tmp")
     inside = "|".join(re.escape(place) for place in sorted(places, key=len, reverse=True))
     return re.sub(rf"(?<![\w.-])(?:{inside})/(?:[\w.+@=-]+/)*", "", text)
+
+
+def _ends(log: Path) -> str:
+    """The log, without its middle when it is long."""
+    size = log.stat().st_size if log.is_file() and not log.is_symlink() else 0
+    if size <= LOG_KEPT:
+        return _read(log, LOG_KEPT)
+    with log.open("rb") as file:
+        head = file.read(LOG_KEPT // 2)
+        file.seek(size - LOG_KEPT // 2)
+        return (head + b"\n" + file.read(LOG_KEPT // 2)).decode(errors="replace")
 
 
 def _read(path: Path, limit: int) -> str:

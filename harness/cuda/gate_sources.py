@@ -12,12 +12,13 @@ FILE_LIMIT = 4 << 20
 """Bytes of one source file; a larger one is refused."""
 
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
+# a literal that is not closed ends with its line, as in gcc
 _TOKEN = re.compile(
-    r"""(?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")
+    r"""(?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z))
     |(?P<word>[^\W\d]\w*)
     |(?P<number>\.?\d(?:'?[\w.])*)
-    |(?P<string>"(?:\\.|[^"\\\n])*")
-    |(?P<character>'(?:\\.|[^'\\\n])*')
+    |(?P<string>"(?:\\[^\n]|[^"\\\n])*+"?)
+    |(?P<character>'(?:\\[^\n]|[^'\\\n])*+'?)
     |(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))""",
     re.VERBOSE | re.DOTALL,
 )
@@ -25,7 +26,7 @@ _DIRECTIVE = re.compile(r"^[^\S\n]*(?:\#|%:)[^\S\n]*(?P<name>\w+)(?P<rest>[^\n]*
 _OPERAND = re.compile(r"""\s*(?:"(?P<quoted>[^"\n]*)"|<(?P<angle>[^>\n]*)>)""")
 _QUERY = re.compile(r"__has_(?:include|include_next|embed)\s*\((?P<operand>[^\n)]*)\)?")
 _ESCAPE = re.compile(r"\\(?:x(?P<hex>[0-9a-fA-F]+)|(?P<octal>[0-7]{1,3})|(?P<plain>.))", re.DOTALL)
-_ASSEMBLER = re.compile(r"\.\s*(incbin|include)\b", re.IGNORECASE)
+_ASSEMBLER = re.compile(r"\.\s{0,8}(incbin|include)\b", re.IGNORECASE)
 _READS = frozenset({"include", "include_next", "import", "embed"})
 
 
@@ -56,8 +57,9 @@ class _Walk:
         text = _spliced(path.read_text(encoding="utf-8", errors="replace"))
         bare = _without_comments(text)
         yield from _embedded(name, bare)
+        line, counted = 1, 0
         for found in _DIRECTIVE.finditer(bare):
-            line = bare.count("\n", 0, found.start()) + 1
+            line, counted = line + bare.count("\n", counted, found.start()), found.start()
             yield from self.directive(path, Refusal(name, line, ""), found["name"], found["rest"])
 
     def directive(self, path: Path, at: Refusal, name: str, rest: str) -> Iterator[Refusal]:
@@ -148,19 +150,16 @@ def _without_comments(text: str) -> str:
 
 def _embedded(name: str, bare: str) -> Iterator[Refusal]:
     """Assembler directives that read files, also when the text is put together from pieces."""
-    strings = ""
+    before = ""
     for found in _TOKEN.finditer(bare):
-        line = bare.count("\n", 0, found.start()) + 1
-        if found["word"] == "incbin":
-            yield Refusal(name, line, ".incbin reads a file into the program")
-            return
-        if found["string"] is None and found["raw"] is None:
-            continue
-        before = len(strings)
-        strings += _decoded(found)
-        # pieces of one directive may lie in neighbouring literals
-        match = _ASSEMBLER.search(strings, max(0, before - 16))
+        if found["string"] is not None or found["raw"] is not None:
+            # pieces of one directive may lie in neighbouring literals
+            text = before[-32:] + _decoded(found)
+            match, before = _ASSEMBLER.search(text), text
+        else:
+            match = re.fullmatch("(incbin)", found["word"] or "")
         if match:
+            line = bare.count("\n", 0, found.start()) + 1
             yield Refusal(name, line, f".{match[1].lower()} makes the assembler read a file")
             return
 
@@ -173,4 +172,4 @@ def _decoded(found: re.Match[str]) -> str:
         code = int(escape["hex"], 16) if escape["hex"] else int(escape["octal"], 8) if escape["octal"] else None
         return escape["plain"] if code is None else chr(code) if code < 0x110000 else "?"
 
-    return _ESCAPE.sub(character, found[0][1:-1])
+    return _ESCAPE.sub(character, found[0].strip('"'))

@@ -8,7 +8,7 @@ from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 from harness.box import clock
 from harness.box.tiers import Tier
 from harness.cuda.gate import gate
-from harness.cuda.gate_sources import FILE_LIMIT
+from harness.cuda.gate_sources import FILE_LIMIT, refusals
 
 pytestmark = [needs_nvcc, TIERS]
 
@@ -43,11 +43,22 @@ def test_a_file_that_includes_itself_is_an_error(tmp_path: Path, tier: Tier) -> 
     assert said.ok is False and "depth" in said.text
 
 
-def test_a_flood_of_warnings_is_cut(tmp_path: Path, tier: Tier) -> None:
-    source = "".join(f"#warning {i} {'x' * 200}\n" for i in range(10_000)) + RIGHT
+@pytest.mark.slow
+def test_a_flood_of_warnings_hides_nothing_else(tmp_path: Path, tier: Tier) -> None:
+    source = "".join(f"#warning {i} {'x' * 2000}\n" for i in range(500)) + RIGHT
     said = gate(put(tmp_path, a_cu=source), ["a.cu"], ["twice"], tier=tier)
     assert said.ok is True, said.text
-    assert len(said.text) < 10_000
+    assert [k.name for k in said.kernels] == ["twice_kernel"]
+    said = gate(put(tmp_path, a_cu=source + "int x = nothing;"), ["a.cu"], ["twice"], tier=tier)
+    assert said.text == 'a.cu:513: identifier "nothing" is undefined'
+
+
+@pytest.mark.parametrize("piece", ['R"a(', "/*", '"', "'", "1'", "#include ", "\\\n", 'R"(#', '"a\\'])
+def test_source_is_read_in_time_that_grows_with_its_size(tmp_path: Path, piece: str, tier: Tier) -> None:
+    put(tmp_path, a_cu=piece * ((1 << 18) // len(piece)))
+    start = clock.now()
+    refusals(tmp_path, ["a.cu"])
+    assert clock.now() - start < 5  # a second is usual; one scan for each of its pieces would take hours
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path, tier: Tier) -> None:
