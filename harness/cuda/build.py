@@ -102,9 +102,7 @@ class _Held:
     instrumented: bool
 
     def compile(self, entries: Sequence[str], words: Sequence[str], link: Sequence[str], name: str) -> Completed:
-        """Compile and link; one entry takes one command, several are compiled side by side first."""
-        if len(entries) == 1:
-            return self._run((*self._translation(words), entries[0], *self._linking(link, name)))
+        """Compile, several files side by side, and link without the sanitizer's own library."""
 
         def one(numbered: tuple[int, str]) -> Completed:
             return self._run((*self._translation(words), "-c", numbered[1], "-o", f"{{out}}/{numbered[0]}.o"))
