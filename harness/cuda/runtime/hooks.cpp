@@ -1,0 +1,139 @@
+// The entry points that g++ and clang++ -fsanitize=thread call before plain and volatile accesses.
+#include "hooks.h"
+
+#include <cstdlib>
+
+#include "defects.h"
+#include "races_messages.h"
+
+namespace emu {
+
+Hooks hooks;
+
+namespace {
+
+constexpr unsigned kVolatileReadsPerTurn = 64;
+constexpr size_t kMaxPiece = 16;
+constexpr int kLaunchTimeout = 702;  // cudaErrorLaunchTimeout
+
+Access access_of(const void* address, unsigned bytes, bool write, const void* pc) {
+    return Access{reinterpret_cast<uintptr_t>(address), bytes, write, false, false, false, true, pc};
+}
+
+}  // namespace
+
+void report_runaway() {
+    Defect defect;
+    defect.kind = "runaway";
+    defect.text = "the launch made more than " + std::to_string(hooks.limit) + " accesses and was ended";
+    report(defect);
+    end_launch(kLaunchTimeout);
+}
+
+void observe_elsewhere(const Access& access) {
+    if (mode & EMU_CHECK) {
+        if (!check_elsewhere(access)) return;
+        const size_t offset = shadow().symbols.offset(access.address);
+        if (symbol_cells) check_race(symbol_cells, offset, races.launch, access);
+    }
+    if (mode & EMU_COUNT) count_symbol(access);
+}
+
+void observe_on_host(const Access& access) {
+    if (mode & EMU_CHECK) check_host(access);
+}
+
+void observe_range(const void* address, size_t bytes, bool write, const void* pc) {
+    if (!mode) return;
+    auto at = reinterpret_cast<uintptr_t>(address);
+    const size_t step = std::min(kMaxPiece, ((at | bytes) & -(at | bytes)));
+    for (const uintptr_t end = at + bytes; at < end; at += step) {
+        Access access = access_of(reinterpret_cast<const void*>(at), static_cast<unsigned>(step), write, pc);
+        if (!running_thread) return observe_on_host(access);
+        observe(access);
+    }
+}
+
+void observe_volatile(Access access) {
+    if (!access.write && ++hooks.volatile_reads[running_thread->linear] % kVolatileReadsPerTurn == 0) yield();
+    access.is_volatile = true;
+    const bool checked = mode & EMU_CHECK;
+    access.strong = checked && (!access.write || has_fenced());
+    observe(access);
+    if (checked && access.strong) messages_atomic(access.address, !access.write, access.write);
+}
+
+void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts, const void* pc) {
+    Access access = access_of(address, bytes, posts, pc);
+    access.strong = access.atomic = true;
+    observe(access);
+    if (mode & EMU_CHECK) messages_atomic(access.address, takes, posts);
+}
+
+}  // namespace emu
+
+using namespace emu;
+
+namespace {
+
+template <unsigned Bytes, bool Write>
+[[gnu::always_inline]] inline void plain(const void* address, const void* pc) {
+    if (!mode) return;
+    const Access access{reinterpret_cast<uintptr_t>(address), Bytes, Write, false, false, false, true, pc};
+    if (!running_thread) return observe_on_host(access);
+    may_preempt();
+    observe(access);
+}
+
+template <bool Write>
+void by_volatile(const void* address, unsigned bytes, const void* pc) {
+    if (!mode) return;
+    const Access access{reinterpret_cast<uintptr_t>(address), bytes, Write, false, false, true, true, pc};
+    if (!running_thread) return observe_on_host(access);
+    may_preempt();
+    observe_volatile(access);
+}
+
+}  // namespace
+
+#define EMU_HOOKS(bytes)                                                                                              \
+    void __tsan_read##bytes(void* p) { plain<bytes, false>(p, EMU_PC); }                                              \
+    void __tsan_write##bytes(void* p) { plain<bytes, true>(p, EMU_PC); }                                              \
+    void __tsan_read##bytes##_pc(void* p, void* pc) { plain<bytes, false>(p, pc); }                                   \
+    void __tsan_write##bytes##_pc(void* p, void* pc) { plain<bytes, true>(p, pc); }                                   \
+    void __tsan_volatile_read##bytes(void* p) { by_volatile<false>(p, bytes, EMU_PC); }                               \
+    void __tsan_volatile_write##bytes(void* p) { by_volatile<true>(p, bytes, EMU_PC); }                               \
+    void __tsan_read_write##bytes(void* p) {                                                                          \
+        plain<bytes, false>(p, EMU_PC);                                                                               \
+        plain<bytes, true>(p, EMU_PC);                                                                                \
+    }
+#define EMU_UNALIGNED_HOOKS(bytes)                                                                                    \
+    void __tsan_unaligned_read##bytes(void* p) { observe_range(p, bytes, false, EMU_PC); }                            \
+    void __tsan_unaligned_write##bytes(void* p) { observe_range(p, bytes, true, EMU_PC); }                            \
+    void __tsan_unaligned_volatile_read##bytes(void* p) { by_volatile<false>(p, bytes, EMU_PC); }                     \
+    void __tsan_unaligned_volatile_write##bytes(void* p) { by_volatile<true>(p, bytes, EMU_PC); }                     \
+    void __tsan_unaligned_read_write##bytes(void* p) {                                                                \
+        observe_range(p, bytes, false, EMU_PC);                                                                       \
+        observe_range(p, bytes, true, EMU_PC);                                                                        \
+    }
+
+extern "C" {
+EMU_HOOKS(1)
+EMU_HOOKS(2)
+EMU_HOOKS(4)
+EMU_HOOKS(8)
+EMU_HOOKS(16)
+EMU_UNALIGNED_HOOKS(2)
+EMU_UNALIGNED_HOOKS(4)
+EMU_UNALIGNED_HOOKS(8)
+EMU_UNALIGNED_HOOKS(16)
+void __tsan_read_range(void* p, size_t bytes) { observe_range(p, bytes, false, EMU_PC); }
+void __tsan_write_range(void* p, size_t bytes) { observe_range(p, bytes, true, EMU_PC); }
+void __tsan_vptr_read(void** p) { plain<8, false>(p, EMU_PC); }
+void __tsan_vptr_update(void** p, void*) { plain<8, true>(p, EMU_PC); }
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_ignore_thread_begin() {}
+void __tsan_ignore_thread_end() {}
+}

@@ -1,0 +1,58 @@
+// What instrumented code calls before each of its accesses, and what becomes of it in each mode.
+#pragma once
+
+#include "counters.h"
+#include "observer.h"
+#include "races.h"
+#include "shadow.h"
+#include "stacks.h"
+
+namespace emu {
+
+struct Hooks {
+    uint64_t accesses = 0;  // of the running launch
+    uint64_t limit = 0;     // more of them are a runaway
+    unsigned volatile_reads[kMaxThreads];
+};
+extern Hooks hooks;
+
+[[noreturn]] void report_runaway();
+/// Anything but the arena, shared memory and the thread's own stack.
+void observe_elsewhere(const Access& access);
+void observe_on_host(const Access& access);
+/// An access whose size or alignment is none of the hardware's.
+void observe_range(const void* address, size_t bytes, bool write, const void* pc);
+/// A volatile access: it may wait for others, and pass messages.
+void observe_volatile(Access access);
+void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts, const void* pc);
+
+inline void observe_arena(const Access& access) {
+    const size_t offset = shadow().arena.offset(access.address);
+    if (mode & EMU_CHECK) {
+        if (!check_arena(access)) return;
+        Cell* cells = arena_cells[offset / kCellPage];
+        if (cells) check_race(cells, offset % kCellPage, races.launch, access);
+    }
+    if (mode & EMU_COUNT) count_global(offset, access);
+}
+
+inline void observe_shared(const Access& access) {
+    const size_t offset = shadow().shared.offset(access.address);
+    if (mode & EMU_CHECK) {
+        if (!check_shared(access)) return;
+        if (shared_cells) check_race(shared_cells, offset, races.block, access);
+    }
+    if (mode & EMU_COUNT) count_shared(offset, access);
+}
+
+/// A running thread's access.
+inline void observe(const Access& access) {
+    if (__builtin_expect(++hooks.accesses > hooks.limit, 0)) report_runaway();
+    if (__builtin_expect(races.unsettled, 0)) settle_race();
+    if (shadow().arena.contains(access.address)) return observe_arena(access);
+    if (shadow().shared.contains(access.address)) return observe_shared(access);
+    const auto stack = reinterpret_cast<uintptr_t>(running_thread->stack->lowest);
+    if (access.address - stack >= kStackBytes) observe_elsewhere(access);
+}
+
+}  // namespace emu

@@ -1,0 +1,92 @@
+// What the core tells (observer.h), passed on to the shadow, the races and the counters.
+#include <cstdlib>
+#include <cstring>
+
+#include "hooks.h"
+#include "races_messages.h"
+
+namespace emu {
+
+namespace {
+
+constexpr uint64_t kDefaultLimit = 4'000'000'000;
+
+uint64_t access_limit() {
+    const char* text = std::getenv("EMU_ACCESS_LIMIT");
+    const uint64_t limit = text ? std::strtoull(text, nullptr, 10) : 0;
+    return limit ? limit : kDefaultLimit;
+}
+
+}  // namespace
+
+void on_start(unsigned) {
+    find_module();
+    hooks.limit = access_limit();
+}
+
+void on_launch(Launch& launch) {
+    if (!mode) return;
+    hooks.accesses = 0;
+    shadow_launch();
+    if (mode & EMU_CHECK) {
+        make_cells();
+        races_launch(launch);
+    }
+    if (mode & EMU_COUNT) counters_launch(launch);
+}
+
+void on_launch_end(Launch& launch) {
+    if (mode & EMU_COUNT) counters_launch_end(launch);
+}
+
+void on_block(Block& block) {
+    if (!mode) return;
+    std::memset(hooks.volatile_reads, 0, block.thread_count * sizeof *hooks.volatile_reads);
+    shadow_block(block);
+    if (!(mode & EMU_CHECK)) return;
+    if (!shared_cells) make_cells();
+    races_block(block);
+}
+
+void on_block_end(Block& block) {
+    if (races.unsettled) settle_race();
+    if (mode & EMU_COUNT) counters_barrier(block);
+}
+
+void on_shared(Block& block, unsigned char* address, size_t bytes, const char* name) {
+    if (mode) shadow_shared(block, address, bytes, name);
+}
+
+void on_barrier(Block& block) {
+    if (races.unsettled) settle_race();
+    if (mode & EMU_CHECK) races_barrier(block);
+    if (mode & EMU_COUNT) counters_barrier(block);
+}
+
+void on_warp_meeting(Thread& thread, uint32_t present) {
+    if (races.unsettled) settle_race();
+    if (mode & EMU_CHECK) races_meeting(*thread.warp, present);
+    if (mode & EMU_COUNT) counters_meeting(*thread.warp, present);
+}
+
+void on_exit(Thread&) {
+    if (races.unsettled) settle_race();
+}
+
+void on_atomic(void* address, unsigned bytes, const void* pc) {
+    if (mode) observe_atomic(address, bytes, true, true, pc);
+}
+
+void on_access(const void* address, unsigned bytes, bool write, const void* pc) {
+    if (!mode) return;
+    const Access access{reinterpret_cast<uintptr_t>(address), bytes, write, false, false, false, true, pc};
+    may_preempt();
+    if (bytes & (bytes - 1) || bytes > 16) observe_range(address, bytes, write, pc);
+    else observe(access);
+}
+
+void on_fence(Scope scope) {
+    if (mode & EMU_CHECK) messages_fence(scope);
+}
+
+}  // namespace emu
