@@ -1,6 +1,6 @@
 # make grade   everything: environment, grades of all submissions, reports, scoreboard
 # make test    the same environment, all tests
-# The rest:    check lint bench clean. Nothing needs root, a GPU, torch or a key.
+# The rest:    check lint bench compilers clean. Nothing needs root, a GPU, torch or a key.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -12,13 +12,14 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 
 BIN := .venv/bin
 STAMP := .venv/.installed
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 20
 
-.PHONY: help grade test check lint bench clean environment
+.PHONY: help grade test check lint bench compilers clean environment
 
 help:
 	@sed -n 's/^# //p' Makefile | head -n 3
 
-grade: environment
+grade: environment compilers
 	@status=0; $(BIN)/harness grade --all -j $(JOBS) || status=$$?; \
 	[ $$status -ne 130 ] || exit 130; \
 	$(BIN)/harness report && $(BIN)/harness scoreboard && exit $$status
@@ -37,6 +38,27 @@ lint: environment
 bench: environment
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
+# what compiles answers in CUDA, where the machine has nothing that does; without it they are graded as far as possible
+compilers: environment
+	@for extra in $$($(BIN)/python -c 'from harness.cuda.nvcc import lacking; print(*lacking())'); do \
+		case $$extra in \
+			zig) what="a C++ compiler, the wheel ziglang"; size=101;; \
+			nvcc) what="the CUDA compiler, NVIDIA's wheels of nvcc"; size=129;; \
+			nvrtc) what="a CUDA compiler for device code, NVIDIA's wheels of NVRTC"; size=65;; \
+		esac; \
+		[ $$extra = zig ] || [ -z "$(HARNESS_NO_NVCC)" ] || { echo "HARNESS_NO_NVCC is set: no CUDA compiler"; continue; }; \
+		echo "fetching $$what (about $$size MB, once)"; \
+		$(PIP) --editable ".[$$extra]" || { echo "not fetched: going on without $$what" >&2; continue; }; \
+		[ $$extra != zig ] || $(BIN)/python -c "$$WARM"; \
+	done
+
+define WARM
+from harness.cuda import archive, host_compiler
+print("building the emulated device (once)", flush=True)
+archive.runtime(host_compiler.host_compiler())
+endef
+export WARM
+
 environment: $(STAMP)
 
 # installed once, and again when pyproject.toml has changed
@@ -48,7 +70,7 @@ $(STAMP): pyproject.toml
 		echo "$(PYTHON) has no venv module; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
 	@echo "making .venv with $$("$(PYTHON)" --version) and installing (once, about a minute)"
 	@"$(PYTHON)" -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PIP) --editable '.[dev]'
 	@touch $@
 
 clean:

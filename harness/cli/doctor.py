@@ -17,6 +17,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
     """
     from harness.box import detect
     from harness.box.tiers import why_no_bubblewrap
+    from harness.cuda.nvcc import lacking
+    from harness.cuda.toolchain import versions
     from harness.store import environment
 
     tier, why = detect(), why_no_bubblewrap()
@@ -26,12 +28,14 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
         "harness": here.harness,
         "python": here.python,
         "packages": ", ".join(f"{name} {version}" for name, version in here.packages.items()),
+        **dict(versions()),
         "processor": here.cpu,
         "cores": str(len(os.sched_getaffinity(0))),
         "load": f"{os.getloadavg()[0]:.2f}",
         "platform": here.platform,
     }
-    advice = ([f"isolation could be better: {why}"] if why else []) + list(_noise())
+    advice = ([f"isolation could be better: {why}"] if why else [])
+    advice += [_BRINGS[extra] for extra in lacking()] + list(_noise())
     if as_json:
         output.data({**facts, "advice": advice})
         return
@@ -39,6 +43,14 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
     output.line()
     for text in advice or ["nothing to improve"]:
         output.line(f"- {text}")
+
+
+_BRINGS = {
+    "zig": "answers in CUDA cannot be run: no C++ compiler; install g++ or clang++, or `pip install 'harness[zig]'`",
+    "nvcc": "answers in CUDA are not shown to a CUDA compiler: `make compilers`, or `pip install 'harness[nvcc]'`",
+    "nvrtc": "answers in CUDA are not shown to a CUDA compiler: `make compilers`, or `pip install 'harness[nvrtc]'`",
+}
+"""What each missing compiler costs, and how to get it."""
 
 
 def _noise() -> Iterator[str]:

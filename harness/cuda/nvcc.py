@@ -65,6 +65,16 @@ def nvrtc() -> CudaCompiler | None:
     return None
 
 
+def lacking() -> tuple[str, ...]:
+    """Extras of this package that bring the compilers this machine lacks, of `zig`, `nvcc` and `nvrtc`."""
+    host = host_compiler()
+    wanted = ("zig",) if host is None else ()
+    if cuda_compiler() is not None:
+        return wanted
+    # nvcc needs gcc or clang beside it; NVRTC compiles device code without any
+    return (*wanted, "nvrtc" if host is None or host.kind == "zig" else "nvcc")
+
+
 def toolkit(program: Path) -> Path | None:
     """The folder above the real nvcc's `bin`, behind wrapper scripts and symbolic links."""
     said = _say(program, "-dryrun", "-E", "none.cu")
