@@ -48,10 +48,11 @@ _PRELUDE = (
     + """
 #define RAND_MAX 2147483647
 #define offsetof(type, member) __builtin_offsetof(type, member)
-typedef signed char int8_t;
-typedef short int16_t;
-typedef int int32_t;
-typedef long int64_t;
+#include <cuda/std/cstdint>
+using cuda::std::int8_t;
+using cuda::std::int16_t;
+using cuda::std::int32_t;
+using cuda::std::int64_t;
 typedef unsigned int uint;
 typedef unsigned long ulong;
 typedef unsigned short ushort;
@@ -59,7 +60,14 @@ namespace std { using ::size_t; using ::ptrdiff_t; }
 """
 )
 """What nvcc's own cuda_runtime.h brings from the host's headers without being asked."""
-_WIDTHS = "#include <cuda/std/cstdint>\nusing namespace cuda::std;\n"
+_INTEGER_TYPES = (
+    *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)), "intptr_t", "uintptr_t",
+)  # fmt: skip
+_WIDTHS = (
+    "#include <cuda/std/cstdint>\n"
+    + "".join(f"using cuda::std::{name};\n" for name in _INTEGER_TYPES)
+    + "".join(f"namespace std {{ using cuda::std::{name}; }}\n" for name in _INTEGER_TYPES)
+)
 _LIMITS = "#include <cuda/std/limits>\nnamespace std { using cuda::std::numeric_limits; }\n"
 _TRAITS = "#include <cuda/std/type_traits>\nnamespace std { using namespace cuda::std; }\n"
 _UTILITY = "#include <cuda/std/utility>\nnamespace std { using namespace cuda::std; }\n"
