@@ -3,7 +3,6 @@
 import ctypes
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,7 +183,9 @@ def test_arithmetic_is_exact_and_then_rounded_once(functions: ctypes.CDLL, forma
     # half of the operands near each other, where sums cancel and products meet their addend
     b[: n // 2] = a[: n // 2] ^ np.random.default_rng(which).integers(0, 64, n // 2, dtype=np.uint16)
     b[b & 0x7FFF == 0] = 1
-    c[: n // 4] = [format.rounded(-format.value(int(x)) * format.value(int(y))) for x, y in zip(a, b)][: n // 4]
+    first = slice(n // 4)
+    pairs = zip(a[first], b[first], strict=True)
+    c[first] = [format.rounded(-format.value(int(x)) * format.value(int(y))) for x, y in pairs]
     got = called(getattr(functions, f"operate_{format.name}"), np.uint16, which, a, b, c)
     for x, y, z, result in zip(a, b, c, got, strict=True):
         p, q = format.value(int(x)), format.value(int(y))

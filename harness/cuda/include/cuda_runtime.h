@@ -16,6 +16,8 @@
 #include "math_constants.h"
 
 #include <assert.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

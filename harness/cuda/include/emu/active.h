@@ -41,13 +41,13 @@ EMU_OUTLINE inline Gathering* gathering_at(Index block, unsigned warp, Site site
 /// The lanes that reach `site` while the others run until they wait or end. Any set with the caller in it is legal on
 /// a device; this one is the likeliest, and all in it are told the same.
 EMU_OUTLINE inline uint32_t lanes_together(Site site) {
-    constexpr int turns = 2;
+    constexpr int turns = 4;
     const unsigned thread = linear_thread();
     const uint32_t self = 1u << (thread & 31u);
     Gathering* mine = gathering_at({emu_block_x(), emu_block_y(), emu_block_z()}, thread / 32, site, self);
     if (mine == nullptr) return self;
     mine->lanes |= self;
-    for (int i = 0; mine->open && i < turns; ++i) yield();
+    for (int i = 0; mine->open && mine->lanes != live_lanes() && i < turns; ++i) yield();
     mine->open = false;
     mine->told |= self;
     return mine->lanes;

@@ -58,21 +58,21 @@ constexpr Integer clamped(Float value) {
     kind(prefix, T, expression, _ru, FE_UPWARD)          \
     kind(prefix, T, expression, _rd, FE_DOWNWARD)
 
-#define EMU_ARITHMETIC(f, T, sqrt, fma)                                         \
+#define EMU_ARITHMETIC(f, T, root)                                              \
     inline T __##f##add_rn(T a, T b) { return emu::alone(a + b); }              \
     inline T __##f##sub_rn(T a, T b) { return emu::alone(a - b); }              \
     inline T __##f##mul_rn(T a, T b) { return emu::alone(a * b); }              \
     inline T __##f##div_rn(T a, T b) { return emu::alone(a / b); }              \
     inline T __##f##rcp_rn(T a) { return emu::alone(T(1) / a); }                \
-    inline T __##f##sqrt_rn(T a) { return sqrt(a); }                            \
+    inline T __##f##sqrt_rn(T a) { return root(a); }                            \
     EMU_DIRECTED(EMU_ROUNDED2, __##f##add, T, a + b)                            \
     EMU_DIRECTED(EMU_ROUNDED2, __##f##sub, T, a - b)                            \
     EMU_DIRECTED(EMU_ROUNDED2, __##f##mul, T, a* b)                             \
     EMU_DIRECTED(EMU_ROUNDED2, __##f##div, T, a / b)                            \
     EMU_DIRECTED(EMU_ROUNDED1, __##f##rcp, T, T(1) / a)                         \
-    EMU_DIRECTED(EMU_ROUNDED1, __##f##sqrt, T, sqrt(a))
-EMU_ARITHMETIC(f, float, sqrtf, fmaf)
-EMU_ARITHMETIC(d, double, sqrt, fma)
+    EMU_DIRECTED(EMU_ROUNDED1, __##f##sqrt, T, root(a))
+EMU_ARITHMETIC(f, float, sqrtf)
+EMU_ARITHMETIC(d, double, sqrt)
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 EMU_DIRECTED(EMU_ROUNDED3, __fmaf, float, fmaf(a, b, c))
