@@ -1,7 +1,9 @@
 // The entry points that g++ and clang++ -fsanitize=thread call before plain and volatile accesses.
 #include "hooks.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "defects.h"
 #include "races_messages.h"
@@ -13,11 +15,24 @@ Hooks hooks;
 namespace {
 
 constexpr unsigned kVolatileReadsPerTurn = 64;
+constexpr uint64_t kMaxSpins = 1 << 22;
 constexpr size_t kMaxPiece = 16;
 constexpr int kLaunchTimeout = 702;  // cudaErrorLaunchTimeout
 
 Access access_of(const void* address, unsigned bytes, bool write, const void* pc) {
     return Access{reinterpret_cast<uintptr_t>(address), bytes, write, false, false, false, true, pc};
+}
+
+// An atomic that finds what the one before it, at the same place, found.
+bool changes_nothing(const Access& access) {
+    static uintptr_t last_address = 0;
+    static uint64_t last_value = 0;
+    uint64_t value = 0;
+    std::memcpy(&value, reinterpret_cast<const void*>(access.address), std::min<size_t>(access.bytes, sizeof value));
+    const bool same = access.address == last_address && value == last_value;
+    last_address = access.address;
+    last_value = value;
+    return same;
 }
 
 }  // namespace
@@ -26,6 +41,25 @@ void report_runaway() {
     Defect defect;
     defect.kind = "runaway";
     defect.text = "the launch made more than " + std::to_string(hooks.limit) + " accesses and was ended";
+    report(defect);
+    end_launch(kLaunchTimeout);
+}
+
+void note_spin(const Access& access) {
+    if (hooks.accesses != hooks.last_spin + 1) hooks.spins = 0;
+    hooks.last_spin = hooks.accesses;
+    if (++hooks.spins <= kMaxSpins) return;
+    const Place place = place_of(access.address);
+    Defect defect;
+    defect.kind = "deadlock";
+    defect.text = "threads wait in a loop for a value at byte " + std::to_string(place.offset) + " of `" + place.name +
+                  "`, and no thread writes any more";
+    defect.pc = access.pc;
+    defect.space = place.space;
+    defect.access = access.verb();
+    defect.bytes = access.bytes;
+    defect.buffer = place.name;
+    defect.offset = place.offset;
     report(defect);
     end_launch(kLaunchTimeout);
 }
@@ -44,13 +78,12 @@ void observe_on_host(const Access& access) {
 }
 
 void observe_range(const void* address, size_t bytes, bool write, const void* pc) {
-    if (!mode) return;
+    if (!mode || !bytes) return;
     auto at = reinterpret_cast<uintptr_t>(address);
+    if (!running_thread) return observe_on_host(access_of(address, static_cast<unsigned>(bytes), write, pc));
     const size_t step = std::min(kMaxPiece, ((at | bytes) & -(at | bytes)));
     for (const uintptr_t end = at + bytes; at < end; at += step) {
-        Access access = access_of(reinterpret_cast<const void*>(at), static_cast<unsigned>(step), write, pc);
-        if (!running_thread) return observe_on_host(access);
-        observe(access);
+        observe(access_of(reinterpret_cast<const void*>(at), static_cast<unsigned>(step), write, pc));
     }
 }
 
@@ -60,6 +93,7 @@ void observe_volatile(Access access) {
     const bool checked = mode & EMU_CHECK;
     access.strong = checked && (!access.write || has_fenced());
     observe(access);
+    if (!access.write) note_spin(access);
     if (checked && access.strong) messages_atomic(access.address, !access.write, access.write);
 }
 
@@ -67,6 +101,7 @@ void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts,
     Access access = access_of(address, bytes, posts, pc);
     access.strong = access.atomic = true;
     observe(access);
+    if (changes_nothing(access)) note_spin(access);
     if (mode & EMU_CHECK) messages_atomic(access.address, takes, posts);
 }
 

@@ -12,11 +12,15 @@ namespace emu {
 struct Hooks {
     uint64_t accesses = 0;  // of the running launch
     uint64_t limit = 0;     // more of them are a runaway
+    uint64_t spins = 0;     // one after the other, by whichever threads
+    uint64_t last_spin = 0; // which access it was
     unsigned volatile_reads[kMaxThreads];
 };
 extern Hooks hooks;
 
 [[noreturn]] void report_runaway();
+/// The last access may have been one of a waiting loop: when nothing else happens any more, nobody will end it.
+void note_spin(const Access& access);
 /// Anything but the arena, shared memory and the thread's own stack.
 void observe_elsewhere(const Access& access);
 void observe_on_host(const Access& access);

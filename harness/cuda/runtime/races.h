@@ -53,6 +53,7 @@ struct Races {
     uint32_t launch = 1;    // first segments of the launch, of the block, and since its last barrier
     uint32_t block = 1;
     uint32_t interval = 1;
+    uint32_t before_interval = 1;  // since the barrier before
     bool unsettled = false; // a write races with one of, perhaps, the same value
 };
 extern Races races;

@@ -53,10 +53,13 @@ void add(Knowledge& knowledge, const Knowledge& more) {
 }
 
 void add_coverage(Shown& shown, unsigned thread) {
-    const Coverage& coverage = mail().threads[thread].fenced[1];
-    if (shown.own.size() <= thread) shown.own.resize(thread + 1);
-    shown.own[thread] = std::max(shown.own[thread], coverage.own);
-    shown.interval = std::max(shown.interval, coverage.interval);
+    for (unsigned device = 0; device < 2; ++device) {
+        const Coverage& coverage = mail().threads[thread].fenced[device];
+        Shown::Scoped& scoped = shown.to[device];
+        if (scoped.own.size() <= thread) scoped.own.resize(thread + 1);
+        scoped.own[thread] = std::max(scoped.own[thread], coverage.own);
+        scoped.interval = std::max(scoped.interval, coverage.interval);
+    }
 }
 
 const Visible& visible_to(const Messages& messages) {
@@ -71,8 +74,8 @@ bool covers(const Post& post, Mark mark) {
     if (thread == post.thread && segment <= c.own) return true;
     if (thread / kWarpLanes == post.thread / kWarpLanes && segment <= c.met) return true;
     if (!post.visible) return false;
-    if (segment < post.visible->interval) return true;
-    return thread < post.visible->own.size() && segment <= post.visible->own[thread];
+    const Shown::Scoped& shown = post.visible->to[post.block != races.block];
+    return segment < shown.interval || (thread < shown.own.size() && segment <= shown.own[thread]);
 }
 
 /// Follows what was taken from mailbox to mailbox.
@@ -246,7 +249,7 @@ void messages_atomic(uintptr_t address, bool takes, bool posts) {
     if (has_post) post(box, messages);
 }
 
-bool has_fenced() { return mail().threads[running_thread->linear].fence_interval == races.interval; }
+bool has_fenced() { return mail().threads[running_thread->linear].fence_interval >= races.before_interval; }
 
 bool is_covered(Mark mark) {
     Mail& m = mail();

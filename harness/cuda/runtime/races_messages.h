@@ -21,10 +21,13 @@ struct Taken {
 };
 using Knowledge = std::vector<Taken>;
 
-/// What fences of the device, by whichever thread of the block, have made visible.
+/// What fences, by whichever threads of the block, have made visible.
 struct Shown {
-    std::vector<uint32_t> own;  // per thread: its segments up to this one
-    uint32_t interval = 0;      // all of the block before this one
+    struct Scoped {
+        std::vector<uint32_t> own;  // per thread: its segments up to this one
+        uint32_t interval = 0;      // all of the block before this one
+    };
+    Scoped to[2];  // the block, by fences of any scope; the device
 };
 using Visible = std::shared_ptr<const Shown>;
 
@@ -61,7 +64,7 @@ void messages_meeting(const Warp& warp, uint32_t present);
 void messages_fence(Scope scope);
 /// An atomic operation of the running thread: take, then post.
 void messages_atomic(uintptr_t address, bool takes, bool posts);
-/// Whether the running thread has fenced since the block's last barrier: its volatile writes are messages.
+/// Whether the running thread has fenced since the block's last barrier but one: its volatile writes are messages.
 bool has_fenced();
 /// Whether what was taken (by the running thread) covers the access.
 bool is_covered(Mark mark);

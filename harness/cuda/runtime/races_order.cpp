@@ -40,6 +40,7 @@ uint32_t known(const Clock& clock, unsigned lane) { return clock.partial ? clock
 // All threads go on in a new segment, with everything before it behind them.
 void cut(unsigned threads) {
     const uint32_t segment = ++races.latest;
+    races.before_interval = races.interval;
     races.interval = segment;
     for (unsigned i = 0; i < threads; ++i) {
         enter(i, segment);
@@ -53,7 +54,7 @@ void start_over(const Block& block) {
     forget_cells();
     messages_launch();
     races.latest = 0;
-    races.launch = races.block = 1;
+    races.launch = races.block = races.interval = 1;
     cut(block.thread_count);
     block_starts().assign(1, BlockStart{1, block.linear});
 }
@@ -103,7 +104,7 @@ void races_launch(const Launch&) {
 void races_block(const Block& block) {
     make_room(block);
     cut(block.thread_count);
-    races.block = races.interval;
+    races.block = races.before_interval = races.interval;
     block_starts().push_back(BlockStart{races.block, block.linear});
     messages_block(block);
 }
