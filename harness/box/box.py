@@ -79,6 +79,8 @@ class Target:
         functions: names the parent wants to know the presence of.
         limits: time, memory and scratch space.
         tier: how it is held.
+        devices: device files and what their driver reads, shown inside; a driver reserves more addresses than any
+            limit of memory allows and opens many files, so these two are then not limited.
     """
 
     folder: Path
@@ -86,6 +88,7 @@ class Target:
     functions: tuple[str, ...]
     limits: Limits
     tier: tiers.Tier = field(default_factory=tiers.detect)
+    devices: tuple[Path, ...] = ()
 
 
 class Box:
@@ -110,7 +113,7 @@ class Box:
             BoxError: the worker could not be started.
         """
         target = self.target
-        placement = tiers.Placement(target.folder, scratch_mib=target.limits.scratch_mib)
+        placement = tiers.Placement(target.folder, devices=target.devices, scratch_mib=target.limits.scratch_mib)
         launch = tiers.prepare(target.tier, placement, self._scratch)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         read, write = os.pipe2(os.O_CLOEXEC)
@@ -129,7 +132,7 @@ class Box:
             theirs.close()
             os.close(write)
         self._channel = Channel(ours, Output(read))
-        start = {"op": "start", "scratch": launch.scratch, "rlimits": _rlimits(target.limits)}
+        start = {"op": "start", "scratch": launch.scratch, "rlimits": _rlimits(target)}
         if self._ask(start, START_SECONDS).came is not Came.BACK:
             raise BoxError(f"the worker did not start in tier {target.tier}: {self.output()[-500:].strip()}")
         return self._import(launch.folder)
@@ -313,13 +316,17 @@ def _is_text(item: Any, limit: int) -> bool:
     return isinstance(item, str) and len(item) <= limit
 
 
-def _rlimits(limits: Limits) -> dict[str, int]:
-    memory = limits.memory_mib << 20
-    return {
+def _rlimits(target: Target) -> dict[str, int]:
+    limits = target.limits
+    found = {
         "RLIMIT_CORE": 0,
-        "RLIMIT_AS": memory,
+        "RLIMIT_AS": limits.memory_mib << 20,
         "RLIMIT_FSIZE": limits.scratch_mib << 20,
         "RLIMIT_NOFILE": 64,
         "RLIMIT_MEMLOCK": 0,
         "RLIMIT_MSGQUEUE": 0,
     }
+    if target.devices:
+        del found["RLIMIT_AS"]
+        found["RLIMIT_NOFILE"] = 4096
+    return found

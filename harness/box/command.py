@@ -51,6 +51,7 @@ class Completed:
 def run(
     command: Sequence[str], folder: Path, *, tier: tiers.Tier, seconds: float, memory_mib: int = 2048,
     scratch_mib: int = 64, extra: Mapping[str, Path] | None = None, writable: Mapping[str, Path] | None = None,
+    devices: Sequence[Path] = (),
 ) -> Completed:  # fmt: skip
     """Run `command` in the box in a read-only copy of `folder`.
 
@@ -64,12 +65,13 @@ def run(
         scratch_mib: size of the writable /tmp.
         extra: more read-only folders.
         writable: folders of ours that the command may write, no file over 256 MiB.
+        devices: device files and what their driver reads.
 
     Raises:
         BoxError: the command could not be started at all.
     """
     with scratch.folder() as place:
-        launch = tiers.prepare(tier, tiers.Placement(folder, extra or {}, writable or {}, scratch_mib), place)
+        launch = tiers.prepare(tier, tiers.Placement(folder, extra or {}, writable or {}, scratch_mib, devices), place)
         return _run(launch, _resolve(command, launch), seconds, memory_mib << 20)
 
 

@@ -54,12 +54,15 @@ class Placement:
         extra: more read-only folders by name.
         writable: folders that what runs inside may write, by name.
         scratch_mib: size of the writable /tmp.
+        devices: device files, and read-only folders their driver needs, at the paths they have here. A driver runs
+            in the kernel: what is shown one is held less well.
     """
 
     folder: Path
     extra: Mapping[str, Path] = field(default_factory=dict)
     writable: Mapping[str, Path] = field(default_factory=dict)
     scratch_mib: int = 16
+    devices: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def prepare(tier: Tier, placement: Placement, scratch: Path) -> Launch:
     for name, path in placement.writable.items():
         binds += ["--bind", str(path), extra[name]]
     size = str(placement.scratch_mib << 20)
-    command = (*_namespaces(), *_system(size), *binds, "--remount-ro", "/", "--chdir", "/tmp", "--")
+    command = (*_namespaces(), *_system(size, placement.devices), *binds, "--remount-ro", "/", "--chdir", "/tmp", "--")
     return Launch(command, "/submission", "/boot", "/tmp", extra)
 
 
@@ -134,7 +137,7 @@ def _namespaces() -> Sequence[str]:
     )  # fmt: skip
 
 
-def _system(scratch_bytes: str) -> Sequence[str]:
+def _system(scratch_bytes: str, devices: Sequence[Path] = ()) -> Sequence[str]:
     links = [
         part
         for name in ("bin", "lib", "lib64", "lib32")
@@ -143,8 +146,13 @@ def _system(scratch_bytes: str) -> Sequence[str]:
             ("--symlink", os.readlink(path), f"/{name}") if path.is_symlink() else ("--ro-bind", str(path), str(path))
         )
     ]
+    shown = [
+        part
+        for path in devices
+        for part in ("--dev-bind" if path.is_relative_to("/dev") else "--ro-bind", str(path), str(path))
+    ]
     return (
-        "--ro-bind", "/usr", "/usr", *links, "--dir", "/etc", "--proc", "/proc", "--dev", "/dev",
+        "--ro-bind", "/usr", "/usr", *links, "--dir", "/etc", "--proc", "/proc", "--dev", "/dev", *shown,
         "--size", scratch_bytes, "--perms", "1777", "--tmpfs", "/tmp",
         "--size", "65536", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
     )  # fmt: skip
