@@ -17,7 +17,9 @@ struct Site {
     const char* file;
     int line;
 };
-#define EMU_HERE ::emu::Site{__builtin_FILE(), __builtin_LINE()}
+/// Where the call is; g++ takes the builtins of a template's own default argument for the template's place.
+constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+#define EMU_HERE ::emu::here()
 
 struct Index {
     unsigned x, y, z;
