@@ -8,14 +8,9 @@ __global__ void sum(float* out, const float* x) {
     __syncthreads();
     if (t < 32) {
         partial[t] = partial[t] + partial[t + 32];
-        partial[t] = partial[t] + partial[t + 16];  // FAULT shared_race
-        partial[t] = partial[t] + partial[t + 8];
-        partial[t] = partial[t] + partial[t + 4];
-        partial[t] = partial[t] + partial[t + 2];
-        partial[t] = partial[t] + partial[t + 1];
     }
-    if (t == 0) {
-        *out = partial[0];
+    if (t < 16) {
+        out[t] = partial[t] + partial[t + 16];  // FAULT shared_race
     }
 }
 
@@ -25,7 +20,7 @@ int main() {
         values[i] = float(i);
     }
     cudaMalloc(&x, sizeof(values));
-    cudaMalloc(&out, sizeof(float));
+    cudaMalloc(&out, 16 * sizeof(float));
     cudaMemcpy(x, values, sizeof(values), cudaMemcpyHostToDevice);
     sum<<<1, 64>>>(out, x);
     cudaDeviceSynchronize();

@@ -2,12 +2,12 @@
 #include <cuda_runtime.h>
 
 __device__ __noinline__ int walk(const int* next, int at, int depth) {
-    int room[64];
-    for (int i = 0; i < 64; ++i) {
-        room[i] = at + i;
+    int room[1024];
+    for (int i = 0; i < 1024; ++i) {
+        room[i] = at + i;  // FAULT stack_overflow
     }
-    int found = walk(next, next[at], depth + 1);  // FAULT stack_overflow
-    return found + room[found & 63];
+    int found = walk(next, next[at], depth + 1);
+    return found + room[found & 1023];
 }
 
 __global__ void follow(int* out, const int* next) {
