@@ -32,6 +32,11 @@ class Fragment:
         """The author's bytes from one offset to another."""
         return self.syntax.text[start:end]
 
+    def follow(self, end: int, text: bytes) -> None:
+        """Put declarations behind the one that ends at `end`; in a macro its semicolon may be left to the use."""
+        finished = self.text(end - 1, end) == b";"
+        self.edits.insert(end, text if finished else b";" + text.rstrip(b";"))
+
     def derived(self, name: bytes, what: bytes) -> bytes:
         """A name of ours made from one of the author's; in a macro it may be a parameter, which is pasted."""
         last = name.rpartition(b"##")[2].strip()

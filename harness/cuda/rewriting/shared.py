@@ -48,7 +48,7 @@ def rewrite(fragment: Fragment, marked: Marked) -> tuple[SharedVariable, ...]:
         behind += b"" if dynamic else _slot(fragment, spelled)
         behind += _reference(fragment, spelled, dynamic) if local else b""
         found.append(SharedVariable(spelled, dynamic))
-    fragment.edits.insert(node.end_byte, behind)
+    fragment.follow(node.end_byte, behind)
     return () if local else tuple(found)
 
 

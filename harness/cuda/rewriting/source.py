@@ -7,6 +7,7 @@ from tree_sitter import Node
 
 from harness.cuda.rewriting import (
     architecture,
+    copies,
     indices,
     kernels,
     launches,
@@ -84,6 +85,7 @@ def _rewrite_fragment(
     for launch in launches.find(tree.tokens, tree.partners):
         nested = not fragment.is_macro and syntax.within(device, launch.start)
         (launches.refuse if nested else launches.rewrite)(launch, tree.text, fragment.edits)
+    copies.rewrite(fragment)
     _unread(fragment)
     return found
 

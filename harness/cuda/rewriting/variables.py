@@ -14,6 +14,7 @@ def rewrite(fragment: Fragment, marked: Marked) -> None:
     start = min(node.start_byte, marked.qualifiers[0].start)
     declarators = node.children_by_field_name("declarator")
     words = {token.text for token in fragment.syntax.words(start, declarators[0].start_byte if declarators else start)}
+    registrations = b""
     space = b"Constant" if marked.has(b"__constant__") else b"Global"
     for declarator in declarators:
         name = name_of(declarator)
@@ -23,10 +24,11 @@ def rewrite(fragment: Fragment, marked: Marked) -> None:
             continue
         spelled = fragment.text(name.start_byte, name.end_byte)
         ours = fragment.derived(spelled.replace(b"::", b"_"), b"symbol")
-        registration = b" static ::emu::Symbol %s{(void*)&%s, sizeof(%s), %s, ::emu::Space::%s};" % (
+        registrations += b" static ::emu::Symbol %s{(void*)&%s, sizeof(%s), %s, ::emu::Space::%s};" % (
             ours, spelled, spelled, fragment.quoted(spelled), space,
         )  # fmt: skip
-        fragment.edits.insert(node.end_byte, registration)
+    if registrations:
+        fragment.follow(node.end_byte, registrations)
 
 
 def _is_function(declarator: Node) -> bool:
