@@ -135,7 +135,7 @@ def _factor(run: Launched, exact: Floats) -> str | None:
         if _alike(factors.ravel()):
             return f"every probability is {_times(float(np.median(factors)))} the right one"
         low, high = (float(f(factors)) for f in (np.min, np.max))
-        return f"in each row all probabilities are off by one factor ({low:.3g} to {high:.3g}): the sum below is wrong"
+        return f"in each row all probabilities are off by one factor ({low:.5g} to {high:.5g}): the sum below is wrong"
     return _swapped(run, exact) or _slope(run)
 
 

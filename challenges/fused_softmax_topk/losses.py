@@ -9,51 +9,55 @@ from harness.probing import Answer, Draw, Refuted, Unmeasured
 from .binding import launch, planted
 from .pattern import described
 
-MAPPED = 1103
-"""Columns of the map: two periods of 512 threads, and an end that fits no block."""
+MAPPED = (1104, 1103)
+"""Columns of the map: two periods of 512 threads; rows that all begin at a 16-byte boundary, and rows that do not and
+end in no vector."""
 STRIDES = (1, 32, 64, 128, 256, 512, 1024)
 """Distances of columns that one thread may see: neighbours, lanes of a warp, blocks of usual sizes."""
 PLANTED = 48
 
-_MAPS: WeakKeyDictionary[Answer, dict[int, str | None]] = WeakKeyDictionary()
-"""By answer and k: the search for a smaller case comes by many times."""
+_MAPS: WeakKeyDictionary[Answer, str | None] = WeakKeyDictionary()
+"""By answer: every probe that sees a loss, and the search for a smaller case, come by."""
 
 
 def loss_map(answer: Answer, draw: Draw, k: int) -> str | None:
     """Where a single winner is lost, or else how far apart winners lie that are lost together; None if neither shows.
 
     Args:
-        answer: whom.
+        answer: whom; it is mapped once.
         draw: the source.
         k: that losses were seen at.
     """
-    known = _MAPS.setdefault(answer, {})
-    if k not in known:
-        known[k] = _mapped(answer, draw, k)
-    return known[k]
+    if answer not in _MAPS:
+        _MAPS[answer] = _mapped(answer, draw, k)
+    return _MAPS[answer]
 
 
 def _mapped(answer: Answer, draw: Draw, k: int) -> str | None:
     try:
-        return _single(answer, draw, min(k, 16)) or _together(answer, draw, k)
+        singly = (_single(answer, draw, vocab, min(k, 16)) for vocab in MAPPED)
+        return next(filter(None, singly), None) or _together(answer, draw, k)
     except (Refuted, Unmeasured):  # a fault that hides this one: the choice itself is what was refuted
         return None
 
 
-def _single(answer: Answer, draw: Draw, k: int) -> str | None:
+def _single(answer: Answer, draw: Draw, vocab: int, k: int) -> str | None:
     """One winner in every column in turn."""
-    columns = np.arange(MAPPED)[:, None]
-    order = draw.permutation(MAPPED)
-    run = launch(answer, draw, planted(draw, columns[order], MAPPED), k)
-    lost = np.empty(MAPPED, bool)
+    columns = np.arange(vocab)[:, None]
+    order = draw.permutation(vocab)
+    run = launch(answer, draw, planted(draw, columns[order], vocab), k)
+    lost = np.empty(vocab, bool)
     lost[order] = ~(run.indices == columns[order]).any(axis=1)
     if not lost.any():
         return None
     rule = described(lost, "c")
     if rule is not None:
         return f"winners placed in columns c with {rule} are lost (k = {k})"
+    rows = described(lost[order], "r")
+    if rows is not None:
+        return f"rows r with {rows} lose their winners, in whatever column"
     some = ", ".join(map(str, np.flatnonzero(lost)[:5]))
-    return f"winners placed in {int(lost.sum())} of {MAPPED} columns are lost (k = {k}), such as {some}"
+    return f"winners placed in {int(lost.sum())} of {vocab} columns are lost (k = {k}), such as {some}"
 
 
 def _together(answer: Answer, draw: Draw, k: int) -> str | None:

@@ -15,6 +15,7 @@ OFFER = "    if (rank_of(logit) <= floor) return -1;\n"
 TAKE_PLACE = "    const int place = atomicAdd(&pool.count, 1);\n"
 POOL = "    Key keys[CAPACITY];\n    int count;\n"
 EMPTY_POOL = "    if (threadIdx.x == 0) pool.count = 0;\n"
+PADDING = "    for (int i = count + threadIdx.x; i < size; i += THREADS) pool.keys[i] = 0;\n"
 KEPT = "    if (threadIdx.x == 0) pool.count = min(count, k);\n"
 FLOOR = "count < k ? 0 : static_cast<uint32_t>(pool.keys[k - 1] >> 32)"
 KEY = "    return static_cast<Key>(rank_of(logit)) << 32 | ~static_cast<uint32_t>(column);\n"
@@ -179,8 +180,8 @@ MEMORY = (
            edits=((PAST, "    const int past_boundary = 0;\n"),)),
     Mutant("pool never emptied", "counts candidates from whatever shared memory holds", criterion="memory_safety",
            edits=((EMPTY_POOL, ""),)),
-    Mutant("warps without a partial", "merges partial sums that half of the warps never wrote",
-           criterion="memory_safety", edits=((LEADER, LEADER.replace("% 32 == 0", "% 64 == 0")),)),
+    Mutant("pool padded with nothing", "sorts keys that nobody wrote among the candidates", criterion="memory_safety",
+           edits=((PADDING, ""),)),
     Mutant("pool overrun", "never sorts the pool while a row is read", criterion="memory_safety",
            edits=((VOTE, "        __syncthreads();\n"),)),
     Mutant("rows of the largest k", "leaves room for 256 results in every row", criterion="memory_safety",

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 MODULI = tuple(2**n for n in range(1, 13))
+MOST = 3
+"""Ranges in a rule; more of them say nothing."""
 
 
 def described(mask: NDArray[np.bool_], name: str) -> str | None:
@@ -25,7 +27,7 @@ def described(mask: NDArray[np.bool_], name: str) -> str | None:
         residues = mask[:modulus]
         if (mask == np.resize(residues, len(mask))).all():
             return _residues(residues, f"{name} mod {modulus}")
-    return None
+    return _union(intervals, len(mask), name)
 
 
 def _intervals(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -46,7 +48,10 @@ def _interval(run: tuple[int, int], size: int, name: str) -> str:
 def _residues(residues: NDArray[np.bool_], name: str) -> str | None:
     if (~residues).sum() == 1:
         return f"{name} != {int(np.flatnonzero(~residues)[0])}"
-    intervals = _intervals(residues)
-    if len(intervals) > 3:
+    return _union(_intervals(residues), len(residues), name)
+
+
+def _union(intervals: list[tuple[int, int]], size: int, name: str) -> str | None:
+    if not 0 < len(intervals) <= MOST:
         return None
-    return " or ".join(_interval(run, len(residues), name) for run in intervals)
+    return " or ".join(_interval(run, size, name) for run in intervals)

@@ -20,7 +20,7 @@ SCRATCH_SHARE = 1 / 8
 Steps = tuple[tuple[float, float], ...]
 PASSES: Steps = ((1.02, 1.0), (2.02, 0.6), (3.02, 0.3), (4.02, 0.1))
 """Credit by the times the logits are read: the contract asks for as few as can be."""
-WRITTEN: Steps = ((1.0, 1.0), (2.0, 0.9), (16.0, 0.6), (128.0, 0.3))
+WRITTEN: Steps = ((1.0, 1.0), (2.0, 0.9), (8.0, 0.6), (20.0, 0.3))
 """Credit by the bytes written over those of the outputs."""
 SECTORS: Steps = ((1.25, 1.0), (1.6, 0.8), (2.1, 0.5), (4.1, 0.2))
 """Credit by sectors over the fewest possible: rows of odd length read by whole warps come to 1.22, by float4 to 1."""

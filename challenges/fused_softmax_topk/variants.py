@@ -123,7 +123,7 @@ VARIANTS = (
     Variant("hardware exponential", "takes the exponentials from the special function unit", edits=(
         (INCLUDED, INCLUDED + "\n#define expf __expf\n"),
     )),
-    Variant("split rows", "divides each row among blocks, and merges what they leave in a small scratch in another kernel",
+    Variant("split rows", "divides rows among blocks, whose results a second kernel merges from a small scratch",
             file="variants/split_rows.cu"),
     Variant("insertion", "keeps a sorted list for each row in shared memory, into which one warp inserts",
             file="variants/insertion.cu"),
