@@ -17,11 +17,12 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
     """
     from harness.box import detect
     from harness.box.tiers import why_no_bubblewrap
+    from harness.cuda.gpu import gpu_device
     from harness.cuda.nvcc import lacking
     from harness.cuda.toolchain import versions
     from harness.store import environment
 
-    tier, why = detect(), why_no_bubblewrap()
+    tier, why, gpu = detect(), why_no_bubblewrap(), gpu_device()
     here = environment(tier)
     facts = {
         "isolation": f"{tier}: {tier.promise}",
@@ -29,6 +30,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
         "python": here.python,
         "packages": ", ".join(f"{name} {version}" for name, version in here.packages.items()),
         **dict(versions()),
+        "gpu": f"{gpu.name}, {gpu.memory_bytes >> 30} GiB, driver {gpu.driver or 'unknown'}" if gpu else "none",
         "processor": here.cpu,
         "cores": str(len(os.sched_getaffinity(0))),
         "load": f"{os.getloadavg()[0]:.2f}",

@@ -1,0 +1,31 @@
+"""Where there is no GPU none is claimed, and asking leaves this process without CUDA."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cuda.gpu import gpu_device
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is an NVIDIA device file here")
+def test_none_is_found() -> None:
+    assert gpu_device() is None
+
+
+def test_asking_imports_neither_cupy_nor_torch() -> None:
+    program = (
+        "import sys; from harness.cuda.gpu import gpu_device; gpu_device();"
+        "print(sorted({'cupy', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is an NVIDIA device file here")
+def test_the_benchmark_says_so() -> None:
+    script = Path(__file__).parents[2] / "benchmarks" / "gpu_softmax_topk.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "no NVIDIA GPU here" in done.stdout and "nothing was measured" in done.stdout
