@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from filelock import FileLock
 
 from harness.cuda import flags
 from harness.cuda.host_compiler import HostCompiler
@@ -17,6 +20,7 @@ RUNTIME = Path(__file__).parent / "runtime"
 INCLUDE = Path(__file__).parent / "include"
 _VARIABLE = "HARNESS_CACHE"
 _SECONDS = 600
+_INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
 def runtime(compiler: HostCompiler) -> Path:
@@ -26,22 +30,32 @@ def runtime(compiler: HostCompiler) -> Path:
         PrerequisiteError: the cache folder cannot be written.
         JudgeError: the runtime does not compile.
     """
-    place = cache_folder() / "runtime" / _key(compiler)
+    cache = cache_folder() / "runtime"
+    (cache / "objects").mkdir(parents=True, exist_ok=True)
+    keys = {source: _key(compiler, source) for source in sources()}
+    place = cache / _digest(repr((sorted(keys.values()), flags.EXPORTS)).encode())
     if place.is_dir():
         return place
-    place.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
+    with FileLock(cache / "lock"):  # others wait for the objects rather than make them, too
+        if not place.is_dir():
+            _gather(compiler, keys, cache, place)
+    return place
+
+
+def _gather(compiler: HostCompiler, keys: Mapping[Path, str], cache: Path, place: Path) -> None:
+    """Put the objects into a folder that appears when it is whole."""
+    made = Path(tempfile.mkdtemp(prefix=".making-", dir=cache))
     try:
-        _compile(compiler, made)
+        _compile(compiler, {source: cache / "objects" / f"{key}.o" for source, key in keys.items()})
+        for source, key in keys.items():
+            shutil.copy(cache / "objects" / f"{key}.o", made / f"{source.stem}.o")
         (made / "exports.map").write_text(flags.EXPORTS, encoding="utf-8")
+        if compiler.kind == "zig":
+            _warm(compiler, made)
         made.chmod(0o755)
         made.rename(place)
-    except OSError:
-        if not place.is_dir():  # else another process was first, with the same objects
-            raise
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    return place
 
 
 def objects(folder: Path, *, instrumented: bool) -> list[str]:
@@ -80,27 +94,42 @@ def sources() -> list[Path]:
     return sorted(path for path in RUNTIME.iterdir() if path.suffix in (".cpp", ".S"))
 
 
-def _key(compiler: HostCompiler) -> str:
-    found = hashlib.sha256(repr((compiler, flags.runtime_flags(compiler), flags.EXPORTS)).encode())
-    for folder in (RUNTIME, INCLUDE):
-        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-            content = path.read_bytes()
-            found.update(f"{path.relative_to(folder).as_posix()} {len(content)} ".encode() + content)
-    return found.hexdigest()[:32]
+def _key(compiler: HostCompiler, source: Path) -> str:
+    """A name for an object: of the compiler, its options, and all that the source includes of ours."""
+    found = [repr((compiler, _flags(source, compiler))).encode()]
+    seen: dict[Path, None] = {}
+    waiting = [source]
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen[path] = None
+            text = path.read_bytes()
+            found.append(path.name.encode() + b"\0" + text)
+            named = (match[1].decode() for match in _INCLUDED.finditer(text))
+            beside = (folder / name for name in named for folder in (path.parent, RUNTIME, INCLUDE))
+            waiting += [place.resolve() for place in beside if place.is_file()]
+    return _digest(b"\0".join(sorted(found)))
 
 
-def _compile(compiler: HostCompiler, into: Path) -> None:
-    def one(source: Path) -> subprocess.CompletedProcess[bytes]:
-        words = (*compiler.command, *_flags(compiler, source), "-I", str(INCLUDE), "-c", str(source))
-        return _run(compiler, (*words, "-o", str(into / f"{source.stem}.o")))
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
 
+
+def _compile(compiler: HostCompiler, objects: Mapping[Path, Path]) -> None:
+    def one(source: Path) -> str:
+        made = objects[source].with_name(f".{os.getpid()}-{source.stem}.o")
+        words = (*compiler.command, *_flags(source, compiler), "-I", str(INCLUDE), "-c", str(source), "-o", str(made))
+        done = _run(compiler, words)
+        if done.returncode == 0:
+            made.replace(objects[source])
+            return ""
+        return done.stderr.decode(errors="replace")[:2000] or "no output"
+
+    missing = [source for source in objects if not objects[source].is_file()]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for source, done in zip(sources(), pool.map(one, sources()), strict=True):
-            if done.returncode:
-                said = done.stderr.decode(errors="replace")[:2000]
+        for source, said in zip(missing, pool.map(one, missing), strict=True):
+            if said:
                 raise JudgeError(f"{source.name}: our runtime does not compile with {compiler.command[0]}:\n{said}")
-    if compiler.kind == "zig":
-        _warm(compiler, into)
 
 
 def _warm(compiler: HostCompiler, folder: Path) -> None:
@@ -114,7 +143,7 @@ def _warm(compiler: HostCompiler, folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _flags(compiler: HostCompiler, source: Path) -> Sequence[str]:
+def _flags(source: Path, compiler: HostCompiler) -> Sequence[str]:
     return ("-fPIC", "-g") if source.suffix == ".S" else flags.runtime_flags(compiler)
 
 

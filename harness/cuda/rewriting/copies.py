@@ -1,4 +1,4 @@
-"""`memcpy`, `memmove` and `memset` become functions of ours: compilers expand them where no hook sees what they touch."""
+"""`memcpy`, `memmove` and `memset` become functions of ours: compilers expand them where no hook sees the accesses."""
 
 from harness.cuda.rewriting.fragment import Fragment
 
