@@ -36,7 +36,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
         "load": f"{os.getloadavg()[0]:.2f}",
         "platform": here.platform,
     }
-    advice = ([f"isolation could be better: {why}"] if why else [])
+    advice = [f"isolation could be better: {why}"] if why else []
     advice += [_BRINGS[extra] for extra in lacking()] + list(_noise())
     if as_json:
         output.data({**facts, "advice": advice})
