@@ -20,6 +20,8 @@ RUNTIME = Path(__file__).parent / "runtime"
 INCLUDE = Path(__file__).parent / "include"
 _VARIABLE = "HARNESS_CACHE"
 _SECONDS = 600
+CORE, WATCHING, STAND_IN = "core", "watching", "observer_none"
+_WATCHERS = ("hooks", "shadow", "races", "counters")
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
@@ -59,10 +61,8 @@ def _gather(compiler: HostCompiler, keys: Mapping[Path, str], cache: Path, place
 
 
 def objects(folder: Path, *, instrumented: bool) -> list[str]:
-    """The objects to link: those that watch accesses, or the one that stands in for them."""
-    watching = tuple(f"{name}*.o" for name in ("hooks", "shadow", "races", "counters"))
-    left_out = ("observer_none.o",) if instrumented else watching
-    return sorted(p.name for p in folder.glob("*.o") if not any(p.match(pattern) for pattern in left_out))
+    """The objects to link: the device, and what watches accesses or stands in for it."""
+    return [f"{CORE}.o", f"{WATCHING if instrumented else STAND_IN}.o"]
 
 
 def cache_folder() -> Path:
@@ -89,9 +89,13 @@ def environment(compiler: HostCompiler) -> dict[str, str]:
     return {"ZIG_GLOBAL_CACHE_DIR": str(folder), "ZIG_LOCAL_CACHE_DIR": str(folder)}
 
 
-def sources() -> list[Path]:
-    """The runtime's source files."""
-    return sorted(path for path in RUNTIME.iterdir() if path.suffix in (".cpp", ".S"))
+def sources() -> dict[str, list[Path]]:
+    """The runtime's source files by the object they end in: headers are read once for each object, not for each file."""
+    found: dict[str, list[Path]] = {CORE: [], WATCHING: [], STAND_IN: []}
+    for path in sorted(RUNTIME.glob("*.cpp")):
+        watches = path.stem.partition("_")[0] in _WATCHERS
+        found[path.stem if path.stem == STAND_IN else WATCHING if watches else CORE].append(path)
+    return found
 
 
 def _key(compiler: HostCompiler, source: Path) -> str:

@@ -21,7 +21,7 @@ struct Call {
     bool synchronous = true;
 };
 
-cudaError_t answer(const Call& call, cudaError_t error, const std::string& text) {
+cudaError_t copy_error(const Call& call, cudaError_t error, const std::string& text) {
     return static_cast<cudaError_t>(fail(call.name, error, text));
 }
 
@@ -30,13 +30,13 @@ cudaError_t refuse(const Call& call, const char* kind, Defect defect, const std:
     defect.text = std::string(call.name) + ": " + text;
     defect.pc = call.pc;
     report(defect);
-    return answer(call, cudaErrorInvalidValue, text);
+    return copy_error(call, cudaErrorInvalidValue, text);
 }
 
 cudaError_t usable(const Call& call) {
     if (state().sticky_error) return static_cast<cudaError_t>(state().sticky_error);
     if (stream_number(call.stream) >= 0) return cudaSuccess;
-    return answer(call, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    return copy_error(call, cudaErrorInvalidResourceHandle, "the stream does not exist");
 }
 
 /// What a pointer points into.
@@ -75,7 +75,7 @@ cudaError_t check_range(const Call& call, const void* p, size_t bytes, bool writ
 cudaError_t check_direction(const Call& call, const void* to, const void* from, cudaMemcpyKind kind) {
     if (kind == cudaMemcpyDefault) return cudaSuccess;
     if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
-        return answer(call, cudaErrorInvalidMemcpyDirection, "no such direction");
+        return copy_error(call, cudaErrorInvalidMemcpyDirection, "no such direction");
     }
     auto check = [&](const char* role, const void* p, bool device, bool write) {
         Place place(p);
@@ -111,7 +111,7 @@ void record(const Call& call, void* to, const void* from, size_t bytes) {
 cudaError_t copy(const Call& call, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     if (cudaError_t error = usable(call)) return error;
     if (!bytes) return cudaSuccess;
-    if (!to || !from) return answer(call, cudaErrorInvalidValue, "a null pointer");
+    if (!to || !from) return copy_error(call, cudaErrorInvalidValue, "a null pointer");
     if (cudaError_t error = check_direction(call, to, from, kind)) return error;
     if (cudaError_t error = check_range(call, to, bytes, true)) return error;
     if (cudaError_t error = check_range(call, from, bytes, false)) return error;
@@ -124,9 +124,9 @@ cudaError_t copy_2d(const Call& call, void* to, size_t to_pitch, const void* fro
                     size_t height, cudaMemcpyKind kind) {
     if (cudaError_t error = usable(call)) return error;
     if (!width || !height) return cudaSuccess;
-    if (!to || !from) return answer(call, cudaErrorInvalidValue, "a null pointer");
+    if (!to || !from) return copy_error(call, cudaErrorInvalidValue, "a null pointer");
     if (width > to_pitch || width > from_pitch) {
-        return answer(call, cudaErrorInvalidPitchValue, "rows wider than their pitch");
+        return copy_error(call, cudaErrorInvalidPitchValue, "rows wider than their pitch");
     }
     if (cudaError_t error = check_direction(call, to, from, kind)) return error;
     if (cudaError_t error = check_range(call, to, to_pitch * (height - 1) + width, true)) return error;
@@ -141,8 +141,8 @@ cudaError_t copy_2d(const Call& call, void* to, size_t to_pitch, const void* fro
 cudaError_t fill(const Call& call, void* pointer, size_t pitch, int value, size_t width, size_t height) {
     if (cudaError_t error = usable(call)) return error;
     if (!width || !height) return cudaSuccess;
-    if (!pointer) return answer(call, cudaErrorInvalidValue, "a null pointer");
-    if (height > 1 && width > pitch) return answer(call, cudaErrorInvalidPitchValue, "rows wider than their pitch");
+    if (!pointer) return copy_error(call, cudaErrorInvalidValue, "a null pointer");
+    if (height > 1 && width > pitch) return copy_error(call, cudaErrorInvalidPitchValue, "rows wider than their pitch");
     if (!Place(pointer).device()) {
         return refuse(call, "host_pointer_in_kernel", Defect{}, "the pointer is host memory, where device memory is filled");
     }
@@ -158,7 +158,7 @@ cudaError_t fill(const Call& call, void* pointer, size_t pitch, int value, size_
 /// The bytes of a symbol that a copy is about.
 cudaError_t symbol_bytes(const Call& call, const void* symbol, size_t bytes, size_t offset, bool write, unsigned char** at) {
     SymbolRecord* known = find_symbol(symbol);
-    if (!known) return answer(call, cudaErrorInvalidSymbol, "no device variable");
+    if (!known) return copy_error(call, cudaErrorInvalidSymbol, "no device variable");
     *at = known->address + offset;
     if (offset <= known->bytes && bytes <= known->bytes - offset) return cudaSuccess;
     Defect defect;

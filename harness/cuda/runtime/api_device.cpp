@@ -21,7 +21,7 @@ constexpr int kThreadsPerMultiprocessor = 2048;
 constexpr int kBlocksPerMultiprocessor = 32;
 constexpr int kRegisters = 65536;
 
-cudaError_t answer(const char* call, cudaError_t error, const std::string& text) {
+cudaError_t device_error(const char* call, cudaError_t error, const std::string& text) {
     return static_cast<cudaError_t>(fail(call, error, text));
 }
 
@@ -29,7 +29,7 @@ cudaError_t alive() { return static_cast<cudaError_t>(state().sticky_error); }
 
 cudaError_t check_device(const char* call, int device) {
     if (device == 0) return cudaSuccess;
-    return answer(call, cudaErrorInvalidDevice, "device " + std::to_string(device) + ": there is one, number 0");
+    return device_error(call, cudaErrorInvalidDevice, "device " + std::to_string(device) + ": there is one, number 0");
 }
 
 }  // namespace
@@ -197,10 +197,10 @@ namespace emu::api {
 cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int value) {
     if (alive()) return alive();
     const Kernel* kernel = function ? kernel_of(function) : nullptr;
-    if (!kernel) return answer("cudaFuncSetAttribute", cudaErrorInvalidDeviceFunction, "no kernel");
+    if (!kernel) return device_error("cudaFuncSetAttribute", cudaErrorInvalidDeviceFunction, "no kernel");
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
     if (value < 0 || static_cast<size_t>(value) > kSharedOptIn) {
-        return answer("cudaFuncSetAttribute", cudaErrorInvalidValue,
+        return device_error("cudaFuncSetAttribute", cudaErrorInvalidValue,
                       std::to_string(value) + " bytes of dynamic shared memory, where " + std::to_string(kSharedOptIn) +
                           " is the limit");
     }
@@ -210,7 +210,7 @@ cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int
 
 cudaError_t attributes(cudaFuncAttributes* result, const void* function) {
     const Kernel* kernel = function ? kernel_of(function) : nullptr;
-    if (!kernel) return answer("cudaFuncGetAttributes", cudaErrorInvalidDeviceFunction, "no kernel");
+    if (!kernel) return device_error("cudaFuncGetAttributes", cudaErrorInvalidDeviceFunction, "no kernel");
     const KernelState& known = kernel_state(*kernel);
     *result = cudaFuncAttributes{};
     result->sharedSizeBytes = known.static_shared;
@@ -224,8 +224,8 @@ cudaError_t attributes(cudaFuncAttributes* result, const void* function) {
 cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t dynamic_shared) {
     const Kernel* kernel = function ? kernel_of(function) : nullptr;
     *blocks = 0;
-    if (!kernel) return answer("cudaOccupancy", cudaErrorInvalidDeviceFunction, "no kernel");
-    if (threads <= 0) return answer("cudaOccupancy", cudaErrorInvalidValue, "a block without threads");
+    if (!kernel) return device_error("cudaOccupancy", cudaErrorInvalidDeviceFunction, "no kernel");
+    if (threads <= 0) return device_error("cudaOccupancy", cudaErrorInvalidValue, "a block without threads");
     if (threads > 1024) return cudaSuccess;
     size_t shared = kernel_state(*kernel).static_shared + dynamic_shared + (1 << 10);
     int by_threads = kThreadsPerMultiprocessor / ((threads + 31) / 32 * 32);
@@ -235,7 +235,7 @@ cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t
 
 cudaError_t launch_untyped(const char* call) {
     list_unsupported(call, Site{"", 0});
-    return answer(call, cudaErrorNotSupported, "not supported on the emulated device");
+    return device_error(call, cudaErrorNotSupported, "not supported on the emulated device");
 }
 
 void configure(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, size_t dynamic_shared,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kPitchAlignment = 512;
 
-cudaError_t answer(const char* call, cudaError_t error, const std::string& text) {
+cudaError_t memory_error(const char* call, cudaError_t error, const std::string& text) {
     return static_cast<cudaError_t>(fail(call, error, text));
 }
 
@@ -19,12 +19,12 @@ cudaError_t sticky() { return static_cast<cudaError_t>(state().sticky_error); }
 
 cudaError_t allocate_kind(void** pointer, size_t bytes, AllocationKind kind, const char* call, const void* pc) {
     if (sticky()) return sticky();
-    if (!pointer) return answer(call, cudaErrorInvalidValue, "null pointer for the result");
+    if (!pointer) return memory_error(call, cudaErrorInvalidValue, "null pointer for the result");
     *pointer = nullptr;
     if (!bytes) return cudaSuccess;
     Allocation* allocation = allocate(bytes, kind, pc);
     if (!allocation) {
-        return answer(call, cudaErrorMemoryAllocation,
+        return memory_error(call, cudaErrorMemoryAllocation,
                       std::to_string(bytes) + " bytes asked for, " + std::to_string(free_bytes()) + " are free");
     }
     *pointer = allocation->address;
@@ -37,7 +37,7 @@ cudaError_t refuse_free(const char* call, const char* kind, const std::string& t
     defect.text = std::string(call) + ": " + text;
     defect.pc = pc;
     report(defect);
-    return answer(call, cudaErrorInvalidValue, text);
+    return memory_error(call, cudaErrorInvalidValue, text);
 }
 
 cudaError_t free_kind(void* pointer, bool host, const char* call, const void* pc) {
@@ -77,19 +77,19 @@ cudaError_t allocate_pitch(void** pointer, size_t* pitch, size_t width, size_t h
 cudaError_t device_pointer(void** device, void* host) {
     Allocation* a = find_allocation(host);
     if (!a || a->kind != AllocationKind::Host) {
-        return answer("cudaHostGetDevicePointer", cudaErrorInvalidValue, "the pointer is no pinned host memory");
+        return memory_error("cudaHostGetDevicePointer", cudaErrorInvalidValue, "the pointer is no pinned host memory");
     }
     *device = host;
     return cudaSuccess;
 }
 cudaError_t symbol_address(void** pointer, const void* symbol) {
-    if (!find_symbol(symbol)) return answer("cudaGetSymbolAddress", cudaErrorInvalidSymbol, "no device variable");
+    if (!find_symbol(symbol)) return memory_error("cudaGetSymbolAddress", cudaErrorInvalidSymbol, "no device variable");
     *pointer = const_cast<void*>(symbol);
     return cudaSuccess;
 }
 cudaError_t symbol_size(size_t* bytes, const void* symbol) {
     SymbolRecord* record = find_symbol(symbol);
-    if (!record) return answer("cudaGetSymbolSize", cudaErrorInvalidSymbol, "no device variable");
+    if (!record) return memory_error("cudaGetSymbolSize", cudaErrorInvalidSymbol, "no device variable");
     *bytes = record->bytes;
     return cudaSuccess;
 }
@@ -102,10 +102,10 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return free_kind(pointe
 
 cudaError_t cudaHostRegister(void*, size_t, unsigned) {
     list_unsupported("cudaHostRegister", Site{"", 0});
-    return answer("cudaHostRegister", cudaErrorNotSupported, "host memory cannot be registered on the emulated device");
+    return memory_error("cudaHostRegister", cudaErrorNotSupported, "host memory cannot be registered on the emulated device");
 }
 cudaError_t cudaHostUnregister(void*) {
-    return answer("cudaHostUnregister", cudaErrorHostMemoryNotRegistered, "the memory was never registered");
+    return memory_error("cudaHostUnregister", cudaErrorHostMemoryNotRegistered, "the memory was never registered");
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
