@@ -102,6 +102,7 @@ void complete_barrier_without(Thread& exited) {
 
 int barrier(int id, Vote vote, int predicate, Site site) {
     if (!running_thread) unsupported("__syncthreads outside of a kernel", site);
+    ++progress;
     may_preempt();
     Thread& thread = *running_thread;
     Block& block = *thread.block;

@@ -45,6 +45,7 @@ void unsupported(const char* what, Site site) {
 
 void atomic(void* address, unsigned bytes, const void* pc) {
     if (!running_thread) return;
+    ++progress;
     if (++running_thread->atomics % kAtomicsPerTurn == 0) yield();
     may_preempt();
     on_atomic(address, bytes, pc);

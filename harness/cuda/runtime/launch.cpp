@@ -12,6 +12,7 @@
 #include "observer.h"
 #include "scheduler.h"
 #include "shared.h"
+#include "spinning.h"
 #include "state.h"
 
 namespace emu {
@@ -175,6 +176,7 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) list(streams, stream);
     launch.record = record_of(launch, stream);
     FaultHandlers handlers;
+    SpinWatch watch;
     begin_shared(launch);
     on_launch(launch);
     launch.record.finished = run_blocks(launch);

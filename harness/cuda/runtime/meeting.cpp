@@ -84,6 +84,7 @@ void complete_meetings_without(Thread& exited) {
 
 Meeting exchange(uint32_t mask, const void* mine, unsigned bytes, const char* what, Site site) {
     if (!running_thread) unsupported(what, site);
+    ++progress;
     may_preempt();
     Thread& thread = *running_thread;
     Warp& warp = *thread.warp;

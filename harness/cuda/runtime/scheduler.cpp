@@ -10,6 +10,7 @@ namespace emu {
 Thread* running_thread = nullptr;
 Block* running_block = nullptr;
 int64_t preempt_after = INT64_MAX;
+uint64_t progress = 0;
 
 namespace {
 
@@ -86,6 +87,7 @@ void Scheduler::run_threads() {
 
 void Scheduler::exit_thread() {
     Thread& thread = *running_thread;
+    ++progress;
     on_exit(thread);
     Stack* stack = thread.stack;
     thread.stack = nullptr;
@@ -157,6 +159,7 @@ void Scheduler::switch_to(Thread& next) {
     Thread& thread = *running_thread;
     if (&next == &thread) return;
     if (!next.stack) next.stack = stacks_.take();
+    ++progress;
     running_thread = &next;
     switch_stack(*thread.stack, *next.stack);
 }

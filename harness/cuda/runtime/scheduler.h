@@ -64,6 +64,9 @@ private:
 
 Scheduler& scheduler();
 
+/// Counts turns, ends of threads and other entries to the runtime.
+extern uint64_t progress;
+
 /// No thread of the block is ready and some are left: name who waits where. Reported as a defect; the launch ends.
 [[noreturn]] void report_deadlock(Block& block);
 

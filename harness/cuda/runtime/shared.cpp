@@ -7,6 +7,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "observer.h"
+#include "scheduler.h"
 
 namespace emu {
 
@@ -60,6 +61,7 @@ void begin_shared(Block& block) {
 void* shared(SharedSlot& slot) {
     if (slot.launch == current_launch && running_block) return base + slot.offset;
     if (!running_block) unsupported("shared memory outside of a kernel", Site{"", 0});
+    ++progress;
     slot.offset = rounded(used, std::max(slot.alignment, kSharedRedZone));
     static_bytes = rounded(static_bytes, slot.alignment) + slot.bytes;
     if (static_bytes > kSharedDefault || slot.offset + slot.bytes > kSharedCapacity) refuse(slot);
