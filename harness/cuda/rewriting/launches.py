@@ -60,7 +60,7 @@ def _configuration_end(tokens: Sequence[Token], partners: Mapping[int, int], at:
             if end is None:
                 return None
             index = end
-        elif text in (b")", b"]", b"}", b";"):
+        elif text in (b")", b"]", b"}", b";", b"<<<"):
             return None
         index += 1
     return None

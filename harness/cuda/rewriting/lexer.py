@@ -11,7 +11,7 @@ _TOKEN = re.compile(
     | (?P<string>(?:u8|[uUL])?(?:R"(?P<mark>[^()\\\s"]{0,16})\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*+"?))
     | (?P<character>(?:u8|[uUL])?'(?:\\.|[^'\\\n])*+'?)
     | (?P<number>\.?[0-9](?:[eEpP][+-]|'?[\w.])*+)
-    | (?P<word>[A-Za-z_$\x80-\xff][\w$\x80-\xff]*+)
+    | (?P<word>[A-Za-z_$\x80-\xff](?:[\w$\x80-\xff]|\\\r?\n(?=[\w$\x80-\xff]))*+)
     | (?P<sign><<<|>>>|::|->|\#\#|.)
     """,
     re.VERBOSE | re.DOTALL,
@@ -22,7 +22,7 @@ _CLOSERS = {closer: opener for opener, closer in _PAIRS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token; `kind` is string, character, number, word or sign."""
+    """One token, its continued lines joined; `kind` is string, character, number, word or sign."""
 
     kind: str
     text: bytes
@@ -84,7 +84,8 @@ def lex(text: bytes) -> Lexed:
             fresh = False
         else:
             fresh = False
-            token = Token(kind, match.group(), match.start(), match.end())
+            joined = match.group().replace(b"\\\r\n", b"").replace(b"\\\n", b"")
+            token = Token(kind, joined, match.start(), match.end())
             (tokens if directive is None else directive.tokens).append(token)
     return Lexed(tokens, [_without_digraph(text, d) for d in directives])
 

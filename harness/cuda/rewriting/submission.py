@@ -14,8 +14,6 @@ from harness.cuda.rewriting.unsupported import Unsupported
 
 MAX_FILE_BYTES = 1 << 20
 MAX_FILES = 256
-_BLANKED = (b"line", b"")
-"""Directives that would move the author's lines."""
 _SPECIFIERS = QUALIFIERS | frozenset(
     b'inline static extern "C" void const volatile __forceinline__ __noinline__ __inline__ constexpr'.split()
 )
@@ -153,7 +151,7 @@ def rewrite(folder: Path, entries: Sequence[str]) -> Rewriting:
 
 def _is_blanked(directive: Directive) -> bool:
     """Whether a directive would move lines, or ask about a file outside."""
-    if directive.name in _BLANKED or directive.name.isdigit():
+    if directive.name == b"line" or directive.name.isdigit():
         return True
     return [token.text for token in directive.tokens[:3]] == [b"pragma", b"GCC", b"dependency"]
 
