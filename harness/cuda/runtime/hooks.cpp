@@ -49,6 +49,11 @@ void note_spin(const Access& access) {
     if (hooks.accesses != hooks.last_spin + 1) hooks.spins = 0;
     hooks.last_spin = hooks.accesses;
     if (++hooks.spins <= kMaxSpins) return;
+    const Launch& launch = *running_block->launch;
+    const uint64_t blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
+    if (!shadow().shared.contains(access.address) && hooks.blocks < blocks) {
+        unsupported("a block that waits for one that runs after it", launch.kernel->site);
+    }
     const Place place = place_of(access.address);
     Defect defect;
     defect.kind = "deadlock";

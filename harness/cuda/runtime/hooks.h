@@ -12,6 +12,7 @@ namespace emu {
 struct Hooks {
     uint64_t accesses = 0;  // of the running launch
     uint64_t limit = 0;     // more of them are a runaway
+    uint64_t blocks = 0;    // of the launch that have begun
     uint64_t spins = 0;     // one after the other, by whichever threads
     uint64_t last_spin = 0; // which access it was
     unsigned volatile_reads[kMaxThreads];
@@ -35,7 +36,10 @@ inline void observe_arena(const Access& access) {
     if (mode & EMU_CHECK) {
         if (!check_arena(access)) return;
         Cell* cells = arena_cells[offset / kCellPage];
-        if (cells) check_race(cells, offset % kCellPage, races.launch, access);
+        if (cells) {
+            prefetch_cell(cells, offset, access.pc);
+            check_race(cells, offset % kCellPage, races.launch, access);
+        }
     }
     if (mode & EMU_COUNT) count_global(offset, access);
 }

@@ -26,7 +26,7 @@ void on_start(unsigned) {
 
 void on_launch(Launch& launch) {
     if (!mode) return;
-    hooks.accesses = 0;
+    hooks.accesses = hooks.blocks = 0;
     shadow_launch();
     if (mode & EMU_CHECK) {
         make_cells();
@@ -41,6 +41,7 @@ void on_launch_end(Launch& launch) {
 
 void on_block(Block& block) {
     if (!mode) return;
+    ++hooks.blocks;
     std::memset(hooks.volatile_reads, 0, block.thread_count * sizeof *hooks.volatile_reads);
     shadow_block(block);
     if (!(mode & EMU_CHECK)) return;

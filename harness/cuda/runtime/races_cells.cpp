@@ -10,20 +10,27 @@ namespace emu {
 Cell* shared_cells = nullptr;
 Cell* symbol_cells = nullptr;
 Cell* arena_cells[kMaxCellPages] = {};
+size_t last_offsets[kStreams] = {};
 
 namespace {
 
-// so large that huge pages pay, where the system has them
+constexpr size_t kHugePage = 2 << 20;
+
+size_t bytes_of_cells(size_t bytes_of_memory) { return (cell_index(bytes_of_memory / kCellBytes) + 2) * sizeof(Cell); }
+
+// Lanes stride through memory, and through its cells eight times as far: huge pages, where the system has them.
 Cell* new_cells(size_t bytes_of_memory) {
-    const size_t bytes = (bytes_of_memory / kCellBytes + 2) * sizeof(Cell);
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const size_t bytes = bytes_of_cells(bytes_of_memory);
+    void* memory = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    madvise(memory, bytes, MADV_HUGEPAGE);
-    return static_cast<Cell*>(memory);
+    const uintptr_t aligned = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) & ~(kHugePage - 1);
+    madvise(reinterpret_cast<void*>(aligned), bytes, MADV_HUGEPAGE);
+    return reinterpret_cast<Cell*>(aligned);
 }
 
 void forget(Cell* cells, size_t bytes_of_memory) {
-    if (cells) madvise(cells, (bytes_of_memory / kCellBytes + 2) * sizeof(Cell), MADV_DONTNEED);
+    if (cells) madvise(cells, bytes_of_cells(bytes_of_memory), MADV_DONTNEED);
 }
 
 size_t pages_in_use() { return std::min(shadow().high / kCellPage + 1, kMaxCellPages); }
