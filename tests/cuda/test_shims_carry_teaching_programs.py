@@ -1,4 +1,4 @@
-"""CUDA written the way public teaching repositories write it compiles as it is, computes right values, and is silent."""
+"""CUDA as public teaching repositories write it compiles unchanged, computes right values, and nothing is reported."""
 
 import subprocess
 from pathlib import Path

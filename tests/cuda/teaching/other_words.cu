@@ -74,8 +74,8 @@ __global__ void atomics(int* wrong, int* i, unsigned* u, unsigned long long* l, 
     atomicOr(u + 2, 1u << threadIdx.x % 32); atomicAnd(u + 3, ~(1u << threadIdx.x % 32)); atomicXor(l + 2, 1ull << threadIdx.x % 64);
     EXPECT(atomicInc(u + 4, 9) < 10u);
     EXPECT(atomicDec(u + 5, 9) < 10u);
-    atomicCAS(i + 4, (int)threadIdx.x, (int)threadIdx.x + 1);
-    atomicCAS(s, (unsigned short)threadIdx.x, (unsigned short)(threadIdx.x + 1));
+    for (int seen = 0, now; (now = atomicCAS(i + 4, seen, seen + 1)) != seen; seen = now) {}
+    for (unsigned short seen = 0, now; (now = atomicCAS(s, seen, (unsigned short)(seen + 1))) != seen; seen = now) {}
     unsigned* word = reinterpret_cast<unsigned*>(f + 2);
     unsigned old = *(volatile unsigned*)word, assumed;
     do {

@@ -41,7 +41,7 @@ EMU_OUTLINE inline Gathering* gathering_at(Index block, unsigned warp, Site site
 /// The lanes that reach `site` while the others run until they wait or end. Any set with the caller in it is legal on
 /// a device; this one is the likeliest, and all in it are told the same.
 EMU_OUTLINE inline uint32_t lanes_together(Site site) {
-    constexpr int turns = 4;
+    constexpr int turns = 16;  // a schedule may take a few away from the lanes still to come
     const unsigned thread = linear_thread();
     const uint32_t self = 1u << (thread & 31u);
     Gathering* mine = gathering_at({emu_block_x(), emu_block_y(), emu_block_z()}, thread / 32, site, self);

@@ -26,7 +26,9 @@ template <class T>
 EMU_UNINSTRUMENTED Gathered<T> gathered(uint32_t mask, const T& value, const char* what, Site site) {
     constexpr unsigned piece = 16;
     Gathered<T> result;
-    std::memset(result.bytes, 0xFF, sizeof result.bytes);
+    for (auto& value : result.bytes) {
+        for (unsigned char& byte : value) byte = 0xFF;
+    }
     const auto* mine = reinterpret_cast<const unsigned char*>(&value);
     for (unsigned start = 0; start < sizeof(T); start += piece) {
         const unsigned bytes = sizeof(T) - start < piece ? sizeof(T) - start : piece;
@@ -34,7 +36,8 @@ EMU_UNINSTRUMENTED Gathered<T> gathered(uint32_t mask, const T& value, const cha
         result.present = meeting.present;
         for (unsigned lane = 0; lane < 32; ++lane) {
             if (!(meeting.present >> lane & 1u)) continue;
-            std::memcpy(result.bytes[lane] + start, meeting.deposits + lane * bytes, bytes);
+            // no memcpy: of a size that is not constant it may be the author's, which tells of its accesses
+            for (unsigned i = 0; i < bytes; ++i) result.bytes[lane][start + i] = meeting.deposits[lane * bytes + i];
         }
     }
     return result;
