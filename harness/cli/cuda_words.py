@@ -36,18 +36,21 @@ def defects(source: Source, runs: Sequence[Ran], found: Sequence[tuple[Defect, i
         runs: one for each schedule.
         found: each defect with the number of runs that showed it.
     """
-    for number, (defect, schedules) in enumerate(sorted(found, key=lambda f: _SEVERITIES.index(f[0].severity)), 1):
+    shown = [f for f in found if f[0].kind != "leaked"]
+    for number, (defect, schedules) in enumerate(sorted(shown, key=lambda f: _SEVERITIES.index(f[0].severity)), 1):
         seen = f", in {schedules} of {len(runs)} schedules" if len(runs) > 1 else ""
         output.line(f"{number}. {defect.severity}: {defect.kind.replace('_', ' ')}: {defect.text}")
         for text in (*_where(source, defect), _times(defect) + seen):
             output.line(f"     {text}")
-    if found:
+    if shown:
         output.line()
-    output.line(f"{', '.join(source.entries)}: {_summary([d for d, _ in found])}, {_coverage(runs)}")
-    for run in runs:
-        if run.report:
-            _say_api_errors(run.report)
-            break
+    output.line(f"{', '.join(source.entries)}: {_summary([d for d, _ in shown])}, {_coverage(runs)}")
+    leaked = [f"{d.buffer}" + (f" ({d.file}:{d.line})" if d.file else "") for d, _ in found if d.kind == "leaked"]
+    if leaked:
+        output.line(f"note: never freed: {', '.join(leaked)}")
+    report = next((run.report for run in runs if run.report), None)
+    if report is not None:
+        _say_api_errors(report)
     _say_end(runs)
 
 

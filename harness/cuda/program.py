@@ -108,9 +108,11 @@ class Ran:
             return "killed: it printed over 1 MiB"
         if done.timed_out:
             return f"killed: it did not end within {done.seconds:.0f} s"
-        if done.returncode is not None and done.returncode < 0:
-            return f"killed by {_signal_name(-done.returncode)}"
-        return f"exit status {done.returncode}"
+        code = done.returncode or 0
+        number = -code if code < 0 else code - 128  # as a shell tells of it, when the box's own process was in between
+        if number in set(signal.Signals):
+            return f"killed by signal {number} ({signal.Signals(number).name})"
+        return f"exit status {code}"
 
     @property
     def failed(self) -> bool:
@@ -179,10 +181,3 @@ def _sides(defect: Defect) -> tuple[object, ...]:
     """What makes two defects the same: another schedule may see the two sides of a race the other way round."""
     places = [defect, *([defect.other] if defect.other else [])]
     return (defect.kind, defect.kernel, frozenset((place.pc, place.file, place.line) for place in places))
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return f"signal {number} ({signal.Signals(number).name})"
-    except ValueError:
-        return f"signal {number}"

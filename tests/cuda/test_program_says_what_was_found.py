@@ -1,0 +1,173 @@
+"""`harness cuda` names defect, kernel, thread and line, counts traffic by launch, and exits by what it found."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cuda.program import Source
+from harness.errors import NotFoundError
+
+HERE = Path(__file__).parent
+TWO_FILES = {
+    "main.cu": """
+#include <cstdio>
+#include <cstring>
+#include "scale.cuh"
+int main(int argc, char** argv) {
+    FILE* file = fopen("factor.txt", "r");
+    float factor = 0, host[64];
+    if (!file || fscanf(file, "%f", &factor) != 1) return 3;
+    if (fopen("written.txt", "w")) printf("its folder can be written\\n");
+    float* x;
+    cudaMalloc(&x, sizeof(host));
+    cudaMemset(x, 0, sizeof(host));
+    scale(x, factor + OFFSET, 64);
+    cudaMemcpy(host, x, sizeof(host), cudaMemcpyDeviceToHost);
+    printf("got %g after %d words, the last %s\\n", host[63], argc, argv[argc - 1]);
+    return 0;
+}
+""",
+    "lib/scale.cu": """
+#include "../scale.cuh"
+__global__ void shift(float* x, float by, int n) {
+    int i = threadIdx.x;
+    if (i < n) x[i] += by;
+}
+void scale(float* x, float by, int n) { shift<<<1, 64>>>(x, by, n); }
+""",
+    "scale.cuh": "#pragma once\n#include <cuda_runtime.h>\nvoid scale(float* x, float by, int n);\n",
+    "factor.txt": "2.5\n",
+}
+
+
+def harness(*words: object, cwd: Path = HERE) -> "subprocess.CompletedProcess[str]":
+    line = [sys.executable, "-P", "-m", "harness", "cuda", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+
+
+@pytest.fixture
+def two_files(tmp_path: Path) -> Path:
+    for name, text in TWO_FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def written(folder: Path, text: str) -> Path:
+    (folder / "program.cu").write_text(text)
+    return folder / "program.cu"
+
+
+def test_a_race_is_shown_with_both_sides_and_their_source() -> None:
+    done = harness("check", "faults/tile_overwritten.cu")
+    assert done.returncode == 1, done.stderr
+    assert "1. error: shared race" in done.stdout
+    assert "in kernel tiled, block (0, 0, 0), thread (" in done.stdout
+    for line, source in ((9, "tile[t] = x[i * 128 + t];"), (11, "sum += tile[127 - t];")):
+        assert f" at tile_overwritten.cu:{line}\n" in done.stdout
+        assert source in done.stdout
+
+
+def test_nothing_found_is_said_and_what_the_program_printed_kept_apart(tmp_path: Path) -> None:
+    program = written(
+        tmp_path,
+        '#include <cstdio>\n__global__ void k() { printf("device\\n"); }\n'
+        'int main() { k<<<1, 1>>>(); cudaDeviceSynchronize(); printf("host\\n"); }\n',
+    )
+    done = harness("check", program)
+    assert done.returncode == 0, done.stderr
+    found, _, printed = done.stdout.partition("--- the program")
+    assert "program.cu: no defect found, 1 kernel launch, schedule 0" in found
+    assert printed.splitlines() == [", schedule 0: exit status 0; its output:", "device", "host"]
+
+
+def test_files_includes_macros_arguments_and_data_are_the_programs_own(two_files: Path) -> None:
+    done = harness("check", "main.cu", "lib/scale.cu", "-D", "OFFSET=1", "--", "--seed", "last", cwd=two_files)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "got 3.5 after 3 words, the last last" in done.stdout
+    assert "no defect found" in done.stdout
+
+
+def test_traffic_is_told_by_launch_and_buffer(two_files: Path) -> None:
+    done = harness("count", "main.cu", "lib/scale.cu", "-D", "OFFSET=0", cwd=two_files)
+    assert done.returncode == 0, done.stderr
+    assert "shift: grid 1, block 64, 64 threads" in done.stdout
+    assert "counted on the emulated device, not measured" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["global", "load", "256", "2", "4.00", "sectors", "1.00", "x"] in rows
+    assert ["buffer", "0", "256", "256", "1.000", "256", "0", "256", "256"] in rows
+
+
+def test_json_has_the_report_of_every_schedule() -> None:
+    done = harness("check", "faults/missing_barrier.cu", "--seed", 3, "--seeds", 2, "--json")
+    assert done.returncode == 1
+    runs = json.loads(done.stdout)["runs"]
+    assert [run["seed"] for run in runs] == [run["report"]["seed"] for run in runs] == [3, 4]
+    assert {d["kind"] for run in runs for d in run["report"]["defects"]} >= {"shared_race"}
+
+
+def test_several_schedules_are_told_as_one_list() -> None:
+    done = harness("check", "faults/write_past_the_end.cu", "--seeds", 3)
+    assert "1. error: out of bounds" in done.stdout
+    assert "in 3 of 3 schedules" in done.stdout
+    assert "2. " not in done.stdout
+
+
+def test_the_same_schedule_tells_the_same_twice() -> None:
+    first, second = (harness("check", "faults/missing_barrier.cu", "--seed", 5, "--json") for _ in range(2))
+    assert first.stdout == second.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("int main() {\n    return nothing;\n}\n", "program.cu:2"),
+        ("", "main"),
+        ("this is no program\n", "program.cu:1"),
+        (
+            '__global__ void k() {\n    asm("bar.sync 0;");\n}\nint main() { k<<<1, 1>>>(); }\n',
+            "program.cu:2: unsupported",
+        ),
+        ("#include <thrust/sort.h>\nint main() {}\n", "program.cu:1: unsupported"),
+    ],
+    ids=["does not compile", "empty", "no program", "inline PTX", "Thrust"],
+)
+def test_what_cannot_be_built_is_no_defect(text: str, said: str, tmp_path: Path) -> None:
+    done = harness("check", written(tmp_path, text))
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("int main() { return 7; }\n", "exit status 7"),
+        ("#include <cstdlib>\nint main() { abort(); }\n", "signal 6 (SIGABRT)"),
+        ("int main() { volatile int x = 0; while (true) x = 1; }\n", "did not end within 2 s"),
+        ('#include <cstdio>\nint main() { while (true) printf("%080d\\n", 1); }\n', "printed over 1 MiB"),
+    ],
+)
+def test_a_program_that_fails_is_told_from_a_clean_one(text: str, said: str, tmp_path: Path) -> None:
+    done = harness("check", written(tmp_path, text), "--timeout", 2)
+    assert done.returncode == 1, done.stderr
+    assert said in done.stdout
+
+
+def test_files_that_are_not_there_are_usage_errors(tmp_path: Path) -> None:
+    done = harness("check", tmp_path / "none.cu")
+    assert (done.returncode, "none.cu: is no file" in done.stderr) == (2, True)
+    assert harness("check").returncode == 2
+
+
+def test_a_program_lives_in_the_lowest_folder_that_holds_it(two_files: Path) -> None:
+    source = Source.of([two_files / "main.cu", two_files / "lib" / "scale.cu"])
+    assert (source.folder, source.entries) == (two_files, ("main.cu", "lib/scale.cu"))
+    assert source.files() == ("main.cu", "scale.cuh", "lib/scale.cu")
+    assert source.line("lib/scale.cu", 5) == "if (i < n) x[i] += by;"
+    assert source.line("lib/scale.cu", 99) == source.line("none.cu", 1) == ""
+    with pytest.raises(NotFoundError, match="--root"):
+        Source.of([two_files / "main.cu"], root=two_files / "lib")
