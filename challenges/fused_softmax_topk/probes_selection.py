@@ -22,7 +22,7 @@ def no_logit_left_out_is_larger(answer: Answer, draw: Draw, *, rows: int, vocab:
     right_choice(launch(answer, draw, normal(draw, rows, vocab), served(answer, min(k, vocab))), answer, draw)
 
 
-@probe({"vocab": 37, "k": 1}, {"vocab": 37, "k": 8}, {"vocab": 1061, "k": 1}, {"vocab": 1061, "k": 8})
+@probe({"vocab": 37, "k": 1}, {"vocab": 37, "k": 8}, {"vocab": 523, "k": 1}, {"vocab": 1061, "k": 8})
 def a_winner_is_found_in_every_column(answer: Answer, draw: Draw, *, vocab: int, k: int) -> None:
     """T14: as many rows as columns, the largest logit of each in another column."""
     columns = draw.permutation(vocab)[:, None]

@@ -62,8 +62,9 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
 
     Args:
         symbol: its name.
-        arguments: ints, "stream" for one that is not the default stream, and buffers as dicts: `buffer` an array, `shift`
-            bytes into it that the pointer points at, `name` for the report, `back` whether to bring it back.
+        arguments: ints, floats (a C float each), "stream" for one that is not the default stream, and buffers as dicts:
+            `buffer` an array, `shift` bytes into it that the pointer points at, `name` for the report, `back` whether
+            to bring it back.
         mode: plain, check, count or all.
         seed: of the schedule; 0 is in order.
 
@@ -81,7 +82,7 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
         elif argument == "stream":
             passed.append(ctypes.c_void_p(library.stream))
         else:
-            passed.append(ctypes.c_int(argument))
+            passed.append((ctypes.c_float if isinstance(argument, float) else ctypes.c_int)(argument))
     library.c.emu_start(MODES[mode], seed)
     code = function(*passed)
     report = library.report()

@@ -1,0 +1,64 @@
+"""Every faulty kernel fails the criterion it names, every right one passes, and null answers earn nothing."""
+
+import pytest
+from softmax_topk_answers import CODE, answer, exact
+
+from harness.model import Outcome
+from harness.probing import Mutant, NullAnswer, Variant
+from harness.probing.check import assess, boxed
+
+SEED = 20
+RIGHT = [None, *CODE.variants]
+GRADED = {"two passes": {"passes", "less_traffic"}, "split rows": {"bytes_written"}}
+"""Variants that honestly move more than they could, and where that costs them."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", CODE.mutants, ids=lambda mutant: mutant.name)
+def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
+    with boxed(CODE, CODE.source(mutant)) as wrong:
+        (evidence,) = assess(CODE, wrong, SEED, mutant.criterion)
+    assert evidence.outcome is Outcome.FAILED
+    assert evidence.rests_on is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
+def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
+    with boxed(CODE, CODE.source(right)) as sound:
+        evidence = assess(CODE, sound, SEED)
+    graded = GRADED.get(right.name, set()) if right else set()
+    assert {e.criterion for e in evidence if e.outcome is Outcome.PARTIAL} == graded
+    assert {e.criterion: e.detail for e in evidence if e.outcome not in (Outcome.PASSED, Outcome.PARTIAL)} == {}
+
+
+@pytest.mark.slow
+def test_the_reference_reads_its_input_once_and_writes_its_outputs_alone() -> None:
+    with boxed(CODE, CODE.source()) as reference:
+        (passes,) = assess(CODE, reference, SEED, "passes")
+        (written,) = assess(CODE, reference, SEED, "bytes_written")
+    assert passes.measured["global_read_passes"] == 1.0
+    assert written.measured["bytes_written_per_row"] == 50 * 8
+
+
+@pytest.mark.parametrize("kind", NullAnswer.KINDS)
+def test_a_null_answer_earns_nothing(kind: str) -> None:
+    evidence = assess(CODE, NullAnswer(kind), SEED)
+    assert [e.criterion for e in evidence if e.satisfied] == []
+
+
+def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
+    """The same answer in NumPy: there is nothing to watch or to count, and all the rest passes."""
+    evidence = assess(CODE, answer(exact), SEED)
+    assert {e.outcome for e in evidence} == {Outcome.PASSED, Outcome.UNSUPPORTED}
+    unsupported = {e.criterion for e in evidence if e.outcome is Outcome.UNSUPPORTED}
+    assert unsupported == {"memory_safety", "synchronisation", "stream_order"} | {
+        c.id for c in CODE.challenge.criteria if c.probes and c.dimension in ("memory_design", "cuda_depth")
+    } | {"less_traffic"}  # fmt: skip
+
+
+def test_there_are_as_many_faults_and_variants_as_promised() -> None:
+    assert len(CODE.mutants) >= 25
+    assert len(CODE.variants) >= 8
+    probed = {c.id for c in CODE.challenge.criteria if c.probes}
+    assert probed == {mutant.criterion for mutant in CODE.mutants}
