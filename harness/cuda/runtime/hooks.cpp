@@ -10,7 +10,7 @@
 
 namespace emu {
 
-Hooks hooks;
+Hooks hooks{};  // all zeros before any constructor runs: a program starts the device from one
 
 namespace {
 
