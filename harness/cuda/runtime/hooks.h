@@ -31,7 +31,7 @@ void observe_range(const void* address, size_t bytes, bool write, const void* pc
 void observe_volatile(Access access);
 void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts, const void* pc);
 
-inline void observe_arena(const Access& access) {
+[[gnu::always_inline]] inline void observe_arena(const Access& access) {
     const size_t offset = shadow().arena.offset(access.address);
     if (mode & EMU_CHECK) {
         if (!check_arena(access)) return;
@@ -44,7 +44,7 @@ inline void observe_arena(const Access& access) {
     if (mode & EMU_COUNT) count_global(offset, access);
 }
 
-inline void observe_shared(const Access& access) {
+[[gnu::always_inline]] inline void observe_shared(const Access& access) {
     const size_t offset = shadow().shared.offset(access.address);
     if (mode & EMU_CHECK) {
         if (!check_shared(access)) return;
@@ -54,7 +54,7 @@ inline void observe_shared(const Access& access) {
 }
 
 /// A running thread's access.
-inline void observe(const Access& access) {
+[[gnu::always_inline]] inline void observe(const Access& access) {
     if (__builtin_expect(++hooks.accesses > hooks.limit, 0)) report_runaway();
     if (__builtin_expect(races.unsettled, 0)) settle_race();
     if (shadow().arena.contains(access.address)) return observe_arena(access);

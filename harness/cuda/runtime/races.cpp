@@ -73,7 +73,9 @@ int place_for(const Sorted& sorted, Mark mine) {
 
 }  // namespace
 
-bool remember(Cell& cell, Mark mine, uint32_t since, const Access& access) {
+namespace {
+
+[[gnu::noinline]] bool compare(Cell& cell, Mark mine, uint32_t since, const Access& access) {
     Sorted sorted = sort(cell.marks, mine, since);
     unsigned conflicts = sorted.unordered & sorted.overlap & (mine & kWrite ? 0xF : sorted.writes);
     if (mine & kStrong) conflicts &= ~sorted.strong;
@@ -90,6 +92,24 @@ bool remember(Cell& cell, Mark mine, uint32_t since, const Access& access) {
     const int place = place_for(sorted, mine);
     if (place >= 0) cell.marks[place] = mine;
     return raced;
+}
+
+}  // namespace
+
+bool remember(Cell& cell, Mark mine, uint32_t since, const Access& access) {
+    const Truths segments = Truths(cell.marks & all(kSegmentBits));
+    const unsigned live = bits_of(segments >= Truths(all(first_of(since))));
+    if (!live) {
+        cell.marks[0] = mine;
+        return false;
+    }
+    const bool read_only = !(mine & kWrite) && !(bits_of(Truths(cell.marks) < Truths{}) & live);
+    if (!read_only) return compare(cell, mine, since, access);
+    const unsigned same = bits_of(((cell.marks ^ all(mine)) & all(~(kSegmentBits | kPlaceBits))) == Marks{});
+    const unsigned free = ((same & bits_of(segments >= Truths(all(first_of(races.block))))) | ~live) & 0xF;
+    if (!free) return compare(cell, mine, since, access);
+    cell.marks[__builtin_ctz(free)] = mine;
+    return false;
 }
 
 }  // namespace emu

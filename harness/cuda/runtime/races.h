@@ -111,20 +111,20 @@ uint64_t block_of(uint32_t segment);
 /// That block's first segment.
 uint32_t block_start_of(uint32_t segment);
 
-inline bool is_remembered(const Cell& cell, Mark mine) {
+[[gnu::always_inline]] inline bool is_remembered(const Cell& cell, Mark mine) {
     const Marks difference = (cell.marks ^ mine) >> kLaneShift;
     const auto equal = difference == Marks{};
     return (equal[0] | equal[1] | equal[2] | equal[3]) != 0;
 }
 
-inline Mark mark_of(const Access& access) {
+[[gnu::always_inline]] inline Mark mark_of(const Access& access) {
     const Clock& clock = races.clocks[running_thread->linear];
     return clock.identity | (access.write ? kWrite : 0) | (access.strong ? kStrong : 0) |
            ((reinterpret_cast<uintptr_t>(access.pc) - module_begin) & kPlaceBits);
 }
 
 /// An access to the bytes at `offset` of the memory that `cells` remember.
-inline void check_race(Cell* cells, size_t offset, uint32_t since, const Access& access) {
+[[gnu::always_inline]] inline void check_race(Cell* cells, size_t offset, uint32_t since, const Access& access) {
     const Mark mine = mark_of(access);
     size_t word = offset / kCellBytes;
     unsigned skip = offset % kCellBytes;

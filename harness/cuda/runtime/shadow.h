@@ -127,7 +127,7 @@ void shadow_shared(Block& block, unsigned char* address, size_t bytes, const cha
 inline bool is_misaligned(const Access& access) { return access.aligned && (access.address & (access.bytes - 1)); }
 
 /// Whether all of the bytes (a power of two, aligned) have a value; a write gives them one.
-inline bool touch(Region& region, size_t offset, const Access& access) {
+[[gnu::always_inline]] inline bool touch(Region& region, size_t offset, const Access& access) {
     const unsigned step = access.bytes < 8 ? access.bytes : 8;
     bool known = true;
     if (!access.write || access.atomic) {
@@ -140,7 +140,7 @@ inline bool touch(Region& region, size_t offset, const Access& access) {
     return known;
 }
 
-inline bool check_arena(const Access& access) {
+[[gnu::always_inline]] inline bool check_arena(const Access& access) {
     Shadow& s = shadow();
     const size_t offset = s.arena.offset(access.address);
     const Extent& extent = s.extent_at(offset);
@@ -150,7 +150,7 @@ inline bool check_arena(const Access& access) {
     return true;
 }
 
-inline bool check_shared(const Access& access) {
+[[gnu::always_inline]] inline bool check_shared(const Access& access) {
     Shadow& s = shadow();
     const size_t offset = s.shared.offset(access.address);
     if (!access.aligned || is_misaligned(access)) return check_shared_slowly(access);
