@@ -25,6 +25,8 @@ UNIT = 2.0**-24
 CONSTANT = 64.0
 SMALLEST = 2.0**-126
 """Smallest normal float32: below it a device may flush to zero."""
+CHANCE = 0.01
+"""How likely columns chosen at random may be those of some other row, to be taken for them."""
 UNIFORM = 1e-3
 """Spread of a factor that still counts as one factor."""
 
@@ -61,8 +63,17 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
     raise Refuted(
         title, f"{_size(run)}: {seen}; {count}", where=f"indices[{row}]", expected=column,
-        diagnosis=loss_map(answer, draw, run.k),
+        diagnosis=_of_another_row(run, row, least) or loss_map(answer, draw, run.k),
     )  # fmt: skip
+
+
+def _of_another_row(run: Launched, row: int, least: Floats) -> str | None:
+    """Whether the columns chosen for a row are those of another one, `least` (rows, 1) the k-th largest of each."""
+    fits = (run.logits[:, run.indices[row]] >= least).all(axis=1)
+    others = np.flatnonzero(fits)
+    if len(others) != 1 or run.rows * (run.k / run.vocab) ** run.k > CHANCE:
+        return None
+    return f"row {row} holds the columns of row {int(others[0])}"
 
 
 def _best_left_out(run: Launched, row: int) -> int:

@@ -53,9 +53,6 @@ def _single(answer: Answer, draw: Draw, vocab: int, k: int) -> str | None:
     rule = described(lost, "c")
     if rule is not None:
         return f"winners placed in columns c with {rule} are lost (k = {k})"
-    rows = described(lost[order], "r")
-    if rows is not None:
-        return f"rows r with {rows} lose their winners, in whatever column"
     some = ", ".join(map(str, np.flatnonzero(lost)[:5]))
     return f"winners placed in {int(lost.sum())} of {vocab} columns are lost (k = {k}), such as {some}"
 

@@ -1,4 +1,4 @@
-"""The layer norm in CUDA gives the oracle's numbers on the emulated device, without a defect, in the passes it states."""
+"""The layer norm in CUDA gives the oracle's numbers on the emulated device, without a defect and in few passes."""
 
 import shutil
 from collections.abc import Iterator
