@@ -1,0 +1,112 @@
+"""Device and shared memory start as NaN bytes, exhausted memory is an error, and copies are checked at both ends."""
+
+from collections.abc import Callable
+
+import pytest
+from runtime_programs import plain_program
+
+from harness.cuda.program import Ran
+
+SOURCE = r"""
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <cuda_runtime.h>
+
+__constant__ float factors[4];
+__device__ int counter = 3;
+
+__global__ void look(const float* global, int* seen) {
+    __shared__ float fixed[64];
+    extern __shared__ float flexible[];
+    seen[blockIdx.x * 4 + 0] = isnan(global[threadIdx.x]);
+    seen[blockIdx.x * 4 + 1] = isnan(fixed[threadIdx.x]);
+    seen[blockIdx.x * 4 + 2] = isnan(flexible[threadIdx.x]);
+    fixed[threadIdx.x] = flexible[threadIdx.x] = 1.0f;
+}
+__global__ void scale(float* out) { out[threadIdx.x] = factors[threadIdx.x] * counter; }
+
+static void say(const char* what, cudaError_t error) { printf("%s %s\n", what, cudaGetErrorName(error)); }
+
+int main(int, char** argv) {
+    float *global, *other;
+    int *seen, back[8];
+    cudaMalloc(&global, 1000);
+    cudaMalloc(&seen, sizeof back);
+    if (!strcmp(argv[1], "poison")) {
+        look<<<2, 1, 256>>>(global, seen);
+        cudaMemcpy(back, seen, sizeof back, cudaMemcpyDeviceToHost);
+        printf("%d %d %d %d %d %d\n", back[0], back[1], back[2], back[4], back[5], back[6]);
+    } else if (!strcmp(argv[1], "exhaust")) {
+        say("all", cudaMalloc(&other, 2ull << 30));
+        int taken = 0;
+        while (cudaMalloc(&other, 100 << 20) == cudaSuccess) ++taken;
+        printf("taken %d\n", taken);
+        say("last", cudaGetLastError());
+        say("freed", cudaFree(global));
+        say("small", cudaMalloc(&other, 100));
+    } else if (!strcmp(argv[1], "copies")) {
+        char host[2000];
+        say("exact", cudaMemcpy(global, host, 1000, cudaMemcpyHostToDevice));
+        say("past", cudaMemcpy(global, host, 1001, cudaMemcpyHostToDevice));
+        say("direction", cudaMemcpy(global, host, 1000, cudaMemcpyDeviceToHost));
+        say("set", cudaMemset(global, 0, 1001));
+        say("rows", cudaMemcpy2D(host, 20, global, 100, 10, 10, cudaMemcpyDeviceToHost));
+        say("inside", cudaFree(global + 1));
+        say("free", cudaFree(global));
+        say("again", cudaFree(global));
+        say("after", cudaMemcpy(host, global, 4, cudaMemcpyDeviceToHost));
+    } else if (!strcmp(argv[1], "symbols")) {
+        float in[4] = {1, 2, 3, 4}, out[4];
+        int ten = 10;
+        cudaMemcpyToSymbol(factors, in, sizeof in);
+        cudaMemcpyToSymbol(counter, &ten, sizeof ten);
+        scale<<<1, 4>>>(global);
+        cudaMemcpy(out, global, sizeof out, cudaMemcpyDeviceToHost);
+        printf("%g %g\n", out[0], out[3]);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ran]:
+    return plain_program(tmp_path_factory.mktemp("memory"), SOURCE)
+
+
+def _said(run: Ran) -> dict[str, str]:
+    return dict(line.split() for line in run.completed.output.splitlines() if line)
+
+
+def test_memory_starts_as_nan_in_every_block(program: Callable[..., Ran]) -> None:
+    assert program("poison").completed.output.split() == ["1"] * 6
+
+
+def test_exhausted_memory_is_an_error_and_no_crash(program: Callable[..., Ran]) -> None:
+    run = program("exhaust")
+    said = _said(run)
+    assert said["all"] == said["last"] == "cudaErrorMemoryAllocation"
+    assert said["taken"] == "10"  # of 100 MiB, in the 1024 MiB that there are
+    assert said["freed"] == said["small"] == "cudaSuccess"
+    assert run.report is not None
+    assert run.report.memory.peak_bytes == 10 * (100 << 20) + 1000 + 32
+
+
+def test_copies_and_frees_are_checked(program: Callable[..., Ran]) -> None:
+    run = program("copies")
+    said = _said(run)
+    wrong = ("past", "direction", "set", "inside", "again", "after")
+    assert {said[name] for name in wrong} == {"cudaErrorInvalidValue"}
+    assert {said[name] for name in ("exact", "rows", "free")} == {"cudaSuccess"}
+    assert run.report is not None
+    assert [defect.kind for defect in run.report.defects if defect.severity == "error"] == [
+        "out_of_bounds", "device_pointer_on_host", "out_of_bounds", "invalid_free", "double_free", "use_after_free",
+    ]  # fmt: skip
+    for name, defect in zip(wrong, run.report.defects, strict=False):
+        assert f'say("{name}"' in SOURCE.splitlines()[(defect.line or 0) - 1]
+
+
+def test_symbols_are_device_memory(program: Callable[..., Ran]) -> None:
+    run = program("symbols")
+    assert run.completed.output.split() == ["10", "40"]
