@@ -21,7 +21,7 @@ def compiler_evidence(criteria: Iterable[Criterion], gate: "Gate") -> dict[str, 
 
 def _judged(criterion: Criterion, gate: "Gate") -> Evidence:
     if gate.ok is None:
-        return _came(criterion, Outcome.NOT_RUN, "no CUDA compiler here; `pip install 'harness[nvcc]'` brings one")
+        return _came(criterion, Outcome.NOT_RUN, gate.text)
     if criterion.compiler == "compiles":
         if gate.ok:
             return _came(criterion, Outcome.PASSED, f"compiled by {gate.compiler}", figures(gate))
