@@ -34,7 +34,7 @@ from .probes_scale import (
 )
 from .probes_selection import (
     a_raised_logit_comes_in,
-    a_winner_is_found_in_every_column,
+    every_column_can_win,
     fewer_are_the_first_of_more,
     no_logit_left_out_is_larger,
     sorted_rows_are_served,
@@ -66,11 +66,11 @@ __all__ = [
     "a_shift_of_all_logits_changes_nothing",
     "a_tail_of_any_length_counts",
     "a_whole_row_adds_up_to_one",
-    "a_winner_is_found_in_every_column",
     "an_illegal_k_is_refused",
     "any_shape_is_served",
     "equal_logits_share_alike",
     "every_access_is_within_bounds",
+    "every_column_can_win",
     "every_k_is_served",
     "every_row_is_written",
     "far_logits_stay_right",
