@@ -17,8 +17,11 @@ void* __tsan_memset(void* to, int value, size_t bytes);
 // a struct assignment is a memcpy here, which older versions do not tell from any other; g++ announces its bytes
 __asm__(".set memcpy, __tsan_memcpy\n.set memmove, __tsan_memmove\n.set memset, __tsan_memset\n");
 #endif
-#define EMU_SEEN(name, bytes, ...) \
-    (__builtin_constant_p(bytes) && (bytes) <= 16 ? __builtin_##name(__VA_ARGS__, bytes) : __tsan_##name(__VA_ARGS__, bytes))
+// both compilers make one plain access of so few bytes
+#define EMU_SEEN(name, bytes, ...)                                                           \
+    (__builtin_constant_p(bytes) && (bytes) <= 8 && ((bytes) & ((bytes) - 1)) == 0           \
+         ? __builtin_##name(__VA_ARGS__, bytes)                                              \
+         : __tsan_##name(__VA_ARGS__, bytes))
 #else
 #define EMU_SEEN(name, bytes, ...) __builtin_##name(__VA_ARGS__, bytes)
 #endif
