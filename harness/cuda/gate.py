@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -84,7 +84,23 @@ def gate(
             part, code = compile_device_code(compiler, folder, entries, into, room, architecture)
             return _judged_in_part(compiler, part, code, seconds, clock.now() - start)
         done = compile_library(compiler, folder, entries, into, room, architecture)
-        return _judged(compiler, done, symbols, seconds, clock.now() - start)
+        said = _judged(compiler, done, symbols, seconds, clock.now() - start)
+        # an error at no line of the submission may be the installation's
+        placed = done.timed_out or said.missing or any((folder / e.file).is_file() for e in said.errors)
+        if said.ok is False and not placed:
+            ours = _fails_on_nothing(compiler, into, room, architecture)
+            return replace(said, ok=None, text=f"nvcc fails on an empty kernel, too: {ours}") if ours else said
+        return said
+
+
+def _fails_on_nothing(compiler: CudaCompiler, into: Path, room: Room, architecture: str) -> str | None:
+    """Why an empty kernel does not compile; None when it does."""
+    source, out = into / "nothing", into / "nothing-out"
+    source.mkdir()
+    out.mkdir()
+    (source / "nothing.cu").write_text("__global__ void nothing() {}\n", encoding="utf-8")
+    done = compile_library(compiler, source, ["nothing.cu"], out, room, architecture)
+    return None if done.library is not None else _listed(errors(done.log)) or done.log.strip()[-500:] or "silently"
 
 
 def _judged(compiler: CudaCompiler, done: Compilation, symbols: Sequence[str], allowed: float, spent: float) -> Gate:

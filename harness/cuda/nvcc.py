@@ -49,7 +49,9 @@ def nvcc() -> CudaCompiler | None:
         root = toolkit(program)
         version = _version(program) if root else None
         if root and version:
-            words = ("{cuda}/bin/nvcc", "-ccbin", host.command[0])
+            # a launcher such as ccache may stand before the compiler's name
+            named = (word for word in host.command if re.search(r"g\+\+|clang", Path(word).name))
+            words = ("{cuda}/bin/nvcc", "-ccbin", next(named, host.command[0]))
             return CudaCompiler("nvcc", words, version, {"cuda": root})
     return None
 

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,23 @@ def test_a_broken_nvcc_is_passed_over(tmp_path: Path) -> None:
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     assert compilers.toolkit(broken) is None
+
+
+@needs_nvcc
+@TIERS
+def test_an_installation_that_cannot_compile_is_nobody_s_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tier: Tier
+) -> None:
+    """As with a host compiler that is newer than nvcc knows: its own header stops with #error."""
+    found = compilers.nvcc()
+    assert found is not None
+    put(tmp_path / "headers", stop_h="#error unsupported GNU version!\n")
+    broken = replace(
+        found,
+        command=(*found.command, "-include", "{headers}/stop.h"),
+        folders={**found.folders, "headers": tmp_path / "headers"},
+    )
+    monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", lambda: broken)
+    said = gate(put(tmp_path / "submission", a_cu=RIGHT), ["a.cu"], ["twice"], tier=tier)
+    assert said.ok is None
+    assert said.text.startswith("nvcc fails on an empty kernel, too: ") and "unsupported GNU version" in said.text
