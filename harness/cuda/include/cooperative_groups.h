@@ -4,6 +4,29 @@
 #include "cuda_runtime.h"
 #include "emu/gather.h"
 
+namespace emu {
+
+/// The lanes of the caller's tile of `size`; the last tile of a block may have fewer.
+inline EMU_UNINSTRUMENTED uint32_t tile_lanes(unsigned size) {
+    const unsigned lane = linear_thread() & 31u, first = lane & ~(size - 1u);
+    const unsigned block = emu_block_dim_x() * emu_block_dim_y() * emu_block_dim_z();
+    const unsigned left = block - (linear_thread() - lane);
+    const uint32_t existing = left >= 32 ? ~0u : (1u << left) - 1u;
+    return existing & (size >= 32 ? ~0u : ((1u << size) - 1u) << first);
+}
+
+/// The caller's `size` neighbours by rank.
+inline EMU_UNINSTRUMENTED uint32_t neighbours(uint32_t mask, unsigned size) {
+    const unsigned own = static_cast<unsigned>(__popc(mask & ((1u << lane()) - 1u))) / size;
+    uint32_t result = 0;
+    for (unsigned rank = 0; mask != 0; ++rank, mask &= mask - 1) {
+        if (rank / size == own) result |= mask & -mask;
+    }
+    return result;
+}
+
+}  // namespace emu
+
 namespace cooperative_groups {
 
 /// Any group: the whole block, or the lanes of `mask` in the caller's warp.
@@ -131,41 +154,24 @@ public:
     operator thread_block_tile<Size, void>() const { return {mask_, part_, parts_}; }
 };
 
-/// The lanes of the caller's tile of `size`; the last tile of a block may have fewer.
-inline EMU_UNINSTRUMENTED uint32_t tile_lanes(unsigned size) {
-    const unsigned lane = emu::linear_thread() & 31u, first = lane & ~(size - 1u);
-    const unsigned block = thread_block::size(), left = block - (emu::linear_thread() - lane);
-    const uint32_t existing = left >= 32 ? ~0u : (1u << left) - 1u;
-    return existing & (size >= 32 ? ~0u : ((1u << size) - 1u) << first);
-}
-
 template <unsigned Size>
 EMU_OUTLINE thread_block_tile<Size, thread_block> tiled_partition(const thread_block& block,
                                                                   emu::Site site = EMU_HERE) {
     if (Size > 32) emu::unsupported("a tile of more than 32 threads", site);
-    return {tile_lanes(Size), block.thread_rank() / Size, (block.size() + Size - 1) / Size};
+    return {emu::tile_lanes(Size), block.thread_rank() / Size, (block.size() + Size - 1) / Size};
 }
 template <unsigned Size, unsigned Outer, class Parent>
 EMU_OUTLINE thread_block_tile<Size, thread_block_tile<Outer, Parent>> tiled_partition(
     const thread_block_tile<Outer, Parent>& tile) {
     static_assert(Size <= Outer, "a tile's part is no larger than the tile");
-    return {tile_lanes(Size), tile.thread_rank() / Size, Outer / Size};
+    return {emu::tile_lanes(Size), tile.thread_rank() / Size, Outer / Size};
 }
 
-/// The caller's `size` neighbours by rank.
-inline EMU_UNINSTRUMENTED uint32_t neighbours(uint32_t mask, unsigned size) {
-    const unsigned own = static_cast<unsigned>(__popc(mask & ((1u << emu::lane()) - 1u))) / size;
-    uint32_t result = 0;
-    for (unsigned rank = 0; mask != 0; ++rank, mask &= mask - 1) {
-        if (rank / size == own) result |= mask & -mask;
-    }
-    return result;
-}
 EMU_OUTLINE inline coalesced_group tiled_partition(const coalesced_group& group, unsigned size) {
-    return {neighbours(group.lanes(), size), group.thread_rank() / size, (group.size() + size - 1) / size};
+    return {emu::neighbours(group.lanes(), size), group.thread_rank() / size, (group.size() + size - 1) / size};
 }
 EMU_OUTLINE inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
-    return thread_group(parent.lanes() ? neighbours(parent.lanes(), size) : tile_lanes(size));
+    return thread_group(parent.lanes() ? emu::neighbours(parent.lanes(), size) : emu::tile_lanes(size));
 }
 
 /// The lanes of `group` that gave the same label.

@@ -7,7 +7,8 @@
 #include "../vector_types.h"
 #include "bits.h"
 
-namespace emu {
+/// Types alone: a function beside them would be found by every unqualified call that an author makes with a half.
+namespace emu::numbers {
 
 template <int exponent_bits_, int fraction_bits_>
 struct Format {
@@ -17,8 +18,13 @@ struct Format {
     static constexpr uint16_t nan = 0x7FFF;  // the one that the device's arithmetic gives
     static constexpr uint16_t one = static_cast<uint16_t>(bias << fraction_bits_);
 };
-using Binary16 = Format<5, 10>;
-using Brain16 = Format<8, 7>;
+
+}  // namespace emu::numbers
+
+namespace emu {
+
+using Binary16 = numbers::Format<5, 10>;
+using Brain16 = numbers::Format<8, 7>;
 
 enum class Rounding : uint8_t { Nearest, Zero, Up, Down };
 
@@ -95,6 +101,8 @@ constexpr double multiplied_added(float a, float b, float c) {
     if (!(error > 0.0 || error < 0.0) || bits & 1u) return sum;
     return bits_as<double>((error > 0.0) == (sum > 0.0) ? bits + 1 : bits - 1);
 }
+
+namespace numbers {
 
 struct Raw {
     unsigned short x;
@@ -193,5 +201,12 @@ struct alignas(4) NarrowPair {
     EMU_INLINE friend bool operator<=(NarrowPair a, NarrowPair b) { return a.x <= b.x && a.y <= b.y; }
     EMU_INLINE friend bool operator>=(NarrowPair a, NarrowPair b) { return a.x >= b.x && a.y >= b.y; }
 };
+
+}  // namespace numbers
+
+using numbers::Narrow;
+using numbers::NarrowPair;
+using numbers::Raw;
+using numbers::RawPair;
 
 }  // namespace emu
