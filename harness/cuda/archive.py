@@ -123,7 +123,7 @@ def _compile(compiler: HostCompiler, objects: Mapping[str, Path], scratch: Path)
     files = parts()
 
     def one(part: str) -> str:
-        source, made = scratch / f"{part}.cpp", scratch / f"{part}.o"
+        source, made = scratch / f"all_of_{part}.cpp", scratch / f"{part}.o"  # else it would include itself
         source.write_text("".join(f'#include "{path.name}"\n' for path in files[part]), encoding="utf-8")
         words = (*compiler.command, *flags.runtime_flags(compiler), "-I", str(INCLUDE), "-I", str(RUNTIME))
         done = _run(compiler, (*words, "-c", str(source), "-o", str(made)))
