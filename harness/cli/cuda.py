@@ -11,8 +11,9 @@ from typer.core import TyperCommand
 from harness.cli import output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from harness.cuda import build, report
     from harness.cuda.program import Mode, Ran, Source
 
 app = typer.Typer(
@@ -138,9 +139,8 @@ def _ran(
     named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
     with scratch.folder() as place:
         built = build_program(source, place, tier=tier, defines=named)
-        for missing in built.unsupported:
-            output.note(f"{missing.file}:{missing.line}: unsupported on the emulated device: {missing.what}")
         if built.path is None:
+            _say_lacking(built.unsupported)
             output.note(built.errors or "nothing was run: this says nothing against the program")
             raise typer.Exit(2)
         runs: list[Ran] = []
@@ -150,8 +150,13 @@ def _ran(
             )
             runs.append(ran)
         yield source, runs
-    lacking = [lack for run in runs if run.report for lack in run.report.unsupported]
-    for lack in lacking[:1]:
+    lacking = dict.fromkeys(lack for run in runs if run.report for lack in run.report.unsupported)
+    if lacking:
+        _say_lacking(lacking)
+        raise typer.Exit(2)
+
+
+def _say_lacking(lacking: "Iterable[build.Unsupported | report.Unsupported]") -> None:
+    for lack in lacking:
         where = f"{lack.file}:{lack.line}: " if lack.file else ""
         output.note(f"{where}unsupported on the emulated device: {lack.what}")
-        raise typer.Exit(2)

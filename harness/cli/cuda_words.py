@@ -8,6 +8,7 @@ from harness.cuda.program import Ran, Source
 from harness.cuda.report import Defect, Index, Launch, Place, Report, Requests, Wavefronts
 
 COUNTED = "counted on the emulated device, not measured"
+_OF_A_BUFFER = ("bytes", "read", "passes", "written", "atomics", "distinct read", "distinct written")
 _SEVERITIES = ("error", "warning", "info")
 
 
@@ -112,7 +113,8 @@ def _summary(found: Sequence[Defect]) -> str:
 def _coverage(runs: Sequence[Ran]) -> str:
     launches = max((sum(launch.count for launch in run.report.launches) for run in runs if run.report), default=0)
     seeds = f"schedule {runs[0].seed}" if len(runs) == 1 else f"schedules {runs[0].seed} to {runs[-1].seed}"
-    return f"{launches} kernel launch{'es' if launches != 1 else ''}, {seeds}"
+    cut = ", not run to its end" if any(run.report and run.report.unsupported for run in runs) else ""
+    return f"{launches} kernel launch{'es' if launches != 1 else ''}, {seeds}{cut}"
 
 
 def _say_api_errors(report: Report) -> None:
@@ -128,8 +130,10 @@ def _say_end(runs: Sequence[Ran]) -> None:
     run = next((run for run in runs if run.failed), runs[0])
     if run.report is None:
         output.line("the program left no report: what the device saw is lost")
-    output.line(f"--- the program, schedule {run.seed}: {run.ended}; its output:")
-    for text in run.completed.output.splitlines():
+    printed = run.completed.output.splitlines()
+    said = "its output:" if printed else "it printed nothing"
+    output.line(f"--- the program, schedule {run.seed}: {run.ended}; {said}")
+    for text in printed:
         output.line(text)
 
 
@@ -151,11 +155,7 @@ def _launch(launch: Launch, sizes: Mapping[str, int]) -> None:
             right=("bytes", "requests", "per request", "over ideal"),
         )  # fmt: skip
     if launch.buffers:
-        output.table(
-            ("buffer", "bytes", "read", "passes", "written", "atomics", "read once", "written once"),
-            list(_buffers(launch, sizes)),
-            right=("bytes", "read", "passes", "written", "atomics", "read once", "written once"),
-        )
+        output.table(("buffer", *_OF_A_BUFFER), list(_buffers(launch, sizes)), right=_OF_A_BUFFER)
     output.line()
 
 

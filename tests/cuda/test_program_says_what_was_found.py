@@ -127,13 +127,9 @@ def test_the_same_schedule_tells_the_same_twice() -> None:
         ("int main() {\n    return nothing;\n}\n", "program.cu:2"),
         ("", "main"),
         ("this is no program\n", "program.cu:1"),
-        (
-            '__global__ void k() {\n    asm("bar.sync 0;");\n}\nint main() { k<<<1, 1>>>(); }\n',
-            "program.cu:2: unsupported",
-        ),
         ("#include <thrust/sort.h>\nint main() {}\n", "program.cu:1: unsupported"),
     ],
-    ids=["does not compile", "empty", "no program", "inline PTX", "Thrust"],
+    ids=["does not compile", "empty", "no program", "Thrust"],
 )
 def test_what_cannot_be_built_is_no_defect(text: str, said: str, tmp_path: Path) -> None:
     done = harness("check", written(tmp_path, text))
@@ -171,3 +167,11 @@ def test_a_program_lives_in_the_lowest_folder_that_holds_it(two_files: Path) -> 
     assert source.line("lib/scale.cu", 99) == source.line("none.cu", 1) == ""
     with pytest.raises(NotFoundError, match="--root"):
         Source.of([two_files / "main.cu"], root=two_files / "lib")
+
+
+def test_a_run_that_reaches_what_the_device_lacks_is_no_clean_run(tmp_path: Path) -> None:
+    text = '__global__ void k() {\n    asm("bar.sync 0;");\n}\nint main() { k<<<1, 1>>>(); }\n'
+    done = harness("check", written(tmp_path, text))
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["program.cu:2: unsupported on the emulated device: inline assembly"]
+    assert "not run to its end" in done.stdout
