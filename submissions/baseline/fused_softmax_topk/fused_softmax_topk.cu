@@ -32,22 +32,20 @@ class Selection {
 public:
     __device__ Selection(Key* buffer, int k, int lane) : buffer_(buffer), k_(k), lane_(lane) {}
 
-    /// Take a span of keys, LOADS of each lane.
-    __device__ void add(const Key (&keys)[LOADS]) {
+    /// Take a span of keys, LOADS of each lane; `last` if no other follows.
+    __device__ void add(const Key (&keys)[LOADS], bool last) {
         bool above = false;
 #pragma unroll
         for (int i = 0; i < LOADS; ++i) above |= keys[i] > floor_;
-        if (!__any_sync(ALL_LANES, above)) return;
+        if (__any_sync(ALL_LANES, above)) {
 #pragma unroll
-        for (int i = 0; i < LOADS; ++i) append(keys[i]);
-        if (buffered_ > LIST - SPAN) flush();
+            for (int i = 0; i < LOADS; ++i) append(keys[i]);
+        }
+        if (buffered_ > (last ? 0 : LIST - SPAN)) flush();
     }
 
-    /// The largest keys of all that were taken.
-    __device__ const List& largest() {
-        if (buffered_ > 0) flush();
-        return list_;
-    }
+    /// The largest keys of all that were taken, once the last span was.
+    __device__ const List& largest() const { return list_; }
 
 private:
     /// Put the lanes' keys that are above the floor side by side behind those in the buffer.
@@ -86,7 +84,8 @@ __device__ int columns_past_line(const float* row) {
 /// Read one warp's spans of a row.
 __device__ void read_row(const float* row, int vocab, int warp, int lane, Softmax& softmax, Selection& selection) {
     const int past = columns_past_line(row);
-    for (int begin = warp * SPAN; begin < past + vocab; begin += WARPS * SPAN) {
+    const int end = past + vocab;
+    for (int begin = warp * SPAN; begin < end; begin += WARPS * SPAN) {
         float logits[LOADS];
         Key keys[LOADS];
 #pragma unroll
@@ -97,7 +96,7 @@ __device__ void read_row(const float* row, int vocab, int warp, int lane, Softma
             keys[i] = inside ? key_of(logits[i], column) : NO_KEY;
         }
         softmax.add(logits);
-        selection.add(keys);
+        selection.add(keys, begin + WARPS * SPAN >= end);
     }
 }
 

@@ -90,14 +90,12 @@ class Selection:
         self.floor = NO_KEY
         self.flushes = 0
 
-    def add(self, keys: np.ndarray) -> None:
-        """Take a span (SPAN,) of keys."""
+    def add(self, keys: np.ndarray, last: bool = False) -> None:
+        """Take a span (SPAN,) of keys; `last` if no other follows."""
         above = keys[keys > self.floor]
-        if not len(above):
-            return
         self.buffer[self.buffered : self.buffered + len(above)] = above
         self.buffered += len(above)
-        if self.buffered > LIST - SPAN:
+        if self.buffered > (0 if last else LIST - SPAN):
             self.flush()
 
     def flush(self) -> None:
@@ -107,12 +105,6 @@ class Selection:
         self.floor = self.entries[self.k - 1]
         self.buffered = 0
         self.flushes += 1
-
-    def largest(self) -> np.ndarray:
-        """The largest keys of all that were taken."""
-        if self.buffered:
-            self.flush()
-        return self.entries
 
 
 class Softmax:
@@ -145,12 +137,13 @@ class Softmax:
 def read_row(row: np.ndarray, past: int, warp: int, selection: Selection) -> Softmax:
     """Read one warp's spans of a row that begins `past` columns behind a 128-byte boundary."""
     softmax = Softmax(LANES)
-    for begin in range(warp * SPAN, past + len(row), WARPS * SPAN):
+    end = past + len(row)
+    for begin in range(warp * SPAN, end, WARPS * SPAN):
         columns = np.arange(begin, begin + SPAN) - past
         inside = (columns >= 0) & (columns < len(row))
         logits = np.where(inside, row[np.where(inside, columns, 0)], np.float32(-np.inf))
         softmax.add(logits.reshape(-1, LANES))
-        selection.add(np.where(inside, keys_of(logits, columns), NO_KEY))
+        selection.add(np.where(inside, keys_of(logits, columns), NO_KEY), begin + WARPS * SPAN >= end)
     return softmax
 
 
@@ -178,7 +171,7 @@ def fused_softmax_topk(logits: np.ndarray, k: int, shift: int = 0) -> tuple[np.n
 def _one_row(row: np.ndarray, k: int, past: int) -> tuple[np.ndarray, np.ndarray]:
     selections = [Selection(k) for _ in range(WARPS)]
     softmaxes = [read_row(row, past, warp, selection) for warp, selection in enumerate(selections)]
-    lists = [selection.largest() for selection in selections]
+    lists = [selection.entries for selection in selections]
     while len(lists) > 1:
         left = len(lists) // 2
         lists = [keep_largest(lists[w], lists[w + left]) for w in range(left)]

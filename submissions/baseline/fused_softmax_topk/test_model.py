@@ -33,7 +33,7 @@ def check(logits, k, shift=0):
     x = logits.astype(np.longdouble)
     weights = np.exp(x - x.max(axis=1, keepdims=True))
     exact = np.take_along_axis(weights / weights.sum(axis=1, keepdims=True), order, axis=1)
-    # the longest chain of additions is a lane's; an exponent of e rounds to e * 2**-24 and exp, product, quotient add a few
+    # a lane adds longest; an exponent of e rounds to e * 2**-24; exp, product and quotient add a few
     terms = -(-logits.shape[1] // PERIOD) * (SPAN // LANES) + 8
     finite = np.isfinite(np.take_along_axis(x, order, axis=1))
     spread = np.abs(np.where(finite, np.take_along_axis(x, order, axis=1) - x.max(axis=1, keepdims=True), 0))
@@ -82,7 +82,7 @@ def test_a_rising_row_flushes_often_and_loses_nothing():
     for begin in range(0, 40 * SPAN, SPAN):
         columns = np.arange(begin, begin + SPAN)
         selection.add(keys_of(columns.astype(np.float32), columns))
-    assert columns_of(selection.largest())[:16].tolist() == list(range(40 * SPAN - 1, 40 * SPAN - 17, -1))
+    assert columns_of(selection.entries)[:16].tolist() == list(range(40 * SPAN - 1, 40 * SPAN - 17, -1))
     assert selection.flushes == 20    # two spans fill the buffer
 
 
@@ -91,8 +91,16 @@ def test_a_falling_row_flushes_once_its_best_are_known():
     for begin in range(0, 40 * SPAN, SPAN):
         columns = np.arange(begin, begin + SPAN)
         selection.add(keys_of(-columns.astype(np.float32), columns))
-    assert columns_of(selection.largest())[:16].tolist() == list(range(16))
+    assert columns_of(selection.entries)[:16].tolist() == list(range(16))
     assert selection.flushes == 1
+
+
+def test_the_last_span_empties_the_buffer():
+    selection = Selection(3)
+    columns = np.arange(SPAN)
+    selection.add(keys_of(columns.astype(np.float32), columns), last=True)
+    assert columns_of(selection.entries)[:3].tolist() == [SPAN - 1, SPAN - 2, SPAN - 3]
+    assert selection.buffered == 0
 
 
 def test_ties_go_by_column():
