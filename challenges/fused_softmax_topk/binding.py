@@ -209,7 +209,7 @@ def _require_written(stale: NDArray[np.bool_], where: str) -> None:
     if not missing.any():
         detail = f"{where}: {int(stale.sum())} entries, the first at [{row}, {entry}]"
         raise Refuted("entries are never written", detail, where=f"probs[{row}, {entry}]")
-    rule = described(missing, "r")
+    rule = None if missing.all() else described(missing, "r")
     diagnosis = f"rows r with {rule} are never written" if rule else None
     detail = f"{where}: {int(missing.sum())} rows, the first is {int(np.flatnonzero(missing)[0])}"
     raise Refuted("rows are never written", detail, where=f"probs[{row}, {entry}]", diagnosis=diagnosis)

@@ -50,6 +50,8 @@ def _single(answer: Answer, draw: Draw, vocab: int, k: int) -> str | None:
     lost[order] = ~(run.indices == columns[order]).any(axis=1)
     if not lost.any():
         return None
+    if lost.all():
+        return f"a single winner is lost whatever its column (k = {k})"
     rule = described(lost, "c")
     if rule is not None:
         return f"winners placed in columns c with {rule} are lost (k = {k})"

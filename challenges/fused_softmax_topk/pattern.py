@@ -16,8 +16,6 @@ def described(mask: NDArray[np.bool_], name: str) -> str | None:
 
     A residue rule must hold over two periods at least.
     """
-    if mask.all() and len(mask) > 1:
-        return f"any {name}"
     intervals = _intervals(mask)
     if len(intervals) == 1:
         return _interval(intervals[0], len(mask), name)
