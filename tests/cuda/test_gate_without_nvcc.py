@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from harness.box.tiers import Tier
 from harness.cuda import nvcc as compilers
 from harness.cuda.gate import Gate, gate
 from harness.cuda.gate_nvrtc import device_code
+from harness.cuda.host_compiler import HostCompiler
 
 HOST_ONLY = """
 #include <cstdio>
@@ -166,3 +168,31 @@ def test_an_installation_that_cannot_compile_is_nobody_s_fault(
     said = gate(put(tmp_path / "submission", a_cu=RIGHT), ["a.cu"], ["twice"], tier=tier)
     assert said.ok is None
     assert said.text.startswith("nvcc fails on an empty kernel, too: ") and "unsupported GNU version" in said.text
+
+
+GCC = HostCompiler("gcc", ("/usr/bin/g++",), "12.2.0")
+ZIG = HostCompiler("zig", ("python", "-m", "ziglang", "c++"), "0.17.1")
+SOME = compilers.CudaCompiler("nvcc", ("{cuda}/bin/nvcc",), "13.0.88")
+
+
+@pytest.mark.parametrize(
+    ("host", "cuda", "extras"),
+    [
+        (GCC, SOME, ()),
+        (GCC, None, ("nvcc",)),
+        (ZIG, None, ("nvrtc",)),  # nvcc takes gcc and clang only
+        (None, None, ("zig", "nvrtc")),
+        (None, SOME, ("zig",)),
+    ],
+)
+def test_what_is_lacking_is_what_would_be_fetched(
+    monkeypatch: pytest.MonkeyPatch,
+    host: HostCompiler | None,
+    cuda: compilers.CudaCompiler | None,
+    extras: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(compilers, "host_compiler", lambda: host)
+    monkeypatch.setattr(compilers, "cuda_compiler", lambda: cuda)
+    assert compilers.lacking() == extras
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert set(extras) <= set(project["optional-dependencies"])
