@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
 from harness import store
 from harness.box import Snapshot, clock, detect, snapshot
-from harness.errors import HarnessError, JudgeError, SpecError
+from harness.errors import HarnessError, JudgeError, PrerequisiteError, SpecError
 from harness.model import (
     Challenge,
     Criterion,
@@ -33,6 +33,9 @@ from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.scoring import findings, score
 from harness.workspace import Workspace
+
+if TYPE_CHECKING:
+    from harness.cuda.gpu import GpuDevice
 
 Progress = Callable[[str], None]
 
@@ -82,6 +85,7 @@ class Job:
     options: Options
     environment: Environment
     progress: Progress
+    gpu: "GpuDevice | None" = None
 
     @cached_property
     def code(self) -> ChallengeCode:
@@ -117,7 +121,8 @@ def grade_one(
             folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
             f"{challenge.language!r}", field="submission.language",
         )  # fmt: skip
-    where = _where(challenge)
+    gpu = _gpu(challenge, options)
+    where = _where(challenge, gpu)
     with _taken(folder, submission) as files:
         settings = {"full": options.full, "limits": challenge.limits.model_dump()}
         key = store.content_key(workspace, challenge.id, files.hashes, settings, where)
@@ -125,7 +130,7 @@ def grade_one(
             if options.publish:
                 store.publish(workspace, record)
             return Graded(folder, record, True, f"nothing changed since {record.made}")
-        job = Job(workspace, challenge, submission, files, options, where, progress)
+        job = Job(workspace, challenge, submission, files, options, where, progress, gpu)
         record = _grade(job, key)
     store.remember(workspace, record)
     if options.publish:
@@ -134,13 +139,30 @@ def grade_one(
     return Graded(folder, record, False, reason)
 
 
-def _where(challenge: Challenge) -> Environment:
+def _gpu(challenge: Challenge, options: Options) -> "GpuDevice | None":
+    """The GPU that answers are to run on.
+
+    Raises:
+        PrerequisiteError: one was asked for, and there is none.
+    """
+    if challenge.language == "python" or options.device == "emulated":
+        return None
+    from harness.cuda.gpu import gpu_device
+    from harness.cuda.nvcc import nvcc
+
+    gpu = gpu_device()
+    if options.device == "gpu" and gpu is None:
+        raise PrerequisiteError("no GPU here\n  try: --device emulated")
+    return gpu if options.device == "gpu" or nvcc() is not None else None
+
+
+def _where(challenge: Challenge, gpu: "GpuDevice | None") -> Environment:
     """This machine, as answers to `challenge` meet it."""
     if challenge.language == "python":
         return store.environment(detect())
     from harness.cuda.toolchain import versions
 
-    return store.environment(detect(), "emulated", versions())
+    return store.environment(detect(), gpu.name if gpu else "emulated", versions())
 
 
 @contextmanager
@@ -235,7 +257,7 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
     if not build.ok:
         return {c.id: _unbuilt(c) for c in criteria}
     job.progress("building")
-    with opened(job.challenge, job.answer) as opening:
+    with opened(job.challenge, job.answer, job.gpu) as opening:
         if opening.unsupported:
             return {c.id: _unsupported(c, opening.unsupported) for c in criteria}
         answer = opening.answer
@@ -363,7 +385,8 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
     submission = workspace.answer(place).submission
     with _taken(place, submission) as files:
         theirs = Files(files.path, submission.entries, submission.capabilities)
-        with opened(challenge, theirs) as opening:
+        gpu = _gpu(challenge, Options()) if record.environment.device != "emulated" else None
+        with opened(challenge, theirs, gpu) as opening:
             if opening.answer is None or opening.fault:
                 raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
             code = ChallengeCode(workspace, challenge)

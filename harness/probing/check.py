@@ -10,6 +10,7 @@ from harness.model import Evidence, Outcome
 from harness.probing.answers import Answer, BoxedAnswer, NullAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
+from harness.probing.device import GpuAnswer
 from harness.probing.faults import Mutant, Variant
 from harness.probing.opening import Files, opened
 
@@ -58,7 +59,7 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
 
 
 @contextmanager
-def boxed(code: ChallengeCode, source: str) -> Iterator[BoxedAnswer]:
+def boxed(code: ChallengeCode, source: str) -> Iterator[BoxedAnswer | GpuAnswer]:
     """A module of ours in the box, as a submission would be.
 
     Raises:

@@ -1,11 +1,14 @@
-"""An answer in CUDA on the emulated device: a boxed answer whose reports can name the author's lines."""
+"""An answer in CUDA: on the emulated device, and on a GPU where there is one."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
+from harness.box import Kept, Plan, Reply
 from harness.cuda.report import Report
 from harness.cuda.symbols import resolve
-from harness.probing.answers import Answer, BoxedAnswer
+from harness.probing.answers import Answer, BoxedAnswer, Cost
+from harness.probing.refuted import Unmeasured
 
 CHECKED = "instrumented.so"
 """The build whose reports hold addresses."""
@@ -18,8 +21,101 @@ class EmulatedAnswer(BoxedAnswer):
     """The answer's files, relative to its folder."""
 
 
+class GpuAnswer:
+    """An answer on a GPU: plain calls run there, and what only the emulated device can tell is asked of that.
+
+    Attributes:
+        real: the answer on the GPU.
+        emulated: the answer on the emulated device; None where it cannot run there.
+        why_not: why it cannot.
+    """
+
+    def __init__(self, real: BoxedAnswer, emulated: EmulatedAnswer | None, why_not: str = "") -> None:
+        self.real = real
+        self.emulated = emulated
+        self.why_not = why_not
+        self.capabilities: Mapping[str, Any] = real.capabilities
+        self.cost = Cost()
+        self.echo: tuple[Any, ...] = ()
+
+    @property
+    def functions(self) -> list[str]:
+        """The C functions that the library for the GPU exports."""
+        return self.real.functions
+
+    @property
+    def last_output(self) -> str:
+        """What was printed when it did not load."""
+        return self.real.last_output
+
+    @property
+    def box_seconds(self) -> float:
+        """Time spent in both boxes."""
+        return self.real.box_seconds + (self.emulated.box_seconds if self.emulated else 0.0)
+
+    @property
+    def share_used(self) -> float:
+        """Time spent in both boxes over what is allowed for all probes."""
+        return self.box_seconds / self.real.target.limits.probes_seconds
+
+    def open(self) -> Reply:
+        """Open the box with the GPU; the other is opened when it is asked."""
+        return self.real.open()
+
+    def close(self) -> None:
+        """Close both boxes."""
+        for answer in self._both():
+            answer.close()
+
+    def has(self, function: str) -> bool:
+        """As `Answer.has`."""
+        return self.real.has(function)
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        """As `Answer.call`; a launch in another mode than plain goes to the emulated device.
+
+        Raises:
+            Unmeasured: only the emulated device could tell, and it cannot run the answer.
+        """
+        answer: BoxedAnswer | None = self.real
+        if options.get("mode", "plain") != "plain":
+            answer = self.emulated
+        if answer is None:
+            raise Unmeasured(self.why_not)
+        value = answer.call(function, *args, returns=returns, **options)
+        self.cost, self.echo = answer.cost, answer.echo
+        return value
+
+    def fetch(self, kept: Kept, returns: Plan) -> Any:
+        """As `Answer.fetch`."""
+        return self.real.fetch(kept, returns)
+
+    def load(self, name: str, source: str) -> None:
+        """As `Answer.load`."""
+        self.real.load(name, source)
+
+    def fresh(self) -> None:
+        """As `Answer.fresh`."""
+        for answer in self._both():
+            answer.fresh()
+
+    def forget(self) -> None:
+        """As `Answer.forget`."""
+        for answer in self._both():
+            answer.forget()
+
+    def resident_bytes(self) -> int:
+        """As `Answer.resident_bytes`."""
+        return self.real.resident_bytes()
+
+    def _both(self) -> list[BoxedAnswer]:
+        return [self.real, self.emulated] if self.emulated is not None else [self.real]
+
+
 def located(answer: Answer, report: Report) -> Report:
     """The report with the author's file and line in place of addresses, where the build can be asked."""
+    if isinstance(answer, GpuAnswer) and answer.emulated is not None:
+        answer = answer.emulated
     if not isinstance(answer, EmulatedAnswer) or not report.defects:
         return report
     return resolve(report, Path(answer.target.folder) / CHECKED, answer.sources)

@@ -1,15 +1,18 @@
 """From an answer's files to something probes can call: loaded in the box, after a build where there is one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.box import Came, Target, detect, scratch
 from harness.model import Challenge
 from harness.probing.answers import BoxedAnswer
-from harness.probing.device import EmulatedAnswer
+from harness.probing.device import EmulatedAnswer, GpuAnswer
+
+if TYPE_CHECKING:
+    from harness.cuda.gpu import GpuDevice
 
 
 @dataclass(frozen=True)
@@ -38,38 +41,73 @@ class Opened:
         unsupported: why this device cannot run it, which is nobody's failure; empty when it can.
     """
 
-    answer: BoxedAnswer | None
+    answer: BoxedAnswer | GpuAnswer | None
     fault: str = ""
     output: str = ""
     unsupported: str = ""
 
 
 @contextmanager
-def opened(challenge: Challenge, files: Files) -> Iterator[Opened]:
+def opened(challenge: Challenge, files: Files, gpu: "GpuDevice | None" = None) -> Iterator[Opened]:
     """The answer, loaded in the box for the length of the block.
+
+    Args:
+        challenge: what it answers.
+        files: what it consists of.
+        gpu: what an answer in CUDA runs on besides the emulated device.
 
     Raises:
         BoxError: the box could not be started.
+        PrerequisiteError: there is no compiler to build for the GPU.
     """
     if challenge.language == "python":
         target = _target(challenge, files.folder, files.entries[0])
         with _loaded(challenge, BoxedAnswer(target, files.capabilities)) as result:
             yield result
         return
-    from harness.cuda import emulated
-
-    with scratch.folder() as folder:
-        emulation = emulated.emulate(
-            files.folder, files.entries, folder, tier=detect(), seconds=challenge.limits.start_seconds
-        )
-        if not emulation.ok:
-            yield Opened(None, unsupported=emulation.why_not)
-            return
-        target = _target(challenge, folder, emulated.ENTRY)
-        answer = EmulatedAnswer(target, files.capabilities)
-        answer.sources = tuple(p.relative_to(files.folder).as_posix() for p in files.folder.rglob("*") if p.is_file())
-        with _loaded(challenge, answer) as result:
+    with scratch.folder() as folder, scratch.folder() as beside:
+        emulated, why_not = _emulated(challenge, files, folder)
+        if gpu is not None:
+            opening: AbstractContextManager[Opened] = _on_gpu(challenge, files, beside, gpu, emulated, why_not)
+        elif emulated is not None:
+            opening = _loaded(challenge, emulated)
+        else:
+            opening = nullcontext(Opened(None, unsupported=why_not))
+        with opening as result:
             yield result
+
+
+def _emulated(challenge: Challenge, files: Files, folder: Path) -> tuple[EmulatedAnswer | None, str]:
+    """The answer built for the emulated device, or why it cannot run there."""
+    from harness.cuda import emulated
+    from harness.cuda.host_compiler import host_compiler
+
+    if host_compiler() is None:
+        return None, "no C++ compiler here for the emulated device: install g++ or clang++, or `pip install ziglang`"
+    emulation = emulated.emulate(
+        files.folder, files.entries, folder, tier=detect(), seconds=challenge.limits.start_seconds
+    )
+    if not emulation.ok:
+        return None, emulation.why_not
+    answer = EmulatedAnswer(_target(challenge, folder, emulated.ENTRY), files.capabilities)
+    answer.sources = tuple(p.relative_to(files.folder).as_posix() for p in files.folder.rglob("*") if p.is_file())
+    return answer, ""
+
+
+@contextmanager
+def _on_gpu(
+    challenge: Challenge, files: Files, folder: Path, gpu: "GpuDevice", emulated: EmulatedAnswer | None, why_not: str
+) -> Iterator[Opened]:
+    """The answer built for a GPU, with the emulated device for what a GPU cannot tell."""
+    from harness.cuda.gpu import build_for, target
+
+    build = build_for(gpu, files.folder, files.entries, folder, tier=detect())
+    if not build.ok:
+        yield Opened(None, build.errors)
+        return
+    real = target(gpu, build, challenge.contract.functions, detect(), challenge.limits)
+    with _loaded(challenge, GpuAnswer(BoxedAnswer(real, files.capabilities), emulated, why_not)) as result:
+        yield result
 
 
 def _target(challenge: Challenge, folder: Path, entry: str) -> Target:
@@ -78,7 +116,7 @@ def _target(challenge: Challenge, folder: Path, entry: str) -> Target:
 
 
 @contextmanager
-def _loaded(challenge: Challenge, answer: BoxedAnswer) -> Iterator[Opened]:
+def _loaded(challenge: Challenge, answer: BoxedAnswer | GpuAnswer) -> Iterator[Opened]:
     try:
         reply = answer.open()
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
