@@ -40,6 +40,7 @@ void scale(const float4* p, float4* q, int i) {
     q[i] = v;
 }
 void make(float4* q, float a) { *q = make_float4(a, a + 1, a + 2, a + 3); }
+void braces(float4* q, float a) { q[3] = {a, a, 1}; }
 void list(float4* q, float a) { *q = float4{a, a + 1, a + 2, a + 3}; }
 void fill_and_store(float4* q, float a) {
     float4 v;
@@ -61,6 +62,16 @@ void brains(const __nv_bfloat162* p, __nv_bfloat162* q, int i) {
     const float2 v = __bfloat1622float2(p[i]);
     q[i] = __floats2bfloat162_rn(v.x, 2 * v.y);
 }
+float either(const float4* p, int i, bool c) {
+    const float4 v = c ? p[i] : make_float4(0, 0, 0, 0);
+    return v.x + v.w;
+}
+void pack(const half* x, half* y) {
+    half values[8];
+    reinterpret_cast<float4*>(&values[0])[0] = reinterpret_cast<const float4*>(&x[0])[0];
+    for (int i = 0; i < 8; ++i) values[i] += values[i];
+    reinterpret_cast<float4*>(&y[0])[0] = reinterpret_cast<float4*>(&values[0])[0];
+}
 void one_half(const half* p, half* q, int i) { q[i] = __float2half(2 * __half2float(p[i])); }
 float own_struct(const float* p, int i) {
     const Packed v = reinterpret_cast<const Packed*>(p)[i];
@@ -78,6 +89,7 @@ EXPECTED = {
     "copy_of_lvalue": {"read16": 1, "write16": 1},
     "scale": {"read16": 1, "write16": 1},
     "make": {"write16": 1},
+    "braces": {"write16": 1},
     "list": {"write16": 1},
     "fill_and_store": {"write16": 1},
     "through_a_union": {"read16": 1, "write16": 1},
@@ -87,6 +99,8 @@ EXPECTED = {
     "bytes": {"read4": 1},
     "halves": {"read4": 1, "write4": 1},
     "brains": {"read4": 1, "write4": 1},
+    "either": {"read16": 1},
+    "pack": {"read16": 1, "write16": 1},
     "one_half": {"read2": 1, "write2": 1},
     "one_component": {"read4": 1},
 }

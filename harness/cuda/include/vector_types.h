@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <type_traits>
 
 #include "emulator.h"
@@ -33,15 +34,22 @@
 #else
 #define EMU_KEPT_WHOLE
 #endif
-#define EMU_COPIED_WHOLE(name)                                                                  \
-    name& operator=(const name&) = default;                                                     \
-    template <class From, class = std::enable_if_t<std::is_same_v<std::decay_t<From>, name>>>   \
-    EMU_INLINE name& operator=(From&& from) {                                                              \
-        whole = from.whole;                                                                     \
-        return *this;                                                                           \
+#define EMU_COPIED_WHOLE(name)                                                                \
+    name& operator=(const name&) = default;                                                   \
+    template <class From, class = std::enable_if_t<std::is_same_v<std::decay_t<From>, name>>> \
+    EMU_INLINE name& operator=(From&& from) {                                                 \
+        whole = from.whole;                                                                   \
+        return *this;                                                                         \
     }
-#define EMU_LISTED2(name, T)
-#define EMU_LISTED4(name, T)
+// `v = {1, 2}` would be stored part by part; no loop, whose reads of the list would be told to the device
+#define EMU_PART(T, i) (parts.size() > i ? parts.begin()[i] : static_cast<T>(0))
+#define EMU_LISTED(name, T, ...)                                 \
+    EMU_INLINE name& operator=(std::initializer_list<T> parts) { \
+        whole = Whole{__VA_ARGS__};                              \
+        return *this;                                            \
+    }
+#define EMU_LISTED2(name, T) EMU_LISTED(name, T, EMU_PART(T, 0), EMU_PART(T, 1))
+#define EMU_LISTED4(name, T) EMU_LISTED(name, T, EMU_PART(T, 0), EMU_PART(T, 1), EMU_PART(T, 2), EMU_PART(T, 3))
 #endif
 
 #define EMU_VECTOR1(name, T) \

@@ -95,7 +95,9 @@ constexpr unsigned int __sad(int a, int b, unsigned int sum) {
     return sum + (a < b ? static_cast<unsigned>(b) - static_cast<unsigned>(a)
                         : static_cast<unsigned>(a) - static_cast<unsigned>(b));
 }
-constexpr unsigned int __usad(unsigned int a, unsigned int b, unsigned int sum) { return sum + (a < b ? b - a : a - b); }
+constexpr unsigned int __usad(unsigned int a, unsigned int b, unsigned int sum) {
+    return sum + (a < b ? b - a : a - b);
+}
 constexpr int __hadd(int a, int b) { return static_cast<int>((static_cast<int64_t>(a) + b) >> 1); }
 constexpr int __rhadd(int a, int b) { return static_cast<int>((static_cast<int64_t>(a) + b + 1) >> 1); }
 constexpr unsigned int __uhadd(unsigned int a, unsigned int b) {

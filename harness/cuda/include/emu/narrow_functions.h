@@ -41,33 +41,33 @@ constexpr N fused(N a, N b, N c) {
 }  // namespace emu
 
 // name(a): a number's; name2(a): a pair's
-#define EMU_NARROW1(name, name2, expression)                                                                    \
-    template <class F>                                                                                          \
-    constexpr emu::Narrow<F> name(emu::Narrow<F> a) {                                                           \
-        using N [[maybe_unused]] = emu::Narrow<F>;                                                              \
-        return N(expression);                                                                                   \
-    }                                                                                                           \
-    template <class F>                                                                                          \
-    EMU_INLINE emu::NarrowPair<F> name2(emu::NarrowPair<F> a) {                                                            \
-        return {name(a.x), name(a.y)};                                                                          \
+#define EMU_NARROW1(name, name2, expression) \
+    template <class F> \
+    constexpr emu::Narrow<F> name(emu::Narrow<F> a) { \
+        using N [[maybe_unused]] = emu::Narrow<F>; \
+        return N(expression); \
+    } \
+    template <class F> \
+    EMU_INLINE emu::NarrowPair<F> name2(emu::NarrowPair<F> a) { \
+        return {name(a.x), name(a.y)}; \
     }
-#define EMU_NARROW2(name, name2, expression)                                                                    \
-    template <class F>                                                                                          \
-    constexpr emu::Narrow<F> name(emu::Narrow<F> a, emu::As<emu::Narrow<F>> b) {                                \
-        return expression;                                                                                      \
-    }                                                                                                           \
-    template <class F>                                                                                          \
-    EMU_INLINE emu::NarrowPair<F> name2(emu::NarrowPair<F> a, emu::NarrowPair<F> b) {                                      \
-        return {name(a.x, b.x), name(a.y, b.y)};                                                                \
+#define EMU_NARROW2(name, name2, expression) \
+    template <class F> \
+    constexpr emu::Narrow<F> name(emu::Narrow<F> a, emu::As<emu::Narrow<F>> b) { \
+        return expression; \
+    } \
+    template <class F> \
+    EMU_INLINE emu::NarrowPair<F> name2(emu::NarrowPair<F> a, emu::NarrowPair<F> b) { \
+        return {name(a.x, b.x), name(a.y, b.y)}; \
     }
-#define EMU_NARROW3(name, name2, expression)                                                                    \
-    template <class F>                                                                                          \
-    constexpr emu::Narrow<F> name(emu::Narrow<F> a, emu::As<emu::Narrow<F>> b, emu::As<emu::Narrow<F>> c) {     \
-        return expression;                                                                                      \
-    }                                                                                                           \
-    template <class F>                                                                                          \
-    EMU_INLINE emu::NarrowPair<F> name2(emu::NarrowPair<F> a, emu::NarrowPair<F> b, emu::NarrowPair<F> c) {                \
-        return {name(a.x, b.x, c.x), name(a.y, b.y, c.y)};                                                      \
+#define EMU_NARROW3(name, name2, expression) \
+    template <class F> \
+    constexpr emu::Narrow<F> name(emu::Narrow<F> a, emu::As<emu::Narrow<F>> b, emu::As<emu::Narrow<F>> c) { \
+        return expression; \
+    } \
+    template <class F> \
+    EMU_INLINE emu::NarrowPair<F> name2(emu::NarrowPair<F> a, emu::NarrowPair<F> b, emu::NarrowPair<F> c) { \
+        return {name(a.x, b.x, c.x), name(a.y, b.y, c.y)}; \
     }
 
 // ---- arithmetic ---------------------------------------------------------------------------------------------------
@@ -120,22 +120,22 @@ EMU_NARROW1(hrint, h2rint, nearbyintf(float(a)))
 
 // ---- comparisons: of numbers, of pairs as 1.0 or 0.0, as masks, of both at once -----------------------------------
 
-#define EMU_COMPARED(suffix, expression)                                                        \
-    template <class F>                                                                          \
-    constexpr bool __h##suffix(emu::Narrow<F> a, emu::As<emu::Narrow<F>> b) {                   \
-        return expression;                                                                      \
-    }                                                                                           \
-    template <class F>                                                                          \
-    EMU_INLINE emu::NarrowPair<F> __h##suffix##2(emu::NarrowPair<F> a, emu::NarrowPair<F> b) {             \
-        return {emu::Narrow<F>(__h##suffix(a.x, b.x)), emu::Narrow<F>(__h##suffix(a.y, b.y))};  \
-    }                                                                                           \
-    template <class F>                                                                          \
-    EMU_INLINE unsigned __h##suffix##2_mask(emu::NarrowPair<F> a, emu::NarrowPair<F> b) {                  \
+#define EMU_COMPARED(suffix, expression) \
+    template <class F> \
+    constexpr bool __h##suffix(emu::Narrow<F> a, emu::As<emu::Narrow<F>> b) { \
+        return expression; \
+    } \
+    template <class F> \
+    EMU_INLINE emu::NarrowPair<F> __h##suffix##2(emu::NarrowPair<F> a, emu::NarrowPair<F> b) { \
+        return {emu::Narrow<F>(__h##suffix(a.x, b.x)), emu::Narrow<F>(__h##suffix(a.y, b.y))}; \
+    } \
+    template <class F> \
+    EMU_INLINE unsigned __h##suffix##2_mask(emu::NarrowPair<F> a, emu::NarrowPair<F> b) { \
         return (__h##suffix(a.x, b.x) ? 0xFFFFu : 0u) | (__h##suffix(a.y, b.y) ? 0xFFFF0000u : 0u); \
-    }                                                                                           \
-    template <class F>                                                                          \
-    EMU_INLINE bool __hb##suffix##2(emu::NarrowPair<F> a, emu::NarrowPair<F> b) {                          \
-        return __h##suffix(a.x, b.x) && __h##suffix(a.y, b.y);                                  \
+    } \
+    template <class F> \
+    EMU_INLINE bool __hb##suffix##2(emu::NarrowPair<F> a, emu::NarrowPair<F> b) { \
+        return __h##suffix(a.x, b.x) && __h##suffix(a.y, b.y); \
     }
 EMU_COMPARED(eq, a == b)
 EMU_COMPARED(ne, a < b || a > b)

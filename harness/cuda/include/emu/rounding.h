@@ -43,8 +43,8 @@ constexpr Integer clamped(Float value) {
 
 }  // namespace emu
 
-#define EMU_ROUNDED(name, T, mode, parameters, captures, expression)             \
-    EMU_OUTLINE inline T name parameters {                                       \
+#define EMU_ROUNDED(name, T, mode, parameters, captures, expression) \
+    EMU_OUTLINE inline T name parameters { \
         return ::emu::rounded(mode, [=]() EMU_UNINSTRUMENTED -> T { captures return expression; }); \
     }
 #define EMU_ROUNDED1(prefix, T, expression, suffix, mode) \
@@ -52,24 +52,25 @@ constexpr Integer clamped(Float value) {
 #define EMU_ROUNDED2(prefix, T, expression, suffix, mode) \
     EMU_ROUNDED(prefix##suffix, T, mode, (T x, T y), volatile T a = x; volatile T b = y;, expression)
 #define EMU_ROUNDED3(prefix, T, expression, suffix, mode) \
-    EMU_ROUNDED(prefix##suffix, T, mode, (T x, T y, T z), volatile T a = x; volatile T b = y; volatile T c = z;, expression)
-#define EMU_DIRECTED(kind, prefix, T, expression)        \
-    kind(prefix, T, expression, _rz, FE_TOWARDZERO)      \
-    kind(prefix, T, expression, _ru, FE_UPWARD)          \
+    EMU_ROUNDED(prefix##suffix, T, mode, (T x, T y, T z), volatile T a = x; volatile T b = y; volatile T c = z;, \
+                expression)
+#define EMU_DIRECTED(kind, prefix, T, expression) \
+    kind(prefix, T, expression, _rz, FE_TOWARDZERO) \
+    kind(prefix, T, expression, _ru, FE_UPWARD) \
     kind(prefix, T, expression, _rd, FE_DOWNWARD)
 
-#define EMU_ARITHMETIC(f, T, root)                                              \
-    inline T __##f##add_rn(T a, T b) { return emu::alone(a + b); }              \
-    inline T __##f##sub_rn(T a, T b) { return emu::alone(a - b); }              \
-    inline T __##f##mul_rn(T a, T b) { return emu::alone(a * b); }              \
-    inline T __##f##div_rn(T a, T b) { return emu::alone(a / b); }              \
-    inline T __##f##rcp_rn(T a) { return emu::alone(T(1) / a); }                \
-    inline T __##f##sqrt_rn(T a) { return root(a); }                            \
-    EMU_DIRECTED(EMU_ROUNDED2, __##f##add, T, a + b)                            \
-    EMU_DIRECTED(EMU_ROUNDED2, __##f##sub, T, a - b)                            \
-    EMU_DIRECTED(EMU_ROUNDED2, __##f##mul, T, a* b)                             \
-    EMU_DIRECTED(EMU_ROUNDED2, __##f##div, T, a / b)                            \
-    EMU_DIRECTED(EMU_ROUNDED1, __##f##rcp, T, T(1) / a)                         \
+#define EMU_ARITHMETIC(f, T, root) \
+    inline T __##f##add_rn(T a, T b) { return emu::alone(a + b); } \
+    inline T __##f##sub_rn(T a, T b) { return emu::alone(a - b); } \
+    inline T __##f##mul_rn(T a, T b) { return emu::alone(a * b); } \
+    inline T __##f##div_rn(T a, T b) { return emu::alone(a / b); } \
+    inline T __##f##rcp_rn(T a) { return emu::alone(T(1) / a); } \
+    inline T __##f##sqrt_rn(T a) { return root(a); } \
+    EMU_DIRECTED(EMU_ROUNDED2, __##f##add, T, a + b) \
+    EMU_DIRECTED(EMU_ROUNDED2, __##f##sub, T, a - b) \
+    EMU_DIRECTED(EMU_ROUNDED2, __##f##mul, T, a* b) \
+    EMU_DIRECTED(EMU_ROUNDED2, __##f##div, T, a / b) \
+    EMU_DIRECTED(EMU_ROUNDED1, __##f##rcp, T, T(1) / a) \
     EMU_DIRECTED(EMU_ROUNDED1, __##f##sqrt, T, root(a))
 EMU_ARITHMETIC(f, float, sqrtf)
 EMU_ARITHMETIC(d, double, sqrt)
@@ -79,10 +80,10 @@ EMU_DIRECTED(EMU_ROUNDED3, __fmaf, float, fmaf(a, b, c))
 EMU_DIRECTED(EMU_ROUNDED3, __fma, double, fma(a, b, c))
 inline float __frsqrt_rn(float a) { return static_cast<float>(1.0 / sqrt(static_cast<double>(a))); }
 
-#define EMU_TO_INTEGER(name, From, To)                                                     \
-    inline To __##name##_rn(From x) { return emu::clamped<To>(std::nearbyint(x)); }        \
-    inline To __##name##_rz(From x) { return emu::clamped<To>(std::trunc(x)); }            \
-    inline To __##name##_ru(From x) { return emu::clamped<To>(std::ceil(x)); }             \
+#define EMU_TO_INTEGER(name, From, To) \
+    inline To __##name##_rn(From x) { return emu::clamped<To>(std::nearbyint(x)); } \
+    inline To __##name##_rz(From x) { return emu::clamped<To>(std::trunc(x)); } \
+    inline To __##name##_ru(From x) { return emu::clamped<To>(std::ceil(x)); } \
     inline To __##name##_rd(From x) { return emu::clamped<To>(std::floor(x)); }
 EMU_TO_INTEGER(float2int, float, int)
 EMU_TO_INTEGER(float2uint, float, unsigned int)
@@ -95,10 +96,10 @@ EMU_TO_INTEGER(double2ull, double, unsigned long long)
 
 #define EMU_CONVERTED_ROUNDED(name, From, To, suffix, mode) \
     EMU_ROUNDED(__##name##suffix, To, mode, (From x), volatile From a = x;, static_cast<To>(a))
-#define EMU_TO_FLOATING(name, From, To)                                   \
-    inline To __##name##_rn(From x) { return static_cast<To>(x); }        \
-    EMU_CONVERTED_ROUNDED(name, From, To, _rz, FE_TOWARDZERO)             \
-    EMU_CONVERTED_ROUNDED(name, From, To, _ru, FE_UPWARD)                 \
+#define EMU_TO_FLOATING(name, From, To) \
+    inline To __##name##_rn(From x) { return static_cast<To>(x); } \
+    EMU_CONVERTED_ROUNDED(name, From, To, _rz, FE_TOWARDZERO) \
+    EMU_CONVERTED_ROUNDED(name, From, To, _ru, FE_UPWARD) \
     EMU_CONVERTED_ROUNDED(name, From, To, _rd, FE_DOWNWARD)
 EMU_TO_FLOATING(int2float, int, float)
 EMU_TO_FLOATING(uint2float, unsigned int, float)

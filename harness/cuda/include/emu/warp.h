@@ -81,7 +81,7 @@ EMU_OUTLINE T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32,
 
 EMU_OUTLINE inline unsigned __ballot_sync(unsigned mask, int predicate, emu::Site site = EMU_HERE) {
     return emu::combined(mask, static_cast<unsigned>(predicate != 0), "__ballot_sync", site, 0u,
-                         [](unsigned sum, unsigned bit, unsigned lane) EMU_UNINSTRUMENTED { return sum | bit << lane; });
+                         [](unsigned all, unsigned bit, unsigned of) EMU_UNINSTRUMENTED { return all | bit << of; });
 }
 
 EMU_OUTLINE inline int __all_sync(unsigned mask, int predicate, emu::Site site = EMU_HERE) {
@@ -124,16 +124,16 @@ EMU_OUTLINE unsigned __match_all_sync(unsigned mask, T value, int* all_equal, em
 }
 
 // __reduce_add_sync and its like: the first lane's value starts the reduction
-#define EMU_REDUCE(name, T, expression)                                                                       \
-    EMU_OUTLINE inline T name(unsigned mask, T value, emu::Site site = EMU_HERE) {                            \
-        const emu::Meeting meeting = emu::exchange(mask, &value, sizeof value, #name, site);                  \
-        for (unsigned other = 0; other < 32; ++other) {                                                       \
-            if (other == emu::lane() || !(meeting.present >> other & 1u)) continue;                           \
-            const T a = value;                                                                                \
-            const T b = emu::deposit_of<T>(meeting, other, #name, site);                                      \
-            value = (expression);                                                                             \
-        }                                                                                                     \
-        return value;                                                                                         \
+#define EMU_REDUCE(name, T, expression) \
+    EMU_OUTLINE inline T name(unsigned mask, T value, emu::Site site = EMU_HERE) { \
+        const emu::Meeting meeting = emu::exchange(mask, &value, sizeof value, #name, site); \
+        for (unsigned other = 0; other < 32; ++other) { \
+            if (other == emu::lane() || !(meeting.present >> other & 1u)) continue; \
+            const T a = value; \
+            const T b = emu::deposit_of<T>(meeting, other, #name, site); \
+            value = (expression); \
+        } \
+        return value; \
     }
 EMU_REDUCE(__reduce_add_sync, unsigned, a + b)
 EMU_REDUCE(__reduce_add_sync, int, static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b)))
