@@ -1,9 +1,11 @@
 // Address space for the cells, as much of it as there is memory to remember.
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "races.h"
+#include "state.h"
 
 namespace emu {
 
@@ -33,14 +35,24 @@ void forget(Cell* cells, size_t bytes_of_memory) {
     if (cells) madvise(cells, bytes_of_cells(bytes_of_memory), MADV_DONTNEED);
 }
 
+// Half of what the process may have: the rest is the arena's, the stacks' and the program's own.
+size_t affordable_pages() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kMaxCellPages;
+    return limit.rlim_cur / 2 / (bytes_of_cells(kCellPage) + kHugePage);
+}
+
 size_t pages_in_use() { return std::min(shadow().high / kCellPage + 1, kMaxCellPages); }
 
 }  // namespace
 
 void make_cells() {
     const Shadow& s = shadow();
+    const size_t affordable = affordable_pages();
     for (size_t page = 0; s.high && page < pages_in_use(); ++page) {
-        if (!arena_cells[page]) arena_cells[page] = new_cells(kCellPage);
+        if (!arena_cells[page] && page < affordable) arena_cells[page] = new_cells(kCellPage);
+        // races there go unseen, and the report says that it is not whole
+        if (!arena_cells[page]) state().truncated = true;
     }
     if (!shared_cells && s.shared.bytes) shared_cells = new_cells(s.shared.bytes);
     if (!symbol_cells && s.symbols.bytes) symbol_cells = new_cells(s.symbols.bytes);
