@@ -115,7 +115,7 @@ def corpus() -> None:
     silent = sorted((CORPUS / "clean").glob("*.cu"))
     loud = [file.name for file in silent if _reported(ran(file, Mode.CHECK))]
     print(f"planted faults caught at their line: {caught} of {len(planted.PROGRAMS)}   promised: 30 of 32")
-    print(f"right kernels with a report: {len(loud)} of {len(silent)} {' '.join(loud)}   promised: none of 20")
+    print(f"right kernels with a report: {len(loud)} of {len(silent)}{' '.join(['', *loud])}   promised: none of 20")
 
 
 def _reported(runs: list[Ran]) -> bool:
