@@ -162,7 +162,12 @@ def test_a_malformed_one_is_listed_with_its_fault(run: Run, submit: Submit) -> N
 @pytest.mark.parametrize(
     ("old", "new", "field", "words"),
     [
-        ('severity = "minor"\ntitle = "Logits', 'severity = "tiny"\ntitle = "Logits', "criteria.arguments.severity", "tiny"),
+        (
+            'severity = "minor"\ntitle = "Logits',
+            'severity = "tiny"\ntitle = "Logits',
+            "criteria.arguments.severity",
+            "tiny",
+        ),
         ('anchor = "values"', 'anchor = "value"', "", "anchor 'value'"),
         ('probes = ["masked_logits"]', 'probes = ["masked"]', "criteria.masked_logits.probes", "masked"),
         ('metric = "complexity"', 'metrics = "complexity"', "criteria.complexity.metrics", "unknown key"),

@@ -79,7 +79,7 @@ def test_a_folder_of_bare_code_needs_only_the_challenge(tmp_path: Path, right: s
     assert harness.grade(folder, "rows").dimensions["correctness"].score == 100
     assert sorted(p.name for p in folder.iterdir()) == ["solution.py"]
     (folder / "more.py").write_text("")
-    with pytest.raises(SpecError, match="2 .py files"):
+    with pytest.raises(SpecError, match=r"2 \.py files"):
         harness.grade(folder, "rows")
     assert harness.grade(folder, "rows", entry="solution.py").status is Status.GRADED
 
