@@ -30,29 +30,41 @@ std::string place_of(const Wait& wait) {
     return std::string(slash ? slash + 1 : wait.site.file) + ":" + std::to_string(wait.site.line);
 }
 
-void report_divergence(const Block& block) {
+const Thread* waiting_at(const Block& block, bool first) {
+    for (unsigned i = 0; i < block.thread_count; ++i) {
+        const Thread& thread = block.threads[i];
+        if (thread.wait.kind == Wait::Barrier && same_barrier(thread.wait, gathering.first) == first) return &thread;
+    }
+    return nullptr;
+}
+
+std::string counted_by_place(const Block& block) {
     std::map<std::pair<std::string, int>, unsigned> threads;
-    const Wait* other = nullptr;
     for (unsigned i = 0; i < block.thread_count; ++i) {
         const Wait& wait = block.threads[i].wait;
-        if (wait.kind != Wait::Barrier) continue;
-        ++threads[{place_of(wait), wait.barrier}];
-        if (!other && !same_barrier(wait, gathering.first)) other = &wait;
+        if (wait.kind == Wait::Barrier) ++threads[{place_of(wait), wait.barrier}];
     }
+    std::string text;
+    for (const auto& [place, count] : threads) {
+        text += (text.empty() ? "" : ", ") + std::to_string(count) + " threads at " + place.first;
+    }
+    return text;
+}
+
+void report_divergence(const Block& block) {
+    const Thread* one = waiting_at(block, true);
+    const Thread* other = waiting_at(block, false);
     Defect defect;
     defect.kind = "barrier_divergence";
-    for (const auto& [place, count] : threads) {
-        defect.text += (defect.text.empty() ? "" : ", ") + std::to_string(count) + " threads at " + place.first;
-    }
-    defect.text = "threads of one block wait at different barriers: " + defect.text;
+    defect.text = "threads of one block wait at different barriers: " + counted_by_place(block);
     defect.site = gathering.first.site;
-    if (other) {
+    if (one && other) {
+        defect.placed = true;
+        defect.block = defect.other.block = block.index;
+        defect.thread = one->index;
         defect.other.known = true;
-        defect.other.site = other->site;
-        for (unsigned i = 0; i < block.thread_count; ++i) {
-            if (&block.threads[i].wait == other) defect.other.thread = block.threads[i].index;
-        }
-        defect.other.block = block.index;
+        defect.other.thread = other->index;
+        defect.other.site = other->wait.site;
     }
     report(defect);
 }

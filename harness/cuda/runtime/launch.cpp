@@ -140,11 +140,10 @@ bool run_blocks(Launch& launch) {
     block.shared = shared_base();
     block.shared_capacity = kSharedCapacity;
     uint64_t blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
-    scheduler().draw_block_order(blocks);
     bool finished = true;
     for (uint64_t i = 0; finished && i < blocks; ++i) {
         running_block = &block;
-        set_up(block, launch, scheduler().block_at(i, blocks));
+        set_up(block, launch, i);
         on_block(block);
         finished = scheduler().run(block);
         on_block_end(block);

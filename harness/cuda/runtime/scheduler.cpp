@@ -1,7 +1,5 @@
 #include "scheduler.h"
 
-#include <numeric>
-
 #include "defects.h"
 #include "observer.h"
 
@@ -41,19 +39,6 @@ void Scheduler::set_seed(uint64_t seed) {
     seed_ = seed;
     random_ = Random(seed);
     preempt_after = seed ? static_cast<int64_t>(1 + random_.below(kPreemptionInterval)) : INT64_MAX;
-}
-
-void Scheduler::draw_block_order(uint64_t blocks) {
-    order_step_ = 1;
-    order_start_ = 0;
-    if (!seed_) return;
-    order_start_ = random_.below(blocks);
-    do order_step_ = 1 + random_.below(blocks);
-    while (std::gcd(order_step_, blocks) != 1);
-}
-
-uint64_t Scheduler::block_at(uint64_t position, uint64_t blocks) const {
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(position) * order_step_ + order_start_) % blocks);
 }
 
 bool Scheduler::run(Block& block) {

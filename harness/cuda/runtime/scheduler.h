@@ -1,4 +1,5 @@
-// Whose turn it is. The threads of one block take turns; blocks run one after the other.
+// Whose turn it is. The threads of one block take turns; blocks run one after the other, in order in every schedule: a
+// block may wait for one before it, as those that pass sums along do.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,6 @@ public:
     /// 0: in order. Otherwise a random warp runs until it blocks, with a rare preemption.
     void set_seed(uint64_t seed);
     bool reserve(unsigned threads) { return stacks_.reserve(threads); }
-    /// The order in which blocks run: `position` -> linear block index.
-    uint64_t block_at(uint64_t position, uint64_t blocks) const;
-    void draw_block_order(uint64_t blocks);
 
     /// Run all threads of the block to their ends. False when the launch was ended from inside.
     bool run(Block& block);
@@ -57,7 +55,6 @@ private:
     Stack host_;
     Random random_{0};
     uint64_t seed_ = 0;
-    uint64_t order_step_ = 1, order_start_ = 0;
     unsigned turns_ = 0;  // of this warp before another one goes
     bool left_ = false;
 };

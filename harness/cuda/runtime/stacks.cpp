@@ -4,7 +4,9 @@
 
 #include <new>
 
-#ifndef __x86_64__
+#if defined(__x86_64__) && !defined(EMU_UCONTEXT)
+#define EMU_OWN_SWITCH
+#else
 #include <ucontext.h>
 #endif
 
@@ -74,7 +76,7 @@ const Stack* StackPool::guarded_by(const void* address) const {
     return nullptr;
 }
 
-#ifdef __x86_64__
+#ifdef EMU_OWN_SWITCH
 
 // Callee-saved registers go onto the stack that is left; kernels do not change floating-point control words. A return,
 // not a jump: all fibers wait at the same call, so that the processor's stack of return addresses stays right.
