@@ -141,13 +141,15 @@ def _compile(compiler: HostCompiler, objects: Mapping[str, Path], scratch: Path)
 
 
 def _warm(compiler: HostCompiler, folder: Path) -> None:
-    """Have zig build its C++ library now, where it may take minutes, rather than in the box."""
-    for words in (("-shared", "-fPIC"), ()):
-        main = folder / "main.cpp"
-        main.write_text('#include <vector>\n#include <cstdio>\nint main() { std::vector<int> a(3); std::puts(""); }\n')
-        target = (*words, *flags.compile_flags(compiler, instrumented=False), str(main), "-o", str(folder / "warm"))
-        _run(compiler, (*compiler.command, *target))
-    for path in (folder / "main.cpp", folder / "warm"):
+    """Have zig build its C++ library now, where it may take minutes, for the links that the box will ask for."""
+    source, made = folder / "main.cpp", folder / "main.o"
+    source.write_text('#include <vector>\n#include <cstdio>\nint main() { std::vector<int> a(3); std::puts(""); }\n')
+    translation = (*flags.compile_flags(compiler, instrumented=False), "-c", str(source), "-o", str(made))
+    _run(compiler, (*compiler.command, *translation))
+    for program in (False, True):
+        link = [word.replace("{exports}", str(folder)) for word in flags.link_flags(program=program)]
+        _run(compiler, (*compiler.command, str(made), *link, "-o", str(folder / "warm")))
+    for path in (source, made, folder / "warm"):
         path.unlink(missing_ok=True)
 
 
