@@ -30,6 +30,9 @@ def test_the_real_compiler_takes_the_same_words(name: str, tmp_path: Path) -> No
     compiler = cuda_compiler()
     if compiler is None or compiler.kind != "nvcc":
         pytest.skip("needs nvcc")
-    words = (*compiler.command, "-std=c++17", "-arch=sm_90", "--extended-lambda", "-c", FOLDER / f"{name}.cu")
+    command = [
+        word.format_map({name: str(folder) for name, folder in compiler.folders.items()}) for word in compiler.command
+    ]
+    words = (*command, "-std=c++17", "-arch=sm_90", "--extended-lambda", "-c", FOLDER / f"{name}.cu")
     done = subprocess.run((*words, "-o", tmp_path / "object.o"), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
