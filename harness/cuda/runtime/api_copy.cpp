@@ -66,7 +66,9 @@ cudaError_t check_range(const Call& call, const void* p, size_t bytes, bool writ
     size_t offset = static_cast<size_t>(static_cast<const unsigned char*>(p) - begin);
     defect.offset = static_cast<int64_t>(offset);
     std::string buffer = "`" + defect.buffer + "` (" + std::to_string(size) + " bytes)";
-    if (place.allocation && place.allocation->freed) return refuse(call, "use_after_free", defect, what + " of " + buffer + ", which has been freed");
+    if (place.allocation && place.allocation->freed) {
+        return refuse(call, "use_after_free", defect, what + " of " + buffer + ", which has been freed");
+    }
     if (offset <= size && bytes <= size - offset) return cudaSuccess;
     return refuse(call, "out_of_bounds", defect, what + " at byte " + std::to_string(offset) + " of " + buffer);
 }
@@ -83,7 +85,8 @@ cudaError_t check_direction(const Call& call, const void* to, const void* from, 
         Defect defect;
         defect.access = write ? "write" : "read";
         return refuse(call, device ? "host_pointer_in_kernel" : "device_pointer_on_host", defect,
-                      std::string("the ") + role + " is " + (device ? "host" : "device") + " memory, where the direction says " +
+                      std::string("the ") + role + " is " + (device ? "host" : "device") +
+                          " memory, where the direction says " +
                           (device ? "device" : "host"));
     };
     bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -105,7 +108,8 @@ void move(void* to, const void* from, size_t bytes) {
 }
 
 void record(const Call& call, void* to, const void* from, size_t bytes) {
-    list(state().copies, CopyRecord{bytes, direction(to, from), static_cast<unsigned>(stream_number(call.stream)), call.synchronous});
+    list(state().copies, CopyRecord{bytes, direction(to, from), static_cast<unsigned>(stream_number(call.stream)),
+        call.synchronous});
 }
 
 cudaError_t copy(const Call& call, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
@@ -144,7 +148,8 @@ cudaError_t fill(const Call& call, void* pointer, size_t pitch, int value, size_
     if (!pointer) return copy_error(call, cudaErrorInvalidValue, "a null pointer");
     if (height > 1 && width > pitch) return copy_error(call, cudaErrorInvalidPitchValue, "rows wider than their pitch");
     if (!Place(pointer).device()) {
-        return refuse(call, "host_pointer_in_kernel", Defect{}, "the pointer is host memory, where device memory is filled");
+        return refuse(call, "host_pointer_in_kernel", Defect{},
+            "the pointer is host memory, where device memory is filled");
     }
     if (cudaError_t error = check_range(call, pointer, pitch * (height - 1) + width, true)) return error;
     for (size_t row = 0; row < height; ++row) {
@@ -156,7 +161,8 @@ cudaError_t fill(const Call& call, void* pointer, size_t pitch, int value, size_
 }
 
 /// The bytes of a symbol that a copy is about.
-cudaError_t symbol_bytes(const Call& call, const void* symbol, size_t bytes, size_t offset, bool write, unsigned char** at) {
+cudaError_t symbol_bytes(const Call& call, const void* symbol, size_t bytes, size_t offset, bool write,
+    unsigned char** at) {
     SymbolRecord* known = find_symbol(symbol);
     if (!known) return copy_error(call, cudaErrorInvalidSymbol, "no device variable");
     *at = known->address + offset;
@@ -167,7 +173,8 @@ cudaError_t symbol_bytes(const Call& call, const void* symbol, size_t bytes, siz
     defect.bytes = static_cast<unsigned>(bytes);
     defect.buffer = known->name;
     defect.offset = static_cast<int64_t>(offset);
-    return refuse(call, "out_of_bounds", defect, std::string(defect.access) + " of " + std::to_string(bytes) + " bytes at byte " +
+    std::string what = std::string(defect.access) + " of " + std::to_string(bytes) + " bytes";
+    return refuse(call, "out_of_bounds", defect, what + " at byte " +
                                                      std::to_string(offset) + " of `" + known->name + "` (" +
                                                      std::to_string(known->bytes) + " bytes)");
 }
@@ -208,7 +215,8 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 }
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
-    return copy_2d(Call{"cudaMemcpy2DAsync", CALLER, stream, false}, to, to_pitch, from, from_pitch, width, height, kind);
+    return copy_2d(Call{"cudaMemcpy2DAsync", CALLER, stream, false}, to, to_pitch, from, from_pitch, width, height,
+        kind);
 }
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
     return fill(Call{"cudaMemset", CALLER}, pointer, bytes, value, bytes, 1);
@@ -219,7 +227,8 @@ cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t
 cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
     return fill(Call{"cudaMemset2D", CALLER}, pointer, pitch, value, width, height);
 }
-cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
+    cudaStream_t stream) {
     return fill(Call{"cudaMemset2DAsync", CALLER, stream, false}, pointer, pitch, value, width, height);
 }
 cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t stream) {

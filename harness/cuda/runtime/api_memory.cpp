@@ -46,7 +46,9 @@ cudaError_t free_kind(void* pointer, bool host, const char* call, const void* pc
     Allocation* a = find_allocation(pointer);
     if (!a) return refuse_free(call, "invalid_free", "the pointer was never allocated on the device", pc);
     std::string name = "`" + a->name + "`";
-    if (a->address != pointer) return refuse_free(call, "invalid_free", "the pointer is inside " + name + ", not its start", pc);
+    if (a->address != pointer) {
+        return refuse_free(call, "invalid_free", "the pointer is inside " + name + ", not its start", pc);
+    }
     if (a->freed) return refuse_free(call, "double_free", name + " has been freed before", pc);
     if (host != (a->kind == AllocationKind::Host)) {
         return refuse_free(call, "invalid_free", name + " is " + (host ? "device" : "pinned host") + " memory", pc);
@@ -102,7 +104,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return free_kind(pointe
 
 cudaError_t cudaHostRegister(void*, size_t, unsigned) {
     list_unsupported("cudaHostRegister", Site{"", 0});
-    return memory_error("cudaHostRegister", cudaErrorNotSupported, "host memory cannot be registered on the emulated device");
+    return memory_error("cudaHostRegister", cudaErrorNotSupported,
+        "host memory cannot be registered on the emulated device");
 }
 cudaError_t cudaHostUnregister(void*) {
     return memory_error("cudaHostUnregister", cudaErrorHostMemoryNotRegistered, "the memory was never registered");

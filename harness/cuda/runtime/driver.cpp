@@ -55,7 +55,9 @@ EXPORTED int emu_free(void* address) {
 
 EXPORTED int emu_write(void* device, const void* host, size_t bytes) {
     Allocation* a = find_allocation(device);
-    if (!a || a->freed || static_cast<unsigned char*>(device) + bytes > a->address + a->bytes) return cudaErrorInvalidValue;
+    if (!a || a->freed || static_cast<unsigned char*>(device) + bytes > a->address + a->bytes) {
+        return cudaErrorInvalidValue;
+    }
     std::memcpy(device, host, bytes);
     on_host_write(device, bytes);
     return cudaSuccess;

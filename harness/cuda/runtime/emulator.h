@@ -68,7 +68,8 @@ bool on_device();
 
 // ---- shared memory --------------------------------------------------------------------------------------------
 
-/// A static `__shared__` variable; the runtime gives it a place in the block's shared memory at its first use in a launch.
+/// A static `__shared__` variable; the runtime gives it a place in the block's shared memory at its first use in a
+/// launch.
 struct SharedSlot {
     size_t bytes;
     size_t alignment;
@@ -106,9 +107,9 @@ struct Meeting {
     const unsigned char* deposits;
     uint32_t present;
 };
-/// All live lanes of `mask` meet, each with a value of `bytes` (1..16); valid until the caller's next meeting. Lanes that
-/// have exited are not in `present` (a shim that takes such a value calls inactive_lane); lanes that wait elsewhere for
-/// good, or a caller outside its own mask, are defects named after `what`.
+/// All live lanes of `mask` meet, each with a value of `bytes` (1..16); valid until the caller's next meeting. Lanes
+/// that have exited are not in `present` (a shim that takes such a value calls inactive_lane); lanes that wait elsewhere
+/// for good, or a caller outside its own mask, are defects named after `what`.
 Meeting exchange(uint32_t mask, const void* mine, unsigned bytes, const char* what, Site site);
 /// `what` took the value of a lane that did not take part.
 void inactive_lane(const char* what, unsigned lane, Site site);
@@ -155,7 +156,7 @@ int emu_read(void* host, const void* device, size_t bytes);
 void* emu_stream(unsigned* number);
 /// The error that the last calls left (a cudaError_t), which emu_start clears.
 int emu_error();
-/// Write the report since `emu_start` as JSON into `buffer`; returns its length (which may exceed `capacity`). A `pc` in
-/// it lies inside the instruction in question (a return address is already corrected by one).
+/// Write the report since `emu_start` as JSON into `buffer`; returns its length (which may exceed `capacity`). A `pc`
+/// in it lies inside the instruction in question (a return address is already corrected by one).
 size_t emu_report(char* buffer, size_t capacity);
 }

@@ -62,7 +62,8 @@ void fence(Scope scope) {
 }  // namespace emu
 
 // The C library's assert, in kernels and in host code.
-extern "C" [[noreturn]] void __assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
+extern "C" [[noreturn]] void __assert_fail(const char* condition, const char* file, unsigned line,
+    const char* function) {
     if (emu::running_thread) {
         std::string text = std::string("assertion `") + condition + "` failed";
         emu::trap("assert", text.c_str(), emu::Site{file, static_cast<int>(line)});

@@ -59,7 +59,9 @@ std::string dimensions(const Index& i) {
 }
 
 int check(const Kernel& kernel, const Configuration& c) {
-    auto invalid = [&](int error, const std::string& text) { return refuse(kernel, "invalid_launch", c.pc, error, text); };
+    auto invalid = [&](int error, const std::string& text) {
+        return refuse(kernel, "invalid_launch", c.pc, error, text);
+    };
     const Index &g = c.grid, &b = c.block;
     uint64_t threads = static_cast<uint64_t>(b.x) * b.y * b.z;
     if (!threads || !g.x || !g.y || !g.z) {

@@ -37,7 +37,9 @@ Table& join_table(Warp& warp, uint32_t mask, unsigned bytes, const char* what) {
     return table;
 }
 
-bool complete(const Warp& warp, const Table& table) { return (table.holders & table.mask) == (warp.live() & table.mask); }
+bool complete(const Warp& warp, const Table& table) {
+    return (table.holders & table.mask) == (warp.live() & table.mask);
+}
 
 void close(Warp& warp, Table& table, Thread& last) {
     table.present = table.holders;
@@ -107,7 +109,8 @@ Meeting exchange(uint32_t mask, const void* mine, unsigned bytes, const char* wh
 void inactive_lane(const char* what, unsigned lane, Site site) {
     Defect defect;
     defect.kind = "inactive_lane";
-    defect.text = std::string(what) + " takes the value of lane " + std::to_string(lane) + ", which takes no part in it";
+    defect.text = std::string(what) + " takes the value of lane " + std::to_string(lane) +
+        ", which takes no part in it";
     if (running_thread && lane < kWarpLanes && (running_thread->warp->exited >> lane & 1)) {
         defect.text += ": it has left the kernel";
     } else if (running_thread && lane < kWarpLanes && !(running_thread->warp->exists >> lane & 1)) {

@@ -94,7 +94,8 @@ void write_defect(Json& json, const KeptDefect& kept) {
 }
 
 void write_global(Json& json, const char* key, const GlobalTraffic& t) {
-    json.key(key).open('{').key("bytes").number(t.bytes).key("requests").number(t.requests).key("sectors").number(t.sectors);
+    json.key(key).open('{').key("bytes").number(t.bytes).key("requests").number(t.requests)
+        .key("sectors").number(t.sectors);
     json.key("ideal_sectors").number(t.ideal_sectors).close('}');
 }
 
@@ -104,7 +105,8 @@ void write_shared(Json& json, const char* key, const SharedTraffic& t) {
 }
 
 void write_buffer(Json& json, const std::string& name, const BufferTraffic& t) {
-    json.key(cut(name).c_str()).open('{').key("read_bytes").number(t.read_bytes).key("written_bytes").number(t.written_bytes);
+    json.key(cut(name).c_str()).open('{').key("read_bytes").number(t.read_bytes)
+        .key("written_bytes").number(t.written_bytes);
     json.key("atomic_bytes").number(t.atomic_bytes).key("read_sectors").number(t.read_sectors);
     json.key("written_sectors").number(t.written_sectors).key("unique_read_bytes").number(t.unique_read_bytes);
     json.key("unique_written_bytes").number(t.unique_written_bytes).close('}');
@@ -141,7 +143,8 @@ void write_memory(Json& json, size_t leaked) {
     const State& s = state();
     json.key("memory").open('{').key("allocations").open('[');
     for (const AllocationNote& a : s.allocations) {
-        json.open('{').key("name").string(cut(a.name)).key("bytes").number(a.bytes).key("kind").string(kind_name(a.kind));
+        json.open('{').key("name").string(cut(a.name)).key("bytes").number(a.bytes)
+            .key("kind").string(kind_name(a.kind));
         json.key("freed").boolean(a.freed).key("by_program").boolean(a.by_program).close('}');
     }
     json.close(']').key("peak_bytes").number(s.peak_bytes).key("leaked_bytes").number(leaked).close('}');
@@ -155,7 +158,8 @@ void write_streams(Json& json) {
     for (unsigned stream : streams) json.number(stream);
     json.close(']').key("copies").open('[');
     for (const CopyRecord& copy : s.copies) {
-        json.open('{').key("bytes").number(copy.bytes).key("direction").string(copy.direction).key("stream").number(copy.stream);
+        json.open('{').key("bytes").number(copy.bytes).key("direction").string(copy.direction)
+            .key("stream").number(copy.stream);
         json.key("synchronous").boolean(copy.synchronous).close('}');
     }
     json.close(']').key("device_syncs").number(s.device_syncs).close('}');
@@ -165,11 +169,13 @@ void write_problems(Json& json) {
     const State& s = state();
     json.key("api_errors").open('[');
     for (const ApiError& e : s.api_errors) {
-        json.open('{').key("call").string(e.call).key("error").string(error_name(e.error)).key("text").string(cut(e.text)).close('}');
+        json.open('{').key("call").string(e.call).key("error").string(error_name(e.error))
+            .key("text").string(cut(e.text)).close('}');
     }
     json.close(']').key("unsupported").open('[');
     for (const UnsupportedUse& u : s.unsupported) {
-        json.open('{').key("what").string(cut(u.what)).key("file").string(cut(u.file)).key("line").signed_number(u.line).close('}');
+        json.open('{').key("what").string(cut(u.what)).key("file").string(cut(u.file))
+            .key("line").signed_number(u.line).close('}');
     }
     json.close(']');
 }
@@ -208,7 +214,8 @@ std::string report_text() {
         if (defects.size() < kMaxDefects) defects.push_back(std::move(leak));
     }
     Json json;
-    json.open('{').key("version").number(1).key("mode").number(mode).key("seed").number(s.seed).key("defects").open('[');
+    json.open('{').key("version").number(1).key("mode").number(mode).key("seed").number(s.seed)
+        .key("defects").open('[');
     for (const KeptDefect& kept : defects) write_defect(json, kept);
     json.close(']').key("launches").open('[');
     for (const LaunchRecord& record : s.records) write_launch(json, record);

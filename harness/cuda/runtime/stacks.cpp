@@ -17,7 +17,8 @@ namespace {
 constexpr unsigned kStacksPerMapping = 32;
 constexpr size_t kStride = kStackBytes + kGuardBytes;
 
-// Stacks lie a multiple of a page apart: without an offset of its own the top of each would fall into the same cache sets.
+// Stacks lie a multiple of a page apart: without an offset of its own the top of each would fall into the same sets of
+// the cache.
 unsigned char* coloured_top(const Stack& stack) {
     return stack.lowest + kStackBytes - (stack.number * 5 % 31) * 128;
 }

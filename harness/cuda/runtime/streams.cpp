@@ -37,7 +37,9 @@ Handles& handles() {
 
 bool is_default(const void* stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
 
-cudaError_t answer(const char* call, int error, const char* text) { return static_cast<cudaError_t>(fail(call, error, text)); }
+cudaError_t answer(const char* call, int error, const char* text) {
+    return static_cast<cudaError_t>(fail(call, error, text));
+}
 
 /// The error that every call returns from a fault on, else what is wrong with the stream.
 cudaError_t usable(const char* call, cudaStream_t stream) {
@@ -95,7 +97,9 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     return cudaStreamCreateWithPriority(stream, flags, 0);
 }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+    return cudaStreamCreateWithPriority(stream, cudaStreamDefault, 0);
+}
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     if (is_default(stream)) return answer("cudaStreamDestroy", cudaErrorInvalidResourceHandle, "a default stream");
@@ -145,7 +149,9 @@ cudaError_t no_graphs(const char* call) {
 }  // namespace
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return no_graphs("cudaStreamBeginCapture"); }
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) { return no_graphs("cudaStreamEndCapture"); }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long) { return no_graphs("cudaGraphInstantiate"); }
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long) {
+    return no_graphs("cudaGraphInstantiate");
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return no_graphs("cudaGraphLaunch"); }
 cudaError_t cudaGraphDestroy(cudaGraph_t) { return no_graphs("cudaGraphDestroy"); }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return no_graphs("cudaGraphExecDestroy"); }
