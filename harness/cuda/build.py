@@ -17,6 +17,8 @@ from harness.errors import PrerequisiteError
 
 _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2
+_WARMING = 1200.0
+"""Seconds that zig may take, once, to build its C++ library."""
 _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _OURS = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
 _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/source)/")
@@ -69,6 +71,9 @@ def build(
         raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
     objects = archive.runtime(compiler)
     start = clock.now()
+    if compiler.kind == "zig":
+        _warm(compiler, objects, tier)
+        start = clock.now()
     rewritten = rewriting.rewrite(folder, entries)
     if rewritten.problems:
         return Built(None, (), "\n".join(rewritten.problems), clock.now() - start)
@@ -138,6 +143,22 @@ class _Held:
             (*prefix, *self.compiler.command, *words), self.place / "source", tier=self.tier,
             seconds=max(0.1, self.deadline - clock.now()), memory_mib=self.memory_mib, extra=extra, writable=writable,
         )  # fmt: skip
+
+
+def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
+    """Have zig build its C++ library in the box, whose paths are part of what its cache is asked for."""
+    warmed = objects / f"warm-{tier.value}"
+    if warmed.exists():
+        return
+    with scratch.folder() as place:
+        (place / "source").mkdir()
+        (place / "out").mkdir()
+        (place / "source" / "warm.cpp").write_text("int main() { return 0; }\n", encoding="utf-8")
+        held = _Held(compiler, objects, place, tier, clock.now() + _WARMING, 8192, False)
+        words = flags.compile_flags(compiler, instrumented=False)
+        made = [held.compile(["warm.cpp"], words, flags.link_flags(program=p), "warm") for p in (False, True)]
+    if all(done.returncode == 0 for done in made):
+        warmed.touch()
 
 
 def _defined(defines: Mapping[str, str]) -> tuple[str, ...]:
