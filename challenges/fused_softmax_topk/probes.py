@@ -42,6 +42,7 @@ from .probes_selection import (
     winners_at_an_end_are_all_found,
     winners_of_one_thread_are_all_found,
 )
+from .probes_time import it_takes_less_time_than_the_naive_way
 from .probes_traffic import (
     less_is_moved_than_the_naive_way,
     little_more_than_the_outputs_is_written,
@@ -79,6 +80,7 @@ __all__ = [
     "halves_merge_into_the_whole",
     "identical_calls_get_identical_replies",
     "inputs_stay_as_they_were",
+    "it_takes_less_time_than_the_naive_way",
     "less_is_moved_than_the_naive_way",
     "little_more_than_the_outputs_is_written",
     "logits_need_no_alignment",

@@ -5,7 +5,7 @@ from harness.probing import expect
 from harness.probing.answers import Answer, BoxedAnswer, Cost, LocalAnswer, NullAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
-from harness.probing.device import located
+from harness.probing.device import located, timed
 from harness.probing.draw import Draw
 from harness.probing.faults import Mutant, Variant
 from harness.probing.memory import growth
@@ -49,5 +49,6 @@ __all__ = [
     "probe",
     "probe_criterion",
     "seed_of",
+    "timed",
     "timings",
 ]

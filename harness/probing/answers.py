@@ -110,7 +110,7 @@ class BoxedAnswer:
 
     def has(self, function: str) -> bool:
         """Whether the submission exposes `function`."""
-        self._ready()
+        self.box()
         return function in self.functions
 
     def call(
@@ -118,7 +118,7 @@ class BoxedAnswer:
         echo: bool = False, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
         """As `Answer.call`."""
-        reply = self._ready().call(
+        reply = self.box().call(
             function, *args, returns=returns, seconds=seconds, hold=hold, echo=echo, module=module, **kwargs
         )
         value = self._value(reply, function)
@@ -128,11 +128,11 @@ class BoxedAnswer:
 
     def fetch(self, kept: Kept, returns: Plan) -> Any:
         """As `Answer.fetch`."""
-        return self._value(self._ready().fetch(kept, returns), "an object kept")
+        return self._value(self.box().fetch(kept, returns), "an object kept")
 
     def load(self, name: str, source: str) -> None:
         """As `Answer.load`."""
-        box = self._ready()
+        box = self.box()
         if self._loaded.get(name) != source:
             self._value(box.load(name, source), "a module of ours")
             self._loaded[name] = source
@@ -140,7 +140,7 @@ class BoxedAnswer:
     def fresh(self) -> None:
         """As `Answer.fresh`."""
         self.close()
-        self._ready()
+        self.box()
 
     def forget(self) -> None:
         """As `Answer.forget`."""
@@ -151,11 +151,16 @@ class BoxedAnswer:
     def resident_bytes(self) -> int:
         """As `Answer.resident_bytes`."""
         try:
-            return self._ready().resident_bytes()
+            return self.box().resident_bytes()
         except ProcessLookupError:
             raise Broken("crashes", "the process ended") from None
 
-    def _ready(self) -> Box:
+    def box(self) -> Box:
+        """The box, opened where it is not.
+
+        Raises:
+            Broken: the time for all probes is used up, or the answer does not load again.
+        """
         if self.share_used > 1:
             detail = f"{self.box_seconds:.3g} s of {self.target.limits.probes_seconds:g} s"
             raise Broken("the time for all probes is used up", detail)

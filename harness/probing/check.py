@@ -89,8 +89,10 @@ def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
 def _silent(
     code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, spared: frozenset[str] = frozenset()
 ) -> Verdict:
+    # what this device cannot tell says nothing, but a device that cannot run the answer at all has shown nothing
+    fine = (Outcome.PASSED, Outcome.PARTIAL, Outcome.UNSUPPORTED)
     loud = [e for e in assess(code, answer, seed) if e.outcome is not Outcome.PASSED and e.criterion not in spared]
-    worst = [e for e in loud if e.outcome is not Outcome.PARTIAL]
+    worst = [e for e in loud if e.outcome not in fine or e.criterion == code.challenge.anchor]
     detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)
     return Verdict(kind, name, "every criterion passes", not worst, detail)
 

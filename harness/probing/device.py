@@ -1,12 +1,14 @@
 """An answer in CUDA: on the emulated device, and on a GPU where there is one."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.box import Kept, Plan, Reply
+from harness.box import Array, Kept, Plan, Reply
+from harness.cuda.gpu import Bench, Measured
 from harness.cuda.report import Report
 from harness.cuda.symbols import resolve
+from harness.errors import PrerequisiteError
 from harness.probing.answers import Answer, BoxedAnswer, Cost
 from harness.probing.refuted import Unmeasured
 
@@ -108,8 +110,36 @@ class GpuAnswer:
         """As `Answer.resident_bytes`."""
         return self.real.resident_bytes()
 
+    def timed(self, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
+        """As the function `timed`."""
+        bench = Bench(self.real.box(), symbol)
+        try:
+            bandwidth = bench.copy_bandwidth()
+            contenders = ["answer.so", *(["torch"] if bench.has_torch() else [])]
+            return bench.measure(arguments, contenders, outputs, necessary, bandwidth)
+        except PrerequisiteError as error:
+            raise Unmeasured(str(error)) from None
+
     def _both(self) -> list[BoxedAnswer]:
         return [self.real, self.emulated] if self.emulated is not None else [self.real]
+
+
+def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
+    """Time an answer on a GPU, in turns with PyTorch's way of doing the same where that is installed.
+
+    Args:
+        answer: whom.
+        symbol: the C function.
+        arguments: ints, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
+        outputs: the plans of what it writes.
+        necessary: bytes that any answer must read and write.
+
+    Raises:
+        Unmeasured: it runs on no GPU, or the GPU's driver does not answer.
+    """
+    if not isinstance(answer, GpuAnswer):
+        raise Unmeasured("time is not emulated: this needs a GPU")
+    return answer.timed(symbol, arguments, outputs, necessary)
 
 
 def located(answer: Answer, report: Report) -> Report:
