@@ -11,7 +11,7 @@ from harness.cuda.program import Mode
 
 FOLDER = Path(__file__).parent / "teaching"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.cu"))
-NEEDS_CUBLAS = {"attention"}
+NEEDS_CUBLAS = {"attention", "products_of_libraries"}
 
 
 @pytest.mark.slow

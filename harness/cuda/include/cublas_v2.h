@@ -94,15 +94,15 @@ inline bool consistent(Extents e, cublasOperation_t a, int lda, cublasOperation_
 }
 
 template <class T, class C, class Sum>
-EMU_OUTLINE cublasStatus_t gemm(const char* name, cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+EMU_OUTLINE cublasStatus_t gemm(const char* name, cudaStream_t stream, cublasOperation_t op_a, cublasOperation_t op_b,
                                 Extents e, Sum alpha, const void* a, int lda, long long stride_a, const void* b,
                                 int ldb, long long stride_b, Sum beta, void* c, int ldc, long long stride_c,
-                                int batch) {
+                                int batch, Epilogue epilogue = {}) {
     if (!consistent(e, op_a, lda, op_b, ldb, ldc) || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
-    multiply_batch<T, C, Sum>(name, handle->stream, e, alpha,
+    multiply_batch<T, C, Sum>(name, stream, e, alpha,
                               {static_cast<const T*>(a), lda, op_a != CUBLAS_OP_N}, stride_a,
                               {static_cast<const T*>(b), ldb, op_b != CUBLAS_OP_N}, stride_b, beta,
-                              {static_cast<C*>(c), ldc, false}, stride_c, batch, EMU_PC);
+                              {static_cast<C*>(c), ldc, false}, stride_c, batch, epilogue, EMU_PC);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -113,14 +113,14 @@ EMU_OUTLINE cublasStatus_t gemm(const char* name, cublasHandle_t handle, cublasO
                                                    cublasOperation_t op_b, int m, int n, int k, const T* alpha,      \
                                                    const T* a, int lda, const T* b, int ldb, const T* beta, T* c,    \
                                                    int ldc) {                                                        \
-        return emu::gemm<T, T, Sum>("cublas" #letter "gemm", handle, op_a, op_b, {m, n, k}, Sum(*alpha), a, lda, 0,  \
+        return emu::gemm<T, T, Sum>("cublas" #letter "gemm", handle->stream, op_a, op_b, {m, n, k}, Sum(*alpha), a, lda, 0,  \
                                     b, ldb, 0, Sum(*beta), c, ldc, 0, 1);                                            \
     }                                                                                                                \
     EMU_INLINE cublasStatus_t cublas##letter##gemmStridedBatched(                                                    \
         cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,  \
         const T* a, int lda, long long stride_a, const T* b, int ldb, long long stride_b, const T* beta, T* c,       \
         int ldc, long long stride_c, int batch) {                                                                    \
-        return emu::gemm<T, T, Sum>("cublas" #letter "gemmStridedBatched", handle, op_a, op_b, {m, n, k},            \
+        return emu::gemm<T, T, Sum>("cublas" #letter "gemmStridedBatched", handle->stream, op_a, op_b, {m, n, k},    \
                                     Sum(*alpha), a, lda, stride_a, b, ldb, stride_b, Sum(*beta), c, ldc, stride_c,   \
                                     batch);                                                                          \
     }
@@ -128,33 +128,54 @@ EMU_GEMM(S, float, float)
 EMU_GEMM(D, double, double)
 EMU_GEMM(H, __half, float)
 
+namespace emu {
+
+/// Where a matrix lies: its elements' type, its leading dimension, and the elements from one of a batch to the next.
+struct Placed {
+    cudaDataType type;
+    int leading;
+    long long stride;
+};
+
 /// Products of float, half and bfloat16, summed in float; of double in double.
-EMU_OUTLINE inline cublasStatus_t cublasGemmStridedBatchedEx(
-    cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const void* alpha,
-    const void* a, cudaDataType type_a, int lda, long long stride_a, const void* b, cudaDataType type_b, int ldb,
-    long long stride_b, const void* beta, void* c, cudaDataType type_c, int ldc, long long stride_c, int batch,
-    cublasComputeType_t compute, cublasGemmAlgo_t) {
+EMU_OUTLINE inline cublasStatus_t gemm_of_types(const char* name, cudaStream_t stream, cublasOperation_t op_a,
+                                                cublasOperation_t op_b, Extents e, const void* alpha, const void* a,
+                                                Placed in_a, const void* b, Placed in_b, const void* beta, void* c,
+                                                Placed in_c, int batch, cublasComputeType_t compute,
+                                                Epilogue epilogue = {}) {
     const auto product = [=](auto element, auto result, auto sum) {
         using Sum = decltype(sum);
         const bool half_scalars = compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC;
         const auto scalar = [=](const void* at) {
             return half_scalars ? Sum(float(*static_cast<const __half*>(at))) : *static_cast<const Sum*>(at);
         };
-        return emu::gemm<decltype(element), decltype(result), Sum>(
-            "cublasGemmEx", handle, op_a, op_b, {m, n, k}, scalar(alpha), a, lda, stride_a, b, ldb, stride_b,
-            scalar(beta), c, ldc, stride_c, batch);
+        return gemm<decltype(element), decltype(result), Sum>(
+            name, stream, op_a, op_b, e, scalar(alpha), a, in_a.leading, in_a.stride, b, in_b.leading, in_b.stride,
+            scalar(beta), c, in_c.leading, in_c.stride, batch, epilogue);
     };
-    if (type_a != type_b) return CUBLAS_STATUS_NOT_SUPPORTED;
+    const cudaDataType from = in_a.type, to = in_c.type;
+    if (from != in_b.type) return CUBLAS_STATUS_NOT_SUPPORTED;
     if (compute == CUBLAS_COMPUTE_64F) {
-        const bool doubles = type_a == CUDA_R_64F && type_c == CUDA_R_64F;
+        const bool doubles = from == CUDA_R_64F && to == CUDA_R_64F;
         return doubles ? product(double(), double(), double()) : CUBLAS_STATUS_NOT_SUPPORTED;
     }
-    if (type_a == CUDA_R_32F && type_c == CUDA_R_32F) return product(float(), float(), float());
-    if (type_a == CUDA_R_16F && type_c == CUDA_R_16F) return product(__half(), __half(), float());
-    if (type_a == CUDA_R_16F && type_c == CUDA_R_32F) return product(__half(), float(), float());
-    if (type_a == CUDA_R_16BF && type_c == CUDA_R_16BF) return product(__nv_bfloat16(), __nv_bfloat16(), float());
-    if (type_a == CUDA_R_16BF && type_c == CUDA_R_32F) return product(__nv_bfloat16(), float(), float());
+    if (from == CUDA_R_32F && to == CUDA_R_32F) return product(float(), float(), float());
+    if (from == CUDA_R_16F && to == CUDA_R_16F) return product(__half(), __half(), float());
+    if (from == CUDA_R_16F && to == CUDA_R_32F) return product(__half(), float(), float());
+    if (from == CUDA_R_16BF && to == CUDA_R_16BF) return product(__nv_bfloat16(), __nv_bfloat16(), float());
+    if (from == CUDA_R_16BF && to == CUDA_R_32F) return product(__nv_bfloat16(), float(), float());
     return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+}  // namespace emu
+
+EMU_INLINE cublasStatus_t cublasGemmStridedBatchedEx(
+    cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const void* alpha,
+    const void* a, cudaDataType type_a, int lda, long long stride_a, const void* b, cudaDataType type_b, int ldb,
+    long long stride_b, const void* beta, void* c, cudaDataType type_c, int ldc, long long stride_c, int batch,
+    cublasComputeType_t compute, cublasGemmAlgo_t) {
+    return emu::gemm_of_types("cublasGemmEx", handle->stream, op_a, op_b, {m, n, k}, alpha, a, {type_a, lda, stride_a},
+                              b, {type_b, ldb, stride_b}, beta, c, {type_c, ldc, stride_c}, batch, compute);
 }
 
 inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
