@@ -14,10 +14,12 @@ _STATEMENTS = frozenset((b"if", b"else", b"for", b"while", b"do", b"switch", b"c
 
 @dataclass(frozen=True)
 class Launch:
-    """Byte offsets of a launch's parts: `start` kernel `left` <<< ... >>> `right` ( ... ) `end`."""
+    """Byte offsets of a launch's parts: `start` kernel `left` <<< `inner` ... `outer` >>> `right` ( ... ) `end`."""
 
     start: int
     left: int
+    inner: int
+    outer: int
     right: int
     end: int
 
@@ -27,16 +29,18 @@ def find(tokens: Sequence[Token], partners: Mapping[int, int]) -> Iterator[Launc
     for index, token in enumerate(tokens):
         if token.text == b"<<<":
             start, close = _kernel(tokens, partners, index), _configuration_end(tokens, partners, index)
-            if start is None or close is None or close + 1 >= len(tokens) or tokens[close + 1].text != b"(":
+            if start is None or close is None or close[1] + 1 >= len(tokens) or tokens[close[1] + 1].text != b"(":
                 continue
-            end = partners.get(close + 1)
+            first, last = close
+            end = partners.get(last + 1)
             if end is not None:
-                yield Launch(tokens[start].start, token.start, tokens[close].end, tokens[end].end)
+                outer, right = tokens[first].start, tokens[last].end
+                yield Launch(tokens[start].start, token.start, token.end, outer, right, tokens[end].end)
 
 
 def rewrite(launch: Launch, text: bytes, edits: Edits) -> None:
     """Configure first, then call the stub."""
-    configuration = text[launch.left + 3 : launch.right - 3]
+    configuration = text[launch.inner : launch.outer]
     edits.insert(launch.start, b"(::emu::configured(" + configuration + b"), ")
     edits.replace(launch.left, launch.right, b"")
     edits.insert(launch.end, b")")
@@ -48,22 +52,29 @@ def refuse(launch: Launch, text: bytes, edits: Edits) -> None:
     edits.replace(launch.start, launch.end, b'::emu::unsupported("a launch by a kernel", EMU_HERE)' + lines)
 
 
-def _configuration_end(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
-    """Index of the `>>>` that ends the configuration opened at `at`."""
+def _configuration_end(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> tuple[int, int] | None:
+    """Indices of the first and the last token of what ends the configuration opened at `at`: `>>>`, or else `>> >`."""
     index = at + 1
+    spaced = None
     while index < min(len(tokens), at + _REACH):
         text = tokens[index].text
         if text == b">>>":
-            return index
+            return index, index
         if text in (b"(", b"[", b"{"):
             end = partners.get(index)
             if end is None:
                 return None
             index = end
         elif text in (b")", b"]", b"}", b";", b"<<<"):
-            return None
+            break
+        elif _is_spaced_end(tokens[index : index + 4]):
+            spaced = index, index + 2
         index += 1
-    return None
+    return spaced
+
+
+def _is_spaced_end(tokens: Sequence[Token]) -> bool:
+    return [token.text for token in tokens] == [b">", b">", b">", b"("] and tokens[0].end == tokens[1].start
 
 
 def _kernel(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:

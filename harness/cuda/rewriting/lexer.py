@@ -12,7 +12,7 @@ _TOKEN = re.compile(
     | (?P<character>(?:u8|[uUL])?'(?:\\.|[^'\\\n])*+'?)
     | (?P<number>\.?[0-9](?:[eEpP][+-]|'?[\w.])*+)
     | (?P<word>[A-Za-z_$\x80-\xff](?:[\w$\x80-\xff]|\\\r?\n(?=[\w$\x80-\xff]))*+)
-    | (?P<sign><<<|>>>|::|->|\#\#|.)
+    | (?P<sign><<<|<<[ \t\r\n]+<|>>>|::|->|\#\#|.)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -85,6 +85,9 @@ def lex(text: bytes) -> Lexed:
         else:
             fresh = False
             joined = match.group().replace(b"\\\r\n", b"").replace(b"\\\n", b"")
+            if joined.startswith(b"<<"):
+                # `<< <` opens a launch, too: two operators cannot follow each other
+                joined = b"<<<"
             token = Token(kind, joined, match.start(), match.end())
             (tokens if directive is None else directive.tokens).append(token)
     return Lexed(tokens, [_without_digraph(text, d) for d in directives])
