@@ -138,7 +138,7 @@ def launch(
         touched[inside] = False
         if touched.any():
             place = int(np.flatnonzero(touched)[0]) - guard
-            detail = f"{where}: {int(touched.sum())} entries beside {name} are changed, the first at {name}[{place}]"
+            detail = f"{where}: {int(touched.sum())} numbers beside {name} are changed, the first at {name}[{place}]"
             raise Refuted(f"writes outside {name}", detail, where=f"{name}[{place}]")
     shape = (logits.shape[0], k)
     stale = (back.probs == back.before[1])[inside] | (back.indices == back.before[2])[inside]
@@ -181,7 +181,7 @@ def _read(report: NDArray[np.uint8], mode: str) -> Report:
     if parsed.unsupported:
         first = parsed.unsupported[0]
         place = f" ({first.file}:{first.line})" if first.file else ""
-        raise Unmeasured(f"this device does not have {first.what}{place}")
+        raise Unmeasured(f"unsupported on the emulated device: {first.what}{place}")
     wanted = {"plain": 0, "check": 1, "count": 2, "all": 3}[mode]
     if parsed.mode & wanted != wanted:
         raise Unmeasured(f"this device does not {mode}")
@@ -207,9 +207,9 @@ def _require_written(stale: NDArray[np.bool_], where: str) -> None:
     missing = stale.all(axis=1)
     row, entry = (int(i) for i in np.argwhere(stale)[0])
     if not missing.any():
-        detail = f"{where}: {int(stale.sum())} entries, the first at [{row}, {entry}]"
+        detail = f"{where}: {int(stale.sum())} of {stale.size} entries, the first at [{row}, {entry}]"
         raise Refuted("entries are never written", detail, where=f"probs[{row}, {entry}]")
     rule = None if missing.all() else described(missing, "r")
     diagnosis = f"rows r with {rule} are never written" if rule else None
-    detail = f"{where}: {int(missing.sum())} rows, the first is {int(np.flatnonzero(missing)[0])}"
+    detail = f"{where}: {int(missing.sum())} of {len(missing)} rows, the first is row {int(np.flatnonzero(missing)[0])}"
     raise Refuted("rows are never written", detail, where=f"probs[{row}, {entry}]", diagnosis=diagnosis)

@@ -65,7 +65,7 @@ def a_raised_logit_comes_in(answer: Answer, draw: Draw, *, vocab: int, k: int) -
     rows, k = 6, served(answer, min(k, vocab - 1))
     logits = spaced(draw, rows, vocab)
     before = launch(answer, draw, logits, k)
-    legal_indices(before)
+    right_choice(before, answer, draw)
     raised = logits.copy()
     for row, chosen in enumerate(before.indices):
         left = np.setdiff1d(np.arange(vocab), chosen)

@@ -101,7 +101,7 @@ def less_is_moved_than_the_naive_way(answer: Answer, draw: Draw, *, k: int) -> P
     run = _counted(answer, draw, k)
     moved, naive = _moved(run.report), 3 * run.logits.nbytes + run.probs.nbytes + run.indices.nbytes
     figures = {"bytes_moved_per_row": moved / run.rows, "naive_traffic_ratio": round(naive / max(moved, 1), 4)}
-    detail = f"{moved / naive:.4g} of the naive way's bytes are moved"
+    detail = f"{moved / naive:.4g} times the naive way's bytes are moved"
     return _graded(moved / naive, NAIVE, "as much is moved as the naive way does", detail, figures)
 
 
@@ -111,7 +111,7 @@ def work_is_put_on_the_given_stream(answer: Answer, draw: Draw, *, vocab: int, k
     report = launch(answer, draw, normal(draw, ROWS, vocab), served(answer, k), mode="count").report
     expect.that(bool(report.launches), "nothing is launched")
     strays = sorted({n.kernel for n in report.launches if n.stream == 0})
-    expect.that(not strays, "work is put on the default stream", f"kernels {', '.join(strays)}")
+    expect.that(not strays, "work is put on the default stream", f"launched on it: {', '.join(strays)}")
     copies = [copy for copy in report.streams.copies if copy.stream == 0]
     detail = ", ".join(f"{copy.bytes} bytes {copy.direction}" for copy in copies[:3])
     expect.that(not copies, "copies are put on the default stream", detail)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from harness.probing import Answer, Draw, Refuted, expect, probe
 
 from .binding import Launched, launch, normal, served, spaced
-from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, tolerance
+from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, titled, tolerance
 
 SMALL = {"rows": 2, "vocab": 5, "k": 2}
 MIDDLE = {"rows": 3, "vocab": 100, "k": 8}
@@ -27,6 +27,7 @@ def probabilities_keep_their_proportions(answer: Answer, draw: Draw, *, rows: in
     """T16: P_a / P_b = exp(x_a - x_b), whatever the sum below is."""
     run = launch(answer, draw, normal(draw, rows, vocab), served(answer, min(k, vocab)))
     _alive(run)
+    legal_indices(run)
     x = np.take_along_axis(run.logits, run.indices, axis=1).astype(np.longdouble)
     wanted = np.exp(x - x[:, :1])
     got = run.probs.astype(np.longdouble) / run.probs[:, :1]
@@ -42,7 +43,7 @@ def the_maximum_may_come_at_any_column(answer: Answer, draw: Draw, *, rows: int,
     logits = normal(draw, rows, vocab)
     logits[:, at] = logits.max(axis=1) + np.float32(4)
     run = launch(answer, draw, logits, served(answer, min(k, vocab)))
-    right_probabilities(run, "probabilities depend on where the maximum lies")
+    titled(right_probabilities, run, answer, draw, "probabilities depend on where the maximum lies")
 
 
 @probe({"vocab": 7, "k": 3}, {"vocab": 1500, "k": 64}, rows=3, floors={"vocab": 2})
@@ -54,6 +55,8 @@ def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab:
     _alive(whole)
     parts = [launch(answer, draw, np.ascontiguousarray(part), min(k, part.shape[1]))
              for part in (logits[:, :half], logits[:, half:])]  # fmt: skip
+    for run in (whole, *parts):
+        legal_indices(run)
     sums = [_log_sum_exp(part) for part in parts]
     total = np.logaddexp(*sums)
     probs = np.concatenate([p.probs * np.exp(s - total)[:, None] for p, s in zip(parts, sums, strict=True)], axis=1)
@@ -74,8 +77,7 @@ def equal_logits_share_alike(answer: Answer, draw: Draw, *, rows: int, vocab: in
     """T19: in a row of equal logits every probability is 1/vocab."""
     logits = np.repeat(draw.normal(rows, 1, dtype="float32"), vocab, axis=1)
     run = launch(answer, draw, logits, served(answer, min(8, vocab)))
-    legal_indices(run)
-    right_probabilities(run, "equal logits have unequal probabilities")
+    titled(right_probabilities, run, answer, draw, "equal logits have unequal probabilities")
 
 
 @probe({"vocab": 3}, {"vocab": 700}, rows=2)
