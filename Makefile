@@ -25,7 +25,7 @@ grade: environment compilers
 	$(BIN)/harness report && $(BIN)/harness scoreboard && exit $$status
 
 test: environment
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 check: environment
 	$(BIN)/harness check

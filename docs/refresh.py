@@ -1,6 +1,7 @@
 """Runs the commands whose output README.md shows, and puts what they print in its place.
 
-A block is a comment `<!-- output: COMMAND -->` or `<!-- output: COMMAND | first N lines -->`, then a fenced block.
+A block is a comment `<!-- output: COMMAND -->`, then a fenced block. The comment may go on with `| first N lines`, and
+with `| exits 1` where the command is meant to find something.
 
     python docs/refresh.py            rewrite the blocks
     python docs/refresh.py --check    run the commands and say which fail; write nothing
@@ -18,9 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 BLOCK = re.compile(
-    r"<!-- output: (?P<command>[^|]+?)(?: \| first (?P<lines>\d+) lines)? -->\n```text\n.*?```\n", re.DOTALL
+    r"<!-- output: (?P<command>[^|]+?)(?: \| first (?P<lines>\d+) lines)?(?: \| exits (?P<code>1))? -->\n```text\n.*?```\n",
+    re.DOTALL,
 )
-FINE = (0, 1)  # 1: a gate failed, which an example may show
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def refreshed(text: str, run: Callable[[str], Ran] = run) -> tuple[str, list[str
     def block(match: re.Match[str]) -> str:
         command, limit = match["command"], match["lines"]
         ran = run(command)
-        if ran.code not in FINE or not ran.out.strip():
+        if ran.code != int(match["code"] or 0) or not ran.out.strip():
             failed.append(f"`{command}` exits {ran.code}: {ran.errors.strip()}")
             return match[0]
         lines = ran.out.replace(str(ROOT) + "/", "").rstrip().splitlines()
