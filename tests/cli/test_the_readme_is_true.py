@@ -53,7 +53,8 @@ def test_every_command_parses(line: str) -> None:
         assert words[0] in command.commands, f"no command {words[0]!r}"
         command = command.commands[words.pop(0)]
     options = {option: p for p in command.params for option in p.opts} | {"--help": None}
-    given = [word for word in words if word.startswith("-")]
+    ours = words[: words.index("--")] if "--" in words else words
+    given = [word for word in ours if word.startswith("-")]
     assert set(given) <= set(options), given
 
 
@@ -93,13 +94,14 @@ def test_every_output_is_marked_with_its_command(refresh: ModuleType) -> None:
 
 
 def test_refreshing_replaces_outputs_and_nothing_else(refresh: ModuleType) -> None:
-    text = "a\n<!-- output: one --one -->\n```text\nold\n```\nb\n<!-- output: two | first 2 lines | exits 1 -->\n```text\n```\nc\n"
+    two = "<!-- output: two | first 2 lines | exits 1 -->\n```text\n"
+    text = f"a\n<!-- output: one --one -->\n```text\nold\n```\nb\n{two}```\nc\n"
     outputs = {"one --one": refresh.Ran(0, "new\n", ""), "two": refresh.Ran(1, "1\n2\n3\n", "")}
     made, failed = refresh.refreshed(text, outputs.__getitem__)
     assert not failed
     assert made == (
         "a\n<!-- output: one --one -->\n```text\n$ one --one\nnew\n```\n"
-        "b\n<!-- output: two | first 2 lines | exits 1 -->\n```text\n$ two\n1\n2\n... 1 more lines\n```\nc\n"
+        f"b\n{two}$ two\n1\n2\n... 1 more lines\n```\nc\n"
     )
     assert refresh.refreshed(made, outputs.__getitem__) == (made, [])
     outputs["two"] = refresh.Ran(2, "", "error: no such thing")
