@@ -198,8 +198,8 @@ def _grade(job: Job, key: str) -> Record:
     build = Build()
     error = None
     try:
+        compiled = _compile(job, build, seconds)
         with _timed(seconds, "build_and_probes"):
-            compiled = _compile(job, build, seconds)
             probed = _probe(job, seed, titles, build, seconds)
         measured = compiled | _measure(job, {**compiled, **probed}, seconds)
     except JudgeError as failure:
@@ -218,7 +218,7 @@ def _grade(job: Job, key: str) -> Record:
         ranked=job.options.seed is None, made=made, seconds={k: round(v, 3) for k, v in seconds.items()},
         environment=job.environment, limits=job.challenge.limits, overall=scored.overall,
         dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
-        findings=told if build.ok else (build.finding(), *told),
+        findings=told if build.ok else (build.finding(), *(f for f in told if not build.says(f))),
         remarks=tuple(_remarks(job)), error=broken,
     )  # fmt: skip
 
@@ -230,6 +230,10 @@ class Build:
     ok: bool = True
     text: str = ""
     output: str = ""
+
+    def says(self, finding: Finding) -> bool:
+        """Whether a finding only repeats why it does not build."""
+        return bool(finding.detail) and finding.detail in self.text
 
     def finding(self) -> Finding:
         """The build failure in words."""

@@ -121,7 +121,7 @@ class BoxedAnswer:
         reply = self.box().call(
             function, *args, returns=returns, seconds=seconds, hold=hold, echo=echo, module=module, **kwargs
         )
-        value = self._value(reply, function)
+        value = self._value(reply, self._named(function, args))
         self.echo = reply.echo
         self._kept += _kept_in(value)
         return value
@@ -168,6 +168,10 @@ class BoxedAnswer:
         if self._box is None:
             raise Broken("does not load again", reply.text)
         return self._box
+
+    def _named(self, function: str, args: tuple[Any, ...]) -> str:
+        """The function of the answer's own that a call runs."""
+        return function
 
     def _value(self, reply: Reply, function: str) -> Any:
         self.cost = Cost(reply.seconds, reply.processor)

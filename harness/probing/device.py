@@ -16,8 +16,15 @@ CHECKED = "instrumented.so"
 """The build whose reports hold addresses."""
 
 
-class EmulatedAnswer(BoxedAnswer):
-    """As any boxed answer; the box holds the driver and both builds."""
+class LaunchedAnswer(BoxedAnswer):
+    """As any boxed answer; the driver's `launch` runs the answer's function, which is named first."""
+
+    def _named(self, function: str, args: tuple[Any, ...]) -> str:
+        return str(args[0]) if function == "launch" and args else function
+
+
+class EmulatedAnswer(LaunchedAnswer):
+    """The box holds the driver and both builds."""
 
     sources: Collection[str] = ()
     """The answer's files, relative to its folder."""

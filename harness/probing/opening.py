@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.box import Came, Target, detect, scratch
 from harness.model import Challenge
 from harness.probing.answers import BoxedAnswer
-from harness.probing.device import EmulatedAnswer, GpuAnswer
+from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
 
 if TYPE_CHECKING:
     from harness.cuda.gpu import GpuDevice
@@ -106,7 +106,7 @@ def _on_gpu(
         yield Opened(None, build.errors)
         return
     real = target(gpu, build, challenge.contract.functions, detect(), challenge.limits)
-    with _loaded(challenge, GpuAnswer(BoxedAnswer(real, files.capabilities), emulated, why_not)) as result:
+    with _loaded(challenge, GpuAnswer(LaunchedAnswer(real, files.capabilities), emulated, why_not)) as result:
         yield result
 
 

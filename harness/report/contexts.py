@@ -1,6 +1,6 @@
 """What the templates see: frozen views of challenges and records, in words, still to be escaped."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.model import (
@@ -141,6 +141,7 @@ class ChallengeReport:
     id: str
     title: str
     summary: str
+    language: str
     anchor: str
     criteria: int
     weight: str
@@ -164,6 +165,7 @@ def challenge_report(challenge: Challenge, records: Iterable[Record]) -> Challen
         id=challenge.id,
         title=challenge.title,
         summary=challenge.summary,
+        language=challenge.language,
         anchor=challenge.anchor,
         criteria=len(challenge.criteria),
         weight=words.number(sum(d.weight for d in challenge.dimensions)),
@@ -195,15 +197,14 @@ def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
 
 
 def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
-    """The findings of a record, those that say the same told once; capabilities that are not offered left out."""
+    """The findings of a record, one fault told once; capabilities that are not offered left out."""
     evidence = {e.criterion: e for e in record.evidence}
-    merged: dict[tuple[str, str, str | None, str], list[Finding]] = {}
+    merged: dict[tuple[Severity, str], list[Finding]] = {}
     for finding in record.findings:
         seen = evidence.get(finding.criterion)
         if seen is not None and words.not_offered(seen):
             continue
-        alone = finding.criterion if finding.counterexample else ""
-        merged.setdefault((finding.title, finding.detail, finding.diagnosis, alone), []).append(finding)
+        merged.setdefault((finding.severity, finding.title), []).append(finding)
     return tuple(_weakness(challenge, record, evidence, group) for group in merged.values())
 
 
@@ -293,11 +294,21 @@ def _weakness(
         criteria=tuple(f.criterion for f in group),
         severity=first.severity.value,
         title=first.title,
-        seen=tuple(filter(None, (first.detail, *first.also))),
-        diagnosis=first.diagnosis or "",
+        seen=tuple(_seen(group)),
+        diagnosis=next((f.diagnosis for f in group if f.diagnosis), ""),
         figures=words.figures(seen.measured) if seen and len(group) == 1 else "",
         failure=failure if ran else None,
     )
+
+
+def _seen(group: Sequence[Finding]) -> Iterator[str]:
+    """What findings of one fault saw, each sight once, those after the first under the name of their criterion."""
+    told: set[str] = set()
+    for finding in group:
+        for text in filter(None, (finding.detail, *finding.also)):
+            if text not in told:
+                yield text if finding is group[0] else f"{finding.criterion}: {text}"
+            told.add(text)
 
 
 def _failure(record: Record, criterion: str, example: Counterexample | None, seed: int | None) -> Failure:

@@ -13,7 +13,11 @@ def notes(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[s
     return (
         *_differing("versions of the harness", records, lambda r: r.environment.harness),
         *_differing("isolation tiers", records, lambda r: r.environment.tier),
-        *_differing("devices", records, lambda r: r.environment.device),
+        *(
+            note
+            for id in dict.fromkeys(r.challenge for r in records)
+            for note in _differing("devices", [r for r in records if r.challenge == id], lambda r: r.environment.device)
+        ),
         *_naming("Graded on another version of the rubric, grade again", other),
         *_naming("Left out, as their challenge is not here", unknown),
         *_naming("Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",

@@ -120,7 +120,7 @@ def took(seconds: Mapping[str, float]) -> str:
 def limits(limits: Limits) -> str:
     """What a submission could use."""
     return (
-        f"{limits.start_seconds:g} s to import, {limits.call_seconds:g} s a call, {limits.probes_seconds:g} s for all "
+        f"{limits.start_seconds:g} s to start, {limits.call_seconds:g} s a call, {limits.probes_seconds:g} s for all "
         f"probes, {limits.tests_seconds:g} s for own tests, {limits.memory_mib} MiB of memory"
     )
 

@@ -159,6 +159,35 @@ def test_records_that_do_not_compare_are_pointed_out(field, value, said):
     assert "may not compare" not in page(*records[:1]) + board(*records[:1])
 
 
+def test_each_challenge_may_have_its_own_device():
+    other = sample.CHALLENGE.model_copy(update={"id": "in_cuda"})
+    records = [sample.record(), sample.record(challenge=other, environment={"device": "emulated"})]
+    assert "may not compare" not in render_all([sample.CHALLENGE, other], records)["scoreboard.md"]
+
+
+def test_an_error_ratio_is_explained_as_the_challenge_judges_it():
+    cuda = sample.CHALLENGE.model_copy(update={"language": "cuda"})
+    assert "over 32 is wrong" in page(sample.record())
+    assert "over 32 is wrong" not in page(sample.record(), challenge=cuda)
+    assert "Up to 1 is right" in page(sample.record(), challenge=cuda)
+
+
+def test_a_fault_that_several_criteria_saw_is_one_weakness_with_all_that_was_seen():
+    def wrong(place: str) -> dict:
+        detail = f"out is wrong: out[{place}] is 2"
+        return {"outcome": Outcome.FAILED, "detail": detail, "also": ("out is NaN",), "diagnosis": f"off by {place}"}
+
+    seen = {"first_token": wrong("0"), "causality": wrong("1"), "shapes": wrong("2")}
+    record = sample.record(outcomes=sample.RIGHT | seen, titles=dict.fromkeys(seen, "out is wrong"))
+    text = section(page(record), "### glm-5").split("**Weaknesses**")[1]
+    assert "1. **out is wrong** (critical: `first_token`, `causality`)" in text
+    assert "2. **out is wrong** (major: `shapes`)" in text
+    assert "* Seen: out[0] is 2" in text
+    assert "* Also: causality: out[1] is 2" in text
+    assert text.count("out is NaN") == 2  # once for each weakness
+    assert "Likeliest fault: off by 0" in text
+
+
 def test_a_record_of_another_rubric_is_pointed_out_and_still_shown():
     larger = sample.CHALLENGE.model_copy(
         update={"criteria": (*sample.CRITERIA, sample.CRITERIA[0].model_copy(update={"id": "brand_new"}))}
