@@ -114,7 +114,7 @@ cudaError_t symbol_size(size_t* bytes, const void* symbol);
 cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int value);
 cudaError_t attributes(cudaFuncAttributes* attributes, const void* function);
 cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t dynamic_shared);
-cudaError_t launch_untyped(const char* call);
+cudaError_t launch_untyped(const char* call, const char* file, int line);
 void configure(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, size_t dynamic_shared,
                cudaStream_t stream);
 
@@ -224,11 +224,19 @@ cudaError_t cudaLaunchKernel(void (*kernel)(P...), Dim grid, Dim block, void** p
     return cudaPeekAtLastError();
 }
 template <class Dim>
-cudaError_t cudaLaunchKernel(const void*, Dim, Dim, void**, size_t = 0, cudaStream_t = nullptr) {
-    return emu::api::launch_untyped("cudaLaunchKernel of a kernel cast to void*");
+cudaError_t cudaLaunchKernel(const void*, Dim, Dim, void**, size_t = 0, cudaStream_t = nullptr,
+                             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return emu::api::launch_untyped("a launch of a kernel known as void* only", file, line);
 }
-template <class Dim, class F>
-cudaError_t cudaLaunchCooperativeKernel(F*, Dim, Dim, void**, size_t = 0, cudaStream_t = nullptr) {
-    return emu::api::launch_untyped("cudaLaunchCooperativeKernel");
+/// A launch as any other: `this_grid().sync()` says what it cannot do.
+template <class Dim, class... P>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), Dim grid, Dim block, void** parameters,
+                                        size_t dynamic_shared = 0, cudaStream_t stream = nullptr) {
+    return cudaLaunchKernel(kernel, grid, block, parameters, dynamic_shared, stream);
+}
+template <class Dim>
+cudaError_t cudaLaunchCooperativeKernel(const void*, Dim, Dim, void**, size_t = 0, cudaStream_t = nullptr,
+                                        const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return emu::api::launch_untyped("a launch of a kernel known as void* only", file, line);
 }
 // NOLINTEND

@@ -44,4 +44,14 @@ __attribute__((always_inline)) inline void* seen_memset(void* to, int value, siz
     return EMU_SEEN(memset, bytes, to, value);
 }
 
+/// Stands in every `new` of device code, which nothing here serves.
+struct KernelHeap {
+    explicit KernelHeap(Site site) {
+        if (on_device()) unsupported("new in device code", site);
+    }
+};
+
 }  // namespace emu
+
+inline void* operator new(size_t bytes, emu::KernelHeap) { return ::operator new(bytes); }
+inline void* operator new[](size_t bytes, emu::KernelHeap) { return ::operator new[](bytes); }

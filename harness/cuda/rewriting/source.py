@@ -8,6 +8,7 @@ from tree_sitter import Node
 from harness.cuda.rewriting import (
     architecture,
     copies,
+    heap,
     indices,
     kernels,
     launches,
@@ -15,6 +16,7 @@ from harness.cuda.rewriting import (
     shared,
     syntax,
     unsupported,
+    untyped,
     variables,
 )
 from harness.cuda.rewriting.edits import Edits, blank_lines
@@ -81,11 +83,14 @@ def _rewrite_fragment(
         shared.refer(fragment, _device_functions(fragment), found)
     for start, end in device:
         indices.rewrite(fragment, start, end)
+        if not fragment.is_macro:
+            heap.rewrite(fragment, start, end)
         architecture.rewrite_code(fragment, start, end)
     for launch in launches.find(tree.tokens, tree.partners):
         nested = not fragment.is_macro and syntax.within(device, launch.start)
         (launches.refuse if nested else launches.rewrite)(launch, tree.text, fragment.edits)
     copies.rewrite(fragment)
+    untyped.rewrite(fragment)
     _unread(fragment)
     return found
 

@@ -31,7 +31,14 @@ _PREFIXES = {
     b"cluster_group": "thread block clusters", b"this_cluster": "thread block clusters",
     b"__cluster_dims__": "thread block clusters", b"cudaLaunchKernelEx": "extended launches",
     b"cudaLaunchCooperative": "cooperative launches", b"cudaLaunchAttribute": "extended launches",
-    b"cudaIpc": "interprocess memory", b"cudaMemcpyPeer": "several devices", b"cuModule": "the driver interface",
+    b"cudaMalloc3D": "arrays of three dimensions", b"cudaMemcpy3D": "arrays of three dimensions",
+    b"cudaMemset3D": "arrays of three dimensions", b"cudaExtent": "arrays of three dimensions",
+    b"cudaPitchedPtr": "arrays of three dimensions", b"make_cudaExtent": "arrays of three dimensions",
+    b"make_cudaPitchedPtr": "arrays of three dimensions", b"cudaChannelFormat": "textures",
+    b"cudaCreateChannelDesc": "textures", b"cudaBindTexture": "textures", b"texture": "textures",
+    b"cudaMemPool": "memory pools", b"cudaDeviceGetDefaultMemPool": "memory pools",
+    b"cudaDeviceEnablePeerAccess": "several devices", b"cudaIpc": "interprocess memory",
+    b"cudaMemcpyPeer": "several devices", b"cuModule": "the driver interface",
     b"cuLaunchKernel": "the driver interface", b"cuTensorMap": "tensor maps (TMA)", b"__mma": "tensor cores",
     b"nvrtc": "run-time compilation",
 }  # fmt: skip
@@ -47,7 +54,8 @@ def names(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
     for index, token in enumerate(tokens):
         if token.kind != "word":
             continue
-        if index + 1 < len(tokens) and tokens[index + 1].text == b"::" and token.text in _NAMESPACES:
+        inner = index and tokens[index - 1].text == b"::" and index > 1 and tokens[index - 2].kind == "word"
+        if index + 1 < len(tokens) and tokens[index + 1].text == b"::" and token.text in _NAMESPACES and not inner:
             yield token, _NAMESPACES[token.text]
             continue
         for length in range(4, min(len(token.text), 26) + 1):

@@ -1,4 +1,4 @@
-"""`__device__` and `__constant__` variables stay plain variables, and are registered as device memory."""
+"""`__device__`, `__constant__` and `__managed__` variables stay variables, and are registered as device memory."""
 
 from tree_sitter import Node
 
@@ -15,7 +15,7 @@ def rewrite(fragment: Fragment, marked: Marked) -> None:
     declarators = node.children_by_field_name("declarator")
     words = {token.text for token in fragment.syntax.words(start, declarators[0].start_byte if declarators else start)}
     registrations = b""
-    space = b"Constant" if marked.has(b"__constant__") else b"Global"
+    space = b"Constant" if marked.has(b"__constant__") else b"Managed" if marked.has(b"__managed__") else b"Global"
     for declarator in declarators:
         name = name_of(declarator)
         if name is None or _is_function(declarator):

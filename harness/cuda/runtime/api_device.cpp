@@ -235,8 +235,8 @@ cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t
     return cudaSuccess;
 }
 
-cudaError_t launch_untyped(const char* call) {
-    list_unsupported(call, Site{"", 0});
+cudaError_t launch_untyped(const char* call, const char* file, int line) {
+    list_unsupported(call, Site{file, line});
     return device_error(call, cudaErrorNotSupported, "not supported on the emulated device");
 }
 

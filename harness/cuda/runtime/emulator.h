@@ -89,11 +89,15 @@ struct DynamicShared {
     T& operator[](I i) const { return static_cast<T*>(dynamic_shared())[i]; }
 };
 
-/// A `__device__` or `__constant__` variable, registered before main: it is device memory.
-enum class Space : uint8_t { Global, Shared, Constant, Local, Host };
+/// A `__device__`, `__constant__` or `__managed__` variable, registered before main: it is device memory.
+enum class Space : uint8_t { Global, Shared, Constant, Local, Host, Managed };
 struct Symbol {
     Symbol(void* address, size_t bytes, const char* name, Space space);
 };
+
+/// `malloc` and `free` of device code; those of the host for a caller on the host.
+void* kernel_malloc(size_t bytes);
+void kernel_free(void* pointer);
 
 // ---- meeting points -------------------------------------------------------------------------------------------
 

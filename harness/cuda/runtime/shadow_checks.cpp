@@ -68,7 +68,10 @@ bool check_elsewhere(const Access& access) {
 void check_host(const Access& access) {
     const void* address = reinterpret_cast<const void*>(access.address);
     const bool in_arena = shadow().arena.contains(access.address);
-    if (!in_arena && (!shadow().symbols.contains(access.address) || !find_symbol(address))) return;
+    if (!in_arena) {
+        const SymbolRecord* symbol = shadow().symbols.contains(access.address) ? find_symbol(address) : nullptr;
+        if (!symbol || symbol->space == Space::Managed) return;
+    }
     if (in_arena) {
         const Allocation* allocation = find_allocation(address);
         if (allocation && !allocation->freed && allocation->kind != AllocationKind::Device) return;

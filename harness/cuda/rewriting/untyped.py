@@ -1,0 +1,32 @@
+"""`cudaLaunchKernel((void*)kernel, ...)` loses the cast, and with it the question what the kernel's parameters are."""
+
+from collections.abc import Sequence
+
+from harness.cuda.rewriting.fragment import Fragment
+from harness.cuda.rewriting.lexer import Token
+
+_CALLS = (b"cudaLaunchKernel", b"cudaLaunchCooperativeKernel")
+_CASTS = (b"reinterpret_cast", b"static_cast")
+_VOID = ([b"void", b"*"], [b"const", b"void", b"*"], [b"void", b"const", b"*"])
+
+
+def rewrite(fragment: Fragment) -> None:
+    """Rewrite every such call."""
+    tokens = fragment.syntax.tokens
+    for index, token in enumerate(tokens):
+        if token.text in _CALLS and index + 1 < len(tokens) and tokens[index + 1].text == b"(":
+            cast = _cast(tokens[index + 2 : index + 9])
+            if cast:
+                fragment.edits.replace(cast[0].start, cast[-1].end, b"")
+
+
+def _cast(tokens: Sequence[Token]) -> Sequence[Token]:
+    """The tokens of a cast to `void*` that these begin with; of a C++ one without the operand's parentheses."""
+    named = bool(tokens) and tokens[0].text in _CASTS
+    opening, closing = (b"<", b">") if named else (b"(", b")")
+    inside = tokens[1 if named else 0 :]
+    for spelled in _VOID:
+        length = len(spelled) + 2
+        if [token.text for token in inside[:length]] == [opening, *spelled, closing]:
+            return tokens[: length + named]
+    return ()

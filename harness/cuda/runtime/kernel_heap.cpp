@@ -1,0 +1,29 @@
+// `malloc` and `free` of device code: memory of the device, checked as any other.
+#include <cstdlib>
+
+#include "defects.h"
+#include "memory.h"
+#include "state.h"
+
+namespace emu {
+
+void* kernel_malloc(size_t bytes) {
+    if (!on_device()) return std::malloc(bytes);
+    Allocation* allocation = allocate(bytes ? bytes : 1, AllocationKind::Device, __builtin_return_address(0));
+    return allocation ? allocation->address : nullptr;
+}
+
+void kernel_free(void* pointer) {
+    if (!on_device()) return std::free(pointer);
+    if (!pointer) return;
+    Allocation* allocation = find_allocation(pointer);
+    if (allocation && !allocation->freed && allocation->address == pointer) return release(*allocation);
+    Defect defect;
+    const bool twice = allocation && allocation->freed;
+    defect.kind = twice ? "double_free" : "invalid_free";
+    defect.text = twice ? "free: `" + allocation->name + "` has been freed before" : "free: a pointer to no allocation";
+    defect.pc = __builtin_return_address(0);
+    report(defect);
+}
+
+}  // namespace emu
