@@ -107,8 +107,8 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
 
     Args:
         symbol: its name.
-        arguments: ints, "stream" for one that is not the default stream, and buffers as dicts: `buffer` an array,
-            `shift` bytes into it that the pointer points at, `back` whether to bring it back.
+        arguments: ints, floats, "stream" for one that is not the default stream, and buffers as dicts: `buffer` an
+            array, `shift` bytes into it that the pointer points at, `back` whether to bring it back.
         mode: plain; a GPU checks and counts nothing here.
         seed: of the schedule, which a GPU makes itself.
 
@@ -128,13 +128,20 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
                 placed.append((argument, address))
                 passed.append(ctypes.c_void_p(address + argument.get("shift", 0)))
             else:
-                passed.append(ctypes.c_void_p(device.stream) if argument == "stream" else ctypes.c_int(argument))
+                passed.append(_plain(argument))
         code = int(getattr(library(ANSWER), symbol)(*passed))
         device.wait()
         back = [device.get(at, a["buffer"].shape, a["buffer"].dtype) for a, at in placed if a.get("back")]
     finally:
         device.release()
     return (code, *back, _report())
+
+
+def _plain(argument: Any) -> Any:
+    """An argument that is no buffer as the C function takes it: an int, a float, or the stream."""
+    if argument == "stream":
+        return ctypes.c_void_p(gpu().stream)
+    return ctypes.c_float(argument) if isinstance(argument, float) else ctypes.c_int(argument)
 
 
 def _report() -> Any:
@@ -153,7 +160,7 @@ class Problem:
         self.outputs: list[tuple[int, int, Any, Any]] = []
         for argument in arguments:
             if not isinstance(argument, dict):
-                self.passed.append(ctypes.c_void_p(gpu().stream) if argument == "stream" else ctypes.c_int(argument))
+                self.passed.append(_plain(argument))
             else:
                 self.passed.append(ctypes.c_void_p(self._place(argument)))
 
@@ -228,7 +235,7 @@ def prepare(arguments: list[Any]) -> int:
     """Put the arguments of the calls to be measured into device memory, in place of any before; 0 when done.
 
     Args:
-        arguments: ints, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
+        arguments: ints, floats, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
     """
     _problem.clear()
     gpu().release()
