@@ -321,19 +321,23 @@ def _integers(value: Any) -> Iterator[int]:
 def _spec_error(path: Path, error: ValidationError, kind: type[Model], table: Mapping[str, Any]) -> SpecError:
     # a misspelt key is told before the key that is missing because of it
     first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-    field = ".".join(_place(first["loc"], table))
+    # of a field with several forms, the form that got furthest was meant
+    field = [e for e in error.errors() if e["loc"][:2] == first["loc"][:2]]
+    forms = [e for e in field if any("[" in str(part) for part in e["loc"][2:3])]
+    first = max(forms, key=lambda e: len(e["loc"]), default=first)
+    place = ".".join(_place(first["loc"], table))
     given = "" if first["type"] == "missing" or isinstance(first["input"], dict) else f" (got {_short(first['input'])})"
-    more = error.error_count() - 1
+    more = error.error_count() - max(1, len(forms))
     words = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         words, given = f"unknown key{nearest(str(first['loc'][-1]), _keys(kind))}", ""
-    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(field))
+    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(place))
 
 
 def _place(loc: tuple[int | str, ...], table: Any) -> Iterator[str]:
     """The parts of a field's name, an item of a list by its `id` where it has one."""
     for part in loc:
-        if str(part).startswith(("function-", "constrained-")):
+        if str(part).startswith(("function-", "constrained-", "tuple[")):
             continue
         inside = isinstance(table, dict) or (isinstance(table, list) and isinstance(part, int) and part < len(table))
         table = (table.get(part) if isinstance(table, dict) else table[int(part)]) if inside else None

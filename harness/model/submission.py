@@ -62,6 +62,12 @@ class About(Model):
             raise ValueError("must be one .py file in a submission in Python")
         if not entry:
             raise ValueError("must name a file")
+        names = (entry,) if isinstance(entry, str) else entry
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"names {twice!r} more than once")
+        if any(name.startswith("-") for name in names):
+            raise ValueError("must not begin with '-', which compilers take for an option")
         return entry
 
 

@@ -69,6 +69,12 @@ def test_an_entry_outside_the_submission_is_refused(entry):
         Submission.model_validate({"submission": about})
 
 
+def test_no_file_is_compiled_twice():
+    about = {"model": "m", "challenge": "c", "language": "cuda", "entry": ["a.cu", "a.cu"], "provenance": "baseline"}
+    with pytest.raises(ValidationError, match=r"'a\.cu' more than once"):
+        Submission.model_validate({"submission": about})
+
+
 def test_capabilities_are_asked_by_name_or_by_value():
     about = {"model": "m", "challenge": "c", "entry": "a.py", "provenance": "baseline"}
     offered = {"gqa": True, "fork": False, "quantized": ["int8"], "paged": {"page_size": 16}}
