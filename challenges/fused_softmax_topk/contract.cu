@@ -3,5 +3,5 @@
 
 extern "C" int fused_softmax_topk(const float* logits, int rows, int vocab, int k, float* probs, int* indices,
                                   cudaStream_t stream) {
-    return cudaErrorNotYetImplemented;
+    return cudaErrorNotSupported;
 }

@@ -16,9 +16,12 @@ _FRONT_END = re.compile(
 _HOST = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.+)$")
 _ASSEMBLER = re.compile(r"^(?P<tool>ptxas|nvlink)\b[^;\n]*?(?:error|fatal)\s*: (?P<text>.+)$")
 _UNDEFINED = re.compile(r"(?P<text>(?:undefined reference to|multiple definition of|undefined symbol:) .+)$")
+_TWICE = re.compile(r"multiple definition of [`'](?P<name>.+?)'; .*?(?P<first>[\w.+-]+)\.cudafe1\.cpp:")
+_MADE_BY_NVCC = ("__device_stub__", "__nv_", "__sti____cuda")
 _DRIVER = re.compile(
     r"^(?:nvcc|[\w+-]*(?:g\+\+|gcc|clang|cc1plus|collect2|ld))\s*:? (?:fatal )?error\s*: (?P<text>.+)$"
 )
+_EXIT = re.compile(r"^ld returned \d+ exit status$")
 _FATAL = re.compile(r"^(?:nvcc|nvrtc)\s?:? (?:fatal|error)\s*: (?P<text>.+)$", re.MULTILINE)
 _ENTRY = re.compile(r"Compiling entry function '(?P<name>[^']+)' for ")
 _PROPERTIES = re.compile(r"Function properties for '?(?P<name>[^'\s]+)'?")
@@ -53,7 +56,8 @@ class KernelFacts:
 def errors(log: str) -> tuple[CompilerError, ...]:
     """The first errors, each once, in the order they were printed."""
     found = dict.fromkeys(error for line in log.splitlines() if (error := _error(line.rstrip())))
-    return tuple(found)[:ERRORS_KEPT]
+    telling = [error for error in found if not _EXIT.search(error.text)]
+    return tuple(telling or found)[:ERRORS_KEPT]
 
 
 def broken(log: str) -> str | None:
@@ -69,6 +73,11 @@ def _error(line: str) -> CompilerError | None:
     tool = _ASSEMBLER.match(line)
     if tool:
         return CompilerError("", 0, f"{tool['tool']}: {demangled_in(tool['text'])}"[:TEXT_KEPT])
+    twice = _TWICE.search(line)
+    if twice:
+        hidden = twice["name"].startswith(_MADE_BY_NVCC)
+        said = f"multiple definition of `{twice['name']}`, first in {twice['first']}"
+        return None if hidden else CompilerError("", 0, said[:TEXT_KEPT])
     other = _UNDEFINED.search(line) or _DRIVER.match(line)
     return CompilerError("", 0, other["text"][:TEXT_KEPT]) if other else None
 

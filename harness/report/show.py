@@ -79,7 +79,7 @@ def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
     heading.append(f"  ({weakness.severity}: {', '.join(weakness.criteria)})")
     yield heading
     for label, seen in zip(chain(("Seen",), repeat("Also")), weakness.seen, strict=False):
-        yield _line(label, seen)
+        yield _line(label, "; ".join(line.strip() for line in seen.splitlines()))
     if weakness.diagnosis:
         yield _line("Likeliest fault", weakness.diagnosis)
     if weakness.failure is not None:

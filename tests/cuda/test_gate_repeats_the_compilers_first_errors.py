@@ -59,6 +59,12 @@ def test_a_function_that_is_nowhere_is_the_linkers_word(tmp_path: Path, tier: Ti
     assert said.ok is False and "undefined reference to" in said.text and "helper" in said.text
 
 
+def test_a_kernel_in_two_files_is_told_by_its_name_alone(tmp_path: Path, tier: Tier) -> None:
+    put(tmp_path, a_cu="__global__ void k(float* p) { *p = 1; }\n", b_cu="__global__ void k(float* p) { *p = 2; }\n")
+    said = asked(tmp_path, tier, "a.cu", "b.cu")
+    assert said.ok is False and said.text == "multiple definition of `k(float*)`, first in a"
+
+
 def test_a_function_that_is_not_exported_is_named(tmp_path: Path, tier: Tier) -> None:
     put(tmp_path, a_cu=RIGHT.replace('extern "C" ', ""))
     said = asked(tmp_path, tier, symbols=("twice", "thrice"))

@@ -6,6 +6,7 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
+from harness.model import Outcome
 from harness.report import show
 
 
@@ -65,6 +66,14 @@ def test_what_further_probes_saw_has_a_line_of_its_own():
     lines = [line.strip() for line in told(record.model_copy(update={"findings": findings})).splitlines()]
     assert lines[(first := lines.index("Also: a")) + 1] == "Also: b"
     assert lines[first - 1].startswith("Seen: ")
+
+
+def test_what_a_compiler_said_in_lines_is_told_apart():
+    said = "a.cu:1: x is undefined\na.cu:2: y is undefined"
+    failed = {"outcome": Outcome.FAILED, "detail": said}
+    assert "Seen: a.cu:1: x is undefined; a.cu:2: y is undefined" in told(
+        sample.record(outcomes=sample.RIGHT | {"shapes": failed})
+    )
 
 
 def test_our_own_failure_is_called_ours():
