@@ -12,6 +12,7 @@ from harness.cuda.program import Mode
 FOLDER = Path(__file__).parent / "teaching"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.cu"))
 NEEDS_CUBLAS = {"attention", "products_of_libraries"}
+NEEDS_SAMPLES = {"helpers_of_samples"}
 
 
 @pytest.mark.slow
@@ -25,7 +26,7 @@ def test_values_are_right_and_nothing_is_reported(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - NEEDS_CUBLAS))
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - NEEDS_CUBLAS - NEEDS_SAMPLES))
 def test_the_real_compiler_takes_the_same_words(name: str, tmp_path: Path) -> None:
     compiler = cuda_compiler()
     if compiler is None or compiler.kind != "nvcc":
