@@ -305,7 +305,8 @@ def _seen(group: Sequence[Finding]) -> Iterator[str]:
     """What findings of one fault saw, each sight once, those after the first under the name of their criterion."""
     told: set[str] = set()
     for finding in group:
-        for text in filter(None, (finding.detail, *finding.also)):
+        for sight in filter(None, (finding.detail, *finding.also)):
+            text = sight.removeprefix(f"{finding.title}: ")
             if text not in told:
                 yield text if finding is group[0] else f"{finding.criterion}: {text}"
             told.add(text)

@@ -175,7 +175,7 @@ def test_an_error_ratio_is_explained_as_the_challenge_judges_it():
 def test_a_fault_that_several_criteria_saw_is_one_weakness_with_all_that_was_seen():
     def wrong(place: str) -> dict:
         detail = f"out is wrong: out[{place}] is 2"
-        return {"outcome": Outcome.FAILED, "detail": detail, "also": ("out is NaN",), "diagnosis": f"off by {place}"}
+        return {"outcome": Outcome.FAILED, "detail": detail, "also": ("out is wrong: out is NaN",), "diagnosis": f"off by {place}"}
 
     seen = {"first_token": wrong("0"), "causality": wrong("1"), "shapes": wrong("2")}
     record = sample.record(outcomes=sample.RIGHT | seen, titles=dict.fromkeys(seen, "out is wrong"))
@@ -184,7 +184,7 @@ def test_a_fault_that_several_criteria_saw_is_one_weakness_with_all_that_was_see
     assert "2. **out is wrong** (major: `shapes`)" in text
     assert "* Seen: out[0] is 2" in text
     assert "* Also: causality: out[1] is 2" in text
-    assert text.count("out is NaN") == 2  # once for each weakness
+    assert text.count("* Also: out is NaN") == 2  # once for each weakness
     assert "Likeliest fault: off by 0" in text
 
 
