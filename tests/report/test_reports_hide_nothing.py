@@ -175,7 +175,8 @@ def test_an_error_ratio_is_explained_as_the_challenge_judges_it():
 def test_a_fault_that_several_criteria_saw_is_one_weakness_with_all_that_was_seen():
     def wrong(place: str) -> dict:
         detail = f"out is wrong: out[{place}] is 2"
-        return {"outcome": Outcome.FAILED, "detail": detail, "also": ("out is wrong: out is NaN",), "diagnosis": f"off by {place}"}
+        also = ("out is wrong: out is NaN",)
+        return {"outcome": Outcome.FAILED, "detail": detail, "also": also, "diagnosis": f"off by {place}"}
 
     seen = {"first_token": wrong("0"), "causality": wrong("1"), "shapes": wrong("2")}
     record = sample.record(outcomes=sample.RIGHT | seen, titles=dict.fromkeys(seen, "out is wrong"))
