@@ -74,4 +74,5 @@ def _together(answer: Answer, draw: Draw, k: int) -> str | None:
     apart = "neighbouring winners" if stride == 1 else f"winners {stride} columns apart"
     others = ", ".join(f"{n} of those {stride} apart" for n, stride in short[1:])
     also = f"; {others}" if others else ""
-    return f"of {k} {apart} only {n} are found{also}: too few candidates of one thread reach the result"
+    why = "" if any(stride == 1 for _, stride in short) else ": too few candidates of one thread reach the result"
+    return f"of {k} {apart} only {n} are found{also}{why}"

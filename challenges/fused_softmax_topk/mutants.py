@@ -74,6 +74,16 @@ COPIED = """\
     softmax_topk_kernel<<<rows, THREADS, 0, stream>>>(copy, vocab, k, probs, indices);
     cudaFreeAsync(copy, stream);
 """
+KEPT = """    static float* kept = nullptr;
+    static size_t held = 0;
+    const size_t needed = sizeof(float) * rows * vocab;
+    if (needed > held) {
+        cudaFree(kept);
+        cudaMalloc(&kept, needed);
+        held = needed;
+    }
+    cudaMemcpyAsync(kept, logits, needed, cudaMemcpyDeviceToDevice, stream);
+"""
 SCRATCH = """\
     float* scratch = nullptr;
     if (cudaMalloc(&scratch, static_cast<size_t>(rows) * vocab * sizeof(float)) != cudaSuccess) return 1;
@@ -208,6 +218,8 @@ TRAFFIC = (
                   ("keys[low] = b;", "keys.keys[low] = b;"), ("keys[high] = a;", "keys.keys[high] = a;"))),
     Mutant("logits copied", "copies the logits to memory of its own and reads the copy", criterion="less_traffic",
            edits=((LAUNCH, COPIED), (KERNEL, COPY_KERNEL + KERNEL))),
+    Mutant("logits copied by the runtime", "has the runtime copy the logits to memory that it keeps between calls",
+           criterion="less_traffic", edits=((LAUNCH, KEPT + LAUNCH),)),
     Mutant("scratch of the logits' size", "allocates as much as the logits take", criterion="no_intermediate",
            edits=((LAUNCH, SCRATCH + LAUNCH + "    cudaFree(scratch);\n"),)),
     Mutant("outputs written with every tile", "writes intermediate results to the outputs after every tile",
