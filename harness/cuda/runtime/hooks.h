@@ -56,7 +56,7 @@ void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts,
 /// A running thread's access.
 [[gnu::always_inline]] inline void observe(const Access& access) {
     if (__builtin_expect(++hooks.accesses > hooks.limit, 0)) report_runaway();
-    if (__builtin_expect(races.unsettled, 0)) settle_race();
+    if (__builtin_expect(races.unsettled, 0)) settle_race(&access);
     if (shadow().arena.contains(access.address)) return observe_arena(access);
     if (shadow().shared.contains(access.address)) return observe_shared(access);
     const auto stack = reinterpret_cast<uintptr_t>(running_thread->stack->lowest);

@@ -54,7 +54,7 @@ struct Races {
     uint32_t block = 1;
     uint32_t interval = 1;
     uint32_t before_interval = 1;  // since the barrier before
-    bool unsettled = false; // a write races with one of, perhaps, the same value
+    bool unsettled = false; // an access races in a way that is, perhaps, harmless
 };
 extern Races races;
 
@@ -90,8 +90,8 @@ inline void prefetch_cell(const Cell* cells, size_t offset, const void* pc) {
 /// nobody's concern. True when a race was found.
 bool remember(Cell& cell, Mark mine, uint32_t since, const Access& access);
 void report_race(Mark other, const Access& access);
-/// The write that raced has been done by now: say whether it changed anything.
-void settle_race();
+/// The access that raced has been done by now, and `next` follows, if any: say whether it changed anything.
+void settle_race(const Access* next = nullptr);
 
 /// Whether everything that `mark` tells is ordered before what the running thread does now.
 bool is_ordered_before(Mark mark);

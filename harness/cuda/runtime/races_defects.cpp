@@ -11,9 +11,11 @@ namespace {
 
 constexpr unsigned kMaxCompared = 16;  // bytes of one access
 
-/// A write that raced with a write: whether it changes anything is known once it is done.
+/// A write that raced with a write: whether it changes anything is known once it is done. Or a read that raced with an
+/// atomic: it is but a guess when an atomic of the same thread on the same place follows at once.
 struct Unsettled {
     Defect defect;
+    const Thread* reader;  // null: a write
     const unsigned char* address;
     unsigned bytes;
     unsigned char before[kMaxCompared];
@@ -70,6 +72,15 @@ KeptDefect* kept_like(const Defect& defect) {
     return nullptr;
 }
 
+/// Whether the read at `read` has been found to be but a guess, which the atomic at `atomic` decides.
+bool is_guess(const void* read, const void* atomic) {
+    for (const KeptDefect& kept : state().defects) {
+        const Defect& d = kept.defect;
+        if (d.pc == read && d.other.pc == atomic) return std::strcmp(d.severity, kInfo) == 0;
+    }
+    return false;
+}
+
 /// Whether an equal race is kept already with a severity that this one cannot raise.
 bool is_known(const char* kind, bool may_be_harmless, const void* pc, const void* other_pc) {
     if (!may_be_harmless) return seen_again(kind, pc, other_pc);
@@ -90,8 +101,9 @@ void keep_or_raise(Defect defect) {
     report(std::move(defect));
 }
 
-void wait_for_value(Defect defect, const Access& access) {
+void wait_for_end(Defect defect, const Access& access) {
     Unsettled& u = unsettled();
+    u.reader = access.write ? nullptr : running_thread;
     u.defect = std::move(defect);
     u.defect.placed = true;
     u.defect.block = running_block->index;
@@ -107,13 +119,15 @@ void wait_for_value(Defect defect, const Access& access) {
 void report_race(Mark mark, const Access& access) {
     if (races.unsettled) settle_race();
     const char* kind = shadow().shared.contains(access.address) ? "shared_race" : "global_race";
-    const bool may_be_harmless = access.write && !access.atomic && (mark & kWrite) && !(mark & kStrong);
+    const bool guess = !access.write && !access.strong && !access.is_volatile && (mark & kStrong);
+    const bool may_be_harmless = guess || (access.write && !access.atomic && (mark & kWrite) && !(mark & kStrong));
     OtherSide other = other_side(mark);
     if (is_known(kind, may_be_harmless, access.pc, other.pc)) return;
     const Place place = place_of(access.address);
     Defect defect;
     defect.kind = kind;
-    defect.severity = severity_of(mark, access);
+    const bool guessed = access.atomic && !(mark & (kStrong | kWrite)) && is_guess(other.pc, access.pc);
+    defect.severity = guessed ? kInfo : severity_of(mark, access);
     defect.other = other;
     defect.text = describe(mark, access, place, defect.other);
     defect.pc = access.pc;
@@ -122,14 +136,20 @@ void report_race(Mark mark, const Access& access) {
     defect.bytes = access.bytes;
     defect.buffer = place.name;
     defect.offset = place.offset;
-    if (may_be_harmless) wait_for_value(std::move(defect), access);
+    if (may_be_harmless) wait_for_end(std::move(defect), access);
     else keep_or_raise(std::move(defect));
 }
 
-void settle_race() {
+void settle_race(const Access* next) {
     races.unsettled = false;
     Unsettled& u = unsettled();
-    if (std::memcmp(u.before, u.address, u.bytes) == 0) {
+    const auto address = reinterpret_cast<uintptr_t>(u.address);
+    if (u.reader) {
+        if (next && next->atomic && next->write && next->address == address && running_thread == u.reader) {
+            u.defect.severity = kInfo;
+            u.defect.text += "; an atomic that follows decides";
+        }
+    } else if (std::memcmp(u.before, u.address, u.bytes) == 0) {
         u.defect.severity = kInfo;
         u.defect.text += "; both write the same value";
     }
