@@ -113,8 +113,8 @@ EMU_OUTLINE cublasStatus_t gemm(const char* name, cudaStream_t stream, cublasOpe
                                                    cublasOperation_t op_b, int m, int n, int k, const T* alpha,      \
                                                    const T* a, int lda, const T* b, int ldb, const T* beta, T* c,    \
                                                    int ldc) {                                                        \
-        return emu::gemm<T, T, Sum>("cublas" #letter "gemm", handle->stream, op_a, op_b, {m, n, k}, Sum(*alpha), a, lda, 0,  \
-                                    b, ldb, 0, Sum(*beta), c, ldc, 0, 1);                                            \
+        return emu::gemm<T, T, Sum>("cublas" #letter "gemm", handle->stream, op_a, op_b, {m, n, k}, Sum(*alpha), a,  \
+                                    lda, 0, b, ldb, 0, Sum(*beta), c, ldc, 0, 1);                                    \
     }                                                                                                                \
     EMU_INLINE cublasStatus_t cublas##letter##gemmStridedBatched(                                                    \
         cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, const T* alpha,  \

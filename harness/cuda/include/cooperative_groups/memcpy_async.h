@@ -21,7 +21,8 @@ EMU_INLINE void memcpy_async(const Group& group, void* to, const void* from, siz
 /// As many elements as both sides have room for.
 template <class Group, class T>
 EMU_INLINE void memcpy_async(const Group& group, T* to, size_t room, const T* from, size_t count) {
-    memcpy_async(group, static_cast<void*>(to), static_cast<const void*>(from), (count < room ? count : room) * sizeof(T));
+    const size_t elements = count < room ? count : room;
+    memcpy_async(group, static_cast<void*>(to), static_cast<const void*>(from), elements * sizeof(T));
 }
 
 template <class Group>
