@@ -8,10 +8,13 @@ assessed shows in its interval and coverage, and in the overall's. A dimension t
 counts in the overall's interval only.
 
 The interval moves unassessed weight and nothing else: a gate needs a failure that was seen.
+
+While the anchor is unassessed (the device cannot run the answer) nothing else says that the answer is right: neither its
+dimension nor the overall has a point, only an interval. Else code that no device runs would outrank code that one did.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from harness.errors import JudgeError
@@ -53,6 +56,10 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
         for d in challenge.dimensions
     }
     overall = overall_score(challenge.dimensions, marks, ceiling(ceilings, None))
+    anchor = next(e for e in evidence if e.criterion == challenge.anchor)
+    if built and not anchor.outcome.assessed:
+        overall = overall.model_copy(update={"score": None})
+        marks[anchor.dimension] = replace(marks[anchor.dimension], point=None)
     return Scored(overall, {id: mark.stated() for id, mark in marks.items()}, ceilings)
 
 

@@ -40,6 +40,15 @@ def test_a_dimension_nobody_assessed_has_no_point_and_counts_in_the_overall_inte
     assert (overall.score, overall.low, overall.high, overall.coverage) == (100, 75, 100, 0.75)
 
 
+@pytest.mark.parametrize("outcome", [Outcome.NOT_RUN, Outcome.UNSUPPORTED, Outcome.JUDGE_ERROR])
+def test_without_a_word_on_the_anchor_there_is_an_interval_and_no_point(outcome):
+    task = rubric({"correctness": [MAJOR, MAJOR], "quality": [MAJOR]})
+    scored = score(task, evidence(task, {task.anchor: outcome}), built=True)
+    assert (scored.overall.score, scored.overall.low, scored.overall.high) == (None, 75, 100)
+    assert scored.dimensions["correctness"].score is None
+    assert scored.dimensions["quality"].score == 100
+
+
 def test_nothing_assessed_has_no_overall():
     task = rubric({"correctness": [MAJOR]})
     overall = score(task, evidence(task, {"correctness.0": Outcome.JUDGE_ERROR}), built=True).overall
