@@ -16,6 +16,8 @@ def sees(path):
 def addresses_limited():
     return int(resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY)
 """
+BESIDE = Path("/etc/passwd")
+"""Lies in a folder that the box does not show by itself."""
 FUNCTIONS = ("sees", "addresses_limited")
 DEVICE = Path("/dev/kmsg")
 """Stands for a GPU's device file: one that the box's own /dev does not have."""
@@ -24,13 +26,12 @@ DEVICE = Path("/dev/kmsg")
 @pytest.mark.skipif(not DEVICE.exists(), reason=f"{DEVICE} is not here to stand for a device")
 @pytest.mark.parametrize("shown", [True, False])
 def test_what_is_named_is_shown(tmp_path: Path, tier: Tier, shown: bool) -> None:
-    beside = Path(__file__).parent  # a folder that is neither below /usr nor below /tmp
     folder = tmp_path / "answer"
     folder.mkdir()
     (folder / "answer.py").write_text(ASKING)
-    devices = (DEVICE, beside) if shown else ()
+    devices = (DEVICE, BESIDE.parent) if shown else ()
     with Box(Target(folder, "answer.py", FUNCTIONS, Limits(), tier, devices)) as box:
         assert box.open().came is Came.BACK
-        seen = [box.call("sees", str(p), returns=Scalar(int)).value for p in (DEVICE, Path(__file__))]
+        seen = [box.call("sees", str(p), returns=Scalar(int)).value for p in (DEVICE, BESIDE)]
         assert seen == ([1, 1] if shown or tier is Tier.RLIMITS else [0, 0])
         assert box.call("addresses_limited", returns=Scalar(int)).value == (0 if shown else 1)
