@@ -25,7 +25,8 @@ grade: environment compilers
 	$(BIN)/harness report && $(BIN)/harness scoreboard && exit $$status
 
 test: environment
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -m 'not alone' -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -m alone
 
 check: environment
 	$(BIN)/harness check

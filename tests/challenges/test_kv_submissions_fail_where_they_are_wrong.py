@@ -113,6 +113,7 @@ def test_a_token_takes_its_bytes(runs: dict[str, Run]) -> None:
     assert runs["minimax-m2.7"].evidence["memory_report"].measured["memory_report_ratio"] == 2.0
 
 
+@pytest.mark.alone
 def test_the_whole_suite_is_quick(runs: dict[str, Run]) -> None:
     """Measured 1.4 s for the baseline on a quiet machine; the promise is 3 s."""
     assert runs["baseline"].box_seconds <= 6.0

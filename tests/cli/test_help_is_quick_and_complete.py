@@ -35,6 +35,7 @@ def test_importing_the_package_is_cheap() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+@pytest.mark.alone
 def test_help_takes_at_most_twice_as_long_as_importing_typer() -> None:
     # the promised bound; the medians of interleaved runs, so that a busy moment slows both
     script = Path(sys.executable).with_name("harness")
