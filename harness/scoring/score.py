@@ -9,8 +9,8 @@ counts in the overall's interval only.
 
 The interval moves unassessed weight and nothing else: a gate needs a failure that was seen.
 
-While the anchor is unassessed (the device cannot run the answer) nothing else says that the answer is right: neither its
-dimension nor the overall has a point, only an interval. Else code that no device runs would outrank code that one did.
+While the anchor is unassessed (the device cannot run the answer) nothing else says that the answer is right: neither
+its dimension nor the overall has a point, only an interval. Else code that no device runs would outrank code that ran.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
