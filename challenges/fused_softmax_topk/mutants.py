@@ -74,7 +74,7 @@ COPIED = """\
     softmax_topk_kernel<<<rows, THREADS, 0, stream>>>(copy, vocab, k, probs, indices);
     cudaFreeAsync(copy, stream);
 """
-KEPT = """    static float* kept = nullptr;
+COPIED_BY_RUNTIME = """    static float* kept = nullptr;
     static size_t held = 0;
     const size_t needed = sizeof(float) * rows * vocab;
     if (needed > held) {
@@ -219,7 +219,7 @@ TRAFFIC = (
     Mutant("logits copied", "copies the logits to memory of its own and reads the copy", criterion="less_traffic",
            edits=((LAUNCH, COPIED), (KERNEL, COPY_KERNEL + KERNEL))),
     Mutant("logits copied by the runtime", "has the runtime copy the logits to memory that it keeps between calls",
-           criterion="less_traffic", edits=((LAUNCH, KEPT + LAUNCH),)),
+           criterion="less_traffic", edits=((LAUNCH, COPIED_BY_RUNTIME + LAUNCH),)),
     Mutant("scratch of the logits' size", "allocates as much as the logits take", criterion="no_intermediate",
            edits=((LAUNCH, SCRATCH + LAUNCH + "    cudaFree(scratch);\n"),)),
     Mutant("outputs written with every tile", "writes intermediate results to the outputs after every tile",
