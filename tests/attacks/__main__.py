@@ -1,16 +1,12 @@
-"""`python tests/attacks`: run the corpus and print what was caught, what escaped, and what was a false alarm."""
+"""`python -m tests.attacks`: run the corpus and print what was caught, what escaped, and what was a false alarm."""
 
 import argparse
 import os
 import sys
 import time
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import corpus
 
 from harness.box import detect
+from tests.attacks import corpus
 
 
 def main() -> int:
@@ -36,7 +32,7 @@ def main() -> int:
 
 
 def _asked() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python tests/attacks", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.add_argument("--tier", choices="ABC", help="hold the answers in this tier; the best here by default")
     parser.add_argument("--only", metavar="NAME", nargs="+", help="those whose `NAME @ CHALLENGE` has this in it")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")

@@ -14,9 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
-from attack import Attack
-from judge import Verdict, judge, without_answer
-from world import ENVIRONMENT
+from tests.attacks.attack import Attack
+from tests.attacks.judge import Verdict, judge, without_answer
+from tests.attacks.world import ENVIRONMENT
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
@@ -34,7 +34,7 @@ def attacks(*patterns: str) -> dict[str, Attack]:
     """
     found: dict[str, Attack] = {}
     for path in sorted(path for pattern in patterns or MODULES for path in HERE.glob(pattern)):
-        for attack in importlib.import_module(path.stem).ATTACKS:
+        for attack in importlib.import_module(f"tests.attacks.{path.stem}").ATTACKS:
             if found.setdefault(key(attack), attack) is not attack:
                 raise ValueError(f"{path.name}: there are two attacks {key(attack)!r}")
     return found
@@ -48,7 +48,7 @@ def key(attack: Attack) -> str:
 def verdict_on(attack: Attack) -> Verdict:
     """What becomes of one attack, judged in a process of its own."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as said, tempfile.TemporaryFile() as errors:
-        command = (sys.executable, str(HERE), "--judge", key(attack), "--into", str(said.fileno()))
+        command = (sys.executable, "-m", "tests.attacks", "--judge", key(attack), "--into", str(said.fileno()))
         process = subprocess.Popen(
             command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, start_new_session=True,
             pass_fds=(said.fileno(),), env=os.environ | {ENVIRONMENT: f"env-{secrets.token_hex(12)}"},

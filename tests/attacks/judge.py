@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attack import Attack, Expect
-from world import World, world
 
 from harness.box import detect, snapshot
 from harness.box.box import Box
@@ -23,6 +21,8 @@ from harness.probing import ChallengeCode, Files, anchored, opened, probe_criter
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
 from harness.workspace import Workspace
+from tests.attacks.attack import Attack, Expect
+from tests.attacks.world import World, world
 
 HASTE = {"call_seconds": 2.0, "probes_seconds": 20.0, "tests_seconds": 10.0}
 """Limits for attacks: most that do not end within these do not end at all. Benign twins get the challenge's own."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import loot
-from attack import Attack
+from tests.attacks import loot
+from tests.attacks.attack import Attack
 
 ENVIRONMENT = "LEDGER_TOKEN"
 """The environment variable with a secret, set before the grader starts: /proc shows no later change."""
