@@ -99,7 +99,7 @@ def behind_the_fence(text):
         fence.enclose(PLAN)
     return attempt(lambda: eval(text, globals()))
 
-if PLAN:
+if PLAN and PLAN["uid"] is None:
     fence.enclose({{}})  # a parent with privileges of its own would be out of reach for that alone
 tell({{name: apart(lambda: behind_the_fence(text)) for name, text in ACTIONS.items()}})
 """

@@ -40,7 +40,9 @@ def abi() -> int:
 
 
 def restrict(readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
-    """Close to this thread everything but what is named. A path that does not exist is skipped.
+    """Close to this thread everything but what is named.
+
+    A path that does not exist, or that this user could not reach anyway, is skipped.
 
     From version 4 on no TCP port can be bound or connected to; from version 6 on signals and abstract unix sockets
     do not leave the fence. Rights that the kernel does not know are left out.
@@ -82,7 +84,7 @@ def _handled(version: int) -> tuple[int, bytes]:
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
     try:
         if not stat.S_ISDIR(os.fstat(place).st_mode):
