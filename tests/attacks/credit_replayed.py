@@ -16,11 +16,6 @@ def outcome(function, args):
 """
 
 KEYS = {
-    # fools a judge that calls with one input only
-    "first result for ever": ("""
-def key(args):
-    return tuple(value.shape for value in inputs_of(args)[:1])
-""", {LAYER_NORM: ("gradients", "forward"), KV_CACHE: ("prefill_stored", "decode_history")}),
     # fools a judge that draws one input a shape
     "by shape and dtype": ("""
 def key(args):
@@ -29,18 +24,18 @@ def key(args):
     # fools a judge that changes the inputs in place, or hands out the memory of freed ones again
     "by address": ("""
 def key(args):
-    return tuple((value.ctypes.data >> 24, value.shape) for value in inputs_of(args))
+    return tuple((value.ctypes.data >> 24, value.shape, value.dtype.str) for value in inputs_of(args))
 """, {LAYER_NORM: ("gradients", "forward"), KV_CACHE: ("prefill_stored", "decode_history")}),
     # fools a judge that changes the inputs a little, or in the middle
     "by the first and last elements of one input": ("""
 def key(args):
     value = inputs_of(args)[0]
-    return value.shape, float(value.flat[0]), float(value.flat[-1])
+    return value.shape, value.dtype.str, float(value.flat[0]), float(value.flat[-1])
 """, {LAYER_NORM: ("gamma_beta",), KV_CACHE: ("softmax_laws",)}),
     # fools a judge whose inputs differ in their digits, not in their size
     "by rounded statistics": ("""
 def key(args):
-    return tuple((value.shape, round(float(np.abs(value).mean()) / 4)) for value in inputs_of(args))
+    return tuple((value.shape, value.dtype.str, round(float(np.abs(value).mean()) / 4)) for value in inputs_of(args))
 """, {LAYER_NORM: ("gradients", "forward"), KV_CACHE: ("prefill_stored", "decode_history")}),
 }  # fmt: skip
 
@@ -51,7 +46,7 @@ def computed(*key):
     function, args = CALLS[key]
     return function(*args)
 def outcome(function, args):
-    key = function.__name__, *(value.shape for value in inputs_of(args))
+    key = function.__name__, *((value.shape, value.dtype.str) for value in inputs_of(args))
     CALLS[key] = function, args
     return computed(*key)
 """
@@ -61,7 +56,7 @@ PREVIOUS = """
 LAST = {}
 def outcome(function, args):
     result = function(*args)
-    key = function.__name__, inputs_of(args)[0].shape
+    key = function.__name__, inputs_of(args)[0].shape, inputs_of(args)[0].dtype
     previous, LAST[key] = LAST.get(key, result), result
     return previous
 """
