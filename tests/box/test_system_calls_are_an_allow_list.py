@@ -27,7 +27,7 @@ NEVER = """
     sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set
     migrate_pages move_pages setuid setgid setresuid setresgid setgroups setfsuid capset
     setxattr fsetxattr removexattr fchown fchownat mknodat splice vmsplice tee sync syncfs
-    landlock_create_ruleset listmount statmount
+    landlock_create_ruleset listmount statmount get_robust_list
 """.split()  # noqa: SIM905
 NOT_IN_A_RUN = """
     execve execveat flock truncate fchmod fchmodat utimensat setsid setpgid socketpair
