@@ -137,6 +137,33 @@ def right(run: Launched, answer: Answer, draw: Draw, title: str | None = None) -
     return whole(run) if title is None else titled(whole, run, answer, draw, title)
 
 
+def same_work(watched: Launched, plainly: Callable[[], Launched]) -> None:
+    """What is watched is what is graded: a run that comes out wrong under watch does so without it, too.
+
+    Args:
+        watched: in mode check or count.
+        plainly: the same call again, in mode plain.
+    """
+    wrong = _wrong(lambda: watched)
+    if wrong is not None and _wrong(plainly) is None:
+        title = "a run that is watched does other work than one that is not"
+        raise Refuted(title, f"under watch {wrong.title}: {wrong.detail}", where=wrong.where)
+
+
+def _wrong(launched: Callable[[], Launched]) -> Refuted | None:
+    """Why a run's choice or values are wrong, without a map of its losses."""
+    try:
+        run = launched()
+        legal_indices(run)
+        chosen = np.take_along_axis(run.logits, run.indices, axis=1)
+        if (chosen < oracle.kth_largest(run.logits, run.k)).any():
+            raise Refuted("the k largest are not chosen", _size(run))
+        right_probabilities(run)
+    except Refuted as why:
+        return why
+    return None
+
+
 def titled(check: Callable[[Launched], float], run: Launched, answer: Answer, draw: Draw, title: str) -> float:
     """What `check` says of a launch; where it refutes that and ordinary logits come out right, under this title."""
     try:

@@ -1,7 +1,7 @@
 """Probes that run with every memory access watched: what is touched, and in what order.
 
 Buffers are as long as they must be, without guards: one number further is out of bounds. Values are another probe's
-matter.
+matter, unless they are wrong only here: what is watched must be what is graded.
 """
 
 import numpy as np
@@ -9,7 +9,8 @@ import numpy as np
 from harness.cuda.report import Defect, Report
 from harness.probing import Answer, Draw, Refuted, located, probe
 
-from .binding import Floats, call, normal, served, spaced
+from .binding import Floats, call, launch, normal, served, spaced
+from .judging import same_work
 
 ORDER = {
     "shared_race": "threads race for shared memory",
@@ -74,6 +75,8 @@ def _checked(answer: Answer, draw: Draw, logits: Floats, k: int, *, seed: int = 
         raise Refuted("a legal call is refused", f"k = {k}: it returns {back.code}")
     if not back.report.launches:
         raise Refuted("nothing is launched", f"k = {k}")
+    if not back.report.found():
+        same_work(back.launched(logits, k), lambda: launch(answer, draw, logits, k, seed=seed, shift=shift))
     return back.report
 
 
