@@ -8,8 +8,9 @@ from harness.model import Challenge
 from harness.probing import ChallengeCode
 from harness.workspace import Workspace
 
-# the same examples in every run, so that a red test is about the change at hand; --hypothesis-profile=default draws anew
-settings.register_profile("steady", derandomize=True, database=None, deadline=None)
+# the same examples in every run, so that a red test is about the change at hand; --hypothesis-profile=new draws others
+settings.register_profile("new", database=None, deadline=None)
+settings.register_profile("steady", settings.get_profile("new"), derandomize=True)
 settings.load_profile("steady")
 
 TOML = """
