@@ -24,7 +24,7 @@ class Isolation:
     Attributes:
         tier: the one that would be used; None when none works.
         lacking: why each stronger tier does not work, by its name.
-        better: a stronger tier that works and was not asked for; empty when there is none.
+        better: a stronger tier that works, where another was asked for; empty when there is none.
         tried: ways out of the box that were tried.
         open: those that worked, a sentence each.
         fault: why no grade can be made; empty when one can.
@@ -85,14 +85,17 @@ def _isolation() -> Isolation:
     from harness.box import Tier, detect, self_attack
     from harness.box.tiers import why_not
 
+    tier: Tier | None = None
+    fault = ""
     try:
         tier = detect()
     except PrerequisiteError as error:
-        reasons = {t.value: why_not(t) for t in Tier}
-        return Isolation(None, {t: r for t, r in reasons.items() if r}, fault=str(error).partition("\n")[0].rstrip(":"))
-    stronger = {t.value: why_not(t) for t in list(Tier)[: list(Tier).index(tier)]}
-    lacking = {t: reason for t, reason in stronger.items() if reason}
-    better = min(stronger.keys() - lacking.keys(), default="")
+        fault = str(error).partition("\n")[0].rstrip(":")
+    fenced = [t for t in Tier if t.fenced and (tier is None or list(Tier).index(t) < list(Tier).index(tier))]
+    lacking = {t.value: reason for t in fenced if (reason := why_not(t))}
+    better = next((t.value for t in fenced if t.value not in lacking), "")
+    if tier is None:
+        return Isolation(None, lacking, better, fault=fault)
     try:
         found = self_attack.breaches(tier)
     except BoxError as error:
@@ -142,10 +145,10 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
 
     if isolation.open and isolation.fault:
         yield "the box has holes: please report them with this page; until then only trusted answers may be graded"
-    if isolation.tier is None:
+    if isolation.tier is None and not isolation.better:
         yield "to grade answers that you trust all the same: harness grade --unsafe, which marks their records"
     if isolation.better:
-        yield f"tier {isolation.better} works here and holds more: unset HARNESS_TIER"
+        yield f"tier {isolation.better} works here: unset HARNESS_TIER, or set it to {isolation.better}"
     if "B" in isolation.lacking:
         present = shutil.which("bwrap") is not None
         if not present:
@@ -167,7 +170,8 @@ def _versions(isolation: Isolation) -> dict[str, str]:
 
     here = environment(isolation.tier or Tier.UNSAFE)
     return {
-        "processor": f"{here.cpu}, {len(os.sched_getaffinity(0))} cores",
+        "processor": here.cpu,
+        "cores": str(len(os.sched_getaffinity(0))),
         "platform": here.platform,
         "harness": here.harness,
         "python": here.python,

@@ -54,7 +54,7 @@ def test_a_tier_that_was_asked_for_is_not_praised_above_a_stronger_one(run: Run)
         pytest.skip("tier C does not work here, or nothing stronger does")
     found = facts(run, HARNESS_TIER="C")
     assert found["tier"] == "C"
-    assert f"tier {strongest()} works here and holds more: unset HARNESS_TIER" in found["advice"]
+    assert f"tier {strongest()} works here: unset HARNESS_TIER, or set it to {strongest()}" in found["advice"]
 
 
 def test_without_isolation_it_says_so_and_names_what_is_open(run: Run) -> None:
@@ -74,8 +74,24 @@ def test_a_tier_that_is_none_ends_with_3_and_a_whole_page(run: Run) -> None:
     done = run("doctor", HARNESS_TIER="fortress")
     assert done.returncode == 3
     assert "No grade can be made here: HARNESS_TIER='fortress' names no tier" in done.stdout
-    assert "python" in done.stdout and "harness grade --unsafe" in done.stdout
+    assert "python" in done.stdout and "unset HARNESS_TIER" in done.stdout
     assert not facts(run, HARNESS_TIER="fortress")["can_grade"]
+
+
+def test_where_nothing_works_it_says_why_and_how_to_do_without(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("HARNESS_TIER", raising=False)
+    monkeypatch.delenv("HARNESS_UNSAFE", raising=False)
+    monkeypatch.setattr(tiers, "why_not", lambda tier: None if tier is Tier.UNSAFE else "no such thing")
+    tiers.detect.cache_clear()
+    try:
+        assert main.main(["doctor"]) == 3
+    finally:
+        tiers.detect.cache_clear()
+    told = capsys.readouterr().out
+    assert "No grade can be made here" in told and told.count("no such thing") == 3
+    assert "harness grade --unsafe" in told
 
 
 @pytest.mark.parametrize("named", ["no-such-compiler", "/bin/false", "'unclosed"])
