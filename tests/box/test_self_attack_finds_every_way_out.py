@@ -122,7 +122,7 @@ def test_it_leaves_nothing_behind(tmp_path, monkeypatch):
 
 def test_a_machine_without_room_for_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-    with pytest.raises(BoxError, match="self-attack of tier unsafe cannot be set up: .*No such file"):
+    with pytest.raises(BoxError, match=r"self-attack of tier unsafe cannot be set up: .*No such file"):
         self_attack.breaches(Tier.UNSAFE)
 
 
