@@ -42,8 +42,8 @@ def deed():
 """
 SECOND_REPLY = """
 def deed():
-    reply(None)
-    reply(None)
+    once = socket.socket.sendall
+    socket.socket.sendall = lambda self, data: (once(self, data), once(self, data))
 """
 EARLY_REPLY = """
 def deed():
@@ -93,9 +93,9 @@ def deed():
 """
 FLOODS = """
 def deed():
-    end, message = control(), json.dumps({"id": request()["id"], "value": None}).encode()
-    for _ in range(100_000):
-        os.write(end, message)
+    end, number = control(), request()["id"]
+    for step in range(100_000):
+        os.write(end, json.dumps({"id": number + 1 + step, "value": None}).encode())
 """
 STEALS_REQUESTS = """
 def deed():
