@@ -63,6 +63,16 @@ def threads_keep_their_order(answer: Answer, draw: Draw, *, rows: int, vocab: in
         _refute(answer, _checked(answer, draw, logits, k, seed=seed), f"rows = {rows}, vocab = {vocab}, k = {k}", True)
 
 
+@probe(*SHAPES, floors={"k": 1}, traced=False)
+def what_is_watched_does_the_work(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """A run in which every access is watched, and found right, comes to the right values."""
+    logits, k = spaced(draw, rows, vocab), served(answer, min(k, vocab))
+    for seed in SEEDS[:2]:
+        back = call(answer, draw, logits, k, mode="check", seed=seed, guard=0)
+        if not back.report.found():
+            same_work(back.launched(logits, k), lambda seed=seed: launch(answer, draw, logits, k, seed=seed))
+
+
 def _sound(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0) -> None:
     report = _checked(answer, draw, logits, k, shift=shift)
     size = f"rows = {logits.shape[0]}, vocab = {logits.shape[1]}, k = {k}"
@@ -75,8 +85,6 @@ def _checked(answer: Answer, draw: Draw, logits: Floats, k: int, *, seed: int = 
         raise Refuted("a legal call is refused", f"k = {k}: it returns {back.code}")
     if not back.report.launches:
         raise Refuted("nothing is launched", f"k = {k}")
-    if not back.report.found():
-        same_work(back.launched(logits, k), lambda: launch(answer, draw, logits, k, seed=seed, shift=shift))
     return back.report
 
 

@@ -20,6 +20,8 @@ _MARKER = re.compile(rb'^# (?P<line>\d+) "(?P<file>(?:[^"\\\n]|\\.)*)"[ \d]*$', 
 _LIKE_A_MARKER = re.compile(rb"\n[ \t]*#[ \t]*\d")
 _OF_THE_DEVICE = re.compile(rb"(?:__)?(?:emu|EMU)_\w*|__tsan_\w*")
 _UNSEEN = re.compile(rb"_*(?:no_sanitize|disable_sanitizer|no_thread_safety)\w*")
+_COPIES = re.compile(rb"(?:__builtin_+)?(?:mem(?:cpy|move|set|pcpy|ccpy)|bcopy|bzero)(?:_chk)?")
+"""Functions that move memory where no hook sees it; the rewriting has put others in the place of every plain call."""
 _TOLD_OF = (b"access", b"atomic")
 """What only the shims tell the device."""
 _STUB = tuple(b"emu :: launch ( emu_kernel , [ = ] ( ) __attribute__ ( (".split())
@@ -114,8 +116,16 @@ def _hidden(words: Sequence[Word]) -> Iterator[str]:
     for index, word in enumerate(words):
         if word.text in ASM:
             yield f"{word.place}: inline assembly that macros put together"
+        elif _COPIES.fullmatch(word.text) and not _is_named(words, index):
+            yield f"{word.place}: `{word.text.decode()}` is not called by its name, so what it moves is not seen"
         elif _UNSEEN.fullmatch(word.text) and not _in_a_stub(words, index):
             yield f"{word.place}: `{word.text.decode()}` keeps accesses from being seen"
+
+
+def _is_named(words: Sequence[Word], index: int) -> bool:
+    """Whether it is a member, or brought into scope by `using`."""
+    before = tuple(word.text for word in words[max(0, index - 3) : index])
+    return before[-1:] in ((b".",), (b"->",)) or before == (b"using", b"std", b"::")
 
 
 def _in_a_stub(words: Sequence[Word], index: int) -> bool:
