@@ -178,17 +178,6 @@ def deed():
     socket.socket.send = socket.socket.sendall
     socket.socket.sendmsg = lambda self, parts, *_: os.write(self.fileno(), b"".join(parts))
 """
-TRACED_WORKER = """
-def deed():
-    def watch(frame, event, argument):
-        for name in ("reply", "value", "result"):
-            if name in frame.f_locals and event == "return":
-                frame.f_locals[name] = True
-        return watch
-    sys.setprofile(watch)
-    threading.setprofile(watch)
-    sys.settrace(watch)
-"""
 SEALED_OUTPUT = """
 def deed():
     for number in memory_files():
@@ -312,7 +301,6 @@ ATTACKS: tuple[Attack, ...] = (
     *forged("claim of no known form", KIND, FOREIGN_FORM),
     *forged("rewritten worker", KIND, PATCHED_WORKER),
     *forged("rewritten socket", KIND, PATCHED_SOCKET),
-    *forged("traced worker", KIND, TRACED_WORKER),
     *forged("output sealed by the answer", KIND, SEALED_OUTPUT),
     *forged("memory files of another size", KIND, LARGER_OUTPUT),
     *forged("written input", KIND, WRITTEN_INPUT),
