@@ -238,13 +238,17 @@ def _play(tracks: Sequence[_Track], deadline: float) -> Comparison:
         pairs += 1
         if pairs in LOOKS:
             comparison = rule.look(_ratios(tracks, _processor))
-            if comparison.decided:
+            if comparison.decided or _background(tracks) > BACKGROUND:
                 return comparison
     return _gross(tracks, _processor, comparison)
 
 
 def _ratios(tracks: Sequence[_Track], times: Times) -> list[list[float]]:
     return [track.log_ratios(times) for track in tracks]
+
+
+def _background(tracks: Sequence[_Track]) -> float:
+    return max(track.entrants[Role.ANSWER].idle.share for track in tracks)
 
 
 def _gross(tracks: Sequence[_Track], times: Times, undecided: Comparison) -> Comparison:
@@ -266,7 +270,7 @@ def _result(tracks: Sequence[_Track], processor: Comparison, seconds: float) -> 
         processor=processor,
         wall=_gross(tracks, _wall, compare(_ratios(tracks, _wall))),
         noise=middle(Role.REFERENCE, _wall) / reference,
-        background=max(track.entrants[Role.ANSWER].idle.share for track in tracks),
+        background=_background(tracks),
         resolved=reference >= RESOLVED * middle(Role.IDENTITY, _processor),
         page_faults=(middle(Role.ANSWER, _faults), middle(Role.REFERENCE, _faults)),
         pinned=all(entrant.pinned for track in tracks for entrant in track.entrants.values()),

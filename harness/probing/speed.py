@@ -62,11 +62,28 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
         _verified_only(answer, course())
         raise Unmeasured("time is measured in the box only")
     answer.close()  # its process must not share the cores with those that race
+    result = measure(answer.target, course, reference, identity)
+    answer.box_seconds += result.seconds
+    return credit(result)
+
+
+def measure(target: Target, course: Callable[[], Course], reference: Path, identity: str) -> Result:
+    """Race a submission against the reference, with no other timing of this user beside it.
+
+    Args:
+        target: the submission.
+        course: as for `race`.
+        reference: as for `race`.
+        identity: as for `race`.
+
+    Raises:
+        Refuted: an output of the submission was wrong, or did not come.
+    """
     with scratch.folder() as folder:
         (folder / "reference.py").write_bytes(reference.read_bytes())
         (folder / "identity.py").write_text(identity, encoding="utf-8")
-        ours = [replace(answer.target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
-        targets = dict(zip(Role, (answer.target, *ours), strict=True))
+        ours = [replace(target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
+        targets = dict(zip(Role, (target, *ours), strict=True))
 
         def start() -> Heat:
             work = course()
@@ -79,9 +96,7 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
             return Heat(players, work.draw)
 
         with alone():
-            result = contest(start)
-    answer.box_seconds += result.seconds
-    return credit(result)
+            return contest(start)
 
 
 def credit(result: Result) -> Partly:

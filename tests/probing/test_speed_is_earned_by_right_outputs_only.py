@@ -1,0 +1,224 @@
+"""A time earns something only where every timed output was right, and a machine that cannot tell takes nothing away."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.box import Array, Target, detect
+from harness.box.contest import Result
+from harness.model import Limits
+from harness.numerics.paired import Comparison, Verdict
+from harness.probing import BoxedAnswer, Broken, Draw, LocalAnswer, NullAnswer, Refuted, Unmeasured
+from harness.probing.faults import module_of
+from harness.probing.speed import GROSS, credit, race
+
+REFERENCE = """
+import numpy as np
+
+def ordered(x):
+    return np.sort(x)
+"""
+IDENTITY = "def ordered(x):\n    return x\n"
+SIZE = 1 << 14
+"""Numbers sorted in one call: some half a millisecond, several times what the call itself takes."""
+
+REPLAYING = """
+kept = []
+
+def ordered(x):
+    if not kept:
+        kept.append(np.sort(x))
+    return kept[0]
+"""
+EVERY_FIFTH = """
+calls = []
+
+def ordered(x):
+    calls.append(1)
+    return np.sort(x) if len(calls) % 5 else x
+"""
+REPLYING_FIRST = """
+import json, os, socket, sys, time
+
+def control():
+    for fd in range(3, 64):
+        try:
+            found = socket.socket(fileno=os.dup(fd))
+            if found.type == socket.SOCK_SEQPACKET:
+                return found
+        except OSError:
+            pass
+
+def ordered(x):
+    frame = sys._getframe()
+    while "request" not in frame.f_locals or "fds" not in frame.f_locals:
+        frame = frame.f_back
+    claim = {"array": ["<f8", [len(x)], 0]}
+    control().send(json.dumps({"id": frame.f_locals["request"]["id"], "value": claim}).encode())
+    return np.sort(x)
+"""
+WRITING_LATE = """
+import mmap, sys
+
+kept = []
+
+def ordered(x):
+    frame = sys._getframe()
+    while "fds" not in frame.f_locals:
+        frame = frame.f_back
+    kept.append(mmap.mmap(frame.f_locals["fds"][-1], x.nbytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE))
+    return np.sort(x)
+"""
+SPINNING = """
+import os, threading
+
+def spin():
+    while True:
+        for fd in range(3, 16):
+            try:
+                os.fstat(fd)
+            except OSError:
+                pass
+
+threading.Thread(target=spin, daemon=True).start()
+
+def ordered(x):
+    return np.sort(x)
+"""
+
+
+class Sorting:
+    """Fresh numbers to sort in every call."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Draw(seed, "sorting")
+
+    def prepare(self, answer):
+        return None
+
+    def draw(self):
+        return self.random.rng.random(SIZE)
+
+    def call(self, answer, prepared, given):
+        return answer.call("ordered", given, returns=Array(given.shape, "float64"))
+
+    def verify(self, given, output):
+        if not np.array_equal(output, np.sort(given)):
+            raise Refuted("is not sorted")
+
+
+@pytest.fixture
+def raced(tmp_path: Path):
+    """Races an answer's source against the reference."""
+    reference = tmp_path / "reference.py"
+    reference.write_text(REFERENCE)
+
+    def go(source: str):
+        folder = tmp_path / "answer"
+        folder.mkdir(exist_ok=True)
+        (folder / "answer.py").write_text("import numpy as np\n" + source)
+        answer = BoxedAnswer(Target(folder, "answer.py", ("ordered",), Limits(), detect()))
+        try:
+            return race(answer, lambda: Sorting(1), reference, IDENTITY)
+        finally:
+            answer.close()
+
+    return go
+
+
+@pytest.mark.parametrize("cheat", [REPLAYING, EVERY_FIFTH], ids=["replays", "skips every fifth call"])
+def test_a_wrong_output_ends_the_race(raced, cheat):
+    with pytest.raises(Refuted, match="is not sorted"):
+        raced(cheat)
+
+
+@pytest.mark.parametrize("cheat", [REPLYING_FIRST, WRITING_LATE], ids=["replies first", "writes late"])
+def test_an_output_that_can_still_change_has_no_time(raced, cheat):
+    with pytest.raises(Refuted) as caught:
+        raced(cheat)
+    assert isinstance(caught.value, Broken) or caught.value.title == "is not sorted"
+
+
+@pytest.mark.alone
+def test_a_thread_that_waits_for_inputs_has_no_time(raced):
+    with pytest.raises(Refuted, match="works while nothing is asked of it"):
+        raced(SPINNING)
+
+
+@pytest.mark.alone
+def test_an_answer_five_times_as_slow_is_called_slower(raced):
+    partly = raced(REFERENCE.replace("return np.sort(x)", "return [np.sort(x) for _ in range(5)][0]"))
+    assert 0.1 < partly.fraction < 0.4
+    assert partly.figures["processes"] == 3
+    assert "x the reference's time" in partly.detail
+
+
+@pytest.mark.parametrize("kind", NullAnswer.KINDS)
+def test_a_null_answer_is_refuted(kind):
+    with pytest.raises(Refuted, match="is not sorted"):
+        race(NullAnswer(kind), lambda: Sorting(1), Path("none"), IDENTITY)
+
+
+def test_an_answer_outside_the_box_has_no_time():
+    with pytest.raises(Unmeasured, match="in the box only"):
+        race(LocalAnswer(module_of("sorter", REFERENCE)), lambda: Sorting(1), Path("none"), IDENTITY)
+
+
+def compared(ratio: float, spread: float, verdict: Verdict) -> Comparison:
+    return Comparison(ratio, ratio / spread, ratio * spread, 66, 3, verdict)
+
+
+def result(ratio: float, verdict: Verdict, spread: float = 1.01) -> Result:
+    comparison = compared(ratio, spread, verdict)
+    return Result(comparison, comparison, noise=1.0, background=0.0, resolved=True, page_faults=(0, 0), pinned=True,
+                  seconds=1.0)  # fmt: skip
+
+
+@pytest.mark.parametrize("verdict", [Verdict.SAME, Verdict.FASTER])
+def test_what_is_not_slower_has_full_credit(verdict):
+    partly = credit(result(1.0 if verdict is Verdict.SAME else 0.5, verdict))
+    assert partly.fraction == 1.0
+    assert set(partly.figures) == {
+        "time_ratio", "time_ratio_low", "time_ratio_high", "pairs", "processes", "machine_noise"
+    }  # fmt: skip
+
+
+def test_faster_or_the_same_is_full_credit_though_it_is_open_which():
+    assert credit(result(0.95, Verdict.UNCLEAR, spread=1.06)).fraction == 1.0
+
+
+@pytest.mark.parametrize("ratio", [1.03, 2.0, GROSS])
+def test_what_is_slower_earns_one_over_the_ratio(ratio):
+    partly = credit(result(ratio, Verdict.SLOWER))
+    assert partly.fraction == pytest.approx(1 / ratio, abs=1e-3)
+    assert (
+        partly.detail
+        == f"{ratio:.3g}x the reference's time ({ratio / 1.01:.3g}..{ratio * 1.01:.3g}, 66 pairs, 3 processes)"
+    )
+
+
+def test_what_is_far_slower_earns_nothing():
+    with pytest.raises(Refuted, match="far slower"):
+        credit(result(1.01 * GROSS, Verdict.SLOWER))
+
+
+def test_what_cannot_be_told_takes_nothing_away():
+    with pytest.raises(Unmeasured, match="too close to call"):
+        credit(result(1.05, Verdict.UNCLEAR, spread=1.2))
+    with pytest.raises(Unmeasured, match="hardly longer"):
+        credit(replace(result(1.0, Verdict.SAME), resolved=False))
+
+
+def test_background_work_is_refuted_whatever_the_ratio():
+    with pytest.raises(Refuted, match="works while nothing"):
+        credit(replace(result(0.5, Verdict.FASTER), background=0.06))
+
+
+def test_wall_time_counts_where_it_contradicts_processor_time():
+    quick, waiting = compared(0.5, 1.01, Verdict.FASTER), compared(3.0, 1.01, Verdict.SLOWER)
+    both = replace(result(0.5, Verdict.FASTER), wall=waiting)
+    assert both.comparison is waiting
+    assert replace(both, wall=compared(math.e, 10.0, Verdict.UNCLEAR)).comparison == quick
