@@ -1,7 +1,9 @@
 """One attempt at a submission, from its folder to a record: snapshot, build, probe, measure, score, keep."""
 
+import errno
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ __all__ = ["Graded", "Options", "grade_one"]
 
 EXPLORED = 0.5
 """Share of the time for probes after which a failure is no longer made smaller or named: the rest is for probing."""
+ROOM = 1 << 20
+"""Bytes that must be free for temporary files before a failed build is believed."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,24 @@ class Graded:
     reused: bool
     reason: str
     unkept: str = ""
+
+
+@dataclass
+class Build:
+    """Whether the submission loads, and what it said if it does not."""
+
+    ok: bool = True
+    text: str = ""
+    output: str = ""
+
+    def says(self, finding: Finding) -> bool:
+        """Whether a finding only repeats why it does not build."""
+        return bool(finding.detail) and finding.detail in self.text
+
+    def finding(self) -> Finding:
+        """The build failure in words."""
+        said = f"{self.text}\n{self.output[-2000:]}".strip()
+        return Finding(criterion="build", severity=Severity.CRITICAL, title="does not build", detail=said)
 
 
 def grade_one(
@@ -103,7 +125,7 @@ def _grade(job: Job) -> Record:
     with _timed(seconds, "build_and_probes"):
         probed = _probe(job, seed, titles, build, seconds)
     measured = compiled | _measure(job, {**compiled, **probed}, seconds)
-    _still_there(job.files)
+    _not_the_machine(job.files, build)
     evidence = [probed.get(c.id) or measured.get(c.id) or unmeasured(c) for c in job.challenge.criteria]
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.GRADED if build.ok else Status.BUILD_FAILED
@@ -132,33 +154,18 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _still_there(files: Snapshot) -> None:
-    """An answer whose files somebody removed meanwhile must not be blamed for it.
+def _not_the_machine(files: Snapshot, build: Build) -> None:
+    """An answer must not be blamed for files that somebody removed meanwhile, or for a full disk.
 
     Raises:
-        JudgeError: some are gone.
+        JudgeError: that is what happened.
     """
     gone = next((name for name in files.hashes if not os.path.lexists(files.path / name)), None)
     if gone is not None:
         raise JudgeError(f"{files.path / gone}: went away meanwhile\n  try: TMPDIR set to a folder that nobody cleans")
-
-
-@dataclass
-class Build:
-    """Whether the submission loads, and what it said if it does not."""
-
-    ok: bool = True
-    text: str = ""
-    output: str = ""
-
-    def says(self, finding: Finding) -> bool:
-        """Whether a finding only repeats why it does not build."""
-        return bool(finding.detail) and finding.detail in self.text
-
-    def finding(self) -> Finding:
-        """The build failure in words."""
-        said = f"{self.text}\n{self.output[-2000:]}".strip()
-        return Finding(criterion="build", severity=Severity.CRITICAL, title="does not build", detail=said)
+    if not build.ok and shutil.disk_usage(files.path).free < ROOM:
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise JudgeError(f"{files.path}: {full.strerror}, so that nothing can be built\n  {remedy(full)}")
 
 
 def _compile(job: Job, build: Build, seconds: dict[str, float]) -> dict[str, Evidence]:

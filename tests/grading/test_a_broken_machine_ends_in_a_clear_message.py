@@ -105,6 +105,35 @@ def test_a_full_folder_for_temporary_files(workspace, tmp_path):
     goes_on(workspace, tmp_path)
 
 
+FULL_LATER = """
+import contextlib, pathlib, tempfile
+from harness.errors import JudgeError
+from harness.grading import Options, grade_one
+from harness.workspace import Workspace
+
+def progress(stage):
+    with contextlib.suppress(OSError):
+        if stage == "building":
+            filler = pathlib.Path(tempfile.gettempdir(), "filler").open("wb", 0)
+            while filler.write(bytes(4096)): pass
+try:
+    workspace = Workspace.find()
+    print(grade_one(workspace, workspace.root / "submissions/broken/scaled_sum", Options(), progress).record.status)
+except JudgeError as error:
+    print(3, error, sep="\\n")
+"""
+
+
+def test_a_build_that_fails_on_a_full_disk_is_not_the_answers_failure(workspace, tmp_path):
+    script = f"""
+        mkdir {tmp_path}/small; mount -t tmpfs -o size=2m none {tmp_path}/small
+        TMPDIR={tmp_path}/small {sys.executable} -P - <<'END'\n{FULL_LATER}END"""
+    done = bash(workspace, script)
+    assert codes(done) == ["3"], done.stdout
+    assert "No space left on device, so that nothing can be built" in done.stdout
+    assert GOES_ON in done.stdout
+
+
 @pytest.mark.parametrize("folder", ["reports", ".harness"])
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_folder_that_cannot_be_written(workspace, tmp_path, folder, jobs):
