@@ -1,6 +1,6 @@
 # make grade   everything: environment, grades of all submissions, reports, scoreboard
 # make test    the same environment, all tests
-# The rest:    check lint bench compilers clean. Nothing needs root, a GPU, torch or a key.
+# The rest:    attacks check lint bench compilers clean. Nothing needs root, a GPU, torch or a key.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -14,7 +14,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 20
 
-.PHONY: help grade test check lint bench compilers clean environment
+.PHONY: help grade test attacks check lint bench compilers clean environment
 
 help:
 	@sed -n 's/^# //p' Makefile | head -n 3
@@ -27,6 +27,9 @@ grade: environment compilers
 test: environment
 	$(BIN)/python -m pytest -m 'not alone' -n $(JOBS) --dist loadfile
 	$(BIN)/python -m pytest -m alone
+
+attacks: environment
+	$(BIN)/python -m tests.attacks --jobs $(JOBS)
 
 check: environment
 	$(BIN)/harness check

@@ -15,6 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
+
+from harness.box import detect
 from tests.attacks.attack import Attack
 from tests.attacks.judge import Verdict, judge, without_answer
 from tests.attacks.world import ENVIRONMENT
@@ -76,6 +79,14 @@ def judge_here(into: int) -> None:
     verdict = judge(pickle.load(sys.stdin.buffer), REPOSITORY)
     with os.fdopen(into, "w", encoding="utf-8") as file:
         json.dump(asdict(verdict), file)
+
+
+def expect_right(attack: Attack) -> None:
+    """Fail the running test unless the attack comes to what it must; skip it where its target is out of reach."""
+    tier = str(detect())
+    if not reachable(tier)(attack):
+        pytest.skip(f"its target cannot be reached in tier {tier}")
+    assert verdict_on(attack).wrong == []
 
 
 def run(

@@ -1,0 +1,13 @@
+"""Outputs that are faked, kept, given under a watch or lie about what they are earn nothing."""
+
+import pytest
+
+from tests.attacks import corpus
+
+PLANTED = corpus.attacks("credit_faked.py", "credit_replayed.py", "credit_detecting.py", "credit_lying.py")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTED)
+def test_it_gains_nothing(name: str) -> None:
+    corpus.expect_right(PLANTED[name])

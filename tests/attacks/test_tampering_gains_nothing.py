@@ -1,0 +1,15 @@
+"""Patches of what is near, exceptions, hidden state, hollow checks, tests and claims earn nothing."""
+
+import pytest
+
+from tests.attacks import corpus
+
+PLANTED = corpus.attacks(
+    "credit_patching.py", "credit_exceptions.py", "credit_hidden_state.py", "credit_checks.py", "credit_tests.py"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTED)
+def test_it_gains_nothing(name: str) -> None:
+    corpus.expect_right(PLANTED[name])
