@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import time
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -68,8 +69,9 @@ def end_descendants() -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, 0)[0]:
+            while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+        time.sleep(0.001)  # those of the killed come to us one after the other
 
 
 def _children() -> list[int]:
