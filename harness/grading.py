@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from harness import store
 from harness.box import Snapshot, clock, detect, snapshot
-from harness.errors import HarnessError, JudgeError, PrerequisiteError, SpecError
+from harness.errors import JudgeError, PrerequisiteError, SpecError
 from harness.model import (
     Challenge,
     Criterion,
@@ -121,9 +121,9 @@ def grade_one(
             folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
             f"{challenge.language!r}", field="submission.language",
         )  # fmt: skip
-    gpu = _gpu(challenge, options)
+    gpu = gpu_for(challenge, options)
     where = _where(challenge, gpu)
-    with _taken(folder, submission) as files:
+    with taken(folder, submission) as files:
         settings = {"full": options.full, "limits": challenge.limits.model_dump()}
         key = store.content_key(workspace, challenge.id, files.hashes, settings, where)
         if not options.force and options.seed is None and (record := store.reusable(workspace, key)):
@@ -139,7 +139,7 @@ def grade_one(
     return Graded(folder, record, False, reason)
 
 
-def _gpu(challenge: Challenge, options: Options) -> "GpuDevice | None":
+def gpu_for(challenge: Challenge, options: Options) -> "GpuDevice | None":
     """The GPU that answers are to run on.
 
     Raises:
@@ -166,7 +166,7 @@ def _where(challenge: Challenge, gpu: "GpuDevice | None") -> Environment:
 
 
 @contextmanager
-def _taken(folder: Path, submission: Submission) -> Iterator[Snapshot]:
+def taken(folder: Path, submission: Submission) -> Iterator[Snapshot]:
     """A snapshot that holds the entry."""
     with snapshot(folder) as files:
         for name in submission.entries:
@@ -342,58 +342,3 @@ def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
         yield
     finally:
         seconds[stage] = clock.now() - start
-
-
-@dataclass(frozen=True)
-class Replayed:
-    """One criterion run again with the seed its record keeps.
-
-    Attributes:
-        recorded: what the record says.
-        evidence: what came out now.
-    """
-
-    recorded: Evidence
-    evidence: Evidence
-
-    @property
-    def same(self) -> bool:
-        """Whether the outcome is the recorded one; an anchor's loss of credit is not replayed."""
-        return self.recorded.outcome is self.evidence.outcome or self.recorded.rests_on is not None
-
-
-def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | None = None) -> Replayed:
-    """Run one criterion's probes again on the submission with the recorded seed.
-
-    Args:
-        workspace: where the challenge and, unless `folder` is given, the submission are.
-        record: the record to replay from.
-        criterion: id of a criterion fed by probes.
-        folder: the submission, when it is not in the workspace.
-
-    Raises:
-        SpecError: the criterion has no probes, or was not run.
-        HarnessError: the submission cannot be read or does not build any more.
-    """
-    challenge = workspace.challenge(record.challenge)
-    known = [c.id for c in challenge.criteria if c.probes]
-    if criterion not in known:
-        raise SpecError(
-            record.name, f"{criterion!r} is not fed by probes; these are: {', '.join(known)}", field="criterion"
-        )
-    recorded = next((e for e in record.evidence if e.criterion == criterion), None)
-    if recorded is None or recorded.seed is None:
-        why = f"was not run: {recorded.detail}" if recorded else "is not in this record; grade anew with --force"
-        raise SpecError(record.name, f"{criterion!r} {why}", field="criterion")
-    place = folder or workspace.root / "submissions" / record.model / record.challenge
-    submission = workspace.answer(place).submission
-    with _taken(place, submission) as files:
-        theirs = Files(files.path, submission.entries, submission.capabilities)
-        gpu = _gpu(challenge, Options()) if record.environment.device != "emulated" else None
-        with opened(challenge, theirs, gpu) as opening:
-            if opening.answer is None or opening.fault:
-                raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
-            code = ChallengeCode(workspace, challenge)
-            wanted = challenge.criterion(criterion)
-            evidence, _ = probe_criterion(code, wanted, opening.answer, recorded.seed, submission=submission)
-    return Replayed(recorded, evidence)

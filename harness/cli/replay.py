@@ -9,8 +9,8 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
-    from harness.grading import Replayed
     from harness.model import Criterion, Evidence
+    from harness.replaying import Replayed
 
 
 def replay(
@@ -29,12 +29,12 @@ def replay(
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
     """
-    from harness import grading
+    from harness import replaying
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     kept = workspace.record(record)
-    replayed = grading.replay(workspace, kept, criterion, folder)
+    replayed = replaying.replay(workspace, kept, criterion, folder)
     if as_json:
         evidence = {"recorded": replayed.recorded, "now": replayed.evidence}
         output.data({"same": replayed.same, **{k: json.loads(e.model_dump_json()) for k, e in evidence.items()}})

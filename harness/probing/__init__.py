@@ -2,13 +2,14 @@
 
 from harness.box import Array, Function, Keep, Kept, Nothing, Scalar, Tree
 from harness.probing import expect
-from harness.probing.answers import Answer, BoxedAnswer, Cost, LocalAnswer, NullAnswer
+from harness.probing.answers import Answer, BoxedAnswer, Cost, LocalAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.device import located, timed
 from harness.probing.draw import Draw
 from harness.probing.faults import Mutant, Variant
 from harness.probing.memory import growth
+from harness.probing.nulls import NullAnswer
 from harness.probing.opening import Files, Opened, opened
 from harness.probing.probe import Partly, Probe, probe
 from harness.probing.refuted import Broken, NotOffered, Refused, Refuted, Unmeasured

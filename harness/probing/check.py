@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from harness.box import scratch
 from harness.errors import JudgeError
 from harness.model import Evidence, Outcome
-from harness.probing.answers import Answer, BoxedAnswer, NullAnswer
+from harness.probing.answers import Answer, BoxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.device import GpuAnswer
 from harness.probing.faults import Mutant, Variant
+from harness.probing.nulls import NullAnswer
 from harness.probing.opening import Files, opened
 
 

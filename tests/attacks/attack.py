@@ -36,6 +36,7 @@ class Attack:
         signals: kinds of signal of which at least one must be raised; empty when none need be.
         tests: words of `[tests] command`, for attacks that work through the answer's own tests.
         capabilities: claimed ones, as submission.toml states them.
+        claims: figures it states about itself, by quantity.
         tiers: tiers ("A", "B", "C") in which the target is reachable at all; all of them by default.
     """
 
@@ -49,4 +50,5 @@ class Attack:
     signals: frozenset[SignalKind] = frozenset()
     tests: tuple[str, ...] = ()
     capabilities: Mapping[str, object] = field(default_factory=dict)
+    claims: Mapping[str, float] = field(default_factory=dict)
     tiers: tuple[str, ...] = ("A", "B", "C")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.grading import Options, grade_one, replay
+from harness.grading import Options, grade_one
 from harness.model import Record
 from harness.pool import Graded, Grader, grade_all
+from harness.replaying import replay
 from harness.workspace import read_stored
 
 RUN = """

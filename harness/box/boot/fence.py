@@ -1,0 +1,95 @@
+"""Encloses this process for good, before a byte of foreign code is loaded.
+
+From the outside in: limits, privileges, Landlock, system calls. Each step takes away what would undo the one before,
+and the last takes away the steps themselves.
+"""
+
+import ctypes
+import importlib
+import os
+import resource
+import signal
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+# in the box this folder is all there is, outside it is part of a package
+_BESIDE = f"{__package__}." if __package__ else ""
+landlock = importlib.import_module(f"{_BESIDE}landlock")
+seccomp = importlib.import_module(f"{_BESIDE}seccomp")
+
+_PR_SET_PDEATHSIG, _PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 1, 23, 24, 28
+_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
+_NO_ROOT_LOCKED = 0xEB  # on: NOROOT, NO_CAP_AMBIENT_RAISE; off: NO_SETUID_FIXUP, KEEP_CAPS; all four locked
+_CAPABILITY_VERSION = 0x20080522
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def enclose(plan: Mapping[str, Any]) -> int:
+    """Apply a whole plan, while the process has one thread only.
+
+    Args:
+        plan: plain data with the keys
+            "profile": "run" or "build";
+            "rlimits": value by name of the `resource` module, never raised above the hard limit that is there;
+            "uid": user and group to become, or None to stay;
+            "landlock": {"readable": [...], "writable": [...], "devices": [...]}, or None;
+            "seccomp": whether to filter system calls;
+            "notify": whether refused calls and opened files go to a listener;
+            "allow": names of further system calls.
+
+    Returns:
+        The listener's file descriptor, or -1; see `seccomp.install`.
+
+    Raises:
+        OSError: the kernel refused a step. The process must then end: it is half enclosed.
+    """
+    _limit(plan.get("rlimits") or {})
+    _forgo_capabilities()
+    if plan.get("uid") is not None:
+        _become(plan["uid"])
+    _drop_capabilities()
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    if plan.get("landlock") is not None:
+        landlock.restrict(**plan["landlock"])
+    if not plan.get("seccomp"):
+        return -1
+    return int(seccomp.install(plan["profile"], notify=bool(plan.get("notify")), extra=plan.get("allow") or ()))
+
+
+def _limit(values: Mapping[str, int]) -> None:
+    for name, value in values.items():
+        limit = getattr(resource, name)
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))
+
+
+def _forgo_capabilities() -> None:
+    """Empty the bounding set and lock root's special treatment away, where this process may."""
+    # before the change of user, which takes the capability that this needs
+    capability = 0
+    while _libc.prctl(_PR_CAPBSET_READ, capability, 0, 0, 0) >= 0:
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+        capability += 1
+    _libc.prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)
+
+
+def _become(uid: int) -> None:
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # the kernel forgets it at a change of user
+
+
+def _drop_capabilities() -> None:
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    nothing = struct.pack("=6I", *(0,) * 6)
+    if _libc.capset(struct.pack("=Ii", _CAPABILITY_VERSION, 0), nothing) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}): {os.strerror(ctypes.get_errno())}")

@@ -1,0 +1,209 @@
+"""A filter of system calls: what is not on the list of a profile is refused.
+
+Two profiles: "run" for a submission (no new process, no socket, no lock), "build" for compilers and an answer's own
+tests (processes, and pairs of sockets). A refused call fails with EPERM, or goes to whoever holds the listener; a
+number that we do not know fails with ENOSYS, so that a newer C library falls back on what we do know.
+"""
+
+import ctypes
+import errno
+import importlib
+import os
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+
+# in the box this folder is all there is, outside it is part of a package
+syscalls = importlib.import_module(f"{__package__}.syscalls" if __package__ else "syscalls")
+
+RUN, BUILD = "run", "build"
+
+_ALWAYS = """
+    read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek close close_range
+    dup dup2 dup3 pipe pipe2 sendfile copy_file_range readahead fadvise64 umask
+    select pselect6 poll ppoll epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
+    eventfd eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime
+    stat fstat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat
+    getcwd chdir fchdir getdents getdents64 creat mkdir mkdirat rmdir unlink unlinkat
+    rename renameat renameat2 link linkat symlink symlinkat ftruncate fallocate fsync fdatasync sync_file_range
+    getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
+    mmap munmap mremap mprotect madvise msync mincore brk mlock mlock2 munlock mlockall munlockall mseal
+    mbind get_mempolicy set_mempolicy set_mempolicy_home_node pkey_alloc pkey_free pkey_mprotect map_shadow_stack
+    futex futex_waitv futex_wake futex_wait futex_requeue set_robust_list get_robust_list set_tid_address rseq
+    membarrier restart_syscall exit exit_group wait4 waitid arch_prctl getcpu sched_yield sched_getaffinity
+    sched_getparam sched_getscheduler sched_getattr sched_get_priority_max sched_get_priority_min
+    sched_rr_get_interval getpriority ioprio_get getrlimit setrlimit getrusage times
+    rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack pause
+    alarm setitimer getitimer timer_create timer_settime timer_gettime timer_getoverrun timer_delete
+    nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time uname sysinfo getrandom
+    getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgid getpgrp getsid capget
+    sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg shutdown getsockname getpeername getsockopt
+"""
+_BUILDING = """
+    fork vfork execve execveat setsid setpgid flock truncate chmod fchmod fchmodat fchmodat2
+    utime utimes futimesat utimensat
+"""
+_OPENING = ("open", "openat", "openat2")
+_FAMILIES = {"kill": ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")}
+
+# fcntl: copies and flags of descriptors, status flags, F_GETLK, F_OFD_GETLK, F_GETPIPE_SZ, F_GET_SEALS
+_FCNTL = (0, 1, 2, 3, 4, 5, 36, 1027, 1030, 1032, 1034)
+_FCNTL_LOCKS = (6, 7, 37, 38)
+# ioctl: TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
+_IOCTL = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+# prctl: what asks (PDEATHSIG, DUMPABLE, KEEPCAPS, NAME, SECCOMP, CAPBSET, TSC, SECUREBITS, TIMERSLACK, MCE_KILL,
+# SUBREAPER, NO_NEW_PRIVS, TID_ADDRESS, THP_DISABLE, SVE_VL, SPECULATION, TAGGED_ADDR, PAC keys, SME_VL), and setting
+# NAME, TIMERSLACK, NO_NEW_PRIVS, THP_DISABLE and the names of mappings
+_PRCTL = (2, 3, 7, 16, 21, 23, 25, 27, 30, 34, 37, 39, 40, 42, 51, 52, 56, 61, 64, 15, 29, 38, 41, 0x53564D41)
+_PERSONALITY_QUERY = 0xFFFFFFFF
+_AF_UNIX, _SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPE_MASK = 1, 1, 5, 0xF
+_CLONE_THREAD = 0x10000
+_CLONE_NEVER = 0x7E020000 | 0x8000 | 0x2000  # every CLONE_NEW*, CLONE_PARENT, CLONE_PTRACE
+
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32 = 0x40000000
+_KILL_PROCESS, _ALLOW, _ERRNO, _NOTIFY = 0x80000000, 0x7FFF0000, 0x00050000, 0x7FC00000
+_LOAD, _MASK, _RETURN, _EQUAL, _AT_LEAST, _ANY_BIT = 0x20, 0x54, 0x06, 0x15, 0x35, 0x45
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+
+_SET_MODE_FILTER, _GET_ACTION_AVAILABLE = 1, 2
+_TSYNC, _NEW_LISTENER, _TSYNC_ESRCH = 1, 8, 16
+_PR_SET_NO_NEW_PRIVS = 38
+
+_libc = ctypes.CDLL(None, use_errno=True)
+Program = list[tuple[int, int, int, int]]
+"""Instructions of the classic packet filter: code, jump when true, jump when false, constant."""
+
+
+class _FilterProgram(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def available() -> bool:
+    """Whether a filter can be installed here: a machine we know, and a kernel that has the actions we use."""
+    return os.uname().machine in _ARCHITECTURES and all(_has(action) for action in (_KILL_PROCESS, _ERRNO))
+
+
+def install(profile: str, *, notify: bool = False, extra: Sequence[str] = ()) -> int:
+    """Bind this process, all its threads and all that it starts to `profile`, for good.
+
+    Args:
+        profile: `RUN` or `BUILD`.
+        notify: send refused calls, and every opening of a file, to the listener instead of answering them. Whoever
+            has it must answer each, or the caller waits for ever: hand it on before opening another file, and
+            close it here before foreign code is loaded.
+        extra: names of calls to allow as well, whatever their arguments; "kill" stands for all that send signals.
+
+    Returns:
+        The listener's file descriptor; -1 without `notify`, or where the kernel knows no user notification.
+
+    Raises:
+        KeyError: no such profile or system call.
+        OSError: the kernel refused, or the machine is not one we know.
+    """
+    machine = os.uname().machine
+    if machine not in _ARCHITECTURES:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
+    notify = notify and _has(_NOTIFY)
+    instructions = program(machine, profile, os.getpid(), notify=notify, extra=extra)
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
+    flags = _TSYNC | (_NEW_LISTENER | _TSYNC_ESRCH if notify else 0)
+    if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+    listener = _seccomp(_SET_MODE_FILTER, flags, ctypes.byref(_FilterProgram(len(instructions), code)))
+    if listener < 0 or (listener and not notify):  # without a listener, a number is a thread that did not follow
+        raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
+    return listener if notify else -1
+
+
+def program(machine: str, profile: str, pid: int, *, notify: bool, extra: Sequence[str] = ()) -> Program:
+    """The filter of `profile` on `machine`, for the process `pid`.
+
+    One block of instructions for each run of numbers with the same answer, in order; a block always ends in a return.
+
+    Raises:
+        KeyError: no such profile or system call.
+    """
+    numbers = syscalls.numbers(machine)
+    refuse = _NOTIFY if notify else _ERRNO | errno.EPERM
+    known = dict.fromkeys(numbers, _answer(refuse))
+    for name, block in _listed(profile, pid, refuse, notify, extra).items():
+        if name in known:
+            known[name] = block
+    result: Program = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, _ARCHITECTURES[machine])]
+    result += [*_answer(_KILL_PROCESS), (_LOAD, 0, 0, _NUMBER)]
+    if machine == "x86_64":
+        result += [(_AT_LEAST, 0, 1, _X32), *_answer(_KILL_PROCESS)]
+    for end, block in _runs({numbers[name]: block for name, block in known.items()}):
+        result += [(_AT_LEAST, len(block), 0, end), *block]
+    return result + _answer(_ERRNO | errno.ENOSYS)
+
+
+def _listed(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[str]) -> Mapping[str, Program]:
+    """What answers each call that is not simply refused."""
+    building = {RUN: False, BUILD: True}[profile]
+    blocks = dict.fromkeys((_ALWAYS + (_BUILDING if building else "")).split(), _answer(_ALLOW))
+    blocks |= dict.fromkeys(_OPENING, _answer(_NOTIFY if notify else _ALLOW))
+    blocks["clone3"] = _answer(_ERRNO | errno.ENOSYS)  # its flags lie in memory, where a filter cannot look
+    blocks["clone"] = _clone(refuse, building)
+    blocks["fcntl"] = _among(1, (*_FCNTL, *(_FCNTL_LOCKS if building else ())), refuse)
+    blocks["ioctl"] = _among(1, _IOCTL, refuse)
+    blocks["prctl"] = _among(0, _PRCTL, refuse)
+    blocks["personality"] = _among(0, (_PERSONALITY_QUERY,), refuse)
+    # a forked child has another number: it may ask for its own limits as 0, and needs "kill" for more
+    blocks["prlimit64"] = _among(0, (0, pid), refuse)
+    blocks["tgkill"] = blocks["rt_tgsigqueueinfo"] = _among(0, (pid,), refuse)
+    if building:
+        blocks["socketpair"] = _socketpair(refuse)
+    for name in (one for family in extra for one in _FAMILIES.get(family, (family,))):
+        if not any(name in syscalls.numbers(machine) for machine in _ARCHITECTURES):
+            raise KeyError(f"no system call is named {name!r}")
+        blocks[name] = _answer(_ALLOW)
+    return blocks
+
+
+def _answer(action: int) -> Program:
+    return [(_RETURN, 0, 0, action)]
+
+
+def _argument(index: int) -> tuple[int, int, int, int]:
+    """Load the low half of an argument: the kernel reads no more of those we look at."""
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * index)
+
+
+def _among(index: int, values: Sequence[int], refuse: int) -> Program:
+    tests = [(_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
+    return [_argument(index), *tests, *_answer(refuse), *_answer(_ALLOW)]
+
+
+def _clone(refuse: int, building: bool) -> Program:
+    answers = [*_answer(refuse), *_answer(_ALLOW)]
+    if building:
+        return [_argument(0), (_ANY_BIT, 0, 1, _CLONE_NEVER), *answers]
+    return [_argument(0), (_ANY_BIT, 1, 0, _CLONE_NEVER), (_ANY_BIT, 1, 0, _CLONE_THREAD), *answers]
+
+
+def _socketpair(refuse: int) -> Program:
+    """Unix streams only: a datagram socket, paired or not, can be told another address with each message."""
+    return [
+        _argument(0), (_EQUAL, 0, 4, _AF_UNIX), _argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
+        (_EQUAL, 2, 0, _SOCK_STREAM), (_EQUAL, 1, 0, _SOCK_SEQPACKET), *_answer(refuse), *_answer(_ALLOW),
+    ]  # fmt: skip
+
+
+def _runs(blocks: Mapping[int, Program]) -> Iterable[tuple[int, Program]]:
+    """The first number after each run of equal blocks, with the block; what is between two runs is unknown."""
+    unknown = _answer(_ERRNO | errno.ENOSYS)
+    last = max(blocks)
+    for number in range(last + 1):
+        block = blocks.get(number, unknown)
+        if number == last or blocks.get(number + 1, unknown) != block:
+            yield number + 1, block
+
+
+def _has(action: int) -> bool:
+    return _seccomp(_GET_ACTION_AVAILABLE, 0, ctypes.byref(ctypes.c_uint32(action))) == 0
+
+
+def _seccomp(operation: int, flags: int, argument: object) -> int:
+    number = syscalls.numbers(os.uname().machine)["seccomp"]
+    return int(_libc.syscall(number, operation, flags, argument))

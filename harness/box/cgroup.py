@@ -1,0 +1,318 @@
+"""Control groups: the kernel's bound on the memory and the processes of one box, its clock, and its end as a whole.
+
+A box is a group in every hierarchy that is of use: one under version 2; one a controller under version 1; on a mixed
+machine version 1 limits and version 2 kills. Groups lie under this process's own, so that whatever bounds the grader
+bounds its boxes too, and their names carry its process id, so that those of a killed grader can be found.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from harness.errors import BoxError
+
+PREFIX = "harness-"
+END_SECONDS = 5.0
+"""For the kernel to end what was killed, on the busiest machine."""
+_LIMITING = frozenset({"memory", "pids"})
+_CLOCK = "cpuacct"
+_counter = itertools.count()
+
+
+@dataclass(frozen=True)
+class Folder:
+    """One group in one hierarchy, as the kernel shows it.
+
+    Attributes:
+        path: its folder.
+        version: of the interface, 1 or 2.
+        controllers: what can be limited or read in it.
+    """
+
+    path: Path
+    version: int
+    controllers: frozenset[str]
+
+    def limit(self, memory_bytes: int, processes: int) -> None:
+        """Bound memory, swap included, and the number of processes and threads, where this hierarchy can.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        if "memory" in self.controllers and self.version == 1:
+            self._write("memory.limit_in_bytes", memory_bytes)
+            with contextlib.suppress(FileNotFoundError):  # a kernel that does not account for swap
+                self._write("memory.memsw.limit_in_bytes", memory_bytes)
+        elif "memory" in self.controllers:
+            self._write("memory.max", memory_bytes)
+            for name, value in (("memory.swap.max", 0), ("memory.oom.group", 1)):
+                with contextlib.suppress(FileNotFoundError):
+                    self._write(name, value)
+        if "pids" in self.controllers:
+            self._write("pids.max", processes)
+
+    def processes(self) -> list[int]:
+        """Ids of the processes in it; none when it is gone."""
+        try:
+            return [int(word) for word in (self.path / "cgroup.procs").read_text(encoding="ascii").split()]
+        except OSError:
+            return []
+
+    def kill(self) -> None:
+        """Kill its processes: at once where the kernel offers that, else one by one while none can be added."""
+        with contextlib.suppress(OSError):
+            self._write("cgroup.kill", 1)
+            return
+        with contextlib.suppress(OSError):
+            self._write("pids.max", 0)
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def processor_seconds(self) -> float | None:
+        """Processor time of all that ever ran in it; None where this hierarchy does not count."""
+        try:
+            if self.version == 1:
+                return int((self.path / "cpuacct.usage").read_text(encoding="ascii")) / 1e9
+            found = re.search(r"^usage_usec (\d+)$", (self.path / "cpu.stat").read_text(encoding="ascii"), re.MULTILINE)
+        except OSError:
+            return None
+        return int(found[1]) / 1e6 if found else None
+
+    def _write(self, name: str, value: int) -> None:
+        # never created: in a hierarchy without the controller the file is missing, which must be seen
+        fd = os.open(self.path / name, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+        try:
+            os.write(fd, str(value).encode())
+        finally:
+            os.close(fd)
+
+
+class Cgroup:
+    """The group of one box, over all hierarchies."""
+
+    def __init__(self, folders: Sequence[Folder]) -> None:
+        self.folders = tuple(folders)
+
+    def enter_prefix(self) -> tuple[str, ...]:
+        """Words to put before a command line so that it starts inside; it does not start when that fails."""
+        steps = [f"echo 0 >{shlex.quote(str(folder.path / 'cgroup.procs'))}" for folder in self.folders]
+        return ("/bin/sh", "-c", " && ".join((*steps, 'exec "$@"')), "sh")
+
+    def processes(self) -> set[int]:
+        """Ids of the processes inside."""
+        return {pid for folder in self.folders for pid in folder.processes()}
+
+    def processor_seconds(self) -> float:
+        """Processor time of all that ever ran inside; NaN where the kernel does not count it."""
+        counted = (folder.processor_seconds() for folder in self.folders)
+        return next((seconds for seconds in counted if seconds is not None), float("nan"))
+
+    def kill(self) -> None:
+        """Kill every process inside and wait until none is left.
+
+        Raises:
+            BoxError: a process does not end.
+        """
+        deadline = time.monotonic() + END_SECONDS
+        while busy := [folder for folder in self.folders if folder.processes()]:
+            if time.monotonic() > deadline:
+                raise BoxError(f"{busy[0].path}: processes {busy[0].processes()} were killed and do not end")
+            for folder in busy:
+                folder.kill()
+            time.sleep(0.001)
+
+    def remove(self) -> None:
+        """Kill what is inside and remove the group; what is gone already is no error.
+
+        Raises:
+            BoxError: a process does not end, so the group stays.
+        """
+        self.kill()
+        deadline = time.monotonic() + END_SECONDS
+        left = list(self.folders)
+        while left := [folder for folder in left if not _removed(folder.path)]:
+            if time.monotonic() > deadline:
+                raise BoxError(f"{left[0].path}: an empty control group cannot be removed")
+            time.sleep(0.001)
+
+
+def make(memory_bytes: int, processes: int, under: Sequence[Folder] | None = None) -> Cgroup:
+    """A new group of this process.
+
+    Args:
+        memory_bytes: memory of all in it together, page cache and memory files included; none of it may be swapped.
+        processes: how many processes and threads at a time.
+        under: the groups it lies under, one a hierarchy; those of this process by default.
+
+    Raises:
+        BoxError: the kernel offers no such group, or refuses it.
+    """
+    parents = own_folders() if under is None else under
+    missing = _LIMITING.difference(*(parent.controllers for parent in parents))
+    if missing:
+        raise BoxError(f"no control group that user {os.getuid()} may write to limits {' or '.join(sorted(missing))}")
+    name = f"{_owner()}{next(_counter)}"
+    group = Cgroup([Folder(parent.path / name, parent.version, parent.controllers) for parent in parents])
+    try:
+        for folder in group.folders:
+            folder.path.mkdir()
+            folder.limit(memory_bytes, processes)
+    except OSError as error:
+        group.remove()
+        raise BoxError(f"{folder.path}: a control group cannot be made: {error.strerror}") from error
+    return group
+
+
+@cache
+def available() -> str | None:
+    """None when a process really can be put into a group, limited, killed and its group removed, else the reason."""
+    try:
+        group = make(64 << 20, 16)
+    except BoxError as error:
+        return str(error)
+    try:
+        return _fault(group)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"a control group does not work: {error}"
+    finally:
+        group.remove()
+
+
+def sweep() -> int:
+    """End and remove groups of graders that were killed, and return how many folders there were."""
+    count = 0
+    space, _, _ = _owner().removeprefix(PREFIX).partition("-")
+    for parent in own_folders():
+        for path in parent.path.glob(f"{PREFIX}{space}-*"):
+            owner = path.name.split("-")[2]
+            if owner.isdigit() and not Path("/proc", owner).exists():
+                Cgroup([Folder(path, parent.version, parent.controllers)]).remove()
+                count += 1
+    return count
+
+
+@cache
+def own_folders() -> tuple[Folder, ...]:
+    """This process's own groups that a box can be put under, one a hierarchy."""
+    return tuple(folders_of(Path("/proc/self")))
+
+
+def folders_of(process: Path) -> Iterator[Folder]:
+    """Groups that limit memory or processes, kill or count time, from a process's folder in /proc."""
+    try:
+        mounts = list(_mounts((process / "mountinfo").read_text(encoding="utf-8")))
+        lines = (process / "cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return
+    # version 2 comes first: it counts time and kills without a controller
+    for line in sorted(lines, key=lambda text: not text.startswith("0::")):
+        number, names, path = line.split(":", 2)
+        controllers = frozenset(names.split(",")) & (_LIMITING | {_CLOCK})
+        for mount in mounts:
+            own = mount.place(path)
+            if own is None or not os.access(own, os.W_OK):
+                continue
+            if number == "0" and mount.version == 2:
+                yield _unified(own)
+            elif mount.version == 1 and controllers and controllers <= mount.options:
+                yield Folder(own, 1, controllers)
+            else:
+                continue
+            break
+
+
+@dataclass(frozen=True)
+class _Mount:
+    """One hierarchy as it is mounted: which of its groups is seen where."""
+
+    version: int
+    root: PurePosixPath
+    point: Path
+    options: frozenset[str]
+
+    def place(self, group: str) -> Path | None:
+        """The folder of a group; None when this mount does not show it."""
+        path = PurePosixPath(group)
+        if not path.is_relative_to(self.root) or ".." in path.parts:
+            return None
+        return self.point / path.relative_to(self.root)
+
+
+def _mounts(mountinfo: str) -> Iterator[_Mount]:
+    """The hierarchies in the text of a mountinfo file."""
+    for line in mountinfo.splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        if kind in ("cgroup", "cgroup2"):
+            root, point = (re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), word) for word in before.split(" ")[3:5])
+            yield _Mount(2 if kind == "cgroup2" else 1, PurePosixPath(root), Path(point), frozenset(options.split(",")))
+
+
+def _unified(own: Path) -> Folder:
+    """Where groups of version 2 can be made: under `own`, or beside it where only that lets them be limited.
+
+    A group that holds processes, as that of a login session does, passes no controller on to groups under it. The
+    group above it passes them on, and its own limits hold for both.
+    """
+    offered = _words(own / "cgroup.controllers")
+    if offered >= _LIMITING and not _words(own / "cgroup.subtree_control") >= _LIMITING:
+        with contextlib.suppress(OSError):
+            (own / "cgroup.subtree_control").write_text("+memory +pids", encoding="ascii")
+    passed = _words(own / "cgroup.subtree_control")
+    above = _words(own.parent / "cgroup.subtree_control")
+    if not passed >= _LIMITING and above >= _LIMITING and os.access(own.parent, os.W_OK):
+        return Folder(own.parent, 2, above & _LIMITING)
+    return Folder(own, 2, passed & _LIMITING)
+
+
+def _words(file: Path) -> frozenset[str]:
+    try:
+        return frozenset(file.read_text(encoding="ascii").split())
+    except OSError:
+        return frozenset()
+
+
+def _owner() -> str:
+    """First part of the names of this process's groups: a process id means something in its own namespace only."""
+    return f"{PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-{os.getpid()}-"
+
+
+def _removed(path: Path) -> bool:
+    try:
+        path.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _fault(group: Cgroup) -> str | None:
+    """What does not work about a group, by running a process in it."""
+    command = (*group.enter_prefix(), "/bin/cat")
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(b"?")
+            if process.stdout.read(1) != b"?":
+                return "a process cannot enter a control group of its own"
+            outside = [folder.path for folder in group.folders if folder.processes() != [process.pid]]
+            if outside:
+                return f"{outside[0]}: a process that entered the group is not in it"
+            group.kill()
+            return None if process.wait(5) == -signal.SIGKILL else "killing a control group does not end what is in it"
+        finally:
+            process.kill()

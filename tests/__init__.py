@@ -1,0 +1,1 @@
+"""The tests; a package, so that those in need of it can import its words."""

@@ -1,0 +1,58 @@
+"""`python -m tests.attacks`: run the corpus and print what was caught, what escaped, and what was a false alarm."""
+
+import argparse
+import os
+import sys
+import time
+
+from harness.box import detect
+from tests.attacks import corpus
+
+
+def main() -> int:
+    """Run what is asked for; 1 when something escaped or an honest answer was suspected."""
+    asked = _asked()
+    if asked.tier:
+        os.environ["HARNESS_TIER"] = asked.tier
+    if asked.judge:
+        corpus.judge_here(asked.judge, asked.into)
+        return 0
+    tier = detect()
+    print(f"tier {tier}: {tier.promise}", flush=True)
+    chosen = [
+        attack
+        for name, attack in corpus.attacks().items()
+        if (not asked.only or any(part in name for part in asked.only)) and corpus.reachable(str(tier))(attack)
+    ]
+    start = time.monotonic()
+    verdicts = corpus.run(chosen, asked.jobs, _tell if asked.verbose else _tell_wrong)
+    print(*corpus.table(verdicts, asked.markdown), sep="\n")
+    print(f"{len(verdicts)} judged in {time.monotonic() - start:.0f} s, {asked.jobs} at a time")
+    return int(any(v.wrong for v in verdicts) or not verdicts)
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
+    parser.add_argument("--tier", choices="ABC", help="hold the answers in this tier; the best here by default")
+    parser.add_argument("--only", metavar="NAME", nargs="+", help="those whose `NAME @ CHALLENGE` has this in it")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--markdown", action="store_true", help="print the table for a document")
+    parser.add_argument("--verbose", action="store_true", help="a line for every attack")
+    parser.add_argument("--judge", help=argparse.SUPPRESS)
+    parser.add_argument("--into", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _tell(verdict: corpus.Verdict) -> None:
+    said = "; ".join(verdict.wrong) or "as it should be"
+    raised = f" [{', '.join(verdict.signals)}]" if verdict.signals else ""
+    print(f"{verdict.seconds:5.1f} s  {verdict.name} @ {verdict.challenge}: {said}{raised}", flush=True)
+
+
+def _tell_wrong(verdict: corpus.Verdict) -> None:
+    if verdict.wrong:
+        _tell(verdict)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

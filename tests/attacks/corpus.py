@@ -1,0 +1,131 @@
+"""All attacks and benign twins, each judged in a process of its own that has to end in time."""
+
+import importlib
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.attacks.attack import Attack
+from tests.attacks.judge import Verdict, judge, without_answer
+from tests.attacks.world import ENVIRONMENT
+
+HERE = Path(__file__).parent
+REPOSITORY = HERE.parents[1]
+MODULES = ("credit_*.py", "harm_*.py", "cuda_*.py", "twins_*.py")
+DEADLINE = 90.0
+"""Seconds after which a grader counts as held up by the attack, and is ended from outside."""
+TIERS = {"A": "A", "B": "B", "C": "C"}
+
+
+def attacks(*patterns: str) -> dict[str, Attack]:
+    """Attacks and twins by `NAME @ CHALLENGE`, of the modules that match one of `patterns`; of all without any.
+
+    Raises:
+        ValueError: two have the same name.
+    """
+    found: dict[str, Attack] = {}
+    for path in sorted(path for pattern in patterns or MODULES for path in HERE.glob(pattern)):
+        for attack in importlib.import_module(f"tests.attacks.{path.stem}").ATTACKS:
+            if found.setdefault(key(attack), attack) is not attack:
+                raise ValueError(f"{path.name}: there are two attacks {key(attack)!r}")
+    return found
+
+
+def key(attack: Attack) -> str:
+    """What an attack is asked for by."""
+    return f"{attack.name} @ {attack.challenge}"
+
+
+def verdict_on(attack: Attack) -> Verdict:
+    """What becomes of one attack, judged in a process of its own."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said, tempfile.TemporaryFile() as errors:
+        command = (sys.executable, "-m", "tests.attacks", "--judge", key(attack), "--into", str(said.fileno()))
+        process = subprocess.Popen(
+            command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, start_new_session=True,
+            pass_fds=(said.fileno(),), env=os.environ | {ENVIRONMENT: f"env-{secrets.token_hex(12)}"},
+        )  # fmt: skip
+        try:
+            process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            return without_answer(attack, f"the grader was held up for {DEADLINE:g} s")
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        said.seek(0)
+        try:
+            return Verdict(**json.load(said))
+        except ValueError:
+            errors.seek(0)
+            text = errors.read().decode(errors="replace").strip()
+            return without_answer(attack, f"the grader ended with status {process.returncode}: {text[-300:]}")
+
+
+def judge_here(name: str, into: int) -> None:
+    """Judge one attack in this process and write the verdict to a file descriptor, as JSON."""
+    verdict = judge(attacks()[name], REPOSITORY)
+    with os.fdopen(into, "w", encoding="utf-8") as file:
+        json.dump(asdict(verdict), file)
+
+
+def run(
+    chosen: Iterable[Attack], jobs: int, progress: Callable[[Verdict], None] = lambda verdict: None
+) -> list[Verdict]:
+    """Judge all of them, `jobs` at a time."""
+    verdicts = []
+    with ThreadPoolExecutor(jobs) as workers:
+        for verdict in workers.map(verdict_on, chosen):
+            progress(verdict)
+            verdicts.append(verdict)
+    return verdicts
+
+
+def reachable(tier: str) -> Callable[[Attack], bool]:
+    """Whether an attack's target can be reached in a tier at all."""
+    return lambda attack: tier not in TIERS or tier in attack.tiers
+
+
+def table(verdicts: Sequence[Verdict], markdown: bool = False) -> Iterator[str]:
+    """Lines of the table: per class how many were caught, and which escaped; twins and false alarms last."""
+    rows = [("class", "caught", "signalled", "seconds", "escaped")]
+    hostile = [v for v in verdicts if not v.twin]
+    for kind in sorted({v.kind for v in hostile}):
+        rows.append(_row(kind, [v for v in hostile if v.kind == kind]))
+    rows.append(_row("all attacks", hostile))
+    twins = [v for v in verdicts if v.twin]
+    alarms = [v for v in twins if v.wrong]
+    rows.append(("benign twins", f"{len(alarms)} false alarms of {len(twins)}", "", _seconds(twins), _names(alarms)))
+    if markdown:
+        rows.insert(1, ("---", "---:", "---:", "---:", "---"))
+        yield from ("| " + " | ".join(row) + " |" for row in rows)
+        return
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    for row in rows:
+        first, *others, escaped = row
+        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        yield "  ".join((first.ljust(widths[0]), *cells, escaped)).rstrip()
+
+
+def _row(kind: str, verdicts: Sequence[Verdict]) -> tuple[str, str, str, str, str]:
+    escaped = [v for v in verdicts if v.wrong]
+    raised = sum(bool(v.signals) for v in verdicts)
+    signals = "not available" if any(v.unsignalled for v in verdicts) else str(raised)
+    return kind, f"{len(verdicts) - len(escaped)} of {len(verdicts)}", signals, _seconds(verdicts), _names(escaped)
+
+
+def _seconds(verdicts: Sequence[Verdict]) -> str:
+    return f"{sum(v.seconds for v in verdicts):.0f}"
+
+
+def _names(verdicts: Sequence[Verdict]) -> str:
+    by_name = Counter(v.name for v in verdicts)
+    return ", ".join(f"{name} ({count})" if count > 1 else name for name, count in by_name.items())
