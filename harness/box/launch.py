@@ -221,7 +221,10 @@ def _roots() -> tuple[Path, ...]:
 @cache
 def _interpreter_binds() -> tuple[str, ...]:
     """Mounts for the interpreter and its packages, with the harness itself masked."""
-    binds = [part for p in _roots() for part in ("--ro-bind", str(p), str(p))]
+    # said one by one: the parents that bubblewrap makes by itself let nobody but their owner through
+    parents = sorted({parent for p in _roots() for parent in p.parents} - {Path("/")})
+    binds = [part for p in parents for part in ("--perms", "0755", "--dir", str(p))]
+    binds += [part for p in _roots() for part in ("--ro-bind", str(p), str(p))]
     if any(PACKAGE.is_relative_to(p) for p in (*_roots(), Path("/usr"))):
         binds += ["--size", "4096", "--tmpfs", str(PACKAGE)]
     return tuple(binds)

@@ -7,8 +7,9 @@ import posixpath
 import struct
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
-from harness.box.boot.syscalls import name_of
+from harness.box.boot import syscalls
 from harness.box.signals import Signal, SignalKind
 
 # linux/seccomp.h: struct seccomp_notif (id, pid, flags, data), struct seccomp_notif_resp, and their requests
@@ -62,7 +63,7 @@ class Notices:
         except OSError:  # nobody waits any more
             return
         id, pid, _, number, _, _, *arguments = _NOTICE.unpack(notice)
-        name = name_of(number)
+        name = _names().get(number, f"system call {number}")
         answer = _ANSWER.pack(id, 0, -errno.EPERM, 0)
         if name in OPENING:
             self._opened(name, pid, arguments)
@@ -94,6 +95,11 @@ class Notices:
         signal = Signal(kind, "".join(c if c.isprintable() else "?" for c in detail[:200]))
         if signal in self._seen or len(self._seen) < KINDS_KEPT:
             self._seen[signal] += 1
+
+
+@cache
+def _names() -> dict[int, str]:
+    return {number: name for name, number in syscalls.numbers(os.uname().machine).items()}
 
 
 def _path(pid: int, address: int) -> str | None:
