@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from harness import store
-from harness.box import Snapshot, clock, detect, snapshot
+from harness.box import Snapshot, Tier, clock, detect, snapshot
 from harness.errors import JudgeError, PrerequisiteError, SpecError
 from harness.model import (
     Challenge,
@@ -327,7 +327,7 @@ def _unmeasured(criterion: Criterion, error: str | None) -> Evidence:
 
 
 def _remarks(job: Job) -> Iterator[str]:
-    if job.environment.tier != "bubblewrap":
+    if not Tier(job.environment.tier).namespaces:
         yield f"graded in tier {job.environment.tier}: {detect().promise}"
     for name, value in job.options.limits.items():
         yield f"the limit {name} was set to {value:g} by hand"

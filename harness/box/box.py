@@ -1,7 +1,9 @@
 """The parent's side of the box: open a worker on a submission, call through the contract, close."""
 
+import contextlib
 import itertools
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -17,6 +19,8 @@ from harness.box.signals import Signal, SignalKind
 from harness.box.zygote import Worker, Zygote
 from harness.model import Limits
 
+IDLE_SHARE = 0.05
+"""Share of a core that a worker may use while nobody asks it anything."""
 PROCESSES = 64
 """Threads that a worker may have, with those that NumPy starts."""
 ORPHANED_SECONDS = 60
@@ -111,7 +115,7 @@ class Box:
         self._zygote = zygote
         self._own_zygote = zygote is None
         self._worker: Worker | None = None
-        self._rested = clock.Rest()
+        self._idle: clock.IdleMeter | None = None
 
     def open(self) -> Reply:
         """Start the worker and import the submission; the value is the list of functions it has.
@@ -122,6 +126,7 @@ class Box:
         if self._zygote is None:
             self._zygote = zygote_of(self.target)
         self._worker = self._zygote.fork(_rlimits(self.target))
+        self._idle = clock.IdleMeter(self.pid)
         return self._import(self._zygote.launch.folder)
 
     def _import(self, folder: str) -> Reply:
@@ -188,6 +193,15 @@ class Box:
         self._worker.channel.output.drain()
         return self._worker.channel.output.tail.decode(errors="replace")
 
+    def look_once_more(self) -> None:
+        """Look for work in the background: briefly, and only at a worker that has more than one thread."""
+        worker = self._worker
+        if worker is None or not worker.channel.open or clock.threads(self.pid) < 2:
+            return
+        time.sleep(clock.IDLE_SECONDS)
+        self._wake()
+        self._rest()
+
     def close(self) -> None:
         """Kill the worker and remove its scratch space; does nothing the second time."""
         worker, self._worker = self._worker, None
@@ -233,7 +247,7 @@ class Box:
         channel = worker.channel
         if channel.unsolicited():
             return self._broken(SignalKind.UNSOLICITED, "the worker spoke without being asked")
-        self._look_at_rest()
+        self._wake()
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
         before, start = self._processor(), clock.now()
@@ -246,11 +260,10 @@ class Box:
                 output.freeze()
         except StillWritable:
             return self._broken(SignalKind.LATE_WRITE, "the output could still be written after the reply")
-        spent, after = clock.now() - start, self._processor()
-        self._rested = clock.Rest(clock.now(), after)
+        spent, processor = clock.now() - start, self._processor() - before
+        self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
             return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
-        processor = after - before
         if set(answer) == {"raised"} and _is_raised(answer["raised"]):
             kind, text, lineage = answer["raised"]
             return Reply(Came.RAISED, None, f"{kind}: {text}" if text else kind, tuple(lineage), spent, processor)
@@ -258,11 +271,20 @@ class Box:
             return self._broken(SignalKind.FORGED_REPLY, "the reply is not of the form that a reply has")
         return Reply(Came.BACK, answer, seconds=spent, processor=processor)
 
-    def _look_at_rest(self) -> None:
+    def _rest(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if self._idle is not None:
+                self._idle.rest()
+
+    def _wake(self) -> None:
         """Whether it worked while it was not asked."""
-        share = self._rested.share(self._processor(), clock.now())
-        if share is not None:
-            self._note(SignalKind.BACKGROUND, f"{share:.0%} of a core between two calls")
+        idle = self._idle
+        if idle is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            idle.wake()
+        if idle.share > IDLE_SHARE and not any(s.kind is SignalKind.BACKGROUND for s in self.signals):
+            self._note(SignalKind.BACKGROUND, f"{idle.share:.0%} of a core while it was not asked")
 
     def _collect(self) -> None:
         if self._worker is not None and self._worker.notices is not None:

@@ -1,14 +1,16 @@
-"""What can be read of a worker from outside: wall time, processor time, resident memory."""
+"""What can be read of a worker from outside, and the little that is done to it to be read well."""
 
 import os
 import time
-from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-IDLE_SHARE = 0.05
-"""Share of a core that a worker may use while nobody asks it anything."""
-IDLE_SECONDS = 0.02
-"""Shortest pause that says something: what a call leaves to clean up takes less."""
+import numpy as np
+
+IDLE_SECONDS = 0.05
+"""Pauses shorter than this in all say nothing: the kernel's tick alone is up to a hundredth of a second."""
+WARMED = 64 << 20
+"""Bytes touched once: the memory that a few workers and the files between them take."""
 
 
 def now() -> float:
@@ -43,17 +45,69 @@ def resident_bytes(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True)
-class Rest:
-    """A worker just after a reply: wall clock and processor clock, both in seconds; nothing before the first."""
+def threads(pid: int) -> int:
+    """Threads of process `pid`; 0 when it is gone."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
 
-    wall: float | None = None
-    processor: float = 0.0
 
-    def share(self, processor: float, now: float) -> float | None:
-        """Share of a core used since, when it is more than an idle worker uses; None otherwise."""
-        if self.wall is None or now - self.wall < IDLE_SECONDS:
-            return None
-        share = (processor - self.processor) / (now - self.wall)
-        busy = share > IDLE_SHARE and processor - self.processor > IDLE_SECONDS / 2
-        return share if busy else None
+def page_faults(pid: int) -> int:
+    """Pages process `pid` was given so far without a read from disk.
+
+    Raises:
+        ProcessLookupError: the process is gone.
+    """
+    try:
+        # the command's name, in parentheses, may itself hold spaces and parentheses
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[7])
+    except (OSError, IndexError) as error:
+        raise ProcessLookupError(pid) from error
+
+
+def pin(pid: int, core: int) -> bool:
+    """Hold every thread of process `pid`, and those they start, to one core; whether that is allowed here."""
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), {core})
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def warm_memory() -> None:
+    """Touch memory once in this process's life: a virtual machine gives out pages never used before far slower."""
+    np.zeros(WARMED, np.uint8).fill(1)
+
+
+class IdleMeter:
+    """Processor time a process spends while nothing is asked of it.
+
+    Every pause between two requests counts, so work put off until after a reply, or done ahead of a request, shows
+    whenever it happens.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.seconds = 0.0
+        self.processor = 0.0
+        self._since: tuple[float, float] | None = None
+
+    def rest(self) -> None:
+        """Nothing is asked of the process from now on."""
+        self._since = now(), processor_seconds(self.pid)
+
+    def wake(self) -> None:
+        """Something is about to be asked of it."""
+        if self._since is not None:
+            wall, processor = self._since
+            self.seconds += now() - wall
+            self.processor += processor_seconds(self.pid) - processor
+        self._since = None
+
+    @property
+    def share(self) -> float:
+        """Processor time over wall time of all pauses; 0 before they come to `IDLE_SECONDS`."""
+        return self.processor / self.seconds if self.seconds >= IDLE_SECONDS else 0.0

@@ -1,6 +1,7 @@
 """The command lines and the fences that put a process into the box."""
 
 import os
+import stat
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -138,6 +139,8 @@ def prepare(tier: Tier, placement: Placement, scratch: Path, capabilities: Seque
         capabilities: what our own process inside needs besides those to change its user id.
     """
     uid = _uid(tier, placement)
+    if uid is not None:
+        _open_up(placement.folder)
     folders = {**placement.extra, **placement.writable}
     for path in (*placement.writable.values(), *([] if tier.namespaces else [scratch])):
         if uid is not None:
@@ -164,7 +167,8 @@ def _uid(tier: Tier, placement: Placement) -> int | None:
     """A user id of its own, where we may give one and it can still reach what it is shown."""
     if os.geteuid() != 0 or not tier.fenced:
         return None
-    if not tier.namespaces and not all(map(_open_to_all, (*map(str, _roots()), str(BOOT)))):
+    reached = (*map(str, _roots()), str(BOOT), str(placement.folder.parent))
+    if not tier.namespaces and not all(map(_open_to_all, reached)):
         return None
     return UIDS[next(_uids) * 37 % len(UIDS)]
 
@@ -173,6 +177,15 @@ def _uid(tier: Tier, placement: Placement) -> int | None:
 def _open_to_all(path: str) -> bool:
     """Whether every folder down to `path` lets every user through."""
     return all(parent.stat().st_mode & 0o001 for parent in (*Path(path).parents, Path(path)) if parent.is_dir())
+
+
+def _open_up(folder: Path) -> None:
+    """Let every user read a copy of ours: a private temporary folder is closed to the box's own user id."""
+    for directory, _, names in os.walk(folder):
+        for path, wanted in ((directory, 0o555), *((os.path.join(directory, name), 0o444) for name in names)):
+            mode = os.lstat(path).st_mode
+            if not stat.S_ISLNK(mode) and mode & wanted != wanted:
+                os.chmod(path, stat.S_IMODE(mode) | wanted)
 
 
 def _namespaces(capabilities: Sequence[str]) -> Sequence[str]:

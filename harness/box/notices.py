@@ -143,4 +143,4 @@ def _told(name: str, arguments: Sequence[int]) -> str:
     if name == "socket":
         families = {1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 40: "AF_VSOCK"}
         return f"socket({families.get(arguments[0], arguments[0])})"
-    return name
+    return "fork" if name == "clone" else name

@@ -93,7 +93,7 @@ def separate(scratch_bytes: int) -> None:
 def work(request: dict[str, Any], control: int, output: int) -> None:
     """Become the worker; never returns."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    status = 70
+    status, greeted = 70, False
     try:
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -105,10 +105,12 @@ def work(request: dict[str, Any], control: int, output: int) -> None:
         channel = socket.socket(fileno=control)
         numpy.random.seed()  # else every worker would draw the numbers that this process was born with
         worker.greet(channel, fence.enclose(request["fence"]))
+        greeted = True
         worker.Worker(channel).serve()
         status = 0
     except BaseException as error:
-        _say(control, error)
+        if not greeted:
+            _say(control, error)
     with contextlib.suppress(BaseException):
         sys.stdout.flush()
     os._exit(status)
