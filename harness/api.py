@@ -6,15 +6,18 @@ asked to. They may be called from many processes and threads at once.
 
 import json
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from harness.box import hash_folder, snapshot
 from harness.errors import NotFoundError, SpecError
-from harness.grading import Graded, Options, grade_one
+from harness.grading import Graded
+from harness.job import Options
 from harness.model import Challenge, Record
 from harness.pool import grade_all
+from harness.retrying import grade_with_retries
 from harness.workspace import Workspace
 
 __all__ = ["Record", "grade", "grade_many"]
@@ -49,17 +52,18 @@ def grade(
         workspace: folder that holds challenges/; found from the current folder by default.
 
     Returns:
-        The record. A submission that does not build, crashes or hangs has one too; where our own side failed its
-        status is `judge_error` and its marks mean nothing.
+        The record. A submission that does not build, crashes or hangs has one too; where our own side failed, again
+        and again, its status is `judge_error` and it has no marks. What could not be written is a `RuntimeWarning`.
 
     Raises:
         SpecError: the submission is malformed: its submission.toml, a link or a special file, too many bytes.
         NotFoundError: there is no such challenge, or no workspace.
+        PrerequisiteError: the machine lacks something that the challenge needs.
         JudgeError: nothing could be graded here at all.
     """
     place = _workspace(workspace)
     with _submission(place, Path(folder), challenge, entry) as submission:
-        return grade_one(place, submission, Options(seed, force, full, limits or {}, publish)).record
+        return _record(grade_with_retries(place, submission, Options(seed, force, full, limits or {}, publish)))
 
 
 def grade_many(
@@ -83,11 +87,11 @@ def grade_many(
         challenge, entry, seed, force, full, limits, publish, workspace: as for `grade`, the same for all.
 
     Returns:
-        One record for each folder, in their order.
+        One record for each folder, in their order, as `grade` gives it.
 
     Raises:
         SpecError, NotFoundError: a submission is malformed; nothing was graded.
-        JudgeError: a grading process ended by itself; finished grades are kept and reused by the next call.
+        JudgeError: one could not even be recorded as failed; finished grades are kept and reused by the next call.
     """
     place = _workspace(workspace)
     options = Options(seed, force, full, limits or {}, publish)
@@ -98,8 +102,14 @@ def grade_many(
         for result in grade_all(place, distinct, options, jobs=jobs or len(os.sched_getaffinity(0))):
             if not isinstance(result, Graded):
                 raise result.error
-            records[result.folder] = result.record
+            records[result.folder] = _record(result)
     return [records[submission] for submission in submissions]
+
+
+def _record(graded: Graded) -> Record:
+    if graded.unkept:
+        warnings.warn(graded.unkept, RuntimeWarning, stacklevel=3)
+    return graded.record
 
 
 def _workspace(folder: Folder | None) -> Workspace:

@@ -1,107 +1,55 @@
-"""One submission from its folder to a record: snapshot, build, probe, measure, score, keep."""
+"""One attempt at a submission, from its folder to a record: snapshot, build, probe, measure, score, keep."""
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-from pydantic import ValidationError
+from typing import Any
 
 from harness import store
-from harness.box import Snapshot, Tier, clock, detect, snapshot
-from harness.errors import JudgeError, PrerequisiteError, SpecError
-from harness.model import (
-    Challenge,
-    Criterion,
-    Environment,
-    Evidence,
-    Finding,
-    Limits,
-    Outcome,
-    Record,
-    Severity,
-    Status,
-    Submission,
-)
-from harness.probing import ChallengeCode, Files, anchored, opened, probe_criterion, seed_of
+from harness.box import Signal, Snapshot, Tier, clock, detect
+from harness.errors import HarnessError, JudgeError, StoreError
+from harness.job import Job, Options, Progress, prepared, unheard
+from harness.model import Criterion, Evidence, Finding, Outcome, Record, Severity, Status
+from harness.probing import anchored, opened, probe_criterion, seed_of
+from harness.probing.opening import Loaded
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.scoring import findings, score
-from harness.workspace import Workspace
+from harness.workspace import Workspace, remedy
 
-if TYPE_CHECKING:
-    from harness.cuda.gpu import GpuDevice
-
-Progress = Callable[[str], None]
+__all__ = ["Graded", "Options", "grade_one"]
 
 EXPLORED = 0.5
 """Share of the time for probes after which a failure is no longer made smaller or named: the rest is for probing."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """How to grade.
+class Graded:
+    """A record and how it came about.
 
     Attributes:
-        seed: fixes the inputs and marks the record unranked; drawn anew when None.
-        force: grade although nothing changed.
-        full: run the answer's own tests without the bound on their time.
-        limits: overrides of the challenge's limits by name.
-        publish: put the record under reports/records/.
-        device: where CUDA code runs: `gpu`, `emulated`, or `auto` for a GPU where there is one.
+        folder: the submission.
+        record: its grade.
+        reused: whether the record was made before.
+        reason: why it was made just now, or why not.
+        unkept: why the record could not be written where it belongs; empty when it was.
     """
-
-    seed: int | None = None
-    force: bool = False
-    full: bool = False
-    limits: Mapping[str, float] = field(default_factory=dict)
-    publish: bool = True
-    device: Literal["auto", "gpu", "emulated"] = "auto"
-
-
-@dataclass(frozen=True)
-class Graded:
-    """A record, whether it was made just now, and why or why not."""
 
     folder: Path
     record: Record
     reused: bool
     reason: str
-
-
-@dataclass(frozen=True)
-class Job:
-    """Everything fixed before the submission's code is loaded."""
-
-    workspace: Workspace
-    challenge: Challenge
-    submission: Submission
-    files: Snapshot
-    options: Options
-    environment: Environment
-    progress: Progress
-    gpu: "GpuDevice | None" = None
-
-    @cached_property
-    def code(self) -> ChallengeCode:
-        """The challenge's own code."""
-        return ChallengeCode(self.workspace, self.challenge)
-
-    @property
-    def answer(self) -> Files:
-        """What is opened in the box."""
-        return Files(self.files.path, self.submission.entries, self.submission.capabilities)
+    unkept: str = ""
 
 
 def grade_one(
-    workspace: Workspace, folder: Path, options: Options | None = None, progress: Progress = lambda stage: None
+    workspace: Workspace, folder: Path, options: Options | None = None, progress: Progress = unheard
 ) -> Graded:
-    """Grade one submission, or find that nothing changed since it was graded here.
+    """Grade one submission once, or find that nothing changed since it was graded here.
 
     Args:
         workspace: where the challenges are.
@@ -110,117 +58,89 @@ def grade_one(
         progress: told the name of each stage as it begins.
 
     Raises:
-        HarnessError: the submission or challenge is malformed, or the record cannot be kept.
+        JudgeError: our side failed; `harness.retrying` tries again.
+        HarnessError: the submission or challenge is malformed, or the machine lacks something.
     """
     options = options or Options()
     progress("reading")
-    submission = workspace.answer(folder).submission
-    challenge = _limited(workspace.challenge(submission.about.challenge), options, workspace)
-    if submission.about.language != challenge.language:
-        raise SpecError(
-            folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
-            f"{challenge.language!r}", field="submission.language",
-        )  # fmt: skip
-    gpu = gpu_for(challenge, options)
-    where = _where(challenge, gpu)
-    with taken(folder, submission) as files:
-        settings = {"full": options.full, "limits": challenge.limits.model_dump()}
-        key = store.content_key(workspace, challenge.id, files.hashes, settings, where)
-        if not options.force and options.seed is None and (record := store.reusable(workspace, key)):
-            if options.publish:
-                store.publish(workspace, record)
-            return Graded(folder, record, True, f"nothing changed since {record.made}")
-        job = Job(workspace, challenge, submission, files, options, where, progress, gpu)
-        record = _grade(job, key)
-    store.remember(workspace, record)
-    if options.publish:
-        store.publish(workspace, record)
-    reason = "forced" if options.force else "not graded before in this state on this machine"
-    return Graded(folder, record, False, reason)
+    try:
+        with prepared(workspace, folder, options, progress) as job:
+            if not options.force and options.seed is None and (record := store.reusable(workspace, job.key)):
+                return Graded(folder, record, True, f"nothing changed since {record.made}", keep(job, record))
+            record = _grade(job)
+        reason = "forced" if options.force else "not graded before in this state on this machine"
+        return Graded(folder, record, False, reason, keep(job, record))
+    except HarnessError:
+        raise
+    except Exception as error:  # whatever an answer does is data: this is a mistake of ours, or the machine's
+        todo = f"\n  {remedy(error)}" if isinstance(error, OSError) else ""
+        raise JudgeError(f"{folder}: {type(error).__name__}: {error}{todo}") from error
 
 
-def gpu_for(challenge: Challenge, options: Options) -> "GpuDevice | None":
-    """The GPU that answers are to run on.
+def keep(job: Job, record: Record) -> str:
+    """Write a record wherever it belongs, and say where it could not be; the other places have it all the same."""
+    unkept = []
+    for write in (store.remember, store.publish) if job.options.publish else (store.remember,):
+        try:
+            write(job.workspace, record)
+        except StoreError as error:
+            unkept.append(str(error))
+    return "\n".join(unkept)
+
+
+def _grade(job: Job) -> Record:
+    """Run every stage.
 
     Raises:
-        PrerequisiteError: one was asked for, and there is none.
+        JudgeError: a stage failed for a fault of ours.
     """
-    if challenge.language == "python" or options.device == "emulated":
-        return None
-    from harness.cuda.gpu import gpu_device
-    from harness.cuda.nvcc import nvcc
-
-    gpu = gpu_device()
-    if options.device == "gpu" and gpu is None:
-        raise PrerequisiteError("no GPU here\n  try: --device emulated")
-    return gpu if options.device == "gpu" or nvcc() is not None else None
-
-
-def _where(challenge: Challenge, gpu: "GpuDevice | None") -> Environment:
-    """This machine, as answers to `challenge` meet it."""
-    if challenge.language == "python":
-        return store.environment(detect())
-    from harness.cuda.toolchain import versions
-
-    return store.environment(detect(), gpu.name if gpu else "emulated", versions())
-
-
-@contextmanager
-def taken(folder: Path, submission: Submission) -> Iterator[Snapshot]:
-    """A snapshot that holds the entry."""
-    with snapshot(folder) as files:
-        for name in submission.entries:
-            if not (files.path / name).is_file():
-                problem = f"names {name!r}, which is not in what is graded of {folder}"
-                raise SpecError(folder / "submission.toml", problem, field="submission.entry")
-        yield files
-
-
-def _limited(challenge: Challenge, options: Options, workspace: Workspace) -> Challenge:
-    if not options.limits:
-        return challenge
-    try:
-        limits = Limits.model_validate({**challenge.limits.model_dump(), **options.limits})
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
-        known = ", ".join(Limits.model_fields)
-        raise SpecError("limits", f"{first['msg']}; limits are {known}", field=name) from None
-    return challenge.model_copy(update={"limits": limits})
-
-
-def _grade(job: Job, key: str) -> Record:
-    """Run every stage; a failure of ours makes a record of a judge error."""
-    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    made = now()
     seconds: dict[str, float] = {}
     seed = job.options.seed if job.options.seed is not None else int.from_bytes(os.urandom(6), "big")
     titles: dict[str, str] = {}
     build = Build()
-    error = None
-    try:
-        compiled = _compile(job, build, seconds)
-        with _timed(seconds, "build_and_probes"):
-            probed = _probe(job, seed, titles, build, seconds)
-        measured = compiled | _measure(job, {**compiled, **probed}, seconds)
-    except JudgeError as failure:
-        error, measured = str(failure), {}
-        probed = {}
-    evidence = [
-        probed.get(c.id) or measured.get(c.id) or _unmeasured(c, error) for c in job.challenge.criteria
-    ]  # fmt: skip
-    scored = score(job.challenge, evidence, built=build.ok)
-    broken = error or next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
+    compiled = _compile(job, build, seconds)
+    with _timed(seconds, "build_and_probes"):
+        probed = _probe(job, seed, titles, build, seconds)
+    measured = compiled | _measure(job, {**compiled, **probed}, seconds)
+    _still_there(job.files)
+    evidence = [probed.get(c.id) or measured.get(c.id) or unmeasured(c) for c in job.challenge.criteria]
+    broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.GRADED if build.ok else Status.BUILD_FAILED
     told = findings(job.challenge, evidence, titles)
+    return recorded(
+        job, evidence, built=build.ok, status=status, seed=seed, made=made, error=broken,
+        seconds={k: round(v, 3) for k, v in seconds.items()},
+        findings=told if build.ok else (build.finding(), *(f for f in told if not build.says(f))),
+        remarks=tuple(_remarks(job)),
+    )  # fmt: skip
+
+
+def recorded(job: Job, evidence: Sequence[Evidence], *, built: bool, **rest: Any) -> Record:
+    """The record of a job: its evidence scored, with whatever else a record says of a grade."""
+    scored = score(job.challenge, evidence, built=built)
     about = job.submission.about
     return Record(
-        model=about.model, challenge=about.challenge, provenance=about.provenance, status=status, key=key, seed=seed,
-        ranked=job.options.seed is None, made=made, seconds={k: round(v, 3) for k, v in seconds.items()},
-        environment=job.environment, limits=job.challenge.limits, overall=scored.overall,
-        dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
-        findings=told if build.ok else (build.finding(), *(f for f in told if not build.says(f))),
-        remarks=tuple(_remarks(job)), error=broken,
+        model=about.model, challenge=about.challenge, provenance=about.provenance, key=job.key,
+        ranked=job.options.seed is None and job.environment.tier != Tier.UNSAFE, environment=job.environment, limits=job.challenge.limits,
+        overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence), **rest,
     )  # fmt: skip
+
+
+def now() -> str:
+    """The time as records state it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _still_there(files: Snapshot) -> None:
+    """An answer whose files somebody removed meanwhile must not be blamed for it.
+
+    Raises:
+        JudgeError: some are gone.
+    """
+    gone = next((name for name in files.hashes if not os.path.lexists(files.path / name)), None)
+    if gone is not None:
+        raise JudgeError(f"{files.path / gone}: went away meanwhile\n  try: TMPDIR set to a folder that nobody cleans")
 
 
 @dataclass
@@ -272,10 +192,7 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
             evidence = []
             for criterion in criteria:
                 job.progress(criterion.id)
-                item, title = probe_criterion(
-                    job.code, criterion, answer, seed_of(seed, criterion.id), submission=job.submission,
-                    explain=answer.share_used < EXPLORED,
-                )  # fmt: skip
+                item, title = _probed(job, criterion, answer, seed)
                 evidence.append(item)
                 if title:
                     titles[criterion.id] = title
@@ -283,6 +200,23 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
             seconds["box"] = answer.box_seconds if answer is not None else 0.0
     settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
     return {item.criterion: item for item in settled}
+
+
+def _probed(job: Job, criterion: Criterion, answer: Loaded, seed: int) -> tuple[Evidence, str]:
+    """One criterion's evidence and its fault in a phrase; a probe of ours that breaks has a second chance.
+
+    On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
+    """
+    for again in (False, True):
+        explain = answer.share_used < EXPLORED
+        inputs = seed_of(seed, criterion.id)
+        item, title = probe_criterion(job.code, criterion, answer, inputs, submission=job.submission, explain=explain)
+        if item.outcome is not Outcome.JUDGE_ERROR:
+            break
+        if again:
+            return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"}), title
+        job.progress(f"{criterion.id}, again: {item.detail}")
+    return item, title
 
 
 def _unsupported(criterion: Criterion, reason: str) -> Evidence:
@@ -317,18 +251,22 @@ def _measure(job: Job, probed: Mapping[str, Evidence], seconds: dict[str, float]
     return evidence | claims_evidence([c for c in criteria if c.claims], job.submission.claims, figures)
 
 
-def _unmeasured(criterion: Criterion, error: str | None) -> Evidence:
-    outcome = Outcome.JUDGE_ERROR if error and not criterion.review else Outcome.NOT_RUN
-    detail = error if outcome is Outcome.JUDGE_ERROR else f"needs a review: {criterion.review}"
+def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
+    """Evidence of a criterion that nothing was run for: it waits for a review, or our side failed with `error`."""
+    ours = error and not criterion.review
     return Evidence(
-        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
-        detail=detail or "",
+        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity,
+        outcome=Outcome.JUDGE_ERROR if ours else Outcome.NOT_RUN,
+        detail=error if ours else f"needs a review: {criterion.review}",
     )  # fmt: skip
 
 
 def _remarks(job: Job) -> Iterator[str]:
-    if not Tier(job.environment.tier).namespaces:
-        yield f"graded in tier {job.environment.tier}: {detect().promise}"
+    tier = Tier(job.environment.tier)
+    if tier is Tier.UNSAFE:
+        yield "not to be trusted: graded without isolation, where an answer may have forged anything, this included"
+    elif not tier.namespaces:
+        yield f"graded in tier {tier}: {tier.promise}"
     for name, value in job.options.limits.items():
         yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:

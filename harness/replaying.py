@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import HarnessError, SpecError
-from harness.grading import Options, gpu_for, taken
+from harness.job import Options, prepared
 from harness.model import Evidence, Record
-from harness.probing import ChallengeCode, Files, opened, probe_criterion
+from harness.probing import opened, probe_criterion
 from harness.workspace import Workspace
 
 
@@ -52,14 +52,10 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         why = f"was not run: {recorded.detail}" if recorded else "is not in this record; grade anew with --force"
         raise SpecError(record.name, f"{criterion!r} {why}", field="criterion")
     place = folder or workspace.root / "submissions" / record.model / record.challenge
-    submission = workspace.answer(place).submission
-    with taken(place, submission) as files:
-        theirs = Files(files.path, submission.entries, submission.capabilities)
-        gpu = gpu_for(challenge, Options()) if record.environment.device != "emulated" else None
-        with opened(challenge, theirs, gpu) as opening:
-            if opening.answer is None or opening.fault:
-                raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
-            code = ChallengeCode(workspace, challenge)
-            wanted = challenge.criterion(criterion)
-            evidence, _ = probe_criterion(code, wanted, opening.answer, recorded.seed, submission=submission)
+    options = Options(device="emulated" if record.environment.device == "emulated" else "auto")
+    with prepared(workspace, place, options) as job, opened(challenge, job.answer, job.gpu) as opening:
+        if opening.answer is None or opening.fault:
+            raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
+        wanted = challenge.criterion(criterion)
+        evidence, _ = probe_criterion(job.code, wanted, opening.answer, recorded.seed, submission=job.submission)
     return Replayed(recorded, evidence)

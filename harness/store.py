@@ -86,14 +86,29 @@ def remember(workspace: Workspace, record: Record) -> None:
 def publish(workspace: Workspace, record: Record) -> Path:
     """Put a record under reports/records/, where reports are made from.
 
+    A failure of ours does not take the place of a finished grade of the same files in the same environment.
+
     Raises:
         StoreError: it cannot be written.
     """
     path = workspace.record_path(record.model, record.challenge)
     text = record.to_json()
-    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+    try:
+        published = path.read_bytes()
+    except OSError:
+        published = b""
+    if published != text.encode() and not (record.status is Status.JUDGE_ERROR and _outlives(published, record.key)):
         write_atomically(path, text)
     return path
+
+
+def _outlives(published: bytes, key: str) -> bool:
+    """Whether these bytes are a finished record of that key."""
+    try:
+        before = Record.from_json(published)
+    except ValueError:
+        return False
+    return before.key == key and before.status is not Status.JUDGE_ERROR
 
 
 def _kept(workspace: Workspace, key: str) -> Path:

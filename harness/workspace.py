@@ -1,6 +1,8 @@
 """Folders are the registry: finds challenges, submissions, references and records, and reads their files."""
 
+import contextlib
 import difflib
+import errno
 import json
 import os
 import re
@@ -277,8 +279,25 @@ def write_atomically(path: Path, text: str) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StoreError(f"{path}: cannot be written: {error.strerror}") from error
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise StoreError(f"{path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
+
+
+def remedy(error: OSError) -> str:
+    """What to do about an error of the file system, in a line."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            cure = "make room there, or set TMPDIR to a folder with more"
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            cure = "make it writable for this user"
+        case errno.EEXIST | errno.ENOTDIR:
+            cure = "move away the file that stands where a folder belongs"
+        case errno.ENOENT:
+            cure = "set TMPDIR to a folder that nobody cleans"
+        case _:
+            cure = "see to it"
+    return f"{cure}; then the same command goes on: finished grades are kept"
 
 
 def _sweep(path: Path) -> None:

@@ -47,9 +47,11 @@ def ask(answer, x, scale):
 
 @probe({"B": 6, "D": 40})
 def rows_match_the_oracle(answer, draw, *, B, D):
-    x = draw.normal(B, D)
-    right = x.astype(np.longdouble).sum(axis=-1) * 3
-    return {"error_ratio": expect.close("out", ask(answer, x, 3.0), right, 1e-12)}
+    ratios = []
+    for x in (draw.normal(B, D), draw.normal(B, D)):
+        right = x.astype(np.longdouble).sum(axis=-1) * 3
+        ratios.append(expect.close("out", ask(answer, x, 3.0), right, 1e-12))
+    return {"error_ratio": max(ratios)}
 
 @probe({"B": 4, "D": 5})
 def doubling_doubles(answer, draw, *, B, D):

@@ -7,7 +7,7 @@ import harness
 
 ROOMS = (
     "errors", "model", "workspace", "numerics", "box", "store", "cuda", "probing", "quality", "review", "scoring",
-    "grading", "replaying", "pool", "api", "report", "cli",
+    "job", "grading", "replaying", "retrying", "serving", "pool", "api", "report", "cli",
 )  # fmt: skip
 PACKAGE = Path(harness.__file__).parent
 

@@ -31,10 +31,10 @@ LARGE = {"B": 4, "T": 8, "D": 64, "dtype": "float64"}
 
 @probe(SMALL, SMALL_32, MIDDLE_32, LARGE, floors={"D": 3})
 def y_matches_the_oracle(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
-    """y is gamma xhat + beta."""
-    given = draw_inputs(draw, B, T, D, dtype)
-    y, _ = forward(answer, given)
-    expect.close("y", y, oracle.forward(given.x, given.gamma, given.beta, given.eps), spread_of_y(given, draw))
+    """y is gamma xhat + beta, twice: an earlier y of the same shape must not pass for the next one."""
+    for given in [draw_inputs(draw, B, T, D, dtype) for _ in range(2)]:
+        y, _ = forward(answer, given)
+        expect.close("y", y, oracle.forward(given.x, given.gamma, given.beta, given.eps), spread_of_y(given, draw))
 
 
 @probe(SMALL, SMALL_32, MIDDLE, MIDDLE_32, LARGE, floors={"D": 3})

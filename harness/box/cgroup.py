@@ -189,16 +189,20 @@ def available() -> str | None:
 
 
 def sweep() -> int:
-    """End and remove groups of graders that were killed, and return how many folders there were."""
-    count = 0
-    space, _, _ = _owner().removeprefix(PREFIX).partition("-")
-    for parent in own_folders():
-        for path in parent.path.glob(f"{PREFIX}{space}-*"):
+    """End and remove groups of graders that were killed, and return how many there were.
+
+    A grader started by another service or session had its groups under that one's, which lies beside ours.
+    """
+    space = _owner().split("-")[1]
+    found: dict[str, list[Folder]] = {}
+    for own in own_folders():
+        for path in own.path.parent.glob(f"*/{PREFIX}{space}-*"):
             owner = path.name.split("-")[2]
             if owner.isdigit() and not Path("/proc", owner).exists():
-                Cgroup([Folder(path, parent.version, parent.controllers)]).remove()
-                count += 1
-    return count
+                found.setdefault(path.name, []).append(Folder(path, own.version, own.controllers))
+    for folders in found.values():
+        Cgroup(folders).remove()
+    return len(found)
 
 
 @cache

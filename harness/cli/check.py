@@ -25,8 +25,9 @@ def check(
 ) -> None:
     """Check that a challenge's probes see what they must.
 
-    Reference and variants must pass every criterion, each mutant must be caught by the criterion it names, and null
-    answers (zeros, a constant, a copy of the input) must earn nothing. Exits 1 when a verdict is wrong.
+    Reference and variants must pass every criterion, and each mutant must be caught by the criterion it names. Null
+    answers (zeros, a constant, a copy of the input) and tampered ones (the reference with its results averaged, made
+    noise, rounded, replayed, or kept by shape) must earn nothing. Exits 1 when a verdict is wrong.
     """
     import secrets
 
@@ -55,13 +56,14 @@ def check(
 def _verdicts(code: "ChallengeCode", seed: int) -> list["Verdict"]:
     from harness.probing import NullAnswer
     from harness.probing.check import check
+    from harness.probing.tampered import TAMPERINGS
 
-    total = 1 + len(code.variants) + len(code.mutants) + len(NullAnswer.KINDS)
+    total = 1 + len(code.variants) + len(code.mutants) + len(NullAnswer.KINDS) + len(TAMPERINGS)
     verdicts = []
     with output.Steps(total) as steps:
         for verdict in check(code, seed, progress=steps.now):
             verdicts.append(verdict)
-            told = "right" if verdict.right else "WRONG"
+            told = "WRONG" if not verdict.right else "right" if verdict.applies else "does not apply"
             steps.done(verdict.name, f"{code.challenge.id}: {told}: {verdict.kind} `{verdict.name}`")
     return verdicts
 
@@ -73,19 +75,21 @@ def _unproved(code: "ChallengeCode") -> list[str]:
 
 
 def _print(name: str, verdicts: Sequence["Verdict"], seed: int, verbose: bool) -> None:
-    counts = Counter((v.kind, v.right) for v in verdicts)
+    counts = Counter((v.kind, v.right) for v in verdicts if v.applies)
     kinds = list(dict.fromkeys(v.kind for v in verdicts))
     words = {v.kind: v.expected.partition(" by `")[0] for v in verdicts}
     output.line(f"{name} (seed {seed})")
     rows = [(k, f"{counts[k, True]} of {counts[k, True] + counts[k, False]}", words[k]) for k in kinds]
     output.table(("answers", "right", "which is"), rows, right=("right",))
     for verdict in verdicts:
-        if verbose or not verdict.right:
+        if verbose or not verdict.right or not verdict.applies:
             output.line(_sentence(verdict))
     output.line()
 
 
 def _sentence(verdict: "Verdict") -> str:
+    if not verdict.applies:
+        return f"does not apply: {verdict.kind} `{verdict.name}`: {verdict.detail}"
     if verdict.right:
         return f"right: {verdict.kind} `{verdict.name}`: {verdict.expected}"
     return f"WRONG: {verdict.kind} `{verdict.name}`: should be: {verdict.expected}; but {verdict.detail}"

@@ -1,6 +1,6 @@
 """`harness grade`: submissions to records."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,8 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
-    from harness.grading import Graded, Options
+    from harness.grading import Graded
+    from harness.job import Options
     from harness.pool import Rejected
     from harness.workspace import Workspace
 
@@ -60,7 +61,7 @@ def grade(
         raise typer.BadParameter(
             "say what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
         )
-    from harness.grading import Options
+    from harness.job import Options
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -138,6 +139,8 @@ def _name(folder: Path) -> str:
 
 
 def _told(result: "Graded") -> str:
+    if result.record.error:
+        return f"not graded: {result.record.name}"
     if result.reused:
         return f"reused: {result.record.name}, {result.reason}"
     seconds = sum(v for k, v in result.record.seconds.items() if k != "box")
@@ -167,9 +170,22 @@ def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
     if open_to_them:
         told = "files, network and other processes were within the answer's reach"
         output.note(f"tier rlimits: {told}: {', '.join(open_to_them)}\n  try: harness doctor")
+    for error in _errors(results):
+        output.note(f"error: {error}")
+
+
+def _errors(results: Sequence["Graded | Rejected"]) -> Iterator[str]:
+    """What went wrong that is no finding about an answer."""
+    from harness.pool import Rejected
+
     for result in results:
         if isinstance(result, Rejected):
-            output.note(f"error: {result.error}")
+            yield str(result.error)
+            continue
+        if result.record.error:
+            yield f"{result.record.name}: judge error, no fault of the answer: {result.record.error}"
+        if result.unkept:
+            yield f"{result.record.name}: {result.unkept}"
 
 
 def _row(result: "Graded") -> dict[str, str]:
@@ -183,7 +199,7 @@ def _row(result: "Graded") -> dict[str, str]:
         "model": record.model,
         "overall, interval, coverage": words.standing(record.overall),
         "correctness": words.mark(correctness.score) if correctness else "-",
-        "gravest finding": f"judge error: {record.error}" if record.error else gravest,
+        "gravest finding": "judge error" if record.error else gravest,
     }
 
 
@@ -194,15 +210,17 @@ def _code(results: Sequence["Graded | Rejected"], fail_under: float | None) -> i
     from harness.pool import Rejected
 
     rejected = [r for r in results if isinstance(r, Rejected)]
-    records = [r.record for r in results if not isinstance(r, Rejected)]
+    graded = [r for r in results if not isinstance(r, Rejected)]
     ours = (JudgeError, PrerequisiteError, StoreError)
-    if any(r.status is Status.JUDGE_ERROR for r in records) or any(isinstance(r.error, ours) for r in rejected):
+    if any(r.record.status is Status.JUDGE_ERROR or r.unkept for r in graded):
+        return 3
+    if any(isinstance(r.error, ours) for r in rejected):
         return 3
     if rejected:
         return 2
     if fail_under is None:
         return 0
-    low = [r for r in records if r.overall.score is None or r.overall.score < fail_under]
-    for record in low:
-        output.note(f"under {fail_under:g}: {record.name}")
+    low = [r for r in graded if r.record.overall.score is None or r.record.overall.score < fail_under]
+    for one in low:
+        output.note(f"under {fail_under:g}: {one.record.name}")
     return 1 if low else 0

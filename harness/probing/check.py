@@ -1,5 +1,6 @@
 """`harness check`: probes against what must pass and what must not."""
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from harness.probing.device import GpuAnswer
 from harness.probing.faults import Mutant, Variant
 from harness.probing.nulls import NullAnswer
 from harness.probing.opening import Files, opened
+from harness.probing.tampered import TAMPERINGS, TamperedAnswer, Tampering
 
 
 @dataclass(frozen=True)
@@ -21,11 +23,12 @@ class Verdict:
     """How the probes treated one answer of ours.
 
     Attributes:
-        kind: reference, variant, mutant or null.
+        kind: reference, variant, mutant, null or tampered.
         name: which.
         expected: what should have happened, in words.
         right: whether it did.
-        detail: what happened otherwise.
+        detail: what happened otherwise, or why it does not apply.
+        applies: False where the contract leaves nothing to take away; nothing was shown then.
     """
 
     kind: str
@@ -33,10 +36,11 @@ class Verdict:
     expected: str
     right: bool
     detail: str = ""
+    applies: bool = True
 
 
 def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lambda name: None) -> Iterator[Verdict]:
-    """Run the probes of a challenge against its reference, variants, mutants and null answers.
+    """Run the probes of a challenge against its reference, variants, mutants, null and tampered answers.
 
     Args:
         code: the challenge's code.
@@ -56,7 +60,11 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
             yield _killed(code, answer, seed, mutant)
     for kind in NullAnswer.KINDS:
         progress(kind)
-        yield _worthless(code, NullAnswer(kind), seed, kind)
+        yield _worthless(code, NullAnswer(kind), seed, "null", kind)
+    with boxed(code, code.source()) as answer:
+        for name, tampering in TAMPERINGS.items():
+            progress(name)
+            yield _tampered(code, answer, seed, name, tampering())
 
 
 @contextmanager
@@ -82,6 +90,14 @@ def assess(code: ChallengeCode, answer: Answer, seed: int, only: str | None = No
     return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
 
 
+def credited(code: ChallengeCode, answer: Answer, seed: int) -> list[str]:
+    """The probed criteria that an answer earns something on; where the anchor fails none are left to be asked."""
+    anchor = assess(code, answer, seed, code.challenge.anchor)
+    if any(e.outcome is Outcome.FAILED for e in anchor):
+        return []
+    return [e.criterion for e in assess(code, answer, seed) if e.satisfied > 0]
+
+
 def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
     """Criteria of capabilities: a variant need not offer them."""
     return frozenset(c.id for c in code.challenge.criteria if c.capability)
@@ -105,6 +121,14 @@ def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> V
     return Verdict("mutant", mutant.name, f"killed by `{mutant.criterion}`", killed, detail)
 
 
-def _worthless(code: ChallengeCode, answer: Answer, seed: int, kind: str) -> Verdict:
-    credited = [e.criterion for e in assess(code, answer, seed) if e.satisfied > 0]
-    return Verdict("null", kind, "no credit", not credited, f"credited by {', '.join(credited)}" if credited else "")
+def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> Verdict:
+    answer.fresh()
+    verdict = _worthless(code, TamperedAnswer(answer, tampering), seed, "tampered", name)
+    if tampering.applied:
+        return verdict
+    return dataclasses.replace(verdict, right=True, detail="no call carries wider arrays", applies=False)
+
+
+def _worthless(code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str) -> Verdict:
+    earned = credited(code, answer, seed)
+    return Verdict(kind, name, "no credit", not earned, f"credited by {', '.join(earned)}" if earned else "")

@@ -30,6 +30,10 @@ class Files:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
 
 
+Loaded = BoxedAnswer | GpuAnswer
+"""An answer in the box."""
+
+
 @dataclass(frozen=True)
 class Opened:
     """An answer that can be probed, or why it cannot.
@@ -41,7 +45,7 @@ class Opened:
         unsupported: why this device cannot run it, which is nobody's failure; empty when it can.
     """
 
-    answer: BoxedAnswer | GpuAnswer | None
+    answer: Loaded | None
     fault: str = ""
     output: str = ""
     unsupported: str = ""
@@ -116,7 +120,7 @@ def _target(challenge: Challenge, folder: Path, entry: str) -> Target:
 
 
 @contextmanager
-def _loaded(challenge: Challenge, answer: BoxedAnswer | GpuAnswer) -> Iterator[Opened]:
+def _loaded(challenge: Challenge, answer: Loaded) -> Iterator[Opened]:
     try:
         reply = answer.open()
         missing = [name for name in challenge.contract.functions if name not in answer.functions]

@@ -18,6 +18,7 @@ from harness.model import (
 from harness.report import words
 from harness.report.notes import notes
 from harness.report.verdict import Verdict, verdict
+from harness.scoring.integrity import INTEGRITY
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,13 @@ class Strength:
 
 @dataclass(frozen=True)
 class Weakness:
-    """A finding; criteria that failed for the same words are told once."""
+    """A finding; criteria that failed for the same words are told once.
+
+    `weight` says what it weighs: its severity, or that it carries no mark.
+    """
 
     criteria: tuple[str, ...]
-    severity: str
+    weight: str
     title: str
     seen: tuple[str, ...]
     diagnosis: str
@@ -247,7 +251,7 @@ def _answer(challenge: Challenge, record: Record) -> Answer:
         critical=_critical(record),
         gravest=found[0].title if found else "",
         ceilings=ceilings(challenge, record),
-        build_error=next((f.detail or f.title for f in record.findings), "") if unbuilt else "",
+        build_error=_build_error(record) if unbuilt else "",
         error=record.error or "",
         strengths=tuple(s for s in passed if s.severity != Severity.MINOR),
         minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
@@ -263,6 +267,10 @@ def _answer(challenge: Challenge, record: Record) -> Answer:
         harness=record.environment.harness,
         limits=words.limits(record.limits),
     )
+
+
+def _build_error(record: Record) -> str:
+    return next((f.detail or f.title for f in record.findings if f.criterion != INTEGRITY), "")
 
 
 def _rubric_order(challenge: Challenge, record: Record) -> list[Evidence]:
@@ -292,7 +300,7 @@ def _weakness(
     ran = first.criterion in probed and record.status is Status.GRADED
     return Weakness(
         criteria=tuple(f.criterion for f in group),
-        severity=first.severity.value,
+        weight=words.UNMARKED if first.criterion == INTEGRITY else first.severity.value,
         title=first.title,
         seen=tuple(_seen(group)),
         diagnosis=next((f.diagnosis for f in group if f.diagnosis), ""),

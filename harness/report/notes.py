@@ -3,6 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from harness.model import Challenge, Record, Status
+from harness.report import words
+from harness.scoring.integrity import INTEGRITY
+
+SEEN = (
+    f"Marked {words.FLAG} on the scoreboard: did in the box what honest code has no reason to do. This changes no "
+    "mark; look at the findings"
+)
 
 
 def notes(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[str, ...]:
@@ -23,6 +30,7 @@ def notes(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[s
         *_naming("Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
                  [r for r in records if not r.ranked]),
         *_naming("Could not be graded for a fault of ours", [r for r in records if r.status is Status.JUDGE_ERROR]),
+        *_naming(SEEN, [r for r in records if any(f.criterion == INTEGRITY for f in r.findings)]),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from harness.report.contexts import weaknesses
 from harness.report.notes import notes
 from harness.report.render import render
 from harness.scoring import Standing, standings
+from harness.scoring.integrity import INTEGRITY
 from harness.scoring.ranking import MEDAL_COVERAGE
 
 MOST_FINDINGS = 3
@@ -31,13 +32,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Entry:
-    """One model on one challenge; `overall` is None where it has no record."""
+    """One model on one challenge; `overall` is None where it has no record.
+
+    `integrity` counts the findings that tell of conduct in the box; they carry no mark.
+    """
 
     challenge: str
     status: Status | None
     overall: Score | None
     findings: tuple[str, ...]
     more: int
+    integrity: int
 
     @property
     def told(self) -> str:
@@ -45,7 +50,7 @@ class Entry:
         if self.status is None or self.overall is None:
             return "no record"
         status = "" if self.status is Status.GRADED else f" ({words.status(self.status)})"
-        return words.standing(self.overall) + status
+        return words.standing(self.overall) + status + (f" {words.FLAG}" if self.integrity else "")
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,9 @@ def as_json(board: Scoreboard) -> str:
         {
             **asdict(row.standing),
             "scores": {
-                e.challenge: {"status": e.status, **(e.overall.model_dump() if e.overall else {})}
+                e.challenge: {
+                    "status": e.status, **(e.overall.model_dump() if e.overall else {}), "integrity": e.integrity,
+                }
                 for e in row.entries if e.status is not None
             },
         }
@@ -144,7 +151,7 @@ def as_csv(board: Scoreboard) -> str:
     """One line for each model, with a header; empty fields where there is no figure."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    parts = ("status", "score", "low", "high", "coverage")
+    parts = ("status", "score", "low", "high", "coverage", "integrity")
     header = ("rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note")
     writer.writerow([*header, *(f"{c.id}_{part}" for c in board.columns for part in parts)])
     for row in board.rows:
@@ -157,14 +164,15 @@ def as_csv(board: Scoreboard) -> str:
 
 def _entry(challenge: Challenge, record: Record | None) -> Entry:
     if record is None:
-        return Entry(challenge.id, None, None, (), 0)
+        return Entry(challenge.id, None, None, (), 0, 0)
     found = weaknesses(challenge, record)
-    told = tuple(f"{w.title} ({w.severity})" for w in found[:MOST_FINDINGS])
-    return Entry(challenge.id, record.status, record.overall, told, len(found) - len(told))
+    told = tuple(f"{w.title} ({w.weight})" for w in found[:MOST_FINDINGS])
+    seen = sum(f.criterion == INTEGRITY for f in record.findings)
+    return Entry(challenge.id, record.status, record.overall, told, len(found) - len(told), seen)
 
 
 def _fields(entry: Entry) -> Sequence[object]:
     if entry.status is None or entry.overall is None:
-        return [None] * 5
+        return [None] * 6
     mark = entry.overall
-    return [entry.status.value, mark.score, mark.low, mark.high, mark.coverage]
+    return [entry.status.value, mark.score, mark.low, mark.high, mark.coverage, entry.integrity]

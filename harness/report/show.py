@@ -76,7 +76,7 @@ def _dimensions(challenge: Challenge, record: Record) -> Table:
 def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
     heading = Text(f"{number}. ")
     heading.append(plain(weakness.title), style="bold")
-    heading.append(f"  ({weakness.severity}: {', '.join(weakness.criteria)})")
+    heading.append(f"  ({weakness.weight}: {', '.join(weakness.criteria)})")
     yield heading
     for label, seen in zip(chain(("Seen",), repeat("Also")), weakness.seen, strict=False):
         yield _line(label, "; ".join(line.strip() for line in seen.splitlines()))

@@ -7,8 +7,13 @@ from decimal import ROUND_HALF_UP, Decimal
 from harness.model import Counterexample, Criterion, Evidence, Figure, Limits, Outcome, Provenance, Score, Status
 
 NOT_ASSESSED = "not assessed"
+UNMARKED = "carries no mark, look at it"
+"""What a finding weighs that tells of conduct in the box."""
 MOST_FIGURES = 4
 """So many figures of one criterion are shown; the record holds them all."""
+
+FLAG = "!"
+"""Behind a mark on the scoreboard whose record has such a finding."""
 
 _UNITS = {"bytes": "bytes", "lines": "lines", "percent": "%", "seconds": "s"}
 """Words that, last in a figure's name, are its unit."""

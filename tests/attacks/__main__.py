@@ -14,14 +14,14 @@ def main() -> int:
     asked = _asked()
     if asked.tier:
         os.environ["HARNESS_TIER"] = asked.tier
-    if asked.judge:
-        corpus.judge_here(asked.judge, asked.into)
+    if asked.judge_into:
+        corpus.judge_here(asked.judge_into)
         return 0
     tier = detect()
     print(f"tier {tier}: {tier.promise}", flush=True)
     chosen = [
         attack
-        for name, attack in corpus.attacks().items()
+        for name, attack in corpus.attacks(*asked.files).items()
         if (not asked.only or any(part in name for part in asked.only)) and corpus.reachable(str(tier))(attack)
     ]
     start = time.monotonic()
@@ -38,13 +38,13 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     parser.add_argument("--verbose", action="store_true", help="a line for every attack")
-    parser.add_argument("--judge", help=argparse.SUPPRESS)
-    parser.add_argument("--into", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--files", metavar="PATTERN", nargs="+", default=(), help="those in these files alone")
+    parser.add_argument("--judge-into", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def _tell(verdict: corpus.Verdict) -> None:
-    said = "; ".join(verdict.wrong) or "as it should be"
+    said = "; ".join(verdict.wrong) or f"as it should be: {verdict.seen}"
     raised = f" [{', '.join(verdict.signals)}]" if verdict.signals else ""
     print(f"{verdict.seconds:5.1f} s  {verdict.name} @ {verdict.challenge}: {said}{raised}", flush=True)
 

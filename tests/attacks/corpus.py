@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import pickle
 import secrets
 import signal
 import subprocess
@@ -48,13 +49,13 @@ def key(attack: Attack) -> str:
 def verdict_on(attack: Attack) -> Verdict:
     """What becomes of one attack, judged in a process of its own."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as said, tempfile.TemporaryFile() as errors:
-        command = (sys.executable, "-m", "tests.attacks", "--judge", key(attack), "--into", str(said.fileno()))
+        command = (sys.executable, "-m", "tests.attacks", "--judge-into", str(said.fileno()))
         process = subprocess.Popen(
-            command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, start_new_session=True,
+            command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=errors, stderr=errors, start_new_session=True,
             pass_fds=(said.fileno(),), env=os.environ | {ENVIRONMENT: f"env-{secrets.token_hex(12)}"},
         )  # fmt: skip
         try:
-            process.wait(DEADLINE)
+            process.communicate(pickle.dumps(attack), DEADLINE)
         except subprocess.TimeoutExpired:
             return without_answer(attack, f"the grader was held up for {DEADLINE:g} s")
         finally:
@@ -70,9 +71,9 @@ def verdict_on(attack: Attack) -> Verdict:
             return without_answer(attack, f"the grader ended with status {process.returncode}: {text[-300:]}")
 
 
-def judge_here(name: str, into: int) -> None:
-    """Judge one attack in this process and write the verdict to a file descriptor, as JSON."""
-    verdict = judge(attacks()[name], REPOSITORY)
+def judge_here(into: int) -> None:
+    """Judge the attack that comes pickled by standard input; the verdict goes to a file descriptor as JSON."""
+    verdict = judge(pickle.load(sys.stdin.buffer), REPOSITORY)
     with os.fdopen(into, "w", encoding="utf-8") as file:
         json.dump(asdict(verdict), file)
 

@@ -44,6 +44,7 @@ class Verdict:
         signals: kinds of signal raised; None where the harness reports none at all.
         unsignalled: whether a signal was due and could not be looked for.
         seconds: wall time.
+        seen: what the deciding criteria said, in a line.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Verdict:
     signals: list[str] | None = None
     unsignalled: bool = False
     seconds: float = 0.0
+    seen: str = ""
 
 
 @dataclass
@@ -98,6 +100,9 @@ def judge(attack: Attack, repository: Path) -> Verdict:
         verdict.unsignalled = True
     elif due and not set(due) & set(seen.signals or ()):
         verdict.wrong.append(f"no signal {' or '.join(due)}")
+    verdict.seen = seen.refused or "; ".join(
+        f"{e.criterion} {e.outcome.value}: {e.detail}"[:200] for e in seen.evidence
+    )
     verdict.seconds = round(time.monotonic() - start, 2)
     return verdict
 

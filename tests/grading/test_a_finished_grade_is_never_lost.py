@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import JudgeError
 from harness.grading import Options, grade_one
 from harness.model import Record
 from harness.pool import Graded, Grader, grade_all
@@ -79,7 +80,7 @@ def test_a_replay_shows_the_recorded_figures_again(toy, submit):
     assert os.path.exists(toy.workspace.record_path("m", "scaled_sum"))
 
 
-def test_a_lost_grading_process_costs_one_folder_only(toy, submit):
+def test_a_lost_grading_process_costs_one_attempt_only(toy, submit):
     folders = [submit(f"m{i}", toy.source() + f"\n# {i}\n") for i in range(3)]
     grader = Grader(toy.workspace, Options())
 
@@ -87,9 +88,9 @@ def test_a_lost_grading_process_costs_one_folder_only(toy, submit):
         os.kill(grader.pid, signal.SIGKILL)
 
     try:
-        lost = grader.ask(folders[0], end)
-        assert not isinstance(lost, Graded)
-        assert "the grading process ended" in str(lost.error)
-        assert all(isinstance(grader.ask(folder, lambda stage: None), Graded) for folder in folders)
+        with pytest.raises(JudgeError, match="the grading process ended"):
+            grader.grade(toy.workspace, folders[0], Options(), end)
+        for folder in folders:
+            grader.grade(toy.workspace, folder, Options(), lambda stage: None)
     finally:
         grader.close()

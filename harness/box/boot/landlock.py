@@ -1,10 +1,11 @@
 """Landlock: the kernel's own list of what a process may reach by path, TCP port, signal and abstract socket.
 
-It needs no privilege and cannot be taken back. It binds the calling thread and all that it starts: call `restrict`
-while there is one thread only.
+It needs no privilege and cannot be taken back. It binds the calling thread and all that it starts, so that it is
+refused to a process of several.
 """
 
 import ctypes
+import errno
 import os
 import stat
 import struct
@@ -14,6 +15,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every 
 _QUERY_VERSION = 1
 _PATH_BENEATH = 1
 _PR_SET_NO_NEW_PRIVS = 38
+_CLONE_VM = 0x100
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
 _REMOVE_DIR, _REMOVE_FILE, _MAKE_CHAR, _MAKE_DIR, _MAKE_REG = (1 << bit for bit in range(4, 9))
@@ -38,7 +40,9 @@ def abi() -> int:
 
 
 def restrict(readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
-    """Close to this thread everything but what is named. A path that does not exist is skipped.
+    """Close to this thread everything but what is named.
+
+    A path that does not exist, or that this user could not reach anyway, is skipped.
 
     From version 4 on no TCP port can be bound or connected to; from version 6 on signals and abstract unix sockets
     do not leave the fence. Rights that the kernel does not know are left out.
@@ -49,8 +53,11 @@ def restrict(readable: Sequence[str], writable: Sequence[str], devices: Sequence
         devices: files to read and write and, from version 5 on, to control by `ioctl`.
 
     Raises:
-        OSError: the kernel refused.
+        OSError: the kernel refused, or this process has more than one thread.
     """
+    # sharing no memory is what a process of one thread does already: it changes nothing, and fails for others
+    if _libc.unshare(_CLONE_VM) != 0 and ctypes.get_errno() == errno.EINVAL:
+        raise OSError(errno.EINVAL, "Landlock would bind one thread of several: restrict before starting any")
     version = abi()
     files, attributes = _handled(version)
     ruleset = _checked("landlock_create_ruleset", _CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
@@ -77,7 +84,7 @@ def _handled(version: int) -> tuple[int, bytes]:
 def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
     try:
         if not stat.S_ISDIR(os.fstat(place).st_mode):

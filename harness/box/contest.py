@@ -1,0 +1,260 @@
+"""A contest: two answers to one task timed in turns, so that the machine's moods meet both alike.
+
+Three processes make a heat: the answer, the reference, and one that does nothing but take the inputs and return outputs
+of their form. What the last one takes is the price of the protocol, and is taken off the other two before they are
+compared. Each round draws fresh inputs and gives them to the three in random order; every output is verified, for an
+answer that does not do the work has no time. Three heats run in turns, each of fresh processes, all on one core each.
+"""
+
+import math
+import os
+import random
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from statistics import median
+from typing import Any, Protocol
+
+from harness.box import clock
+from harness.numerics.paired import LOOKS, PROCESSES, Comparison, Verdict, compare, log_ratios
+
+WARM_UP = 2
+"""First rounds of a heat that are verified but not timed: memory is mapped and code is loaded in them."""
+SLOW = 0.25
+"""Seconds of a first round after which no second one is needed to warm up."""
+SECONDS = 8.0
+"""Wall time after which a contest that decided nothing stops; a quiet machine needs less than half."""
+BACKGROUND = 0.05
+"""Share of one processor that an idle process may use; an honest one uses none."""
+NOISY = 1.1
+"""Wall over processor time above which other work took the processor away."""
+RESOLVED = 1.5
+"""Times of the identity that the reference must take for their difference to mean anything."""
+GROSS = 4.0
+"""Ratio that every pair must exceed for a verdict without enough pairs for an interval."""
+
+
+class Role(StrEnum):
+    """Who takes part."""
+
+    ANSWER = "answer"
+    REFERENCE = "reference"
+    IDENTITY = "identity"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one call cost: wall and processor seconds, as `Reply` has them."""
+
+    seconds: float
+    processor: float
+
+
+class Contender(Protocol):
+    """One process that does the task, again and again."""
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+
+    def play(self, given: Any) -> Turn:
+        """Do it once, and verify the output; what this raises ends the contest."""
+
+    def close(self) -> None:
+        """End the process."""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Fresh processes of the three, and where the inputs of a round come from."""
+
+    contenders: Mapping[Role, Contender]
+    draw: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a contest showed.
+
+    Attributes:
+        processor: the answer's processor time over the reference's, both above the identity's.
+        wall: the same of wall time.
+        noise: the reference's wall time over its processor time.
+        background: largest share of a processor that an answer's process used while nothing was asked of it.
+        resolved: whether the reference takes long enough beside the identity for a comparison.
+        page_faults: median in one call, of the answer and of the reference.
+        pinned: whether each heat was held to one core.
+        seconds: wall time of the whole contest.
+    """
+
+    processor: Comparison
+    wall: Comparison
+    noise: float
+    background: float
+    resolved: bool
+    page_faults: tuple[float, float]
+    pinned: bool
+    seconds: float
+
+    @property
+    def comparison(self) -> Comparison:
+        """The one that counts: of the clock that shows the answer slower, where the two contradict each other.
+
+        Processor time is what other work on the machine hardly touches. It misses what a process waits for or has done
+        elsewhere, and wall time shows that.
+        """
+        clocks = self.wall if self.wall.low > self.processor.high else self.processor
+        return clocks if self.resolved else replace(clocks, verdict=Verdict.UNCLEAR)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether other work took the processor away."""
+        return self.noise > NOISY
+
+    @property
+    def works_in_background(self) -> bool:
+        """Whether the answer worked while nothing was asked of it: its times then mean nothing."""
+        return self.background > BACKGROUND
+
+
+def contest(start: Callable[[], Heat], *, heats: int = PROCESSES, seconds: float = SECONDS) -> Result:
+    """Time an answer against a reference until the pairs decide, or time is up.
+
+    Args:
+        start: opens a heat. What it or a contender raises ends the contest and is passed on.
+        heats: how many, at least `PROCESSES` for a verdict.
+        seconds: wall time after which an undecided contest ends.
+
+    Returns:
+        The result; its verdict is `unclear` when nothing was decided.
+    """
+    began = clock.now()
+    clock.warm_memory()
+    with ExitStack() as stack:
+        tracks = []
+        for number in range(heats):
+            tracks.append(_Track(start(), number))
+            stack.callback(tracks[-1].close)
+            tracks[-1].warm_up()
+        _play(tracks, began + seconds)
+        return _result(tracks, clock.now() - began)
+
+
+class _Entrant:
+    """One contender and what its calls cost."""
+
+    def __init__(self, contender: Contender, core: int) -> None:
+        self.contender = contender
+        self.pinned = clock.pin(contender.pid, core)
+        self.idle = clock.IdleMeter(contender.pid)
+        self.walls: list[float] = []
+        self.processors: list[float] = []
+        self.faults: list[float] = []
+
+    def play(self, given: Any) -> None:
+        """One call, on the record."""
+        self.idle.wake()
+        faults = clock.page_faults(self.contender.pid)
+        turn = self.contender.play(given)
+        self.idle.rest()
+        self.faults.append(clock.page_faults(self.contender.pid) - faults)
+        self.walls.append(turn.seconds)
+        self.processors.append(turn.processor)
+
+    def forget(self) -> None:
+        """Strike the costs so far; background work stays on the record."""
+        self.walls, self.processors, self.faults = [], [], []
+
+
+class _Track:
+    """One heat, its entrants held to one core."""
+
+    def __init__(self, heat: Heat, number: int) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        self.heat = heat
+        self.order = random.SystemRandom()
+        try:
+            self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in heat.contenders.items()}
+        except BaseException:
+            self.close()
+            raise
+
+    def warm_up(self) -> None:
+        """The first rounds, which do not count."""
+        for _ in range(WARM_UP):
+            start = clock.now()
+            self.round()
+            if clock.now() - start > SLOW:
+                break
+        for entrant in self.entrants.values():
+            entrant.forget()
+
+    def round(self) -> None:
+        """The same fresh inputs for everyone, in random order."""
+        given = self.heat.draw()
+        for entrant in self.order.sample(list(self.entrants.values()), len(self.entrants)):
+            entrant.play(given)
+
+    def log_ratios(self, times: "Times") -> list[float]:
+        """Of the answer's times over the reference's, above what the identity takes."""
+        answer, reference, identity = (times(self.entrants[role]) for role in Role)
+        return log_ratios(answer, reference, overhead=median(identity)) if identity else []
+
+    def close(self) -> None:
+        """End the processes."""
+        for contender in self.heat.contenders.values():
+            contender.close()
+
+
+Times = Callable[[_Entrant], list[float]]
+
+
+def _wall(entrant: _Entrant) -> list[float]:
+    return entrant.walls
+
+
+def _processor(entrant: _Entrant) -> list[float]:
+    return entrant.processors
+
+
+def _faults(entrant: _Entrant) -> list[float]:
+    return entrant.faults
+
+
+def _play(tracks: Sequence[_Track], deadline: float) -> None:
+    """Rounds in turns until the pairs decide or time is up."""
+    pairs = 0
+    # one round a heat is played whatever the time: it is what a very slow answer is judged by
+    while pairs < len(tracks) or (pairs < LOOKS[-1] and clock.now() < deadline):
+        tracks[pairs % len(tracks)].round()
+        pairs += 1
+        if pairs in LOOKS and _compared(tracks, _processor).decided:
+            return
+
+
+def _compared(tracks: Sequence[_Track], times: Times) -> Comparison:
+    """The comparison by one clock; fewer pairs than an interval needs decide where each says the same beyond doubt."""
+    ratios = [track.log_ratios(times) for track in tracks]
+    comparison = compare(ratios)
+    every = [value for process in ratios for value in process]
+    if comparison.decided or comparison.processes < PROCESSES or min(every) < math.log(GROSS):
+        return comparison
+    return replace(comparison, low=math.exp(min(every)), high=math.exp(max(every)), verdict=Verdict.SLOWER)
+
+
+def _result(tracks: Sequence[_Track], seconds: float) -> Result:
+    def middle(role: Role, of: Callable[[_Entrant], Sequence[float]]) -> float:
+        return median(value for track in tracks for value in of(track.entrants[role]))
+
+    reference = middle(Role.REFERENCE, _processor)
+    return Result(
+        processor=_compared(tracks, _processor),
+        wall=_compared(tracks, _wall),
+        noise=middle(Role.REFERENCE, _wall) / reference,
+        background=max(track.entrants[Role.ANSWER].idle.share for track in tracks),
+        resolved=reference >= RESOLVED * middle(Role.IDENTITY, _processor),
+        page_faults=(middle(Role.ANSWER, _faults), middle(Role.REFERENCE, _faults)),
+        pinned=all(entrant.pinned for track in tracks for entrant in track.entrants.values()),
+        seconds=seconds,
+    )

@@ -1,0 +1,145 @@
+"""What on this machine makes times vary, as the kernel tells it."""
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+WINDOW_SECONDS = 0.2
+"""How long the machine is watched: the kernel counts in ticks of a hundredth of a second on each core."""
+BUSY_SHARE = 0.1
+"""Processor time that other work may take before it is worth a word."""
+STOLEN_SHARE = 0.01
+"""Processor time that the host may take before it is worth a word."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Sources of noise in timings.
+
+    Attributes:
+        cores: that this process may use.
+        load: processes that wanted to run, averaged over the last minute.
+        busy: share of all processor time that was in use while this process slept, 0 to 1.
+        stolen: share of all processor time that the host gave to others over the same span, 0 to 1.
+        quota: cores' worth of time that a container may use; None without a limit.
+        governor: what sets the processor's speed; empty when the kernel does not say.
+        turbo: whether that speed depends on heat and on how many cores work.
+        threads_share_cores: whether two hardware threads share a core.
+        virtual: whether this is a virtual machine.
+        swapped_bytes: memory that was moved to disk.
+        counters: whether the processor's own counters, of instructions and the like, can be read.
+    """
+
+    cores: int
+    load: float
+    busy: float
+    stolen: float
+    quota: float | None
+    governor: str
+    turbo: bool
+    threads_share_cores: bool
+    virtual: bool
+    swapped_bytes: int
+    counters: bool
+
+    def sentences(self) -> tuple[str, ...]:
+        """What is worth a word, with its figure and, where there is one, the remedy; the worst first."""
+        return tuple(
+            text
+            for applies, text in (
+                (
+                    self.busy > BUSY_SHARE or self.load > self.cores / 2,
+                    f"other work runs: {self.busy:.0%} of the processor time now, load {self.load:.1f} on "
+                    f"{_count(self.cores, 'core')}; stop it or wait",
+                ),
+                (self.stolen > STOLEN_SHARE, f"the host takes {self.stolen:.0%} of the processor time for others"),
+                (self.cores < 2, "one core only: grader and answer take it from each other"),
+                (
+                    self.quota is not None,
+                    f"a container limits processor time to {_count(self.quota or 0, 'core')}: a process may be paused "
+                    "in the middle of a measurement",
+                ),
+                (
+                    self.governor not in ("", "performance"),
+                    f"the processor's speed follows its load (governor {self.governor}): "
+                    "cpupower frequency-set -g performance",
+                ),
+                (self.turbo, "the processor's speed follows its heat (turbo): switch boost off in the firmware"),
+                (
+                    self.threads_share_cores,
+                    "two threads share a core (SMT): echo off > /sys/devices/system/cpu/smt/control",
+                ),
+                (
+                    self.swapped_bytes > 0,
+                    f"memory is short: {self.swapped_bytes / 2**20:.0f} MiB were moved to disk (swap)",
+                ),
+                (self.virtual, "a virtual machine: its neighbours share caches and memory with it"),
+                (not self.counters, "no hardware counters: only time can be measured, not instructions"),
+            )
+            if applies
+        )
+
+
+def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> Noise:
+    """Watch the machine for a moment.
+
+    Args:
+        seconds: how long.
+        root: where /proc and /sys lie.
+    """
+    before = _ticks(root)
+    time.sleep(seconds)
+    spent = [max(after - earlier, 0) for after, earlier in zip(_ticks(root), before, strict=True)]
+    total = sum(spent) or 1
+    _, _, _, idle, waiting, _, _, stolen = spent
+    cpus = root / "sys/devices/system/cpu"
+    return Noise(
+        cores=len(os.sched_getaffinity(0)),
+        load=float((_read(root / "proc/loadavg").split() or ["0"])[0]),
+        busy=(total - idle - waiting - stolen) / total,
+        stolen=stolen / total,
+        quota=_quota(root / "sys/fs/cgroup"),
+        governor=_read(cpus / "cpu0/cpufreq/scaling_governor"),
+        turbo=_read(cpus / "intel_pstate/no_turbo") == "0" or _read(cpus / "cpufreq/boost") == "1",
+        threads_share_cores=_read(cpus / "smt/active") == "1",
+        virtual=" hypervisor" in _read(root / "proc/cpuinfo") or (root / "sys/hypervisor/type").exists(),
+        swapped_bytes=_swapped(_read(root / "proc/meminfo")),
+        counters=any(_counting(root / "sys/bus/event_source/devices")),
+    )
+
+
+def _ticks(root: Path) -> list[int]:
+    """Ticks of all cores since the start: user, nice, system, idle, waiting, two of interrupts, stolen."""
+    words = _read(root / "proc/stat").partition("\n")[0].split()[1:9]
+    return [int(word) for word in words] if len(words) == 8 else [0] * 8
+
+
+def _quota(groups: Path) -> float | None:
+    """Cores' worth of time that the control group of a container allows, in either version's words."""
+    limit, _, period = _read(groups / "cpu.max").partition(" ")
+    if not limit:
+        limit, period = _read(groups / "cpu/cpu.cfs_quota_us"), _read(groups / "cpu/cpu.cfs_period_us")
+    return int(limit) / int(period) if limit.isdigit() and period.isdigit() else None
+
+
+def _swapped(meminfo: str) -> int:
+    kib = {name: int(value) for name, value in re.findall(r"^(SwapTotal|SwapFree):\s+(\d+) kB$", meminfo, re.MULTILINE)}
+    return (kib.get("SwapTotal", 0) - kib.get("SwapFree", 0)) << 10
+
+
+def _counting(devices: Path) -> list[Path]:
+    """Counters of the processor itself; the kernel lists them beside those it keeps of its own doings."""
+    return [found for pattern in ("cpu", "cpu_core", "armv*") for found in devices.glob(pattern)]
+
+
+def _count(number: float, what: str) -> str:
+    return f"{number:g} {what}" if number == 1 else f"{number:g} {what}s"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

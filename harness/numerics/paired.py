@@ -1,0 +1,127 @@
+"""Paired comparison of two costs: how many times the one is the other, and when enough pairs say so.
+
+Costs are taken in pairs, one of each side at nearly the same moment, in several pairs of processes. The ratio is the
+exponential of the median of the log ratios. Its interval is that of the sign test, which asks nothing of how the noise
+is distributed: between two order statistics of n pairs the median lies with a probability that is binomial.
+
+The rule is sequential. It looks at fixed numbers of pairs and shares its error among the looks (Bonferroni), so looking
+early costs nothing in honesty. A difference is called only when the interval lies beyond the margin and the pairs of
+every process by themselves lean the same way: where code and data lie in memory can move one process by a per cent
+or two, and no number of pairs in it averages that out.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+
+LOOKS = (10, 15, 22, 33, 50, 75, 112, 168, 252, 378)
+"""Numbers of pairs at which a verdict may fall."""
+ALPHA = 0.05 / len(LOOKS)
+"""Chance that the interval of one look misses the median; over all looks at most 5 %."""
+MARGIN = math.log(1.02)
+"""Log ratio below which two costs are the same: between processes identical code differs by about 1 %."""
+PROCESSES = 3
+"""Fewest pairs of processes that a verdict needs."""
+
+
+class Verdict(StrEnum):
+    """How the first cost compares with the second."""
+
+    FASTER = "faster"
+    SAME = "same"
+    SLOWER = "slower"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The first cost over the second."""
+
+    ratio: float
+    """Median over all pairs; NaN without any."""
+    low: float
+    """Lower end of the interval of the ratio; 0 with too few pairs for one."""
+    high: float
+    """Upper end; infinite with too few pairs."""
+    pairs: int
+    processes: int
+    """Pairs of processes that the pairs of costs come from."""
+    verdict: Verdict
+
+    @property
+    def decided(self) -> bool:
+        """Whether the verdict is one."""
+        return self.verdict is not Verdict.UNCLEAR
+
+
+def log_ratios(first: Sequence[float], second: Sequence[float], overhead: float = 0.0) -> list[float]:
+    """Log ratios of paired costs above a common overhead.
+
+    Args:
+        first: costs of one side, any positive unit.
+        second: costs of the other side, in the same order and unit.
+        overhead: part of every cost that is not the side's own. A cost near or under it counts as `LEAST` of itself.
+
+    Raises:
+        ValueError: the lengths differ, or a cost is not positive.
+    """
+    return [math.log(_above(a, overhead) / _above(b, overhead)) for a, b in zip(first, second, strict=True)]
+
+
+LEAST = 0.05
+"""Share of a cost that counts as the side's own at the very least: what is left over an overhead may be noise."""
+
+
+def compare(ratios: Sequence[Sequence[float]]) -> Comparison:
+    """Compare two costs from their log ratios.
+
+    Args:
+        ratios: log ratios of the pairs, one sequence a pair of processes.
+
+    Returns:
+        The comparison; its verdict is `unclear` while the pairs do not carry another.
+    """
+    pooled = sorted(value for process in ratios for value in process)
+    processes = sum(1 for process in ratios if process)
+    if not pooled:
+        return Comparison(math.nan, 0.0, math.inf, 0, 0, Verdict.UNCLEAR)
+    low, high = interval(pooled)
+    verdict = Verdict.UNCLEAR
+    if processes >= PROCESSES:
+        leanings = {math.copysign(1.0, median(process)) for process in ratios if process}
+        verdict = _verdict(low, high, leanings)
+    return Comparison(math.exp(median(pooled)), math.exp(low), math.exp(high), len(pooled), processes, verdict)
+
+
+def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
+    """Sign-test interval of the median of independent values: it misses with a probability of at most `alpha`.
+
+    Args:
+        values: sorted, smallest first.
+        alpha: see above.
+
+    Returns:
+        Two of the values; (-inf, inf) when there are too few for any.
+    """
+    n, missed, rank = len(values), 0.0, 0
+    # the median lies under the value of rank k with probability P(Binomial(n, 1/2) < k)
+    while 2.0 * (missed + math.comb(n, rank) / 2.0**n) <= alpha:
+        missed += math.comb(n, rank) / 2.0**n
+        rank += 1
+    return (values[rank - 1], values[n - rank]) if rank else (-math.inf, math.inf)
+
+
+def _verdict(low: float, high: float, leanings: set[float]) -> Verdict:
+    if low > MARGIN and leanings == {1.0}:
+        return Verdict.SLOWER
+    if high < -MARGIN and leanings == {-1.0}:
+        return Verdict.FASTER
+    return Verdict.SAME if low > -MARGIN and high < MARGIN else Verdict.UNCLEAR
+
+
+def _above(cost: float, overhead: float) -> float:
+    if not cost > 0.0:
+        raise ValueError(f"a cost must be positive, not {cost}")
+    return max(cost - overhead, LEAST * cost)

@@ -1,0 +1,166 @@
+"""Speed: an answer raced against the reference, each in fresh boxes, on outputs that are all verified.
+
+A time is a claim about work done. So nothing is timed that is not also checked, nothing is checked on inputs that were
+seen before, and what comes of it is a ratio: seconds belong to a machine.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.box import Target, scratch
+from harness.box.contest import Heat, Result, Role, Turn, contest
+from harness.model import Figure
+from harness.numerics.paired import Verdict
+from harness.probing.answers import Answer, BoxedAnswer
+from harness.probing.probe import Partly
+from harness.probing.refuted import Refuted, Unmeasured
+from harness.probing.scaling import alone
+
+GROSS = 20.0
+"""Times of the reference beyond which nothing is earned: credit is one over the ratio, and less than a twentieth is
+less than what a reader would call a difference. A NumPy answer that works row by row in Python stays below it."""
+TRIES = 3
+"""Calls verified of an answer that cannot be timed."""
+
+
+class Course(Protocol):
+    """What is done in one heat: something prepared in each process, then calls that are timed."""
+
+    def prepare(self, answer: Answer) -> Any:
+        """What the calls need in a fresh process, as the answer keeps it; not timed."""
+
+    def draw(self) -> Any:
+        """Fresh inputs of one call, and what must come of it."""
+
+    def call(self, answer: Answer, prepared: Any, given: Any) -> Any:
+        """The one call that is timed; its output."""
+
+    def verify(self, given: Any, output: Any) -> None:
+        """Raises `Refuted` unless the output is right."""
+
+
+def race(answer: Answer, course: Callable[[], Course], reference: Path, identity: str) -> Partly:
+    """Time an answer against the reference.
+
+    Args:
+        answer: whom.
+        course: makes the work of one heat.
+        reference: the module it races against.
+        identity: source of a module with the same functions that does nothing but return outputs of their form.
+
+    Returns:
+        Full credit for an answer that is as fast as the reference or faster, one over the ratio for a slower one.
+
+    Raises:
+        Refuted: an output was wrong, the answer is slower beyond `GROSS`, or it works while nothing is asked of it.
+        Unmeasured: the answer is not in a box, or the machine is too busy to tell.
+    """
+    if not isinstance(answer, BoxedAnswer):
+        _verified_only(answer, course())
+        raise Unmeasured("time is measured in the box only")
+    answer.close()  # its process must not share the cores with those that race
+    with scratch.folder() as folder:
+        (folder / "reference.py").write_bytes(reference.read_bytes())
+        (folder / "identity.py").write_text(identity, encoding="utf-8")
+        ours = [replace(answer.target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
+        targets = dict(zip(Role, (answer.target, *ours), strict=True))
+
+        def start() -> Heat:
+            work = course()
+            with ExitStack() as opened:
+                players = {role: _Player(target, work, role) for role, target in targets.items()}
+                for player in players.values():
+                    opened.callback(player.close)
+                    player.prepare()
+                opened.pop_all()
+            return Heat(players, work.draw)
+
+        with alone():
+            result = contest(start)
+    answer.box_seconds += result.seconds
+    return credit(result)
+
+
+def credit(result: Result) -> Partly:
+    """What a contest's result earns.
+
+    Raises:
+        Refuted: the answer is slower beyond `GROSS`, or works while nothing is asked of it.
+        Unmeasured: nothing was decided.
+    """
+    compared = result.comparison
+    if result.works_in_background:
+        seen = f"its process used {result.background:.0%} of a processor between calls, where it has nothing to do"
+        raise Refuted("works while nothing is asked of it", seen, measured={"background": round(result.background, 3)})
+    counted = f"{compared.pairs} pairs, {compared.processes} processes"
+    detail = f"{compared.ratio:.3g}x the reference's time ({compared.low:.3g}..{compared.high:.3g}, {counted})"
+    if not compared.decided:
+        busy = f"; other work made its calls {result.noise:.1f} times as long" if result.noisy else ""
+        raise Unmeasured(f"too close to call on this machine: {detail}{busy}")
+    figures: dict[str, Figure] = {
+        "time_ratio": round(compared.ratio, 3),
+        "time_ratio_low": round(compared.low, 3),
+        "time_ratio_high": round(compared.high, 3),
+        "pairs": compared.pairs,
+        "processes": compared.processes,
+        "machine_noise": round(result.noise, 3),
+    }
+    if compared.verdict is not Verdict.SLOWER:
+        return Partly(1.0, figures, detail)
+    if compared.ratio > GROSS:
+        raise Refuted("is far slower than the reference", f"{detail}; at most {GROSS:g}x passes", measured=figures)
+    return Partly(round(1.0 / compared.ratio, 3), figures, detail)
+
+
+class _Player:
+    """A contender in a box of its own."""
+
+    def __init__(self, target: Target, course: Course, role: Role) -> None:
+        self.answer = BoxedAnswer(target)
+        self.course = course
+        self.role = role
+        self.prepared: Any = None
+
+    @property
+    def pid(self) -> int:
+        """The worker."""
+        return self.answer.box().pid
+
+    def prepare(self) -> None:
+        """Open the box and make what the calls need."""
+        with self._blamed():
+            self.prepared = self.course.prepare(self.answer)
+
+    def play(self, given: Any) -> Turn:
+        """One call, timed by the box and verified after."""
+        with self._blamed():
+            output = self.course.call(self.answer, self.prepared, given)
+            cost = self.answer.cost
+            if self.role is not Role.IDENTITY:
+                self.course.verify(given, output)
+        return Turn(cost.seconds, cost.processor)
+
+    def close(self) -> None:
+        """End the worker."""
+        self.answer.close()
+
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        """What goes wrong on our side of a race is not the answer's fault."""
+        try:
+            yield
+        except Refuted as fault:
+            if self.role is Role.ANSWER:
+                raise
+            raise RuntimeError(f"the {self.role} of the race failed: {fault.title}: {fault.detail}") from fault
+
+
+def _verified_only(answer: Answer, course: Course) -> None:
+    """Refute an answer whose outputs are wrong, although its time cannot be told."""
+    prepared = course.prepare(answer)
+    for _ in range(TRIES):
+        given = course.draw()
+        course.verify(given, course.call(answer, prepared, given))

@@ -1,0 +1,239 @@
+"""Right answers tampered with: the reference runs, and what makes its results right is taken away.
+
+What tampering touches are the arrays of a call: those given, those returned, and those that the driver's `launch`
+wrote to. Whatever else crosses (handles, refusals, plain values, the device's report) passes as it is.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.box import Kept, Plan
+from harness.probing.answers import Answer, Cost
+
+Values = NDArray[Any]
+Place = tuple[Any, ...]
+"""Where a result stands: the function, the shapes it was called with, and which of the results it is."""
+
+
+class Tampering:
+    """What is done to the arrays of a right answer; as it stands, nothing.
+
+    Attributes:
+        applied: whether there was anything that it could take away.
+    """
+
+    applied = True
+
+    def given(self, values: Values) -> Values:
+        """What an array given becomes before the call."""
+        return values
+
+    def returned(self, values: Values, place: Place) -> Values:
+        """What a right result becomes after it, in its shape and dtype."""
+        return values
+
+    def forget(self) -> None:
+        """Lose all memory of earlier calls, as a new process does."""
+
+
+class Mean(Tampering):
+    """Real numbers become their mean."""
+
+    def returned(self, values: Values, place: Place) -> Values:
+        """As `Tampering.returned`."""
+        finite = _finite(values)
+        return np.full_like(values, finite.mean()) if finite.size else values
+
+
+class Noise(Tampering):
+    """Real numbers become normal ones of the same root mean square."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def returned(self, values: Values, place: Place) -> Values:
+        """As `Tampering.returned`."""
+        finite = _finite(values)
+        size = np.sqrt((finite * finite).mean()) if finite.size else 0.0
+        return (size * self.rng.standard_normal(values.shape)).astype(values.dtype) if finite.size else values
+
+
+class Rounded(Tampering):
+    """Real numbers pass through a narrower type on their way in and out."""
+
+    def __init__(self, narrow: str) -> None:
+        self.narrow = np.dtype(narrow)
+        self.applied = False
+
+    def given(self, values: Values) -> Values:
+        """As `Tampering.given`."""
+        if values.dtype.kind != "f" or values.dtype.itemsize <= self.narrow.itemsize:
+            return values
+        self.applied = True
+        with np.errstate(over="ignore"):
+            return values.astype(self.narrow).astype(values.dtype)
+
+    def returned(self, values: Values, place: Place) -> Values:
+        """As `Tampering.returned`."""
+        return self.given(values)
+
+
+class Replayed(Tampering):
+    """From the second call of a function with some shapes on, the result of the call before."""
+
+    def __init__(self) -> None:
+        self.memory: dict[Place, Values] = {}
+
+    def returned(self, values: Values, place: Place) -> Values:
+        """As `Tampering.returned`."""
+        before, self.memory[place] = self.memory.get(place, values), values
+        return np.resize(before, values.shape)
+
+    def forget(self) -> None:
+        """As `Tampering.forget`."""
+        self.memory.clear()
+
+
+class KeyedByShape(Replayed):
+    """The first result of a function with some shapes, for ever."""
+
+    def returned(self, values: Values, place: Place) -> Values:
+        """As `Tampering.returned`."""
+        return np.resize(self.memory.setdefault(place, values), values.shape)
+
+
+TAMPERINGS: Mapping[str, Callable[[], Tampering]] = {
+    "mean of the right values": Mean,
+    "noise of the right size": Noise,
+    "float16 inside": partial(Rounded, "float16"),
+    "float32 inside float64": partial(Rounded, "float32"),
+    "an earlier output replayed": Replayed,
+    "a cache keyed by shape": KeyedByShape,
+}
+
+
+class TamperedAnswer:
+    """A right answer, each of whose calls is tampered with.
+
+    Args:
+        answer: the right one.
+        tampering: what is done to its arrays.
+    """
+
+    def __init__(self, answer: Answer, tampering: Tampering) -> None:
+        self.answer = answer
+        self.tampering = tampering
+        self.capabilities: Mapping[str, Any] = answer.capabilities
+        self.cost = Cost()
+        self.echo: tuple[Any, ...] = ()
+
+    def has(self, function: str) -> bool:
+        """As the answer."""
+        return self.answer.has(function)
+
+    def call(self, function: str, *args: Any, returns: Plan, module: str = "submission", **options: Any) -> Any:
+        """As the answer, tampered with; modules of ours beside it are left alone."""
+        if module != "submission":
+            value = self.answer.call(function, *args, returns=returns, module=module, **options)
+            self.cost, self.echo = self.answer.cost, self.answer.echo
+            return value
+        place = (function, _shapes(args), _shapes(list(_arrays(options))))
+        sent = _mapped(args, self.tampering.given)
+        named = _mapped(options, self.tampering.given)
+        value = self.answer.call(function, *sent, returns=returns, **named)
+        self.cost = self.answer.cost
+        given, went = _arrays((args, options)), _arrays((sent, named))
+        self.echo = tuple(map(_restored, given, went, self.answer.echo))
+        if function == "launch":
+            return self._launched(value, _buffers(args), _buffers(sent), place)
+        return self._returned(value, place)
+
+    def fetch(self, kept: Kept, returns: Plan) -> Any:
+        """As the answer, tampered with."""
+        return self._returned(self.answer.fetch(kept, returns), ("an object kept", kept.id))
+
+    def load(self, name: str, source: str) -> None:
+        """As the answer."""
+        self.answer.load(name, source)
+
+    def fresh(self) -> None:
+        """As the answer; what earlier calls left behind is lost."""
+        self.tampering.forget()
+        self.answer.fresh()
+
+    def forget(self) -> None:
+        """As the answer."""
+        self.answer.forget()
+
+    def resident_bytes(self) -> int:
+        """As the answer."""
+        return self.answer.resident_bytes()
+
+    def _returned(self, value: Any, place: Place) -> Any:
+        numbers = count()
+        return _mapped(value, lambda values: self.tampering.returned(values, (*place, next(numbers))))
+
+    def _launched(self, value: Any, given: Sequence[Values], sent: Sequence[Values], place: Place) -> Any:
+        """The reply to a launch: its code, the buffers that came back, and the device's report."""
+        code, *buffers, report = value
+        told = []
+        for number, (before, went, after) in enumerate(zip(given, sent, buffers, strict=True)):
+            written = _bits(after) != _bits(went)
+            back = _restored(before, went, after)
+            back[written] = self.tampering.returned(after[written], (*place, number))
+            told.append(back)
+        return (code, *told, report)
+
+
+def _mapped(value: Any, change: Callable[[Values], Values]) -> Any:
+    """`value` with every array in it changed."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, change) for key, item in value.items()}
+    return type(value)(_mapped(item, change) for item in value) if type(value) in (list, tuple) else value
+
+
+def _arrays(value: Any) -> Iterator[Values]:
+    """Every array in `value`, in order."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _arrays(item)
+
+
+def _shapes(value: Any) -> Any:
+    """What a cache keyed by shape sees of `value`: shapes and dtypes of arrays, and whole numbers."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str
+    if isinstance(value, dict):
+        return tuple((key, _shapes(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_shapes, value))
+    return value if isinstance(value, (int, str)) else None
+
+
+def _buffers(args: Sequence[Any]) -> list[Values]:
+    """The buffers of a launch that come back, in order."""
+    _, arguments = args
+    return [item["buffer"] for item in arguments if isinstance(item, dict) and item.get("back")]
+
+
+def _restored(given: Values, sent: Values, after: Values) -> Values:
+    """An array after the call, with what the call left alone as it was given: rounding it is nobody's business."""
+    return np.where(_bits(after) == _bits(sent), given, after)
+
+
+def _bits(values: Values) -> Values:
+    return values.view(f"u{values.dtype.itemsize}")
+
+
+def _finite(values: Values) -> Values:
+    """The finite real numbers of `values`, as wide as they add up without overflow; none where it holds no reals."""
+    return values[np.isfinite(values)].astype(np.float64) if values.dtype.kind == "f" else np.empty(0)

@@ -1,0 +1,73 @@
+"""A grading process: grades the folders named on standard input, and answers on standard output, in lines of JSON."""
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from harness.job import Options
+    from harness.workspace import Workspace
+
+PR_SET_PDEATHSIG = 1
+
+
+def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str) -> None:
+    """Grade each folder once.
+
+    Args:
+        answers: where to say what came of it.
+        workspace: where the challenges are.
+        options: how to grade.
+        tier: the isolation of the run; where this process finds another one, it grades nothing.
+    """
+    from harness.box.tiers import FORCED, Tier, why_not
+    from harness.errors import HarnessError, JudgeError
+    from harness.grading import grade_one
+
+    def say(**message: object) -> None:
+        print(json.dumps(message), file=answers, flush=True)
+
+    os.environ[FORCED] = tier  # found, and attacked, by the process that asks
+    for line in sys.stdin:
+        try:
+            if reason := why_not(Tier(tier)):
+                told = f"the run began in tier {tier}, which is no longer to be had: {reason}"
+                raise JudgeError(f"{told}\n  try: harness doctor")
+            graded = grade_one(workspace, Path(json.loads(line)), options, lambda stage: say(stage=stage))
+            told = {"reused": graded.reused, "reason": graded.reason, "unkept": graded.unkept}
+            say(record=graded.record.to_json(), **told)
+        except HarnessError as error:
+            say(error=str(error), kind=type(error).__name__)
+
+
+def _end_with(parent: int) -> None:
+    """See to it that this process does not outlive the one that asks."""
+    signal.signal(signal.SIGTERM, _leave)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before the line above
+        sys.exit(143)
+
+
+def _leave(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # asked twice, it still leaves once and quietly
+    sys.exit(143)
+
+
+def _main(root: str, options: str, tier: str, parent: str) -> None:
+    _end_with(int(parent))
+    # loading the grader takes a second: who dies meanwhile must be noticed
+    from harness.job import Options
+    from harness.workspace import Workspace
+
+    answers = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
+        serve(answers, Workspace(Path(root)), Options(**json.loads(options)), tier)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

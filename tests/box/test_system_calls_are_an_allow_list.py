@@ -1,0 +1,128 @@
+"""A system call is refused unless a profile lists it, whatever its number and however it is made."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+from harness.box.boot import seccomp, syscalls
+from tests.box import fenced
+
+pytestmark = fenced.needs_seccomp
+
+NEVER = """
+    socket bind connect listen accept accept4 setsockopt
+    ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp
+    kill tkill rt_sigqueueinfo pidfd_open pidfd_getfd pidfd_send_signal
+    unshare setns mount umount2 pivot_root chroot move_mount fsopen fsmount fspick open_tree mount_setattr
+    init_module finit_module delete_module kexec_load reboot swapon swapoff acct quotactl syslog
+    settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname vhangup
+    seccomp bpf perf_event_open userfaultfd memfd_create memfd_secret
+    io_uring_setup io_uring_enter io_uring_register io_setup io_submit
+    add_key request_key keyctl shmget shmat shmctl semget semop semctl msgget msgsnd msgrcv msgctl
+    mq_open mq_unlink mq_notify
+    name_to_handle_at open_by_handle_at fanotify_init inotify_init1 inotify_add_watch
+    sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set
+    migrate_pages move_pages setuid setgid setresuid setresgid setgroups setfsuid capset
+    setxattr fsetxattr removexattr fchown fchownat mknodat splice vmsplice tee sync syncfs
+    landlock_create_ruleset listmount statmount
+""".split()  # noqa: SIM905
+NOT_IN_A_RUN = """
+    execve execveat flock truncate fchmod fchmodat utimensat setsid setpgid socketpair
+""".split()  # noqa: SIM905
+HEADERS = {
+    "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
+    "aarch64": Path("/usr/include/asm-generic/unistd.h"),
+}
+# names the generic header has for calls of 32-bit machines, or under another spelling
+SPELLED_OTHERWISE = re.compile(
+    r"64$|^llseek$|^mmap2$|^arch_specific_syscall$|^syscalls$|^(sync_file_range2|fstat|newfstatat)$"
+)
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_our_numbers_are_those_of_the_kernels_headers(machine: str) -> None:
+    header = HEADERS[machine]
+    if not header.exists():
+        pytest.skip(f"no {header}: install the kernel's headers to compare")
+    stated = dict(re.findall(r"^#define __NR_(\w+) (\d+)$", header.read_text(), re.M))
+    ours = syscalls.numbers(machine)
+    compared = {name: int(number) for name, number in stated.items() if not SPELLED_OTHERWISE.search(name)}
+    assert len(compared) > 280
+    assert {name: ours.get(name) for name in compared} == compared
+    # where the generic header gives one number two names, ours is the 64-bit one
+    both = dict(re.findall(r"^#define __NR3264_(\w+) (\d+)$", header.read_text(), re.M))
+    renamed = {"fstatat": "newfstatat"}
+    assert {name: ours[renamed.get(name, name)] for name in both} == {name: int(n) for name, n in both.items()}
+
+
+@pytest.mark.parametrize("profile", [seccomp.RUN, seccomp.BUILD])
+def test_what_no_profile_lists_is_refused(profile: str) -> None:
+    names = NEVER + (NOT_IN_A_RUN if profile == seccomp.RUN else [])
+    # nonsense for arguments: a call that got past the filter would fail in another way, and do no harm
+    body = "tell({name: attempt(call, name, -1, -1, -1, -1, -1, -1) for name in WORLD['names']})"
+    said = fenced.run(body, fenced.plan(profile, landlock=None), {"names": names})
+    assert said == dict.fromkeys(names, "EPERM")
+
+
+def test_what_is_refused_would_not_be_without_the_filter() -> None:
+    tame = [n for n in NEVER if not re.match(r"reboot|vhangup|sync|kill|.*init_module|setu|setg|setres|setfs|acct", n)]
+    body = "tell({name: attempt(call, name, -1, -1, -1, -1, -1, -1) for name in WORLD['names']})"
+    said = fenced.run(body, None, {"names": tame})
+    assert sum(answer != "EPERM" for answer in said.values()) > len(tame) * 0.75
+
+
+@pytest.mark.parametrize("profile", [seccomp.RUN, seccomp.BUILD])
+def test_a_call_newer_than_our_table_is_not_there(profile: str) -> None:
+    """A list of forbidden numbers grows old with the next kernel; a list of permitted ones does not."""
+    numbers = [399, 480, 511, 600, 4096]
+    said = fenced.run(
+        "tell([attempt(call, n, 0, 0, 0) for n in WORLD['numbers']])", fenced.plan(profile), {"numbers": numbers}
+    )
+    assert said == ["ENOSYS"] * len(numbers)
+
+
+@pytest.mark.parametrize("profile", [seccomp.RUN, seccomp.BUILD])
+def test_the_newer_clone_is_not_there_so_that_the_older_can_be_looked_into(profile: str) -> None:
+    assert fenced.run("tell(attempt(call, 'clone3', 0, 0))", fenced.plan(profile)) == "ENOSYS"
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="not an x86-64 machine")
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("call(0x40000000 + NUMBERS['getpid'])", id="x32"),
+        pytest.param(
+            """
+            page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+            page.write(bytes.fromhex("b814000000 cd80 c3"))  # mov eax, 20 (getpid); int 0x80; ret
+            ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
+            """,
+            id="32-bit gate",
+        ),
+    ],
+)
+def test_a_call_by_another_architectures_door_ends_the_process(body: str) -> None:
+    assert fenced.finish(fenced.command(body, fenced.plan())).returncode == -signal.SIGSYS
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("profile", [seccomp.RUN, seccomp.BUILD])
+def test_the_programs_for_all_machines_lead_every_path_to_an_answer(machine: str, profile: str) -> None:
+    program = seccomp.program(machine, profile, 7, notify=True)
+    returns, jumps = 0x06, (0x15, 0x35, 0x45)
+    assert program[-1][0] == returns
+    assert len(program) < 4096  # the kernel's own bound
+    for at, (code, yes, no, _) in enumerate(program):
+        if code in jumps:
+            assert at + 1 + max(yes, no) < len(program)
+            assert max(yes, no) < 256
+
+
+def test_a_profile_or_call_that_does_not_exist_is_named() -> None:
+    with pytest.raises(KeyError, match="relaxed"):
+        seccomp.program("x86_64", "relaxed", 7, notify=False)
+    with pytest.raises(KeyError, match="fly"):
+        seccomp.program("x86_64", seccomp.RUN, 7, notify=False, extra=("fly",))

@@ -1,0 +1,110 @@
+"""A right answer whose results are averaged, made noise, rounded, replayed or kept by shape has no credit anywhere."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.box import Array, Scalar
+from harness.cuda.host_compiler import host_compiler
+from harness.probing import ChallengeCode, Cost, LocalAnswer
+from harness.probing.check import assess, boxed, check, credited
+from harness.probing.tampered import TAMPERINGS, TamperedAnswer, Tampering
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+KERNEL = "fused_softmax_topk"
+PYTHON = ("layernorm_backward", "kv_cache")
+SEED = 11
+
+
+def code_of(challenge: str) -> ChallengeCode:
+    return ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+@pytest.mark.parametrize("challenge", PYTHON)
+def test_no_criterion_of_a_challenge_pays_for_it(challenge, name):
+    code = code_of(challenge)
+    answer = TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]())
+    assert credited(code, answer, SEED) == []
+    assert answer.tampering.applied
+
+
+@pytest.mark.parametrize("challenge", PYTHON)
+def test_each_one_fails_for_what_was_done_to_it(challenge):
+    code = code_of(challenge)
+    answer = TamperedAnswer(LocalAnswer(code.imported()), Tampering())
+    assert [e.satisfied for e in assess(code, answer, SEED, code.challenge.anchor)] == [1]
+
+
+@pytest.mark.skipif(host_compiler() is None, reason="the emulated device needs a C++ compiler")
+def test_a_kernel_is_tampered_with_behind_the_driver():
+    code = code_of(KERNEL)
+    anchor = code.challenge.anchor
+    with boxed(code, code.source()) as answer:
+        assert [e.satisfied for e in assess(code, TamperedAnswer(answer, Tampering()), SEED, anchor)] == [1]
+        for name in TAMPERINGS.keys() - {"float32 inside float64"}:
+            answer.fresh()
+            assert credited(code, TamperedAnswer(answer, TAMPERINGS[name]()), SEED) == [], name
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_an_earlier_process_leaves_no_memory(toy, name):
+    answer = TamperedAnswer(LocalAnswer(toy.imported()), TAMPERINGS[name]())
+    first, second = (np.arange(12.0).reshape(3, 4) + shift for shift in (0.1, 0.3))
+    plan = Array((3,), "float64")
+    answer.call("scaled", first, 2.0, returns=plan)
+    wrong = answer.call("scaled", second, 2.0, returns=plan)
+    right = 2 * second.sum(axis=-1)
+    assert not np.array_equal(wrong, right)
+    answer.fresh()
+    remembers = name in ("an earlier output replayed", "a cache keyed by shape")
+    assert np.array_equal(answer.call("scaled", second, 2.0, returns=plan), right) == remembers
+
+
+class Driver:
+    """A device whose kernel halves its input, between guards: what `launch` brings back, and nothing else."""
+
+    capabilities, cost, echo = {}, Cost(), ()
+
+    def call(self, function, symbol, arguments, *, returns, **options):
+        given, out = arguments[0]["buffer"], arguments[2]["buffer"].copy()
+        out[1:-1] = given[1:-1] / 2
+        return 0, given.copy(), out, np.zeros(8, np.uint8)
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_what_a_launch_did_not_write_comes_back_as_it_was(name):
+    rng = np.random.default_rng(3)
+    answer = TamperedAnswer(Driver(), TAMPERINGS[name]())
+    outs = []
+    for _ in range(2):
+        given, before = rng.standard_normal(6), rng.integers(0, 2**63, 6, np.uint64).view(np.float64)
+        given[[0, -1]] = np.nan
+        buffers = [{"buffer": array, "shift": 0, "name": "", "back": True} for array in (given, before)]
+        plan = (Scalar(int), Array((6,), "float64"), Array((6,), "float64"), Array((8,), "uint8"))
+        code, after, out, _ = answer.call("launch", "halve", [buffers[0], 6, buffers[1], "stream"], returns=plan)
+        assert (code, after.tobytes()) == (0, given.tobytes())
+        assert out[[0, -1]].tobytes() == before[[0, -1]].tobytes()
+        outs.append(np.array_equal(out[1:-1], given[1:-1] / 2))
+    assert not outs[1]
+
+
+def test_an_anchor_of_one_call_a_shape_is_told(toy):
+    path = toy.workspace.root / "challenges" / "scaled_sum" / "probes.py"
+    path.write_text(
+        path.read_text().replace("for x in (draw.normal(B, D), draw.normal(B, D)):", "for x in (draw.normal(B, D),):")
+    )
+    wrong = [v for v in check(toy, SEED) if not v.right]
+    assert {v.name for v in wrong} == {"an earlier output replayed", "a cache keyed by shape"}
+    assert all("credited by values" in v.detail for v in wrong)
+
+
+def test_what_has_nothing_to_lose_is_not_counted(toy):
+    path = toy.workspace.root / "challenges" / "scaled_sum" / "probes.py"
+    single = path.read_text().replace('"float64"', '"float32"').replace("normal(B, D)", 'normal(B, D, dtype="float32")')
+    path.write_text(single.replace("1e-12", "1e-5"))
+    verdicts = {v.name: v for v in check(toy, SEED) if v.kind == "tampered"}
+    assert [name for name, verdict in verdicts.items() if not verdict.applies] == ["float32 inside float64"]
+    assert all(v.right for v in verdicts.values())
