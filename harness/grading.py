@@ -11,6 +11,7 @@ from typing import Any
 
 from harness import store
 from harness.box import Signal, Snapshot, Tier, clock, detect
+from harness.box.self_attack import assert_holds
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.job import Job, Options, Progress, prepared, unheard
 from harness.model import Criterion, Evidence, Finding, Outcome, Record, Severity, Status
@@ -19,6 +20,7 @@ from harness.probing.opening import Loaded
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.scoring import findings, score
+from harness.scoring.integrity import with_integrity
 from harness.workspace import Workspace, remedy
 
 __all__ = ["Graded", "Options", "grade_one"]
@@ -67,6 +69,7 @@ def grade_one(
         with prepared(workspace, folder, options, progress) as job:
             if not options.force and options.seed is None and (record := store.reusable(workspace, job.key)):
                 return Graded(folder, record, True, f"nothing changed since {record.made}", keep(job, record))
+            assert_holds(detect())
             record = _grade(job)
         reason = "forced" if options.force else "not graded before in this state on this machine"
         return Graded(folder, record, False, reason, keep(job, record))
@@ -107,7 +110,7 @@ def _grade(job: Job) -> Record:
     evidence = [probed.get(c.id) or measured.get(c.id) or unmeasured(c) for c in job.challenge.criteria]
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.GRADED if build.ok else Status.BUILD_FAILED
-    told = findings(job.challenge, evidence, titles)
+    told = with_integrity(findings(job.challenge, evidence, titles), build.signals)
     return recorded(
         job, evidence, built=build.ok, status=status, seed=seed, made=made, error=broken,
         seconds={k: round(v, 3) for k, v in seconds.items()},
@@ -145,11 +148,12 @@ def _still_there(files: Snapshot) -> None:
 
 @dataclass
 class Build:
-    """Whether the submission loads, and what it said if it does not."""
+    """Whether the submission loads, what it said if it does not, and what it was seen doing in the box."""
 
     ok: bool = True
     text: str = ""
     output: str = ""
+    signals: Sequence[Signal] = ()
 
     def says(self, finding: Finding) -> bool:
         """Whether a finding only repeats why it does not build."""
@@ -197,7 +201,9 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
                 if title:
                     titles[criterion.id] = title
         finally:
-            seconds["box"] = answer.box_seconds if answer is not None else 0.0
+            if answer is not None:
+                answer.fresh()  # what its last worker did counts as well
+                seconds["box"], build.signals = answer.box_seconds, answer.signals
     settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
     return {item.criterion: item for item in settled}
 

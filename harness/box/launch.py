@@ -152,6 +152,7 @@ def prepare(tier: Tier, placement: Placement, scratch: Path, capabilities: Seque
         return Launch((), str(placement.folder), str(BOOT), str(scratch), extra, tier, uid, writable, devices)
     extra = {name: f"/extra/{name}" for name in folders}
     binds = [*_interpreter_binds(), "--ro-bind", str(BOOT), "/boot", "--ro-bind", str(placement.folder), "/submission"]
+    binds += ["--perms", "0755", "--dir", "/extra"]
     for name, path in placement.extra.items():
         binds += ["--ro-bind", str(path), extra[name]]
     for name, path in placement.writable.items():
