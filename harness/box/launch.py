@@ -38,7 +38,7 @@ UIDS = range(61_184, 65_520)
 """User ids that packages and people do not get; those above are special."""
 _uids = count(os.getpid())
 
-HARMLESS = ("chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat", "flock")
+HARMLESS = ("chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat")
 """System calls on files that can do nothing where every file that lasts is mounted read-only."""
 
 
