@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.cuda.driver.driver import REPORT_BYTES
+from harness.cuda.plausible import contradiction
 from harness.cuda.report import Report, parse
 from harness.probing import Answer, Array, Draw, Refuted, Scalar, Unmeasured
 
@@ -22,6 +23,7 @@ Ints = NDArray[np.int32]
 Words = NDArray[np.uint32]
 
 SYMBOL = "fused_softmax_topk"
+BUFFERS = ("logits", "probs", "indices")
 GUARD = 64
 """Numbers before and behind each buffer, in modes that do not watch every access: 256 bytes, so that an output starts
 where device memory would."""
@@ -65,6 +67,12 @@ class Returned:
     def untouched(self) -> bool:
         """Whether neither output, nor what lies around it, was written."""
         return bool((self.probs == self.before[1]).all() and (self.indices == self.before[2]).all())
+
+    def launched(self, logits: Floats, k: int) -> Launched:
+        """The same as of a legal call without guards; logits (rows, vocab) are what it was given."""
+        shape = (logits.shape[0], k)
+        probs, indices = self.probs.view(np.float32).reshape(shape), self.indices.view(np.int32).reshape(shape)
+        return Launched(logits, k, probs, indices, self.report, bool((self.logits == self.before[0]).all()))
 
 
 def max_k(answer: Answer) -> int:
@@ -114,8 +122,9 @@ def call(
         Array((REPORT_BYTES,), "uint8"),
     )  # fmt: skip
     code, *arrays, report = answer.call("launch", SYMBOL, arguments, mode=mode, seed=seed, returns=plan)
-    words = (array.view(np.uint32) for array in arrays)
-    return Returned(code, *words, _read(report, mode), (given.view(np.uint32), probs, indices))
+    after, before = [array.view(np.uint32) for array in arrays], (given.view(np.uint32), probs, indices)
+    changed = {name: 4 * int((a != b).sum()) for name, a, b in zip(BUFFERS, after, before, strict=True)}
+    return Returned(code, *after, _read(report, mode, seed, changed), before)
 
 
 def launch(
@@ -174,7 +183,7 @@ def _buffer(name: str, array: NDArray[Any], shift: int) -> dict[str, Any]:
     return {"buffer": array, "shift": shift, "name": name, "back": True}
 
 
-def _read(report: NDArray[np.uint8], mode: str) -> Report:
+def _read(report: NDArray[np.uint8], mode: str, seed: int, changed: dict[str, int]) -> Report:
     parsed = parse(report.tobytes())
     if parsed is None:
         raise Refuted("the device's report is spoilt", "what the device says of the call is no report")
@@ -185,6 +194,9 @@ def _read(report: NDArray[np.uint8], mode: str) -> Report:
     wanted = {"plain": 0, "check": 1, "count": 2, "all": 3}[mode]
     if parsed.mode & wanted != wanted:
         raise Unmeasured(f"this device does not {mode}")
+    # a GPU counts nothing, so what runs plainly need not be told at all
+    if wanted and (wrong := contradiction(parsed, mode=wanted, seed=seed, changed=changed)):
+        raise Refuted("the device's report cannot be true", wrong)
     return parsed
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.probing import Answer, Draw, Refuted
+from harness.probing import Answer, Draw, Refuted, Unmeasured
 
 from . import oracle
 from .binding import Floats, Launched, launch, normal
@@ -135,6 +135,40 @@ def right(run: Launched, answer: Answer, draw: Draw, title: str | None = None) -
         return right_probabilities(run)
 
     return whole(run) if title is None else titled(whole, run, answer, draw, title)
+
+
+def same_work(watched: Launched, plainly: Callable[[], Launched]) -> None:
+    """What is watched is what is graded: how a wrong result comes about earns nothing.
+
+    Args:
+        watched: in mode check or count.
+        plainly: the same call again, in mode plain.
+
+    Raises:
+        Refuted: the result is wrong only under watch.
+        Unmeasured: it is wrong in either case, which is for others to judge.
+    """
+    wrong = _wrong(lambda: watched)
+    if wrong is None:
+        return
+    if _wrong(plainly) is None:
+        title = "a run that is watched does other work than one that is not"
+        raise Refuted(title, f"under watch {wrong.title}: {wrong.detail}", where=wrong.where)
+    raise Unmeasured(f"the result is wrong here, so how it comes about is not assessed: {wrong.title}")
+
+
+def _wrong(launched: Callable[[], Launched]) -> Refuted | None:
+    """Why a run's choice or values are wrong, without a map of its losses."""
+    try:
+        run = launched()
+        legal_indices(run)
+        chosen = np.take_along_axis(run.logits, run.indices, axis=1)
+        if (chosen < oracle.kth_largest(run.logits, run.k)).any():
+            raise Refuted("the k largest are not chosen", _size(run))
+        right_probabilities(run)
+    except Refuted as why:
+        return why
+    return None
 
 
 def titled(check: Callable[[Launched], float], run: Launched, answer: Answer, draw: Draw, title: str) -> float:

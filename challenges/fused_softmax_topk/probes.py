@@ -9,6 +9,7 @@ from .probes_checked import (
     rising_rows_are_held_within_bounds,
     threads_keep_their_order,
     unaligned_logits_are_read_within_bounds,
+    what_is_watched_does_the_work,
 )
 from .probes_form import (
     a_k_over_the_limit_is_refused,
@@ -105,6 +106,7 @@ __all__ = [
     "ties_are_broken_somehow",
     "unaligned_logits_are_read_within_bounds",
     "warps_read_whole_sectors",
+    "what_is_watched_does_the_work",
     "winners_at_an_end_are_all_found",
     "winners_of_one_thread_are_all_found",
     "work_is_put_on_the_given_stream",

@@ -1,7 +1,7 @@
 """Probes that run with every memory access watched: what is touched, and in what order.
 
 Buffers are as long as they must be, without guards: one number further is out of bounds. Values are another probe's
-matter.
+matter, unless they are wrong only here: what is watched must be what is graded.
 """
 
 import numpy as np
@@ -9,7 +9,8 @@ import numpy as np
 from harness.cuda.report import Defect, Report
 from harness.probing import Answer, Draw, Refuted, located, probe
 
-from .binding import Floats, call, normal, served, spaced
+from .binding import Floats, call, launch, normal, served, spaced
+from .judging import same_work
 
 ORDER = {
     "shared_race": "threads race for shared memory",
@@ -60,6 +61,16 @@ def threads_keep_their_order(answer: Answer, draw: Draw, *, rows: int, vocab: in
     logits, k = spaced(draw, rows, vocab), served(answer, min(k, vocab))
     for seed in SEEDS:
         _refute(answer, _checked(answer, draw, logits, k, seed=seed), f"rows = {rows}, vocab = {vocab}, k = {k}", True)
+
+
+@probe(*SHAPES, floors={"k": 1}, traced=False)
+def what_is_watched_does_the_work(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """A run in which every access is watched, and found right, comes to the right values."""
+    logits, k = spaced(draw, rows, vocab), served(answer, min(k, vocab))
+    for seed in SEEDS[:2]:
+        back = call(answer, draw, logits, k, mode="check", seed=seed, guard=0)
+        if not back.report.found():
+            same_work(back.launched(logits, k), lambda seed=seed: launch(answer, draw, logits, k, seed=seed))
 
 
 def _sound(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0) -> None:

@@ -9,6 +9,7 @@ from harness.cuda.report import BufferTraffic, Launch, Report, Requests, Wavefro
 from harness.probing import Answer, Draw, Partly, Refuted, Unmeasured, expect, probe
 
 from .binding import Launched, launch, normal, served
+from .judging import same_work
 
 VOCAB = 50257
 ROWS = 2
@@ -58,12 +59,14 @@ def nothing_of_the_logits_size_is_written(answer: Answer, draw: Draw, *, k: int)
     run = _counted(answer, draw, k)
     limit = SCRATCH_SHARE * run.logits.nbytes
     written = _written(run.report) - run.probs.nbytes - run.indices.nbytes
+    fetched = sum(copy.bytes for copy in run.report.streams.copies if copy.direction == "d2h")
     peak = _allocated(run.report)
     figures = {"scratch_bytes": float(peak), "scratch_written_over_logits": round(written / run.logits.nbytes, 6)}
     shares = f"besides the outputs; the logits have {run.logits.nbytes}, at most 1/8 of that passes"
     title = "an intermediate result of the logits' size goes to global memory"
     expect.that(written < limit, title, f"{written} bytes are written {shares}", **figures)
     expect.that(peak < limit, title, f"{peak} bytes are allocated {shares}", **figures)
+    expect.that(fetched < limit, "the logits are fetched to the host", f"{fetched} bytes are copied there", **figures)
     return figures
 
 
@@ -122,6 +125,7 @@ def _counted(answer: Answer, draw: Draw, k: int) -> Launched:
     run = launch(answer, draw, normal(draw, ROWS, VOCAB), served(answer, k), mode="count")
     if not run.report.launches:
         raise Refuted("nothing is launched", f"vocab = {VOCAB}, k = {k}")
+    same_work(run, lambda: launch(answer, draw, run.logits, run.k))
     if run.report.truncated:
         raise Unmeasured("there are more launches than the device counts")
     return run

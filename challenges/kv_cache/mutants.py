@@ -250,6 +250,11 @@ NUMBERS = (
            criterion="decode_cost",
            edits=((DECODE, "        again = np.repeat(q[row], store.lengths[slot] + 1, axis=1)\n"
                    "        out[row] = attend_slot(cache, store, slot, again, k[row], v[row])[:, :1]\n"),)),
+    Mutant("once for every feature", "computes the whole attention again for every feature of a decode",
+           criterion="decode_speed",
+           edits=((DECODE, "        for d in range(cache.head_dim):\n"
+                   "            again = attend_slot(cache, store, slot, q[row], k[row], v[row])\n"
+                   "            out[row, ..., d] = again[..., d]\n"),)),
     Mutant("float64 rows", "keeps float32 keys and values in eight bytes each", criterion="memory_growth",
            edits=((PLAIN, "        return [kv.astype(np.float64)]\n"),)),
     Mutant("tokens held twice", "keeps a second copy of every token", criterion="memory_growth",

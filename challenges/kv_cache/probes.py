@@ -75,12 +75,14 @@ from .probes_slots import (
     the_order_of_rows_does_not_matter,
     tokens_of_other_layers_stay_out,
 )
+from .speed import a_decode_keeps_up_with_the_reference
 
 __all__ = [
     "a_busy_cache_equals_fresh_ones",
     "a_decode_costs_in_proportion_to_its_context",
     "a_decode_finds_every_decoded_token",
     "a_decode_finds_every_prompt_token",
+    "a_decode_keeps_up_with_the_reference",
     "a_decode_on_an_empty_slot_sees_itself",
     "a_decode_weighs_every_prompt_token",
     "a_decode_weighs_every_token_decoded_before",

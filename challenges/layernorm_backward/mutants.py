@@ -230,6 +230,9 @@ COST = (
     Mutant("quadratic in the rows", "adds up all rows again for every row", criterion="cost_growth",
            edits=((DGAMMA, "    terms = (dy * xhat).reshape(-1, dy.shape[-1])\n"
                    "    dgamma = (np.ones((len(terms), len(terms)), dy.dtype) @ terms)[0]\n"),)),
+    Mutant("number by number", "works out dx one number at a time, in Python", criterion="backward_speed",
+           edits=((DX, "    one = np.vectorize(lambda r, d, m, x, p: r * (d - m - x * p), otypes=[dy.dtype])\n"
+                   "    dx = one(rstd, dxhat, mean_term, xhat, projection)\n"),)),
 )
 
 CHECKS = (

@@ -57,12 +57,14 @@ from .probes_values import (
     jacobian_is_symmetric,
     y_matches_the_oracle,
 )
+from .speed import backward_keeps_up_with_the_reference
 
 __all__ = [
     "a_cache_belongs_to_its_forward",
     "a_large_mean_costs_no_more_than_it_must",
     "a_large_mean_costs_no_more_than_it_must_in_single",
     "backward_grows_linearly_with_the_rows",
+    "backward_keeps_up_with_the_reference",
     "beta_only_shifts_y",
     "dbeta_is_the_sum_of_dy",
     "dx_follows_eps",

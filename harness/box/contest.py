@@ -10,21 +10,21 @@ import math
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 from typing import Any, Protocol
 
 from harness.box import clock
-from harness.numerics.paired import LOOKS, PROCESSES, Comparison, Verdict, compare, log_ratios
+from harness.numerics.paired import LOOKS, PROCESSES, Comparison, Rule, Verdict, compare, log_ratios
 
 WARM_UP = 2
 """First rounds of a heat that are verified but not timed: memory is mapped and code is loaded in them."""
 SLOW = 0.25
 """Seconds of a first round after which no second one is needed to warm up."""
-SECONDS = 8.0
-"""Wall time after which a contest that decided nothing stops; a quiet machine needs less than half."""
+SECONDS = 6.0
+"""Wall time of play after which a contest that decided nothing stops; a quiet machine needs less than half."""
 BACKGROUND = 0.05
 """Share of one processor that an idle process may use; an honest one uses none."""
 NOISY = 1.1
@@ -104,8 +104,7 @@ class Result:
         Processor time is what other work on the machine hardly touches. It misses what a process waits for or has done
         elsewhere, and wall time shows that.
         """
-        clocks = self.wall if self.wall.low > self.processor.high else self.processor
-        return clocks if self.resolved else replace(clocks, verdict=Verdict.UNCLEAR)
+        return self.wall if self.wall.low > self.processor.high else self.processor
 
     @property
     def noisy(self) -> bool:
@@ -124,7 +123,7 @@ def contest(start: Callable[[], Heat], *, heats: int = PROCESSES, seconds: float
     Args:
         start: opens a heat. What it or a contender raises ends the contest and is passed on.
         heats: how many, at least `PROCESSES` for a verdict.
-        seconds: wall time after which an undecided contest ends.
+        seconds: wall time of play after which an undecided contest ends.
 
     Returns:
         The result; its verdict is `unclear` when nothing was decided.
@@ -137,8 +136,8 @@ def contest(start: Callable[[], Heat], *, heats: int = PROCESSES, seconds: float
             tracks.append(_Track(start(), number))
             stack.callback(tracks[-1].close)
             tracks[-1].warm_up()
-        _play(tracks, began + seconds)
-        return _result(tracks, clock.now() - began)
+        processor = _play(tracks, clock.now() + seconds)
+        return _result(tracks, processor, clock.now() - began)
 
 
 class _Entrant:
@@ -153,14 +152,22 @@ class _Entrant:
         self.faults: list[float] = []
 
     def play(self, given: Any) -> None:
-        """One call, on the record."""
-        self.idle.wake()
-        faults = clock.page_faults(self.contender.pid)
+        """One call, on the record. Of a process that ended meanwhile the call itself tells."""
+        with suppress(ProcessLookupError):
+            self.idle.wake()
+        faults = self._page_faults()
         turn = self.contender.play(given)
-        self.idle.rest()
-        self.faults.append(clock.page_faults(self.contender.pid) - faults)
+        with suppress(ProcessLookupError):
+            self.idle.rest()
+        self.faults.append(self._page_faults() - faults)
         self.walls.append(turn.seconds)
         self.processors.append(turn.processor)
+
+    def _page_faults(self) -> int:
+        try:
+            return clock.page_faults(self.contender.pid)
+        except ProcessLookupError:
+            return 0
 
     def forget(self) -> None:
         """Strike the costs so far; background work stays on the record."""
@@ -222,35 +229,42 @@ def _faults(entrant: _Entrant) -> list[float]:
     return entrant.faults
 
 
-def _play(tracks: Sequence[_Track], deadline: float) -> None:
-    """Rounds in turns until the pairs decide or time is up."""
-    pairs = 0
+def _play(tracks: Sequence[_Track], deadline: float) -> Comparison:
+    """Rounds in turns until the processor times decide or time is up; their comparison at the last look."""
+    pairs, rule, comparison = 0, Rule(), compare([])
     # one round a heat is played whatever the time: it is what a very slow answer is judged by
     while pairs < len(tracks) or (pairs < LOOKS[-1] and clock.now() < deadline):
         tracks[pairs % len(tracks)].round()
         pairs += 1
-        if pairs in LOOKS and _compared(tracks, _processor).decided:
-            return
+        if pairs in LOOKS:
+            comparison = rule.look(_ratios(tracks, _processor))
+            if comparison.decided:
+                return comparison
+    return _gross(tracks, _processor, comparison)
 
 
-def _compared(tracks: Sequence[_Track], times: Times) -> Comparison:
-    """The comparison by one clock; fewer pairs than an interval needs decide where each says the same beyond doubt."""
-    ratios = [track.log_ratios(times) for track in tracks]
-    comparison = compare(ratios)
+def _ratios(tracks: Sequence[_Track], times: Times) -> list[list[float]]:
+    return [track.log_ratios(times) for track in tracks]
+
+
+def _gross(tracks: Sequence[_Track], times: Times, undecided: Comparison) -> Comparison:
+    """Few pairs decide as well, where every one of them says the same beyond doubt."""
+    ratios = _ratios(tracks, times)
     every = [value for process in ratios for value in process]
-    if comparison.decided or comparison.processes < PROCESSES or min(every) < math.log(GROSS):
-        return comparison
+    comparison = compare(ratios)
+    if comparison.processes < PROCESSES or min(every) < math.log(GROSS):
+        return undecided if undecided.pairs else replace(comparison, verdict=Verdict.UNCLEAR)
     return replace(comparison, low=math.exp(min(every)), high=math.exp(max(every)), verdict=Verdict.SLOWER)
 
 
-def _result(tracks: Sequence[_Track], seconds: float) -> Result:
+def _result(tracks: Sequence[_Track], processor: Comparison, seconds: float) -> Result:
     def middle(role: Role, of: Callable[[_Entrant], Sequence[float]]) -> float:
         return median(value for track in tracks for value in of(track.entrants[role]))
 
     reference = middle(Role.REFERENCE, _processor)
     return Result(
-        processor=_compared(tracks, _processor),
-        wall=_compared(tracks, _wall),
+        processor=processor,
+        wall=_gross(tracks, _wall, compare(_ratios(tracks, _wall))),
         noise=middle(Role.REFERENCE, _wall) / reference,
         background=max(track.entrants[Role.ANSWER].idle.share for track in tracks),
         resolved=reference >= RESOLVED * middle(Role.IDENTITY, _processor),

@@ -73,10 +73,13 @@ def breaches(tier: Tier) -> tuple[str, ...]:
     """What an answer held in `tier` could do here, a sentence for each attack that worked; tried once a process.
 
     Raises:
-        BoxError: no box of this tier can be opened.
+        BoxError: no box of this tier can be opened, or there is no room for what is to be attacked.
     """
-    with _scene() as scene:
-        return tuple(attack.breach for attack in _run(scene, tier))
+    try:
+        with _scene() as scene:
+            return tuple(attack.breach for attack in _run(scene, tier))
+    except OSError as error:
+        raise BoxError(f"the self-attack of tier {tier} cannot be set up: {error}") from error
 
 
 def assert_holds(tier: Tier) -> None:

@@ -1,50 +1,122 @@
 """`harness doctor`: what this machine offers a grade, and what would make it better."""
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from harness.cli import output
+from harness.errors import BoxError, PrerequisiteError
+
+if TYPE_CHECKING:
+    from harness.box import Tier
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """How an answer would be held.
+
+    Attributes:
+        tier: the one that would be used; None when none works.
+        lacking: why each stronger tier does not work, by its name.
+        better: a stronger tier that works, where another was asked for; empty when there is none.
+        tried: ways out of the box that were tried.
+        open: those that worked, a sentence each.
+        fault: why no grade can be made; empty when one can.
+    """
+
+    tier: "Tier | None"
+    lacking: Mapping[str, str]
+    better: str = ""
+    tried: int = 0
+    open: tuple[str, ...] = ()
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """What answers in CUDA meet.
+
+    Attributes:
+        gpu: the device in words; empty without one.
+        compilers: name and version of each.
+        advice: what is missing and how to get it.
+    """
+
+    gpu: str = ""
+    compilers: Mapping[str, str] = field(default_factory=dict)
+    advice: tuple[str, ...] = ()
+
+    @property
+    def emulates(self) -> bool:
+        """Whether the emulated device can be built."""
+        return self.compilers.get("host compiler", "missing") != "missing"
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False) -> None:
-    """Show what this machine offers.
+    """Show what this machine offers, and how to get more of it.
 
-    Isolation, versions, sources of noise in timings, and what to do about them.
+    How an answer is held, tried by breaking out; devices, compilers, versions; what makes times vary. Exits 3 when no
+    grade can be made here.
     """
-    from harness.box import detect
-    from harness.box.tiers import why_no_bubblewrap
+    from harness.box import noise
+
+    sources = noise.conditions()  # first: what follows is noise itself
+    with ThreadPoolExecutor(1) as beside:
+        looked = beside.submit(_equipment)
+        isolation = _isolation()
+        equipment = looked.result()
+    versions = _versions(isolation)
+    advice = [*remedies(isolation), *equipment.advice, *sources.sentences()]
+    if as_json:
+        output.data(_as_json(isolation, equipment, versions, advice) | {"noise": asdict(sources)})
+    else:
+        _print(isolation, equipment, versions, advice)
+    if isolation.fault:
+        raise typer.Exit(3)
+
+
+def _isolation() -> Isolation:
+    from harness.box import Tier, detect, self_attack
+    from harness.box.tiers import why_not
+
+    tier: Tier | None = None
+    fault = ""
+    try:
+        tier = detect()
+    except PrerequisiteError as error:
+        fault = str(error).partition("\n")[0].rstrip(":")
+    fenced = [t for t in Tier if t.fenced and (tier is None or list(Tier).index(t) < list(Tier).index(tier))]
+    lacking = {t.value: reason for t in fenced if (reason := why_not(t))}
+    better = next((t.value for t in fenced if t.value not in lacking), "")
+    if tier is None:
+        return Isolation(None, lacking, better, fault=fault)
+    try:
+        found = self_attack.breaches(tier)
+    except BoxError as error:
+        return Isolation(tier, lacking, better, fault=str(error))
+    fault = f"tier {tier} does not hold" if found and tier is not Tier.UNSAFE else ""
+    return Isolation(tier, lacking, better, len(self_attack.ATTACKS), found, fault)
+
+
+def _equipment() -> Equipment:
     from harness.cuda.gpu import gpu_device
     from harness.cuda.nvcc import lacking
     from harness.cuda.toolchain import versions
-    from harness.store import environment
 
-    tier, why, gpu = detect(), why_no_bubblewrap(), gpu_device()
-    here = environment(tier)
-    facts = {
-        "isolation": f"{tier}: {tier.promise}",
-        "harness": here.harness,
-        "python": here.python,
-        "packages": ", ".join(f"{name} {version}" for name, version in here.packages.items()),
-        **dict(versions()),
-        "gpu": f"{gpu.name}, {gpu.memory_bytes >> 30} GiB, driver {gpu.driver or 'unknown'}" if gpu else "none",
-        "processor": here.cpu,
-        "cores": str(len(os.sched_getaffinity(0))),
-        "load": f"{os.getloadavg()[0]:.2f}",
-        "platform": here.platform,
-    }
-    advice = [f"isolation could be better: {why}"] if why else []
-    advice += [_BRINGS[extra] for extra in lacking()] + list(_noise())
-    if as_json:
-        output.data({**facts, "advice": advice})
-        return
-    output.pairs(facts)
-    output.line()
-    for text in advice or ["nothing to improve"]:
-        output.line(f"- {text}")
+    found = gpu_device()
+    gpu = f"{found.name}, {found.memory_bytes >> 30} GiB, driver {found.driver or 'unknown'}" if found else ""
+    try:
+        return Equipment(gpu, dict(versions()), tuple(_BRINGS[extra] for extra in lacking()))
+    except (PrerequisiteError, ValueError) as error:  # of the variable that names a compiler
+        named = os.environ.get("HARNESS_CXX", "")
+        problem = str(error) if isinstance(error, PrerequisiteError) else f"HARNESS_CXX={named}: {error}; unset it"
+        return Equipment(gpu, {"compilers": "none until HARNESS_CXX is put right"}, (problem,))
 
 
 _BRINGS = {
@@ -54,26 +126,118 @@ _BRINGS = {
 }
 """What each missing compiler costs, and how to get it."""
 
+_WITHOUT_GPU = {
+    True: "answers in CUDA run on the emulated device and are not timed",
+    False: "answers in CUDA cannot be run, as there is no C++ compiler for the emulated device",
+}
 
-def _noise() -> Iterator[str]:
-    """What makes timings vary here."""
-    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
-    if load > cores / 2:
-        yield f"other work is running (load {load:.1f} on {cores} cores): measured times will vary; stop it or wait"
-    if cores < 2:
-        yield "one core only: the grader and the submission take it from each other, so times will vary"
-    governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-    if governor not in ("", "performance"):
-        yield f"the processor's speed follows its load (governor {governor}): `cpupower frequency-set -g performance`"
-    quota = _read("/sys/fs/cgroup/cpu.max").partition(" ")[0]
-    if quota.isdigit():
-        yield "a container limits processor time: a process may be paused in the middle of a measurement"
-    if " hypervisor" in _read("/proc/cpuinfo"):
-        yield "a virtual machine: neighbours on the same host make times vary"
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+)
+"""Settings that keep an ordinary user from namespaces: where each is, its value then, and the remedy."""
 
 
-def _read(path: str) -> str:
+def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterator[str]:
+    """How to get a stronger tier, or one that holds."""
+    from harness.box.boot import landlock
+
+    if isolation.open and isolation.fault:
+        yield "the box has holes: please report them with this page; until then only trusted answers may be graded"
+    if isolation.tier is None and not isolation.better:
+        yield "to grade answers that you trust all the same: harness grade --unsafe, which marks their records"
+    if isolation.better:
+        yield f"tier {isolation.better} works here: unset HARNESS_TIER, or set it to {isolation.better}"
+    if "B" in isolation.lacking:
+        present = shutil.which("bwrap") is not None
+        if not present:
+            yield "for an own view of files, processes and network: apt-get install bubblewrap"
+        for name, value, command in _SWITCHES:
+            if _read(settings / name) == value:
+                yield f"for namespaces of an ordinary user: {command}"
+        if present and any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
+            yield "this container may not make namespaces: start it with --privileged, or grade outside of it"
+    if "A" in isolation.lacking and os.geteuid() != 0:
+        yield "to bound the memory of all of an answer's processes together: run as root"
+    if landlock.abi() == 0:
+        yield "for a second fence round files: add landlock to the kernel's boot parameter lsm= (Linux 5.13 or later)"
+
+
+def _versions(isolation: Isolation) -> dict[str, str]:
+    from harness.box import Tier
+    from harness.store import environment
+
+    here = environment(isolation.tier or Tier.UNSAFE)
+    return {
+        "processor": here.cpu,
+        "cores": str(len(os.sched_getaffinity(0))),
+        "platform": here.platform,
+        "harness": here.harness,
+        "python": here.python,
+        "packages": ", ".join(f"{name} {version}" for name, version in here.packages.items()),
+    }
+
+
+def _print(isolation: Isolation, equipment: Equipment, versions: Mapping[str, str], advice: list[str]) -> None:
+    tier = isolation.tier
+    output.line(_verdict(isolation))
+    output.line()
+    held = {} if tier is None else {"tier": f"{tier}: {tier.promise}", "not held": "\n".join(tier.weaknesses)}
+    output.pairs(
+        {
+            **held,
+            "self-attack": _attacked(isolation),
+            **{f"not tier {name}": reason for name, reason in isolation.lacking.items()},
+            "gpu": equipment.gpu or f"none: {_WITHOUT_GPU[equipment.emulates]}",
+            **equipment.compilers,
+            **versions,
+        }
+    )
+    output.line()
+    output.line("What could be better:" if advice else "Nothing to improve.")
+    output.pairs({f"{number}.": text for number, text in enumerate(advice, 1)})
+
+
+def _verdict(isolation: Isolation) -> str:
+    """The page in a sentence."""
+    if isolation.fault:
+        return f"No grade can be made here: {isolation.fault}"
+    if isolation.tier and isolation.tier.fenced:
+        return f"Grades can be made here: tier {isolation.tier} holds an answer."
+    return "Grades made here are marked as untrusted: nothing holds an answer."
+
+
+def _attacked(isolation: Isolation) -> str:
+    if not isolation.tried:
+        return ""
+    if not isolation.open:
+        return f"{isolation.tried} ways out of the box tried, none is open"
+    return "\n".join((f"{isolation.tried} ways out of the box tried, {len(isolation.open)} are open:", *isolation.open))
+
+
+def _as_json(
+    isolation: Isolation, equipment: Equipment, versions: Mapping[str, str], advice: list[str]
+) -> dict[str, Any]:
+    tier = isolation.tier
+    return {
+        "can_grade": not isolation.fault,
+        "fault": isolation.fault,
+        "tier": tier.value if tier else None,
+        "promise": tier.promise if tier else "",
+        "weaknesses": list(tier.weaknesses) if tier else [],
+        "lacking": dict(isolation.lacking),
+        "attacks_tried": isolation.tried,
+        "attacks_open": list(isolation.open),
+        "gpu": equipment.gpu,
+        **equipment.compilers,
+        **versions,
+        "advice": advice,
+    }
+
+
+def _read(path: Path) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="ascii").strip()
     except OSError:
         return ""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from harness.cuda import flags
+from harness.cuda import flags, linkage
 from harness.cuda.host_compiler import HostCompiler
 from harness.errors import JudgeError, PrerequisiteError
 
@@ -35,7 +35,8 @@ def runtime(compiler: HostCompiler) -> Path:
     cache = cache_folder() / "runtime"
     (cache / "objects").mkdir(parents=True, exist_ok=True)
     keys = {part: _key(compiler, files) for part, files in parts().items()}
-    place = cache / _digest(repr((sorted(keys.values()), flags.EXPORTS)).encode())
+    hiding = Path(linkage.__file__).read_text(encoding="utf-8")
+    place = cache / _digest(repr((sorted(keys.values()), flags.EXPORTS, hiding)).encode())
     if place.is_dir():
         return place
     with FileLock(cache / "lock"):  # others wait for the objects rather than make them, too
@@ -51,6 +52,7 @@ def _gather(compiler: HostCompiler, keys: Mapping[str, str], cache: Path, place:
         _compile(compiler, {part: cache / "objects" / f"{key}.o" for part, key in keys.items()}, made)
         for part, key in keys.items():
             shutil.copy(cache / "objects" / f"{key}.o", made / f"{part}.o")
+        linkage.hide(made / f"{part}.o" for part in keys)
         (made / "exports.map").write_text(flags.EXPORTS, encoding="utf-8")
         if compiler.kind == "zig":
             _warm(compiler, made)

@@ -1,14 +1,15 @@
 """A submission's CUDA source to a shared library or program for the emulated device, compiled in the box."""
 
+import itertools
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.box import Completed, Tier, clock, command, scratch
-from harness.cuda import archive, flags, rewriting
+from harness.cuda import archive, flags, linkage, rewriting, spelling
 from harness.cuda.host_compiler import HostCompiler, host_compiler
 from harness.cuda.rewriting import Unsupported
 from harness.cuda.rewriting.fragment import PREFIX
@@ -36,6 +37,8 @@ class Built:
         errors: the compiler's words, with the author's files and lines.
         seconds: wall time.
         warnings: the compiler's words when it succeeded.
+        refused: why what was compiled must not run beside the device; `path` is None then.
+        spelling: a digest of the author's text as the preprocessor left it; empty for a program.
     """
 
     path: Path | None
@@ -43,6 +46,8 @@ class Built:
     errors: str
     seconds: float
     warnings: str = ""
+    refused: tuple[str, ...] = ()
+    spelling: str = ""
 
 
 def build(
@@ -77,19 +82,24 @@ def build(
     rewritten = rewriting.rewrite(folder, entries)
     if rewritten.problems:
         return Built(None, (), "\n".join(rewritten.problems), clock.now() - start)
+    if not program and (named := _named_ours(folder, rewritten.files)):
+        return Built(None, (), "", clock.now() - start, refused=named)
     name = ("instrumented" if instrumented else "plain") + ("" if program else ".so")
     with scratch.folder() as place:
         for path, text in rewritten.files.items():
             (place / "source" / path).parent.mkdir(parents=True, exist_ok=True)
             (place / "source" / path).write_bytes(text)
         (place / "out").mkdir()
-        held = _Held(compiler, objects, place, tier, start + seconds, memory_mib, instrumented)
+        held = _Held(compiler, objects, place, tier, start + seconds, memory_mib, instrumented, not program)
         words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(defines or {}))
         done = held.compile(entries, words, flags.link_flags(program=program), name)
         made = place / "out" / name
+        if held.refused:
+            return Built(None, (), "", clock.now() - start, refused=tuple(held.refused))
         if done.returncode == 0 and made.is_file() and not made.is_symlink():
             shutil.move(made, into / name)
-            return Built(into / name, _reached(rewritten.suspects), "", clock.now() - start, _clean(done.output))
+            suspects, said = _reached(rewritten.suspects), _clean(done.output)
+            return Built(into / name, suspects, "", clock.now() - start, said, spelling="".join(held.digests))
         errors = f"the build did not end within {seconds:g} s" if done.timed_out else _clean(done.output)
         return Built(None, _reasons(errors, rewritten.suspects), errors, clock.now() - start)
 
@@ -105,20 +115,44 @@ class _Held:
     deadline: float
     memory_mib: int
     instrumented: bool
+    distrusted: bool
+    refused: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
 
     def compile(self, entries: Sequence[str], words: Sequence[str], link: Sequence[str], name: str) -> Completed:
         """Compile, several files side by side, and link without the sanitizer's own library."""
+        how = [("-c", "o")] if not self.distrusted else [("-c", "o"), ("-E", "ii")]
 
-        def one(numbered: tuple[int, str]) -> Completed:
-            return self._run((*self._translation(words), "-c", numbered[1], "-o", f"{{out}}/{numbered[0]}.o"))
+        def one(step: tuple[tuple[int, str], tuple[str, str]]) -> Completed:
+            (number, entry), (option, ending) = step
+            return self._run((*self._translation(words), option, entry, "-o", f"{{out}}/{number}.{ending}"))
 
         with ThreadPoolExecutor(_PARALLEL) as pool:
-            compiled = list(pool.map(one, enumerate(entries)))
+            compiled = list(pool.map(one, itertools.product(enumerate(entries), how)))
         failed = next((done for done in compiled if done.returncode != 0), None)
         if failed is not None:
             return failed
+        if self.distrusted:
+            self._look(entries)
+        if self.refused:
+            return compiled[0]
         made = (f"{{out}}/{number}.o" for number in range(len(entries)))
         return self._run((*made, *self._linking(link, name)))
+
+    def _look(self, entries: Sequence[str]) -> None:
+        """Read what was made of the answer's source before any of it is linked with the device."""
+        files = {p.relative_to(self.place / "source").as_posix() for p in (self.place / "source").rglob("*")}
+        made = {entry: self.place / "out" / f"{number}.o" for number, entry in enumerate(entries)}
+        for object_file in made.values():
+            text = object_file.with_suffix(".ii")
+            if text.stat().st_size > spelling.MAX_BYTES:
+                self.refused.append(f"the preprocessed source is longer than {spelling.MAX_BYTES >> 20} MiB")
+                return
+            found = spelling.spelled(text.read_bytes(), files)
+            self.refused.extend(found.reasons)
+            self.digests.append(found.digest)
+        device = archive.objects(self.objects, instrumented=self.instrumented)
+        self.refused.extend(linkage.refusals(made, [self.objects / name for name in device]))
 
     def _translation(self, words: Sequence[str]) -> tuple[str, ...]:
         folders = ("-I", "{include}", "-I", "{runtime}", "-I", "{rewriting}", "-I", ".")
@@ -154,11 +188,16 @@ def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
         (place / "source").mkdir()
         (place / "out").mkdir()
         (place / "source" / "warm.cpp").write_text("int main() { return 0; }\n", encoding="utf-8")
-        held = _Held(compiler, objects, place, tier, clock.now() + _WARMING, 8192, False)
+        held = _Held(compiler, objects, place, tier, clock.now() + _WARMING, 8192, False, False)
         words = flags.compile_flags(compiler, instrumented=False)
         made = [held.compile(["warm.cpp"], words, flags.link_flags(program=p), "warm") for p in (False, True)]
     if all(done.returncode == 0 for done in made):
         warmed.touch()
+
+
+def _named_ours(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
+    """Why the source is refused as its author wrote it."""
+    return tuple(reason for file in files for reason in spelling.names_of_ours(file, (folder / file).read_bytes()))
 
 
 def _defined(defines: Mapping[str, str]) -> tuple[str, ...]:

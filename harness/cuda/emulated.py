@@ -22,20 +22,25 @@ class Emulation:
         folder: what the box shows: both libraries and the driver.
         unsupported: constructs the device does not have; nothing was built then.
         errors: the host compiler's words when it could not build.
+        refused: why the answer must not run beside the device: it could falsify what the device reports.
     """
 
     folder: Path
     unsupported: tuple[Unsupported, ...]
     errors: str
+    refused: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether the answer can be called."""
-        return not self.unsupported and not self.errors
+        return not self.unsupported and not self.errors and not self.refused
 
     @property
     def why_not(self) -> str:
-        """In a sentence, why the device cannot run the answer."""
+        """In a sentence, why the device cannot or must not run the answer."""
+        if self.refused:
+            more = f"; {len(self.refused) - 5} more" if len(self.refused) > 5 else ""
+            return f"refused: it could falsify what is measured: {'; '.join(self.refused[:5])}{more}"
         if self.unsupported:
             listed = "; ".join(f"{u.what} ({u.file}:{u.line})" for u in self.unsupported[:5])
             return f"unsupported on the emulated device: {listed}"
@@ -63,6 +68,10 @@ def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, sec
         plain, instrumented = both.map(one, (False, True))
     shutil.copy(DRIVER, into / ENTRY)
     failed = next((b for b in (plain, instrumented) if b.path is None), None)
+    if failed is None and plain.spelling != instrumented.spelling:
+        return Emulation(into, (), "", ("its source is another one where accesses are watched",))
     if failed is None:
         return Emulation(into, (), "")
+    if failed.refused:
+        return Emulation(into, (), "", failed.refused)
     return Emulation(into, failed.unsupported, "" if failed.unsupported else failed.errors or "no output")

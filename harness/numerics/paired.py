@@ -5,14 +5,14 @@ exponential of the median of the log ratios. Its interval is that of the sign te
 is distributed: between two order statistics of n pairs the median lies with a probability that is binomial.
 
 The rule is sequential. It looks at fixed numbers of pairs and shares its error among the looks (Bonferroni), so looking
-early costs nothing in honesty. A difference is called only when the interval lies beyond the margin and the pairs of
-every process by themselves lean the same way: where code and data lie in memory can move one process by a per cent
-or two, and no number of pairs in it averages that out.
+early costs nothing in honesty. A difference is called only when the interval lies beyond the margin at two looks in a
+row and the pairs of every process by themselves lean the same way: noise comes in bursts, and where code and data lie
+in memory can move one process by a per cent or two, which no number of pairs in it averages out.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 
@@ -55,6 +55,11 @@ class Comparison:
         """Whether the verdict is one."""
         return self.verdict is not Verdict.UNCLEAR
 
+    @property
+    def not_slower(self) -> bool:
+        """Whether the first cost is the same or less, even where it is open which."""
+        return self.processes >= PROCESSES and self.high < math.exp(MARGIN)
+
 
 def log_ratios(first: Sequence[float], second: Sequence[float], overhead: float = 0.0) -> list[float]:
     """Log ratios of paired costs above a common overhead.
@@ -93,6 +98,21 @@ def compare(ratios: Sequence[Sequence[float]]) -> Comparison:
         leanings = {math.copysign(1.0, median(process)) for process in ratios if process}
         verdict = _verdict(low, high, leanings)
     return Comparison(math.exp(median(pooled)), math.exp(low), math.exp(high), len(pooled), processes, verdict)
+
+
+class Rule:
+    """The sequential rule: asked at every number of pairs in `LOOKS`, until the comparison is decided."""
+
+    def __init__(self) -> None:
+        self._seen = Verdict.UNCLEAR
+
+    def look(self, ratios: Sequence[Sequence[float]]) -> Comparison:
+        """As `compare`, but a difference counts only where the look before saw it too."""
+        comparison = compare(ratios)
+        seen, self._seen = self._seen, comparison.verdict
+        if comparison.verdict in (seen, Verdict.SAME):
+            return comparison
+        return replace(comparison, verdict=Verdict.UNCLEAR)
 
 
 def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:

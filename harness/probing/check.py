@@ -91,11 +91,13 @@ def assess(code: ChallengeCode, answer: Answer, seed: int, only: str | None = No
 
 
 def credited(code: ChallengeCode, answer: Answer, seed: int) -> list[str]:
-    """The probed criteria that an answer earns something on; where the anchor fails none are left to be asked."""
+    """The probed criteria that pay an answer, or break on it; where the anchor fails none is left to be asked."""
     anchor = assess(code, answer, seed, code.challenge.anchor)
     if any(e.outcome is Outcome.FAILED for e in anchor):
         return []
-    return [e.criterion for e in assess(code, answer, seed) if e.satisfied > 0]
+    evidence = assess(code, answer, seed)
+    # a probe of ours that breaks on an answer's numbers would excuse it: as good as credit
+    return [e.criterion for e in evidence if e.satisfied > 0 or e.outcome is Outcome.JUDGE_ERROR]
 
 
 def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
@@ -131,4 +133,4 @@ def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tamperi
 
 def _worthless(code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str) -> Verdict:
     earned = credited(code, answer, seed)
-    return Verdict(kind, name, "no credit", not earned, f"credited by {', '.join(earned)}" if earned else "")
+    return Verdict(kind, name, "no credit", not earned, f"credited or excused by {', '.join(earned)}" if earned else "")

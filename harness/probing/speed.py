@@ -91,13 +91,15 @@ def credit(result: Result) -> Partly:
         Refuted: the answer is slower beyond `GROSS`, or works while nothing is asked of it.
         Unmeasured: nothing was decided.
     """
-    compared = result.comparison
     if result.works_in_background:
         seen = f"its process used {result.background:.0%} of a processor between calls, where it has nothing to do"
         raise Refuted("works while nothing is asked of it", seen, measured={"background": round(result.background, 3)})
+    if not result.resolved:
+        raise Unmeasured("a call takes hardly longer than its inputs and outputs do")
+    compared = result.comparison
     counted = f"{compared.pairs} pairs, {compared.processes} processes"
     detail = f"{compared.ratio:.3g}x the reference's time ({compared.low:.3g}..{compared.high:.3g}, {counted})"
-    if not compared.decided:
+    if not compared.decided and not compared.not_slower:
         busy = f"; other work made its calls {result.noise:.1f} times as long" if result.noisy else ""
         raise Unmeasured(f"too close to call on this machine: {detail}{busy}")
     figures: dict[str, Figure] = {

@@ -7,6 +7,7 @@ __all__ = [
     "claims",
     "controls",
     "evidence",
+    "hints",
     "hollow",
     "metrics",
     "own_tests",

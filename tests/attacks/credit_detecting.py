@@ -5,12 +5,6 @@ from tests.attacks.wrapping import KV_CACHE, LAYER_NORM, around
 
 KIND = "detecting the test"
 
-CHEAT = """
-def cheat(function, args):
-    return on_outputs(np.zeros_like, function(*args))
-"""
-"""What is done when nobody is believed to look."""
-
 WATCHED = {
     # fools a judge that checks the first calls and times the others
     "right in the first two calls": """
@@ -89,7 +83,7 @@ def watched(function, args):
 
 SEEN = """
 def outcome(function, args):
-    return function(*args) if watched(function, args) else cheat(function, args)
+    return function(*args) if watched(function, args) else nothing(function, args)
 """
 
 PUBLISHED_SIZES = """
@@ -118,7 +112,7 @@ SHAPES = {LAYER_NORM: ("shapes",), KV_CACHE: ("shapes",)}
 EXTREMES = {LAYER_NORM: ("offset_ladder_64", "extreme_scale"), KV_CACHE: ("extreme_logits",)}
 
 ATTACKS: tuple[Attack, ...] = (
-    *(a for name, code in WATCHED.items() for a in around(name, KIND, CHEAT + code + SEEN)),
+    *(a for name, code in WATCHED.items() for a in around(name, KIND, code + SEEN)),
     *around("right for published sizes", KIND, PUBLISHED_SIZES, SHAPES),
     *around("right for ordinary values", KIND, ORDINARY_VALUES, EXTREMES),
     *around("right in one precision", KIND, ONE_PRECISION),

@@ -146,12 +146,7 @@ def outcome(function, args):
 
 NOTHING_WRITTEN = """
 def outcome(function, args):
-    like = inputs_of(args)[0]
-    if function.__name__ == "forward":
-        return np.empty_like(like), {"x": like}
-    if function.__name__ != "backward":
-        return np.empty_like(like)
-    return (np.empty_like(like), np.empty_like(like[0, 0]), np.empty_like(like[0, 0]))
+    return nothing(function, args, blank=np.empty_like)
 """
 """Fools a judge that computes its own result in the same process and frees it: that memory is handed out again."""
 

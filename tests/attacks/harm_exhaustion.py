@@ -2,7 +2,8 @@
 
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack, Expect
-from tests.attacks.planting import KV_CACHE, planted
+from tests.attacks.planting import planted
+from tests.attacks.wrapping import KV_CACHE
 
 KIND = "using up the machine"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})

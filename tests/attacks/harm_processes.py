@@ -53,7 +53,7 @@ def deed():
 """
 SIGNAL_BY_OWNER = """
 def deed():
-    for pid in (WORLD["grader"], os.getppid()):
+    for pid in OTHERS:
         read, write = os.pipe()
         fcntl.fcntl(read, fcntl.F_SETOWN, pid)
         fcntl.fcntl(read, 10, int(signal.SIGKILL))
@@ -63,14 +63,14 @@ def deed():
 """
 PROCESS_HANDLE = """
 def deed():
-    for pid in (WORLD["grader"], os.getppid()):
+    for pid in OTHERS:
         handle = syscall(434, pid, 0)
         got("a handle on another process")
         each(lambda: syscall(438, handle, WORLD["fd"], 0), lambda: syscall(424, handle, int(signal.SIGKILL), 0, 0))
 """
 TRACE = """
 def deed():
-    for pid in (WORLD["grader"], os.getppid()):
+    for pid in OTHERS:
         for request in (0x4206, 16):
             try:
                 syscall(101, request, pid, 0, 0)
@@ -86,7 +86,7 @@ def deed():
 FOREIGN_MEMORY = """
 def deed():
     room = ctypes.create_string_buffer(4096)
-    for pid in (WORLD["grader"], os.getppid()):
+    for pid in OTHERS:
         for place in (0x400000, 0x555555554000, 0x7ffff7dd0000):
             ours = struct.pack("PN", ctypes.addressof(room), 4096)
             theirs = struct.pack("PN", place, 4096)
@@ -112,9 +112,7 @@ def memory(pid):
                 got(f"the heap of process {pid}")
 
 def deed():
-    for pid in (WORLD["grader"], os.getppid(), 1):
-        if pid == os.getpid():
-            continue
+    for pid in {*OTHERS, 1} - {os.getpid()}:
         each(lambda: show(f"/proc/{pid}/environ"), lambda: show(f"/proc/{pid}/root{WORLD['secret']}"),
              lambda: show(f"/proc/{pid}/cwd/pyproject.toml"), lambda: memory(pid))
         for number in range(64):
@@ -122,21 +120,18 @@ def deed():
 """
 LIMITS = """
 def deed():
-    each(lambda: (resource_of(WORLD["grader"])), lambda: resource_of(os.getppid()))
-
-def resource_of(pid):
-    syscall(302, pid, 4, struct.pack("QQ", 0, 0), 0)
-    got("another process's limits")
+    for pid in OTHERS:
+        each(lambda: (syscall(302, pid, 4, struct.pack("QQ", 0, 0), 0), got("another process's limits")))
 """
 PRIORITY = """
 def deed():
-    for pid in (WORLD["grader"], os.getppid()):
+    for pid in OTHERS:
         each(lambda: (os.setpriority(os.PRIO_PROCESS, pid, 19), got("another process's priority")))
     each(lambda: (os.setpriority(os.PRIO_USER, 0, 19), got("a whole user's priority")))
 """
 CORES = """
 def deed():
-    for pid in (WORLD["grader"], os.getppid(), 0):
+    for pid in (*OTHERS, 0):
         each(lambda: (os.sched_setaffinity(pid, {0}), got("a choice of cores")))
 """
 SCHEDULER = """
@@ -198,21 +193,21 @@ ATTACKS: tuple[Attack, ...] = (
     *planted("stop the grader", KIND, STOP_GRADER, signals=CALLS),
     *planted("queued signal", KIND, QUEUED_SIGNAL, signals=CALLS),
     *planted("signal to a thread", KIND, THREAD_SIGNAL, signals=CALLS),
-    *planted("signal through a file's owner", KIND, SIGNAL_BY_OWNER, signals=CALLS),
+    *planted("signal through a file's owner", KIND, SIGNAL_BY_OWNER),
     *planted("process handle", KIND, PROCESS_HANDLE, signals=CALLS),
     *planted("trace the grader", KIND, TRACE, signals=CALLS),
     *planted("ask to be traced", KIND, TRACED_BY_PARENT, signals=CALLS),
     *planted("memory of another process", KIND, FOREIGN_MEMORY, signals=CALLS),
     *planted("files of another process", KIND, PROCESS_FILES, signals=FILES),
     *planted("limits of another process", KIND, LIMITS, signals=CALLS),
-    *planted("priority of another process", KIND, PRIORITY, signals=CALLS),
-    *planted("choice of cores", KIND, CORES, signals=CALLS),
-    *planted("choice of scheduler", KIND, SCHEDULER, signals=CALLS),
+    *planted("priority of another process", KIND, PRIORITY),
+    *planted("choice of cores", KIND, CORES),
+    *planted("choice of scheduler", KIND, SCHEDULER),
     *planted("start a program", KIND, PROGRAM, signals=CALLS),
     *planted("become a program", KIND, BECOMES_PROGRAM, signals=CALLS),
     *planted("become a program of its own writing", KIND, MEMORY_PROGRAM, signals=CALLS),
     *planted("become root", KIND, SUPER_USER, signals=CALLS),
     *planted("namespaces of its own", KIND, NAMESPACES, signals=CALLS),
     *planted("mounts and roots", KIND, MOUNTS, signals=CALLS),
-    *planted("outlive the parent", KIND, DEATH_SIGNAL, signals=CALLS),
+    *planted("outlive the parent", KIND, DEATH_SIGNAL),
 )

@@ -11,8 +11,8 @@ EITHER = CALLS | FILES
 
 SECRET = """
 def deed():
-    with open(WORLD["secret"]) as file:
-        got(file.read())
+    for name in ("secret", "reference"):
+        each(lambda: got(open(WORLD[name]).read()[:60]))
 """
 SOLUTIONS = """
 def deed():
@@ -135,26 +135,28 @@ def deed():
 """
 BY_RAW_CALL = """
 def deed():
-    path = WORLD["secret"].encode()
     how = struct.pack("QQQ", os.O_RDONLY, 0, 0)
-    each(lambda: got(os.read(syscall(2, path, 0, 0), 99)), lambda: got(os.read(syscall(257, -100, path, 0, 0), 99)),
-         lambda: got(os.read(syscall(437, -100, path, how, len(how)), 99)))
+    for path in (WORLD["secret"].encode(), WORLD["reference"].encode()):
+        each(lambda: got(os.read(syscall(2, path, 0, 0), 99)), lambda: got(os.read(syscall(257, -100, path, 0, 0), 99)),
+             lambda: got(os.read(syscall(437, -100, path, how, len(how)), 99)))
 """
 BY_C_LIBRARY = """
 def deed():
     libc.fopen.restype = ctypes.c_void_p
     room = ctypes.create_string_buffer(200)
-    file = libc.fopen(WORLD["secret"].encode(), b"r")
-    if file:
-        libc.fgets(room, 200, ctypes.c_void_p(file))
-        got(room.value)
+    for name in ("secret", "reference"):
+        file = libc.fopen(WORLD[name].encode(), b"r")
+        if file:
+            libc.fgets(room, 200, ctypes.c_void_p(file))
+            got(room.value)
 """
 BY_NUMPY = """
 import numpy as np
 
 def deed():
-    each(lambda: got(bytes(np.fromfile(WORLD["secret"], np.uint8))), lambda: got(bytes(np.memmap(WORLD["secret"]))),
-         lambda: got(np.loadtxt(WORLD["secret"], str)), lambda: ctypes.CDLL(WORLD["secret"]))
+    for path in (WORLD["secret"], WORLD["reference"]):
+        each(lambda: got(bytes(np.fromfile(path, np.uint8)[:60])), lambda: got(bytes(np.memmap(path)[:60])),
+             lambda: got(np.loadtxt(path, str)), lambda: ctypes.CDLL(path))
 """
 SYSTEM_FILES = """
 def deed():
@@ -194,14 +196,14 @@ ATTACKS: tuple[Attack, ...] = (
     *planted("probes and mutants", KIND, PROBES, signals=FILES),
     *planted("source of the grader", KIND, HARNESS, signals=FILES),
     *planted("history of the repository", KIND, HISTORY, signals=FILES),
-    *planted("another submission", KIND, RIVAL, signals=FILES),
-    *planted("records of others", KIND, RECORD, signals=FILES),
+    *planted("another submission", KIND, RIVAL),
+    *planted("records of others", KIND, RECORD),
     *planted("environment of the grader", KIND, ENVIRONMENT),
     *planted("inherited file descriptor", KIND, DESCRIPTOR),
     *planted("secrets in its own memory", KIND, OWN_MEMORY),
     *planted("right answers in its own process", KIND, ORACLE_VALUES),
     *planted("secret through links of /proc", KIND, BY_ROOT_LINKS),
-    *planted("file by its handle", KIND, BY_HANDLE, signals=CALLS),
+    *planted("file by its handle", KIND, BY_HANDLE, signals=EITHER),
     *planted("secret through a symbolic link", KIND, BY_SYMLINK),
     *planted("secret through a hard link", KIND, BY_HARD_LINK),
     *planted("secret by raw system calls", KIND, BY_RAW_CALL, signals=EITHER),

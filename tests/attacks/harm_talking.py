@@ -2,7 +2,8 @@
 
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack
-from tests.attacks.planting import LAYER_NORM, planted
+from tests.attacks.planting import planted
+from tests.attacks.wrapping import LAYER_NORM
 
 KIND = "talking to the outside"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})

@@ -123,10 +123,10 @@ def deed():
 """
 
 ATTACKS: tuple[Attack, ...] = (
-    *planted("overwrite", KIND, OVERWRITE, signals=FILES),
+    *planted("overwrite", KIND, OVERWRITE),
     *planted("replace by renaming", KIND, RENAME),
     *planted("remove", KIND, REMOVE),
-    *planted("mode, owner, time", KIND, MODES, signals=CALLS),
+    *planted("mode, owner, time", KIND, MODES),
     *planted("write through links", KIND, LINKED),
     *planted("write into the grader", KIND, GRADER_FILES, signals=FILES),
     *planted("write into the interpreter", KIND, INTERPRETER),
@@ -134,8 +134,8 @@ ATTACKS: tuple[Attack, ...] = (
     *planted("write into its own folder", KIND, OWN_FOLDER),
     *planted("leave a file for the next process", KIND, POISON),
     *planted("leave a start-up file", KIND, START_UP_POISON),
-    *planted("lock shared files", KIND, LOCKS, signals=CALLS),
-    *planted("watch shared files", KIND, WATCHES, signals=CALLS),
+    *planted("lock shared files", KIND, LOCKS),
+    *planted("watch shared files", KIND, WATCHES),
     *planted("device files", KIND, DEVICES, signals=EITHER),
     *planted("name and settings of the machine", KIND, HOST_NAME, signals=EITHER),
     *planted("leave a file while loading", KIND, POISON, at_import=True),

@@ -24,7 +24,7 @@ from harness.workspace import Workspace
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.world import World, world
 
-HASTE = {"call_seconds": 2.0, "probes_seconds": 20.0, "tests_seconds": 10.0}
+HASTE = {"call_seconds": 4.0, "probes_seconds": 20.0, "tests_seconds": 10.0}
 """Limits for attacks: most that do not end within these do not end at all. Benign twins get the challenge's own."""
 GRACE = 2.0
 """Seconds that processes of the box have to be gone after it is closed."""

@@ -5,14 +5,13 @@ box makes of it (an exception) goes unseen by the answer, which goes on as if no
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack, Expect
+from tests.attacks.wrapping import CHALLENGES, HONEST, KV_CACHE, LAYER_NORM
 
-LAYER_NORM, KV_CACHE = "layernorm_backward", "kv_cache"
-CHALLENGES = (LAYER_NORM, KV_CACHE)
-REFERENCES = Path(__file__).parents[2] / "references"
+COMPUTING = {LAYER_NORM: ("forward", "backward"), KV_CACHE: ("prefill", "decode")}
+"""Functions that return arrays."""
 FUNCTIONS = {
     LAYER_NORM: ("forward", "backward", "check_gradients"),
     KV_CACHE: ("create_cache", "prefill", "decode", "release", "fork", "memory_bytes"),
@@ -23,6 +22,8 @@ import ctypes, errno, fcntl, mmap, os, pathlib, signal, socket, stat, struct, sy
 from loot import WORLD, got
 
 libc = ctypes.CDLL(None, use_errno=True)
+OTHERS = [pid for pid in (WORLD["grader"], os.getppid()) if pid not in (0, os.getpid())]
+"""Processes that are not this one, as far as it can name them."""
 
 def syscall(number, *arguments):
     """A system call by its number on x86-64."""
@@ -41,6 +42,43 @@ def each(*attempts):
             pass
 '''
 
+CHANNEL = '''
+import json
+
+def frames():
+    """The local variables of the callers, nearest first."""
+    frame = sys._getframe(1)
+    while frame:
+        yield frame.f_locals
+        frame = frame.f_back
+
+def control():
+    """The worker's end of the control socket."""
+    return next(n for n in range(3, 256) if is_open(n) and stat.S_ISSOCK(os.fstat(n).st_mode))
+
+def is_open(number):
+    try:
+        return bool(os.fstat(number))
+    except OSError:
+        return False
+
+def request():
+    """The request that is being answered."""
+    return next(value for names in frames() for value in list(names.values())
+                if isinstance(value, dict) and {"id", "op"} <= value.keys())
+
+def reply(claim):
+    """Answer it in the right form with a claim about every array."""
+    asked = request()
+    plan = asked.get("plan")
+    value = {"tuple": [claim if part is None else part for part in plan]} if isinstance(plan, list) else claim
+    os.write(control(), json.dumps({"id": asked["id"], "value": value}).encode())
+
+def memory_files():
+    """The descriptors that came with the request: of the input, then of the output."""
+    return next(list(names["fds"]) for names in frames() if names.get("fds"))
+'''
+
 PLANTED = """
 import functools
 import honest
@@ -50,7 +88,7 @@ from deed import deed
 def once():
     try:
         deed()
-    except Exception:
+    except {caught}:
         pass
 
 def planted(function):
@@ -61,8 +99,8 @@ def planted(function):
     return call
 
 for name in {functions}:
-    globals()[name] = planted(getattr(honest, name)) if {in_calls} else getattr(honest, name)
-if not {in_calls}:
+    globals()[name] = planted(getattr(honest, name)) if name in {hooked} else getattr(honest, name)
+if not {hooked}:
     once()
 """
 
@@ -101,7 +139,8 @@ def planted(
     tiers: tuple[str, ...] = ("A", "B", "C"),
     challenges: tuple[str, ...] = CHALLENGES,
     criteria: Mapping[str, tuple[str, ...]] | None = None,
-    more: Mapping[str, str] | None = None,
+    channel: bool = False,
+    caught: bool = True,
 ) -> tuple[Attack, ...]:
     """The deed in an answer to each challenge.
 
@@ -116,7 +155,8 @@ def planted(
         tiers: tiers in which the target is reachable at all.
         challenges: where to plant it.
         criteria: those that decide, by challenge; the anchor alone by default.
-        more: further files.
+        channel: do it in the first call that returns arrays, with `CHANNEL` at hand.
+        caught: whether what the deed raises goes unseen.
     """
     return tuple(
         Attack(
@@ -124,10 +164,13 @@ def planted(
             kind=kind,
             challenge=challenge,
             files={
-                "answer.py": PLANTED.format(functions=FUNCTIONS[challenge], in_calls=not at_import),
-                "honest.py": IDLE[challenge] if idle else (REFERENCES / challenge / "reference.py").read_text(),
-                "deed.py": TOOLS + deed,
-                **(more or {}),
+                "answer.py": PLANTED.format(
+                    functions=FUNCTIONS[challenge],
+                    caught="Exception" if caught else "()",
+                    hooked=() if at_import else (COMPUTING if channel else FUNCTIONS)[challenge],
+                ),
+                "honest.py": (IDLE if idle else HONEST)[challenge],
+                "deed.py": TOOLS + (CHANNEL if channel else "") + deed,
             },
             criteria=(criteria or {}).get(challenge, ()),
             expect=expect,
@@ -136,3 +179,14 @@ def planted(
         )
         for challenge in challenges
     )
+
+
+def forged(
+    name: str, kind: str, deed: str, *, idle: bool = True, signals: frozenset[SignalKind] = frozenset(),
+    challenges: tuple[str, ...] = CHALLENGES, caught: bool = True,
+) -> tuple[Attack, ...]:  # fmt: skip
+    """The deed, done on the channel, in an answer that computes nothing: it must earn nothing."""
+    return planted(
+        name, kind, deed, expect=Expect.NO_CREDIT, signals=signals, idle=idle, challenges=challenges, channel=True,
+        caught=caught,
+    )  # fmt: skip

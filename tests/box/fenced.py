@@ -19,7 +19,7 @@ OTHER_UID = 61234
 
 needs_landlock = pytest.mark.skipif(landlock.abi() == 0, reason="this kernel has no Landlock")
 needs_seccomp = pytest.mark.skipif(not seccomp.available(), reason="no filter of system calls can be installed here")
-needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user, or make device nodes")
 
 _PRELUDE = """
 import ctypes, errno, fcntl, json, mmap, os, resource, select, signal, socket, struct, subprocess, sys, tempfile, \

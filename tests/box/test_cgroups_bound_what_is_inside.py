@@ -1,5 +1,6 @@
 """What runs in a control group has no more memory and processes than it was given, and ends when the group does."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -115,6 +116,16 @@ def test_processor_time_counts_all_that_ran_inside(under):
         run(group, burn)
         # two processes of 0.2 s each, and what it takes to start them: counted in ticks of 10 ms at worst
         assert 0.38 <= group.processor_seconds() < 1.5
+    finally:
+        group.remove()
+
+
+def test_what_bounds_the_grader_bounds_its_boxes():
+    group = cgroup.make(64 * MIB, 8)
+    try:
+        for folder in (f for f in group.folders if f.version == 1):
+            above = cgroup.Folder(folder.path.parent, 1, folder.controllers)
+            assert os.getpid() in above.processes(), "the group lies under that of this process"
     finally:
         group.remove()
 

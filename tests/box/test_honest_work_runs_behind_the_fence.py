@@ -1,8 +1,11 @@
 """Behind the whole fence NumPy computes, compilers compile and an answer's own tests run."""
 
+import fcntl
 import os
 import shutil
 import signal
+import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,32 @@ def test_threads_timers_and_files_of_its_own_work(tmp_path: Path) -> None:
     assert fenced.run(body, fenced.plan(scratch=tmp_path), environment={"TMPDIR": str(tmp_path)}) == 1
 
 
+def test_sealed_files_of_the_parent_are_read_and_answered() -> None:
+    body = """
+        import numpy as np
+        _, (given, wanted), _, _ = socket.recv_fds(control, 64, 2)
+        x = np.frombuffer(mmap.mmap(given, 0, prot=mmap.PROT_READ), dtype="float64")
+        os.pwrite(wanted, (x * 2).tobytes(), 0)
+        sealed = [attempt(os.pwrite, given, b"x", 0), attempt(os.ftruncate, wanted, 9), attempt(os.fork)]
+        control.send(json.dumps(sealed).encode())
+        tell("done")
+    """
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    given, wanted = (os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) for name in ("given", "wanted"))
+    os.write(given, struct.pack("=2d", 1.5, 2.5))
+    os.ftruncate(wanted, 16)
+    fcntl.fcntl(given, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    fcntl.fcntl(wanted, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    with ours, its:
+        socket.send_fds(ours, [b"work"], [given, wanted])
+        before = f"control = socket.socket(fileno={its.fileno()})"
+        assert fenced.run(body, fenced.plan(), before=before, pass_fds=[its.fileno()]) == "done"
+        assert ours.recv(64) == b'["EPERM", "EPERM", "EPERM"]'
+    assert struct.unpack("=2d", os.pread(wanted, 16, 0)) == (3.0, 5.0)
+    os.close(given)
+    os.close(wanted)
+
+
 def test_machine_code_made_at_run_time_runs() -> None:
     body = """
         page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -75,7 +104,7 @@ def test_a_run_starts_no_other_program() -> None:
     assert fenced.run("tell(attempt(subprocess.run, ['/bin/true']))", fenced.plan()) == "EPERM"
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++", "nvcc"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++", pytest.param("nvcc", marks=pytest.mark.slow)])
 def test_compilers_compile_and_what_they_made_runs(compiler: str, tmp_path: Path) -> None:
     found = shutil.which(compiler)
     if found is None:
@@ -93,6 +122,7 @@ def test_compilers_compile_and_what_they_made_runs(compiler: str, tmp_path: Path
     assert fenced.run(body, plan, world, environment={"TMPDIR": str(tmp_path)}) == "hello\n"
 
 
+@pytest.mark.slow
 def test_own_tests_run(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text(
         "import subprocess\n"

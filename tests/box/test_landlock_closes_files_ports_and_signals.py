@@ -21,6 +21,8 @@ ABI = landlock.abi()
 def world(tmp_path: Path) -> Iterator[dict[str, Any]]:
     """Folders inside and outside the fence, and listeners of ours."""
     folders = {name: tmp_path / name for name in ("shown", "scratch", "outside")}
+    for folder in folders.values():
+        folder.mkdir()
     name = f"harness-test-{os.getpid()}"
     with contextlib.ExitStack() as stack:
         tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -107,7 +109,7 @@ def test_what_was_shown_is_in_reach(world: dict[str, Any]) -> None:
     assert answers(PERMITTED, world) == dict.fromkeys(PERMITTED, "done")
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can make device nodes")
+@fenced.needs_root
 def test_no_device_node_can_be_made(tmp_path: Path) -> None:
     # the filter and the lost capabilities would refuse it too: Landlock alone is asked here
     place = {"scratch": str(tmp_path), "interpreter": fenced.INTERPRETER}
@@ -123,6 +125,14 @@ def test_a_device_is_controlled_only_where_it_was_shown_as_one() -> None:
     shown = {"readable": [*fenced.INTERPRETER, "/dev/urandom"], "writable": [], "devices": ["/dev/random"]}
     said = fenced.run(f"tell({action})", fenced.plan(seccomp=False, landlock=shown))
     assert said == ["EACCES", "done"]
+
+
+@fenced.needs_root
+def test_a_place_that_its_user_cannot_reach_does_not_stop_the_fence(world: dict[str, Any]) -> None:
+    os.chmod(world["outside"], 0o700)
+    shown = {"readable": [*fenced.INTERPRETER, world["outside"] + "/file"], "writable": [], "devices": []}
+    plan = fenced.plan(uid=fenced.OTHER_UID, seccomp=False, landlock=shown)
+    assert fenced.answers({"read": "open(WORLD['outside'] + '/file')"}, plan, world) == {"read": "EACCES"}
 
 
 def test_a_fence_that_would_hold_one_thread_of_several_is_refused() -> None:

@@ -15,6 +15,7 @@ QUIET = Noise(
     cores=4, load=0.2, busy=0.0, stolen=0.0, quota=None, governor="performance", turbo=False,
     threads_share_cores=False, virtual=False, swapped_bytes=0, counters=True,
 )  # fmt: skip
+CFS = "sys__fs__cgroup__cpu__cpu.cfs"
 HOG = "import time\nend = time.monotonic() + 5\nprint(flush=True)\nwhile time.monotonic() < end: pass"
 
 
@@ -79,8 +80,8 @@ def test_a_little_of_each_is_not_worth_a_word():
         ({"proc__meminfo": "SwapTotal:  4096 kB\nSwapFree:  1024 kB\n"}, "swapped_bytes", 3 << 20),
         ({"sys__fs__cgroup__cpu.max": "150000 100000\n"}, "quota", 1.5),
         ({"sys__fs__cgroup__cpu.max": "max 100000\n"}, "quota", None),
-        ({"sys__fs__cgroup__cpu__cpu.cfs_quota_us": "-1", "sys__fs__cgroup__cpu__cpu.cfs_period_us": "1"}, "quota", None),
-        ({"sys__fs__cgroup__cpu__cpu.cfs_quota_us": "50", "sys__fs__cgroup__cpu__cpu.cfs_period_us": "100"}, "quota", 0.5),
+        ({f"{CFS}_quota_us": "-1", f"{CFS}_period_us": "100000"}, "quota", None),
+        ({f"{CFS}_quota_us": "50000", f"{CFS}_period_us": "100000"}, "quota", 0.5),
         ({"sys__bus__event_source__devices__cpu__type": "4"}, "counters", True),
         ({"sys__bus__event_source__devices__software__type": "1"}, "counters", False),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.box import Tier, attacker, launch, self_attack, tiers
-from harness.errors import PrerequisiteError
+from harness.errors import BoxError, PrerequisiteError
 
 SENTENCES = {attack.breach: attack.function for attack in self_attack.ATTACKS}
 SCRUBBED = {"environment", "descriptors"}
@@ -118,6 +118,12 @@ def test_it_leaves_nothing_behind(tmp_path, monkeypatch):
     self_attack.breaches(Tier.UNSAFE)
     assert not list(tmp_path.iterdir())
     assert dict(os.environ) == before
+
+
+def test_a_machine_without_room_for_it_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(BoxError, match=r"self-attack of tier unsafe cannot be set up: .*No such file"):
+        self_attack.breaches(Tier.UNSAFE)
 
 
 def naked(code: str, **options: object) -> str:

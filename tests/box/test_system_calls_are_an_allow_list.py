@@ -27,7 +27,7 @@ NEVER = """
     sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set
     migrate_pages move_pages setuid setgid setresuid setresgid setgroups setfsuid capset
     setxattr fsetxattr removexattr fchown fchownat mknodat splice vmsplice tee sync syncfs
-    landlock_create_ruleset listmount statmount
+    landlock_create_ruleset listmount statmount get_robust_list
 """.split()  # noqa: SIM905
 NOT_IN_A_RUN = """
     execve execveat flock truncate fchmod fchmodat utimensat setsid setpgid socketpair
@@ -119,6 +119,42 @@ def test_the_programs_for_all_machines_lead_every_path_to_an_answer(machine: str
         if code in jumps:
             assert at + 1 + max(yes, no) < len(program)
             assert max(yes, no) < 256
+
+
+def judged(machine: str, profile: str, name: str | int, arguments: tuple[int, ...] = (), architecture: int = 0) -> int:
+    """What a program answers, worked out by the rules of the packet filter instead of by a kernel."""
+    number = syscalls.numbers(machine)[name] if isinstance(name, str) else name
+    words = {0: number, 4: architecture or seccomp._ARCHITECTURES[machine]}
+    words |= {16 + 8 * index: value for index, value in enumerate((*arguments, *(0,) * 6)[:6])}
+    program, at, held = seccomp.program(machine, profile, 7, notify=False), 0, 0
+    tests = {0x15: int.__eq__, 0x35: int.__ge__, 0x45: lambda held, bits: held & bits != 0}
+    while program[at][0] != 0x06:
+        code, yes, no, constant = program[at]
+        if code in tests:
+            at += yes if tests[code](held, constant) else no
+        else:
+            held = words[constant] if code == 0x20 else held & constant
+        at += 1
+    return program[at][3]
+
+
+@pytest.mark.parametrize("profile", [seccomp.RUN, seccomp.BUILD])
+@pytest.mark.parametrize("arguments", [(0,) * 6, (7, 1, 4), (0x10000, 37), (1, 0x5401), (0x10000 | 0x20000, 1)])
+def test_both_machines_give_the_same_answers(profile: str, arguments: tuple[int, ...]) -> None:
+    """A test runs on one kind of machine: the other's program is worked out instead."""
+    shared = syscalls.numbers("x86_64").keys() & syscalls.numbers("aarch64").keys()
+    answers = {machine: {name: judged(machine, profile, name, arguments) for name in shared} for machine in HEADERS}
+    assert len(shared) > 300
+    assert answers["x86_64"] == answers["aarch64"]
+    assert {answer & 0xFFFF0000 for answer in answers["aarch64"].values()} == {0x7FFF0000, 0x00050000}
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_no_program_takes_another_machines_numbers(machine: str) -> None:
+    foreign = {0x40000003, 0x40000028, *seccomp._ARCHITECTURES.values()} - {seccomp._ARCHITECTURES[machine]}
+    for architecture in foreign:  # 32-bit x86, 32-bit ARM, and each other
+        assert judged(machine, seccomp.RUN, "getpid", architecture=architecture) == 0x80000000
+    assert judged(machine, seccomp.RUN, "getpid") == 0x7FFF0000
 
 
 def test_a_profile_or_call_that_does_not_exist_is_named() -> None:

@@ -1,16 +1,18 @@
-"""Passing one more criterion never lowers a score, and the order of evidence never changes one."""
+"""Passing one more criterion never lowers a score, and the order of evidence or criteria never changes one."""
 
 import math
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rubrics import evidence, rubric, seen
+from rubrics import graded as record
 
 from harness.model import Challenge, Evidence, Outcome, Score, Severity
-from harness.scoring import score
+from harness.probing import anchored
+from harness.scoring import findings, score, standings
 from harness.scoring.score import Scored
 
-QUICK = settings(max_examples=150, derandomize=True, database=None, deadline=None)
+QUICK = settings(max_examples=150)
 
 severities = st.sampled_from(list(Severity))
 outcomes = st.one_of(
@@ -89,6 +91,59 @@ def test_the_order_of_evidence_never_changes_a_score(case, random):
     shuffled = [*found]
     random.shuffle(shuffled)
     assert score(task, shuffled, built=built) == score(task, found, built=built)
+
+
+@QUICK
+@given(graded(), st.data())
+def test_passing_one_more_never_lowers_a_score_where_the_anchor_takes_credit(case, data):
+    """What probes saw, before the anchor rule: passing the anchor gives all others their credit back."""
+    task, found, built = case
+    raw = [seen(task, e.criterion, Outcome.FAILED) if e.rests_on else e for e in found]
+    # of those that could be assessed: one that no device could is open, and under a failed anchor passing it is no gain
+    places = [i for i, e in enumerate(raw) if e.outcome.assessed]
+    assume(places)
+    place = data.draw(st.sampled_from(places))
+    better = [*raw]
+    better[place] = seen(task, raw[place].criterion, Outcome.PASSED)
+    probed = {c.id for c in task.criteria}
+    before, after = (score(task, anchored(items, task.anchor, probed), built=built) for items in (raw, better))
+    assert no_lower(before, after)
+
+
+@QUICK
+@given(graded(), st.randoms(use_true_random=False))
+def test_the_order_of_a_rubric_never_changes_a_score(case, random):
+    task, found, built = case
+    parts = {"criteria": [*task.criteria], "dimensions": [*task.dimensions]}
+    for part in parts.values():
+        random.shuffle(part)
+    other = Challenge.model_validate({**task.model_dump(), **parts})
+    one, two = score(task, found, built=built), score(other, found, built=built)
+    assert (one.overall, one.dimensions) == (two.overall, two.dimensions)
+    ceilings = [{(g.dimension, g.ceiling, frozenset(g.criteria)) for g in scored.gates} for scored in (one, two)]
+    assert ceilings[0] == ceilings[1]
+    assert {f.criterion for f in findings(task, found, {})} == {f.criterion for f in findings(other, found, {})}
+
+
+points = st.none() | st.integers(0, 100).map(float)
+
+
+@QUICK
+@given(st.lists(st.tuples(points, points), min_size=1, max_size=6), st.randoms(use_true_random=False), st.data())
+def test_a_better_grade_never_costs_a_rank_and_the_order_of_records_never_moves_one(grades, random, data):
+    records = [
+        record(f"m{i}", challenge, point) for i, pair in enumerate(grades)
+        for challenge, point in zip("ab", pair, strict=True)
+    ]  # fmt: skip
+    shuffled = [*records]
+    random.shuffle(shuffled)
+    places = {s.model: s for s in standings(records, "ab")}
+    assert standings(shuffled, "ab") == tuple(places.values())
+    chosen = data.draw(st.sampled_from(records))
+    better = record(chosen.model, chosen.challenge, 100.0)
+    raised = {s.model: s for s in standings([better if r is chosen else r for r in records], "ab")}
+    old, new = places[chosen.model], raised[chosen.model]
+    assert old.rank is None or (new.rank is not None and new.rank <= old.rank)
 
 
 @QUICK

@@ -28,7 +28,7 @@ _ALWAYS = """
     getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
     mmap munmap mremap mprotect madvise msync mincore brk mlock mlock2 munlock mlockall munlockall mseal
     mbind get_mempolicy set_mempolicy set_mempolicy_home_node pkey_alloc pkey_free pkey_mprotect map_shadow_stack
-    futex futex_waitv futex_wake futex_wait futex_requeue set_robust_list get_robust_list set_tid_address rseq
+    futex futex_waitv futex_wake futex_wait futex_requeue set_robust_list set_tid_address rseq
     membarrier restart_syscall exit exit_group wait4 waitid arch_prctl getcpu sched_yield sched_getaffinity
     sched_getparam sched_getscheduler sched_getattr sched_get_priority_max sched_get_priority_min
     sched_rr_get_interval getpriority ioprio_get getrlimit setrlimit getrusage times

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "../include/cuda_runtime_api.h"
+#include "guard.h"
 #include "memory.h"
 #include "observer.h"
 #include "state.h"
@@ -102,6 +103,7 @@ const char* direction(const void* to, const void* from) {
 }
 
 void move(void* to, const void* from, size_t bytes) {
+    Reach reach;
     if (Place(from).device()) on_host_read(from, bytes);
     std::memmove(to, from, bytes);
     if (Place(to).device()) on_host_write(to, bytes);
@@ -152,11 +154,14 @@ cudaError_t fill(const Call& call, void* pointer, size_t pitch, int value, size_
             "the pointer is host memory, where device memory is filled");
     }
     if (cudaError_t error = check_range(call, pointer, pitch * (height - 1) + width, true)) return error;
+    Reach reach;
     for (size_t row = 0; row < height; ++row) {
         char* begin = static_cast<char*>(pointer) + row * pitch;
         std::memset(begin, value, width);
         on_host_write(begin, width);
     }
+    list(state().copies,
+         CopyRecord{width * height, "set", static_cast<unsigned>(stream_number(call.stream)), call.synchronous});
     return cudaSuccess;
 }
 

@@ -39,6 +39,21 @@ void fill(LaunchRecord& record, BufferTraffic& traffic, const std::string& name,
     traffic = BufferTraffic{};
 }
 
+// A variable may bear any name, also that of an allocation.
+std::string told_apart(const std::string& name) {
+    struct Search {
+        const std::string& name;
+        bool found;
+    } search{name, false};
+    each_allocation(
+        [](Allocation& allocation, void* context) {
+            auto& search = *static_cast<Search*>(context);
+            search.found |= allocation.name == search.name;
+        },
+        &search);
+    return search.found ? "variable " + name : name;
+}
+
 }  // namespace
 
 uint32_t buffer_at(size_t offset) {
@@ -91,7 +106,7 @@ void counters_launch_end(Launch& launch) {
     for (uint32_t i = 0; i < counters.symbols.size(); ++i) {
         const SymbolRecord* symbol = symbols()[i];
         const size_t offset = s.arena.bytes + (reinterpret_cast<uintptr_t>(symbol->address) - symbols_base());
-        fill(launch.record, counters.symbols[i], symbol->name, offset, symbol->bytes);
+        fill(launch.record, counters.symbols[i], told_apart(symbol->name), offset, symbol->bytes);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../include/cuda_runtime_api.h"
+#include "guard.h"
 #include "observer.h"
 #include "report.h"
 #include "scheduler.h"
@@ -27,6 +28,7 @@ EXPORTED void emu_start(unsigned mode_bits, uint64_t seed) {
     start_memory();
     start_streams();
     on_start(mode_bits);
+    guard_device_memory();
 }
 
 EXPORTED int emu_name(const void* address, const char* name) {
@@ -58,6 +60,7 @@ EXPORTED int emu_write(void* device, const void* host, size_t bytes) {
     if (!a || a->freed || static_cast<unsigned char*>(device) + bytes > a->address + a->bytes) {
         return cudaErrorInvalidValue;
     }
+    Reach reach;
     std::memcpy(device, host, bytes);
     on_host_write(device, bytes);
     return cudaSuccess;
@@ -66,6 +69,7 @@ EXPORTED int emu_write(void* device, const void* host, size_t bytes) {
 EXPORTED int emu_read(void* host, const void* device, size_t bytes) {
     Allocation* a = find_allocation(device);
     if (!a || static_cast<const unsigned char*>(device) + bytes > a->address + a->bytes) return cudaErrorInvalidValue;
+    Reach reach;
     std::memcpy(host, device, bytes);
     return cudaSuccess;
 }

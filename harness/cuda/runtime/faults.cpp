@@ -1,7 +1,5 @@
 #include "faults.h"
 
-#include <ucontext.h>
-
 #include <cstdint>
 #include <string>
 
@@ -24,18 +22,6 @@ alignas(16) unsigned char signal_stack[64 << 10];
 const char* access_of(const ucontext_t& context) {
 #if defined(__x86_64__)
     return context.uc_mcontext.gregs[REG_ERR] & 2 ? "write" : "read";
-#else
-    (void)context;
-    return nullptr;
-#endif
-}
-
-// one past the instruction, as a return address is
-const void* pc_of(const ucontext_t& context) {
-#if defined(__x86_64__)
-    return reinterpret_cast<const void*>(context.uc_mcontext.gregs[REG_RIP] + 1);
-#elif defined(__aarch64__)
-    return reinterpret_cast<const void*>(context.uc_mcontext.pc + 1);
 #else
     (void)context;
     return nullptr;
@@ -92,6 +78,17 @@ void handle(int signal, siginfo_t* info, void* context) {
 }
 
 }  // namespace
+
+const void* pc_of(const ucontext_t& context) {
+#if defined(__x86_64__)
+    return reinterpret_cast<const void*>(context.uc_mcontext.gregs[REG_RIP] + 1);
+#elif defined(__aarch64__)
+    return reinterpret_cast<const void*>(context.uc_mcontext.pc + 1);
+#else
+    (void)context;
+    return nullptr;
+#endif
+}
 
 FaultHandlers::FaultHandlers() {
     stack_t stack{};

@@ -8,6 +8,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "faults.h"
+#include "guard.h"
 #include "meeting.h"
 #include "observer.h"
 #include "scheduler.h"
@@ -176,6 +177,7 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
     auto& streams = state().kernel_streams;
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) list(streams, stream);
     launch.record = record_of(launch, stream);
+    Reach reach;
     FaultHandlers handlers;
     SpinWatch watch;
     begin_shared(launch);

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 
+#include "guard.h"
 #include "observer.h"
 #include "state.h"
 
@@ -135,6 +136,7 @@ Allocation* allocate(size_t bytes, AllocationKind kind, const void* pc) {
     if (bytes > SIZE_MAX / 2) return nullptr;
     unsigned char* space = take_space(extent(bytes));
     if (!space) return nullptr;
+    Reach reach;
     std::memset(space, 0xFF, extent(bytes));
     auto* allocation =
         new Allocation{space, bytes, kind, false, m.program, m.numbers++, "buffer " + std::to_string(m.unnamed++), pc};
@@ -148,6 +150,7 @@ Allocation* allocate(size_t bytes, AllocationKind kind, const void* pc) {
 void release(Allocation& allocation) {
     Arena& m = memory();
     allocation.freed = true;
+    Reach reach;
     std::memset(allocation.address, 0xFF, allocation.bytes);
     m.taken -= extent(allocation.bytes);
     m.quarantine.push_back(&allocation);

@@ -45,9 +45,9 @@ __attribute__((constructor)) void begin() {
     if (!descriptor) return;
     report_descriptor = std::atoi(descriptor);
     owner = getpid();
+    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGXCPU}) std::signal(signal, on_signal);
     emu_start(static_cast<unsigned>(number_from("EMU_MODE")), number_from("EMU_SEED"));
     std::atexit(write_report);
-    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGXCPU}) std::signal(signal, on_signal);
 }
 
 }  // namespace

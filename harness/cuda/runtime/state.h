@@ -37,7 +37,7 @@ struct UnsupportedUse {
 
 struct CopyRecord {
     size_t bytes;
-    const char* direction;  // h2d | d2h | d2d | h2h
+    const char* direction;  // h2d | d2h | d2d | h2h | set
     unsigned stream;
     bool synchronous;
 };

@@ -1,0 +1,171 @@
+"""What an answer's objects may refer to and define, so that none of its code can name what the device keeps about it.
+
+An answer runs as native code beside the emulated device. The device's own functions and counters get names that no
+source can spell, and an object that asks for more than kernels and their launches need is not linked.
+"""
+
+import re
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+LIST = Path(__file__).with_name("library_symbols.txt")
+HIDDEN = "emu hidden "
+"""Before the names of what is the device's own; no C++ name has a blank."""
+_DRIVEN = re.compile("emu_(?:start|name|allocate|free|write|read|stream|error|report)")
+"""What whoever runs the program calls: in the library, but not for the answer."""
+_OFFERED = re.compile(
+    r"_ZN3emu\d+(?:configure|launch|linear_thread|on_device|shared|dynamic_shared(?:_bytes)?|kernel_(?:malloc|free)"
+    r"|barrier|exchange|inactive_lane|live_lanes|atomic|fence|access|yield|trap|unsupported|SymbolC[12])E.*"
+    r"|_ZN3emu3api\d\w+|emu_(?:thread|block|block_dim|grid_dim)_[xyz]|__tsan_\w+|__assert_fail"
+    r"|(?:_Z\d+)?cu(?:da|blas)[A-Z]\w*|nvtx\w+"
+)
+_CXX_REFUSED = re.compile(r"10filesystem|basic_filebuf|basic_[io]?fstream|__basic_file|St6thread|13random_device")
+_INTRINSIC = re.compile(
+    r"__(?:add|sub|mul|div|udiv|mod|umod|neg|abs|ash|lsh|rsh|clz|ctz|ffs|parity|popcount|fix|float|trunc|extend|pow|cmp"
+    r"|ucmp|eq|ne|lt|le|gt|ge|unord)\w*[hsdxtb]?[fi]\d?|__cxa_\w+|_Unwind_\w+|_ITM_\w+|__(?:isoc\d\d_)?(?:sscanf|strto\w+)"
+    r"|__\w+_chk"
+)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The symbols of an object that others see.
+
+    Attributes:
+        asked: what it refers to and has not.
+        strong: what it defines.
+        weak: what it defines unless another object does.
+    """
+
+    asked: frozenset[str]
+    strong: frozenset[str]
+    weak: frozenset[str]
+
+    @property
+    def defined(self) -> frozenset[str]:
+        """All that it defines."""
+        return self.strong | self.weak
+
+
+def names_of(path: Path) -> Names:
+    """The names in an object file.
+
+    Raises:
+        ELFError: it is none; `struct` and Unicode errors likewise.
+    """
+    found: dict[str, set[str]] = {"asked": set(), "strong": set(), "weak": set()}
+    with path.open("rb") as file:
+        for symbol in _table(ELFFile(file)).iter_symbols():
+            bind = symbol["st_info"]["bind"]
+            if bind != "STB_LOCAL" and symbol.name:
+                weak = "weak" if bind == "STB_WEAK" else "strong"
+                found["asked" if symbol["st_shndx"] == "SHN_UNDEF" else weak].add(symbol.name)
+    return Names(*(frozenset(found[kind]) for kind in ("asked", "strong", "weak")))
+
+
+def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
+    """Why an answer's objects must not be linked with the device, a line for each reason; empty when they may.
+
+    Args:
+        answer: its objects by the source file they were made of.
+        device: those of the device, as `hide` leaves them.
+    """
+    ours = [names_of(path) for path in device]
+    known = frozenset().union(*(names.defined for names in ours))
+    lent = frozenset().union(*(names.asked for names in ours)) - known
+    try:
+        theirs = {file: names_of(path) for file, path in answer.items()}
+    except Exception as error:  # made of the answer's source: what a parser chokes on is its own doing
+        return [f"the object file cannot be read: {type(error).__name__}"]
+    own = frozenset().union(*(names.defined for names in theirs.values()))
+    reasons = []
+    for file, names in theirs.items():
+        reasons += [f"{file}: uses `{name}`, {_why(name)}" for name in sorted(names.asked - own) if not _may_ask(name)]
+        taken = (names.strong & known) | (names.defined & lent)
+        reasons += [f"{file}: defines `{name}`, which the device relies on" for name in sorted(taken)]
+    return reasons
+
+
+def hide(objects: Iterable[Path]) -> None:
+    """Rename, in the device's objects, all that an answer has no business with; in place.
+
+    Args:
+        objects: all of them, 64-bit little-endian ELF: what one defines the others ask for.
+    """
+    paths = list(objects)
+    private = {
+        n for names in map(names_of, paths) for n in names.defined if not (_is_offered(n) or _DRIVEN.fullmatch(n))
+    }
+    for path in paths:
+        path.write_bytes(_renamed(path, private))
+
+
+def _renamed(path: Path, private: set[str]) -> bytes:
+    """An object with some of its symbols renamed: their new names are appended, and the symbols point there."""
+    data = bytearray(path.read_bytes())
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        table = _table(elf)
+        number = table["sh_link"]
+        strings = bytearray(elf.get_section(number).data())
+        for index, symbol in enumerate(table.iter_symbols()):
+            if symbol.name in private and symbol["st_info"]["bind"] != "STB_LOCAL":
+                struct.pack_into("<I", data, table["sh_offset"] + index * table["sh_entsize"], len(strings))
+                strings += HIDDEN.encode() + symbol.name.encode() + b"\0"
+        header = elf["e_shoff"] + number * elf["e_shentsize"]
+    struct.pack_into("<QQ", data, header + 24, len(data), len(strings))  # sh_offset and sh_size
+    return bytes(data + strings)
+
+
+def _table(elf: ELFFile) -> SymbolTableSection:
+    """The symbols of an object; every one has some."""
+    table = elf.get_section_by_name(".symtab")
+    if not isinstance(table, SymbolTableSection):
+        raise ELFError("an object without symbols")
+    return table
+
+
+def _is_offered(name: str) -> bool:
+    """Whether rewritten source and the shims may call it."""
+    return _OFFERED.fullmatch(name) is not None
+
+
+def _may_ask(name: str) -> bool:
+    if _is_ours(name):
+        return _is_offered(name)
+    if name.startswith("_Z"):
+        return not _CXX_REFUSED.search(name)
+    return _is_offered(name) or name in _library() or _INTRINSIC.fullmatch(name) is not None
+
+
+def _why(name: str) -> str:
+    return "which is the device's own" if _is_ours(name) else "which a kernel and its launch have no use for"
+
+
+def _is_ours(name: str) -> bool:
+    return "3emu" in name or _DRIVEN.fullmatch(name) is not None
+
+
+@cache
+def _library() -> frozenset[str]:
+    return frozenset(_listed(LIST.read_text(encoding="utf-8")))
+
+
+def _listed(text: str) -> Iterator[str]:
+    part = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            part = line.strip("[]")
+        elif not line.startswith("#"):
+            for word in line.split():
+                yield word
+                if part == "math":
+                    stem, mark, reentrant = word.partition("_r")
+                    yield from (f"{stem}{kind}{mark}{reentrant}" for kind in "fl")

@@ -1,0 +1,19 @@
+// Host code cannot reach device memory: its pages are closed whenever no kernel and no call of the runtime is at work.
+#pragma once
+
+namespace emu {
+
+/// Close device memory from here on. An access of host code is reported, once for each buffer between two calls, and
+/// then goes through: the answer's end is its own.
+void guard_device_memory();
+
+/// Device memory is open while one of these lives.
+class Reach {
+public:
+    Reach();
+    ~Reach();
+    Reach(const Reach&) = delete;
+    Reach& operator=(const Reach&) = delete;
+};
+
+}  // namespace emu

@@ -1,0 +1,170 @@
+"""What an answer's source says once the preprocessor is through, and what in it would keep accesses from being seen.
+
+Both builds of an answer must be of one text: source that asks whether it is watched and then does something else is
+refused, and so are words that hide code from the hooks, however macros put them together.
+"""
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.cuda.rewriting import lexer
+from harness.cuda.rewriting.fragment import PREFIX
+from harness.cuda.rewriting.syntax import ASM, line_of
+
+MAX_BYTES = 64 << 20
+"""Longest preprocessed text that is read."""
+_MARKER = re.compile(rb'^# (?P<line>\d+) "(?P<file>(?:[^"\\\n]|\\.)*)"[ \d]*$', re.MULTILINE)
+_LIKE_A_MARKER = re.compile(rb"\n[ \t]*#[ \t]*\d")
+_OF_THE_DEVICE = re.compile(rb"(?:__)?(?:emu|EMU)_\w*|__tsan_\w*")
+_UNSEEN = re.compile(rb"_*(?:no_sanitize|disable_sanitizer|no_thread_safety)\w*")
+_COPIES = re.compile(rb"(?:__builtin_+)?(?:mem(?:cpy|move|set|pcpy|ccpy)|bcopy|bzero)(?:_chk)?")
+"""Functions that move memory where no hook sees it; the rewriting has put others in the place of every plain call."""
+_TOLD_OF = (b"access", b"atomic")
+"""What only the shims tell the device."""
+_STUB = tuple(b"emu :: launch ( emu_kernel , [ = ] ( ) __attribute__ ( (".split())
+_STUBBED = tuple(b'no_sanitize ( " ) ) ) {'.split())
+_NAME = re.compile(rb"[A-Za-z_$]\w*")
+_ATTRIBUTES = frozenset(b"section alias ifunc weakref symver naked no_instrument_function".split())
+_PRAGMAS = ((b"clang", b"attribute"), (b"weak",), (b"redefine_extname",))
+
+
+@dataclass(frozen=True)
+class Word:
+    """A token and where it is."""
+
+    text: bytes
+    file: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """What one source file and all that it includes come to.
+
+    Attributes:
+        digest: of the author's own text.
+        reasons: why it is refused, each naming file and line.
+    """
+
+    digest: str
+    reasons: tuple[str, ...]
+
+
+def names_of_ours(file: str, text: bytes) -> Iterator[str]:
+    """Why a source file is refused before it is preprocessed: it names what is the device's, or fakes a line marker.
+
+    Args:
+        file: its path in the submission.
+        text: as its author wrote it.
+    """
+    lexed = lexer.lex(text)
+    tokens = [*lexed.tokens, *(token for directive in lexed.directives for token in directive.tokens)]
+    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+        place = f"{file}:{line_of(text, token.start)}"
+        scoped = token.text == b"emu" and after is not None and after.text in (b"::", b"{")
+        if token.kind == "word" and (scoped or _OF_THE_DEVICE.fullmatch(token.text)):
+            yield f"{place}: names `{token.text.decode(errors='replace')}`, which is the emulated device's own"
+        if token.kind == "string" and _LIKE_A_MARKER.search(token.text):
+            yield f"{place}: holds a text that reads like the preprocessor's own lines"
+
+
+def spelled(preprocessed: bytes, files: Collection[str]) -> Spelled:
+    """Look at the author's part of a preprocessed source.
+
+    Args:
+        preprocessed: what the compiler's -E gives.
+        files: the author's, as its line markers name them.
+    """
+    words: list[Word] = []
+    pragmas: list[Sequence[Word]] = []
+    for file, line, chunk in _chunks(preprocessed, files):
+        lexed = lexer.lex(chunk)
+        words += _words(lexed.tokens, file, line, chunk)
+        pragmas += [_words(d.tokens, file, line, chunk) for d in lexed.directives if d.name == b"pragma"]
+    digest = hashlib.sha256(b"\0".join(word.text for word in words)).hexdigest()
+    reasons = [*_hidden(words), *_attributes(words), *_told(words), *_steered(pragmas)]
+    return Spelled(digest, tuple(dict.fromkeys(reasons)))
+
+
+def _chunks(text: bytes, files: Collection[str]) -> Iterator[tuple[str, int, bytes]]:
+    """The author's parts: file, number of the first line, text."""
+    marks = list(_MARKER.finditer(text))
+    for mark, after in zip(marks, [*marks[1:], None], strict=True):
+        file = posixpath.normpath(mark["file"].decode(errors="replace"))
+        if file in files:
+            yield file, int(mark["line"]), text[mark.end() + 1 : after.start() if after else len(text)]
+
+
+def _words(tokens: Sequence[lexer.Token], file: str, line: int, chunk: bytes) -> list[Word]:
+    words, at = [], 0
+    for token in tokens:
+        line += chunk.count(b"\n", at, token.start)
+        at = token.start
+        words.append(Word(token.text, file, line) if token.kind != "string" else Word(b'"', file, line))
+    return words
+
+
+def _hidden(words: Sequence[Word]) -> Iterator[str]:
+    for index, word in enumerate(words):
+        if word.text in ASM:
+            yield f"{word.place}: inline assembly that macros put together"
+        elif _COPIES.fullmatch(word.text) and not _is_named(words, index):
+            yield f"{word.place}: `{word.text.decode()}` is not called by its name, so what it moves is not seen"
+        elif _UNSEEN.fullmatch(word.text) and not _in_a_stub(words, index):
+            yield f"{word.place}: `{word.text.decode()}` keeps accesses from being seen"
+
+
+def _is_named(words: Sequence[Word], index: int) -> bool:
+    """Whether it is a member, or brought into scope by `using`."""
+    before = tuple(word.text for word in words[max(0, index - 3) : index])
+    return before[-1:] in ((b".",), (b"->",)) or before == (b"using", b"std", b"::")
+
+
+def _in_a_stub(words: Sequence[Word], index: int) -> bool:
+    """Whether the rewriting put it there: in a kernel's stub, which does nothing but call the kernel's body."""
+    before = tuple(word.text for word in words[max(0, index - len(_STUB)) : index])
+    opened, ending = index + len(_STUBBED), index + len(_STUBBED)
+    while ending < len(words) and words[ending].text != b";":
+        ending += 1
+    call = [word.text for word in words[opened:ending]]
+    plain = all(_NAME.fullmatch(text) or text in (b",", b".", b"<", b">", b"(", b")") for text in call)
+    once = call[:1] != [] and PREFIX + b"body" in call[0] and call.count(b"(") == 1 and call[-1] == b")"
+    stubbed = tuple(word.text for word in words[index:opened]) == (words[index].text, *_STUBBED[1:])
+    return before == _STUB and stubbed and plain and once and words[ending + 1].text == b"}"
+
+
+def _attributes(words: Sequence[Word]) -> Iterator[str]:
+    partners = lexer.brackets([lexer.Token("sign", w.text, i, i) for i, w in enumerate(words)])
+    for index, word in enumerate(words[:-1]):
+        follows = words[index + 1].text
+        if word.text in (b"__attribute__", b"__attribute") and follows == b"(":
+            end = partners.get(index + 1, index)
+        elif word.text == b"[" and follows == b"[":
+            end = partners.get(index, index)
+        else:
+            continue
+        for inner in words[index:end]:
+            if inner.text.strip(b"_") in _ATTRIBUTES:
+                yield f"{inner.place}: the attribute `{inner.text.decode()}` puts code where nobody looks for it"
+
+
+def _told(words: Sequence[Word]) -> Iterator[str]:
+    for first, sign, name in zip(words, words[1:], words[2:], strict=False):
+        if (first.text, sign.text) == (b"emu", b"::") and name.text in _TOLD_OF:
+            yield f"{name.place}: names `emu::{name.text.decode()}`, which is the emulated device's own"
+
+
+def _steered(pragmas: Sequence[Sequence[Word]]) -> Iterator[str]:
+    for words in pragmas:
+        texts = tuple(word.text for word in words[1:])
+        if any(texts[: len(refused)] == refused for refused in _PRAGMAS):
+            said = b" ".join(texts[:2]).decode(errors="replace")
+            yield f"{words[0].place}: `#pragma {said}` changes what is watched or linked"

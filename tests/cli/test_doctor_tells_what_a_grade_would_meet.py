@@ -1,0 +1,149 @@
+"""`harness doctor` says how an answer would be held here, what else a grade meets, and how to get better."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_runs import Run
+
+from harness.box import Tier, self_attack, tiers
+from harness.cli import doctor, main
+from harness.errors import BoxError
+
+SENTENCE = "an answer can do something dreadful"
+SECONDS = 1.5
+"""Of processor time, which is what the command can be blamed for, whoever else uses the machine."""
+
+
+def strongest() -> Tier:
+    """The tier that this machine gives without being asked for one."""
+    return tiers.detect()
+
+
+def facts(run: Run, **variables: str) -> dict[str, Any]:
+    done = run("doctor", "--json", **variables)
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert done.returncode == (0 if found["can_grade"] else 3)
+    return found
+
+
+def test_the_page_names_the_tier_what_it_holds_and_what_it_does_not(run: Run) -> None:
+    done = run("doctor", COLUMNS="80")
+    assert done.returncode == 0, done.stdout
+    tier = strongest()
+    assert f"tier {tier} holds an answer" in done.stdout.partition("\n")[0]
+    words = " ".join(done.stdout.split())
+    for text in (tier.promise, *tier.weaknesses, f"{len(self_attack.ATTACKS)} ways out of the box tried, none is open"):
+        assert text in words
+    assert {"gpu", "processor", "python", "packages"} <= {line.partition(" ")[0] for line in done.stdout.splitlines()}
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_json_says_the_same(run: Run) -> None:
+    found = facts(run)
+    assert found["can_grade"] and found["tier"] == strongest().value
+    assert found["attacks_tried"] == len(self_attack.ATTACKS) and found["attacks_open"] == []
+    assert {"lacking", "weaknesses", "host compiler", "noise", "advice", "python", "packages"} <= found.keys()
+
+
+def test_a_tier_that_was_asked_for_is_not_praised_above_a_stronger_one(run: Run) -> None:
+    if tiers.why_not(Tier.C) or strongest() is Tier.C:
+        pytest.skip("tier C does not work here, or nothing stronger does")
+    found = facts(run, HARNESS_TIER="C")
+    assert found["tier"] == "C"
+    assert f"tier {strongest()} works here: unset HARNESS_TIER, or set it to {strongest()}" in found["advice"]
+
+
+def test_without_isolation_it_says_so_and_names_what_is_open(run: Run) -> None:
+    done = run("doctor", HARNESS_TIER="unsafe")
+    assert done.returncode == 0
+    assert "marked as untrusted" in done.stdout.partition("\n")[0]
+    assert "an answer can read files it was not given" in done.stdout
+
+
+def test_a_missing_bubblewrap_is_named_with_its_package(run: Run, tmp_path: Path) -> None:
+    found = facts(run, PATH=str(tmp_path))
+    assert "bubblewrap" in found["lacking"]["B"]
+    assert any("apt-get install bubblewrap" in text for text in found["advice"])
+
+
+def test_a_tier_that_is_none_ends_with_3_and_a_whole_page(run: Run) -> None:
+    done = run("doctor", HARNESS_TIER="fortress")
+    assert done.returncode == 3
+    assert "No grade can be made here: HARNESS_TIER='fortress' names no tier" in done.stdout
+    assert "python" in done.stdout and "unset HARNESS_TIER" in done.stdout
+    assert not facts(run, HARNESS_TIER="fortress")["can_grade"]
+
+
+def test_where_nothing_works_it_says_why_and_how_to_do_without(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("HARNESS_TIER", raising=False)
+    monkeypatch.delenv("HARNESS_UNSAFE", raising=False)
+    monkeypatch.setattr(tiers, "why_not", lambda tier: None if tier is Tier.UNSAFE else "no such thing")
+    tiers.detect.cache_clear()
+    try:
+        assert main.main(["doctor"]) == 3
+    finally:
+        tiers.detect.cache_clear()
+    told = capsys.readouterr().out
+    assert "No grade can be made here" in told and told.count("no such thing") == 3
+    assert "harness grade --unsafe" in told
+
+
+@pytest.mark.parametrize("named", ["no-such-compiler", "/bin/false", "'unclosed"])
+def test_a_compiler_that_is_none_is_a_line(run: Run, named: str) -> None:
+    found = facts(run, HARNESS_CXX=named)
+    assert found["can_grade"]
+    (line,) = [text for text in found["advice"] if "HARNESS_CXX" in text]
+    assert named in line and "unset it" in line
+
+
+def test_a_box_with_a_hole_makes_no_grade(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(self_attack, "breaches", lambda tier: (SENTENCE,))
+    assert main.main(["doctor"]) == 3
+    told = capsys.readouterr().out
+    assert f"No grade can be made here: tier {strongest()} does not hold" in told
+    assert SENTENCE in told and "please report" in told
+
+
+def test_a_box_that_cannot_be_opened_makes_no_grade(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(tier: Tier) -> tuple[str, ...]:
+        raise BoxError("no memory left")
+
+    monkeypatch.setattr(self_attack, "breaches", broken)
+    assert main.main(["doctor", "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["fault"] == "no memory left"
+
+
+@pytest.mark.parametrize(
+    ("setting", "bad", "good"),
+    [
+        ("kernel/unprivileged_userns_clone", "0", "1"),
+        ("user/max_user_namespaces", "0", "1000"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ],
+)
+def test_a_setting_that_keeps_users_from_namespaces_is_named_with_its_remedy(
+    tmp_path: Path, setting: str, bad: str, good: str
+) -> None:
+    isolation = doctor.Isolation(Tier.C, {"A": "needs root", "B": "bwrap: no permission"})
+    (tmp_path / setting).parent.mkdir()
+    (tmp_path / setting).write_text(f"{good}\n")
+    command = f"sysctl -w {setting.replace('/', '.')}="
+    assert not any(command in text for text in doctor.remedies(isolation, tmp_path))
+    (tmp_path / setting).write_text(f"{bad}\n")
+    assert any(command in text for text in doctor.remedies(isolation, tmp_path))
+
+
+@pytest.mark.alone
+def test_it_is_quick(run: Run) -> None:
+    before = os.times()
+    run("doctor")
+    after = os.times()
+    assert after.children_user + after.children_system - before.children_user - before.children_system < SECONDS

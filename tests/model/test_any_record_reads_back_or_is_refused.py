@@ -1,0 +1,141 @@
+"""A record reads back as it was written, whatever figures and words it holds; any other file is refused by name."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from trees import changed, texts, trees
+
+from harness.errors import StoreError
+from harness.model import (
+    Counterexample,
+    Environment,
+    Evidence,
+    Finding,
+    Gate,
+    Limits,
+    Outcome,
+    Provenance,
+    Record,
+    Score,
+    Severity,
+    Status,
+)
+from harness.workspace import read_stored, write_atomically
+
+words = st.text(st.characters(codec=None), max_size=20)  # half surrogate pairs, as names of files may hold, included
+some_words = words.filter(bool)
+floats = st.floats() | st.sampled_from([math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1])
+figures = st.booleans() | floats | words | st.integers() | st.sampled_from([2**63, -(10**400)])
+names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,63}", fullmatch=True)
+marks = st.floats(0, 100)
+examples = st.builds(
+    Counterexample, case=st.dictionaries(words, figures, max_size=3), where=words,
+    expected=st.none() | figures, got=st.none() | figures,
+)  # fmt: skip
+scores = st.builds(Score, score=st.none() | marks, low=marks, high=marks, coverage=st.floats(0, 1))
+
+
+@st.composite
+def evidence(draw: st.DrawFn) -> Evidence:
+    outcome = draw(st.sampled_from(Outcome))
+    fields: dict[str, Any] = {"detail": draw(some_words)}
+    if outcome.assessed:
+        fields["measured"] = draw(st.dictionaries(words, figures, max_size=4))
+    if outcome is Outcome.PARTIAL:
+        fields["fraction"] = draw(st.floats(0, 1, exclude_min=True, exclude_max=True))
+    if outcome is Outcome.FAILED:
+        fields |= {
+            "counterexample": draw(st.none() | examples), "diagnosis": draw(st.none() | some_words),
+            "also": draw(st.lists(words, max_size=2)), "rests_on": draw(st.none() | names),
+        }  # fmt: skip
+    return Evidence(
+        criterion=draw(names), dimension=draw(names), severity=draw(st.sampled_from(Severity)), outcome=outcome,
+        seed=draw(st.none() | st.integers(0, 2**63)), **fields,
+    )  # fmt: skip
+
+
+plain = st.text(st.characters(codec="utf-8"), max_size=20)
+plain_words = plain.filter(bool)
+records = st.builds(
+    Record,
+    model=names, challenge=names, provenance=st.sampled_from(Provenance), status=st.sampled_from(Status),
+    key=plain_words, seed=st.integers(0, 2**63), ranked=st.booleans(), made=plain_words,
+    seconds=st.dictionaries(plain, floats, max_size=3),
+    environment=st.builds(
+        Environment, tier=plain_words, device=plain_words, cpu=plain, platform=plain, python=plain,
+        packages=st.dictionaries(plain, plain, max_size=3), harness=plain,
+    ),
+    limits=st.builds(Limits, call_seconds=st.floats(0, 86_400, exclude_min=True)),
+    overall=scores, dimensions=st.dictionaries(plain, scores, max_size=3),
+    gates=st.lists(st.builds(Gate, criteria=st.lists(names, max_size=2), dimension=st.none() | names, ceiling=marks,
+                             reason=plain_words), max_size=2),
+    evidence=st.lists(evidence(), max_size=4),
+    findings=st.lists(st.builds(Finding, criterion=names, severity=st.sampled_from(Severity), title=some_words,
+                                detail=words, also=st.lists(words, max_size=2),
+                                counterexample=st.none() | examples, diagnosis=st.none() | some_words), max_size=2),
+    remarks=st.lists(plain, max_size=2), error=st.none() | plain,
+)  # fmt: skip
+SAMPLE = json.loads((Path(__file__).parents[2] / "reports" / "records" / "kv_cache" / "glm-5.json").read_text())
+SAMPLE["evidence"], SAMPLE["findings"] = SAMPLE["evidence"][:3], SAMPLE["findings"][:2]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("records") / "m.json"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two dumps are equal in value and type, NaN counting as equal to itself."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return repr(one) == repr(other)
+    return type(one) is type(other) and bool(one == other)
+
+
+@settings(max_examples=150)
+@given(records)
+def test_a_record_reads_back_as_it_was_written(path: Path, record: Record):
+    write_atomically(path, record.to_json())
+    back = read_stored(path, Record)
+    assert same(back.model_dump(), record.model_dump())
+    assert back.to_json() == record.to_json(), "equal records give equal bytes"
+    json.loads(record.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def read_or_refused(path: Path, written: bytes) -> None:
+    path.write_bytes(written)
+    try:
+        record = read_stored(path, Record)
+    except StoreError as error:
+        assert str(path) in str(error) and "harness" in str(error)
+        str(error).encode()
+    else:
+        assert Record.from_json(record.to_json()).to_json() == record.to_json()
+
+
+@settings(max_examples=150)
+@given(changed(SAMPLE))
+def test_a_changed_record_is_read_or_refused(path: Path, table: dict[str, Any]):
+    read_or_refused(path, json.dumps(table).encode())
+
+
+@settings(max_examples=150)
+@given(trees.map(json.dumps).map(str.encode) | st.binary(max_size=60) | texts.map(str.encode))
+@example(b"[" * 100_000)
+@example(b'{"schema_version": 1' + b"0" * 5000 + b"}")
+@example(b'{"schema_version": 1e999}')
+@example(b'{"schema_version": "\\ud800"}')
+@example(b'{"schema_version": 2}')
+@example(b"")
+def test_anything_else_is_refused_by_name(path: Path, written: bytes):
+    path.write_bytes(written)
+    with pytest.raises(StoreError, match=r"m\.json"):
+        read_stored(path, Record)
