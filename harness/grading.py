@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import store
-from harness.box import Snapshot, clock, detect
+from harness.box import Signal, Snapshot, Tier, clock, detect
+from harness.box.self_attack import assert_holds
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.job import Job, Options, Progress, prepared, unheard
 from harness.model import Criterion, Evidence, Finding, Outcome, Record, Severity, Status
@@ -21,6 +22,7 @@ from harness.probing.opening import Loaded
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.scoring import findings, score
+from harness.scoring.integrity import with_integrity
 from harness.workspace import Workspace, remedy
 
 __all__ = ["Graded", "Options", "grade_one"]
@@ -52,11 +54,12 @@ class Graded:
 
 @dataclass
 class Build:
-    """Whether the submission loads, and what it said if it does not."""
+    """Whether the submission loads, what it said if it does not, and what it was seen doing in the box."""
 
     ok: bool = True
     text: str = ""
     output: str = ""
+    signals: Sequence[Signal] = ()
 
     def says(self, finding: Finding) -> bool:
         """Whether a finding only repeats why it does not build."""
@@ -89,6 +92,7 @@ def grade_one(
         with prepared(workspace, folder, options, progress) as job:
             if not options.force and options.seed is None and (record := store.reusable(workspace, job.key)):
                 return Graded(folder, record, True, f"nothing changed since {record.made}", keep(job, record))
+            assert_holds(detect())
             record = _grade(job)
         reason = "forced" if options.force else "not graded before in this state on this machine"
         return Graded(folder, record, False, reason, keep(job, record))
@@ -129,7 +133,7 @@ def _grade(job: Job) -> Record:
     evidence = [probed.get(c.id) or measured.get(c.id) or unmeasured(c) for c in job.challenge.criteria]
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.GRADED if build.ok else Status.BUILD_FAILED
-    told = findings(job.challenge, evidence, titles)
+    told = with_integrity(findings(job.challenge, evidence, titles), build.signals)
     return recorded(
         job, evidence, built=build.ok, status=status, seed=seed, made=made, error=broken,
         seconds={k: round(v, 3) for k, v in seconds.items()},
@@ -144,7 +148,8 @@ def recorded(job: Job, evidence: Sequence[Evidence], *, built: bool, **rest: Any
     about = job.submission.about
     return Record(
         model=about.model, challenge=about.challenge, provenance=about.provenance, key=job.key,
-        ranked=job.options.seed is None, environment=job.environment, limits=job.challenge.limits,
+        ranked=job.options.seed is None and job.environment.tier != Tier.UNSAFE,
+        environment=job.environment, limits=job.challenge.limits,
         overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence), **rest,
     )  # fmt: skip
 
@@ -204,7 +209,9 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
                 if title:
                     titles[criterion.id] = title
         finally:
-            seconds["box"] = answer.box_seconds if answer is not None else 0.0
+            if answer is not None:
+                answer.fresh()  # what its last worker did counts as well
+                seconds["box"], build.signals = answer.box_seconds, answer.signals
     settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
     return {item.criterion: item for item in settled}
 
@@ -269,8 +276,11 @@ def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
 
 
 def _remarks(job: Job) -> Iterator[str]:
-    if job.environment.tier != "bubblewrap":
-        yield f"graded in tier {job.environment.tier}: {detect().promise}"
+    tier = Tier(job.environment.tier)
+    if tier is Tier.UNSAFE:
+        yield "not to be trusted: graded without isolation, where an answer may have forged anything, this included"
+    elif not tier.namespaces:
+        yield f"graded in tier {tier}: {tier.promise}"
     for name, value in job.options.limits.items():
         yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:

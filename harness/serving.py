@@ -25,22 +25,24 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
         options: how to grade.
         tier: the isolation of the run; where this process finds another one, it grades nothing.
     """
-    from harness.box import detect
+    from harness.box.tiers import FORCED, Tier, why_not
     from harness.errors import HarnessError, JudgeError
     from harness.grading import grade_one
 
     def say(**message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
 
+    os.environ[FORCED] = tier  # found, and attacked, by the process that asks
     for line in sys.stdin:
         try:
-            if detect().value != tier:
-                raise JudgeError(f"the run began in tier {tier}, which is no longer to be had\n  try: harness doctor")
+            if reason := why_not(Tier(tier)):
+                gone = f"the run began in tier {tier}, which is no longer to be had: {reason}"
+                raise JudgeError(f"{gone}\n  try: harness doctor")
             graded = grade_one(workspace, Path(json.loads(line)), options, lambda stage: say(stage=stage))
             told = {"reused": graded.reused, "reason": graded.reason, "unkept": graded.unkept}
             say(record=graded.record.to_json(), **told)
         except HarnessError as error:
-            say(error=str(error), kind=type(error).__name__)
+            say(error=str(error), kinds=[kind.__name__ for kind in type(error).__mro__])
 
 
 def _end_with(parent: int) -> None:

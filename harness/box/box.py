@@ -1,25 +1,30 @@
 """The parent's side of the box: open a worker on a submission, call through the contract, close."""
 
+import contextlib
 import itertools
 import os
-import socket
-import subprocess
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
-from harness.box import clock, scratch, tiers
+from harness.box import clock, launch, tiers
 from harness.box.boot import wire
-from harness.box.channel import OUTPUT_LIMIT, Channel, Ended, Output
+from harness.box.channel import OUTPUT_LIMIT, Ended
 from harness.box.memory_file import MemoryFile, StillWritable
 from harness.box.returns import Mismatch, Plan, Reader, outline, room
-from harness.errors import BoxError
+from harness.box.signals import Signal, SignalKind
+from harness.box.zygote import Worker, Zygote
 from harness.model import Limits
 
-START_SECONDS = 30.0
-"""For an interpreter and NumPy to load, on the busiest machine."""
+IDLE_SHARE = 0.05
+"""Share of a core that a worker may use while nobody asks it anything."""
+PROCESSES = 64
+"""Threads that a worker may have, with those that NumPy starts."""
+ORPHANED_SECONDS = 60
+"""Processor seconds beyond the time for all probes after which the kernel ends a worker that nobody watches."""
 
 
 class Came(Enum):
@@ -95,16 +100,22 @@ class Box:
     """One worker process with one submission in it.
 
     Open it, call, close it (or use it as a context manager). After a reply that is not `alive` the worker is
-    gone and only `close` makes sense.
+    gone and only `close` makes sense. A box without a zygote given starts one of its own: a process that shares
+    nothing with any before it, its address space included.
+
+    Attributes:
+        signals: what the submission did that honest code has no reason to do.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, zygote: Zygote | None = None) -> None:
         self.target = target
+        self.signals: list[Signal] = []
         self._ids = itertools.count(1)
         self._kept = itertools.count(1)
-        self._scratch = scratch.make()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._channel: Channel | None = None
+        self._zygote = zygote
+        self._own_zygote = zygote is None
+        self._worker: Worker | None = None
+        self._idle: clock.IdleMeter | None = None
 
     def open(self) -> Reply:
         """Start the worker and import the submission; the value is the list of functions it has.
@@ -112,30 +123,11 @@ class Box:
         Raises:
             BoxError: the worker could not be started.
         """
-        target = self.target
-        placement = tiers.Placement(target.folder, devices=target.devices, scratch_mib=target.limits.scratch_mib)
-        launch = tiers.prepare(target.tier, placement, self._scratch)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        read, write = os.pipe2(os.O_CLOEXEC)
-        guardian = "0" if launch.prefix else str(os.getpid())
-        worker = (tiers.interpreter(), "-I", "-B", f"{launch.boot}/worker.py", str(theirs.fileno()), guardian)
-        try:
-            self._process = subprocess.Popen(
-                (*launch.prefix, *worker), stdin=subprocess.DEVNULL, stdout=write, stderr=write, close_fds=True,
-                pass_fds=(theirs.fileno(),), start_new_session=True, env=tiers.environment(launch.scratch),
-            )  # fmt: skip
-        except OSError as error:
-            ours.close()
-            os.close(read)
-            raise BoxError(f"cannot start a worker in tier {target.tier}: {error}") from error
-        finally:
-            theirs.close()
-            os.close(write)
-        self._channel = Channel(ours, Output(read))
-        start = {"op": "start", "scratch": launch.scratch, "rlimits": _rlimits(target)}
-        if self._ask(start, START_SECONDS).came is not Came.BACK:
-            raise BoxError(f"the worker did not start in tier {target.tier}: {self.output()[-500:].strip()}")
-        return self._import(launch.folder)
+        if self._zygote is None:
+            self._zygote = zygote_of(self.target)
+        self._worker = self._zygote.fork(_rlimits(self.target))
+        self._idle = clock.IdleMeter(self.pid)
+        return self._import(self._zygote.launch.folder)
 
     def _import(self, folder: str) -> Reply:
         target = self.target
@@ -192,24 +184,32 @@ class Box:
     @property
     def pid(self) -> int:
         """The worker's process id as the kernel told it; 0 before its first word."""
-        return self._channel.pid if self._channel else 0
+        return self._worker.channel.pid if self._worker else 0
 
     def output(self) -> str:
         """The last of what the worker printed."""
-        if self._channel is None:
+        if self._worker is None:
             return ""
-        self._channel.output.drain()
-        return self._channel.output.tail.decode(errors="replace")
+        self._worker.channel.output.drain()
+        return self._worker.channel.output.tail.decode(errors="replace")
+
+    def look_once_more(self) -> None:
+        """Look for work in the background: briefly, and only at a worker that has more than one thread."""
+        worker = self._worker
+        if worker is None or not worker.channel.open or clock.threads(self.pid) < 2:
+            return
+        time.sleep(clock.IDLE_SECONDS)
+        self._wake()
+        self._rest()
 
     def close(self) -> None:
         """Kill the worker and remove its scratch space; does nothing the second time."""
-        process, self._process = self._process, None
-        if process is not None:
-            tiers.end(process)
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
-        scratch.remove(self._scratch)
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+        if self._own_zygote and self._zygote is not None:
+            self._zygote.close()
+            self._zygote = None
 
     def __enter__(self) -> Self:
         return self
@@ -241,31 +241,59 @@ class Box:
         self, request: Mapping[str, Any], seconds: float, fds: Sequence[int] = (), output: MemoryFile | None = None
     ) -> Reply:
         """Send one request and wait for its reply; the value of a reply that came back is the raw message."""
-        channel = self._channel
-        if channel is None:
+        worker = self._worker
+        if worker is None or not worker.channel.open:
             return Reply(Came.CRASHED, text="the worker is gone")
+        channel = worker.channel
         if channel.unsolicited():
-            return self._end(Came.FORGED, "the worker spoke without being asked")
+            return self._broken(SignalKind.UNSOLICITED, "the worker spoke without being asked")
+        self._wake()
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
         before, start = self._processor(), clock.now()
         answer = channel.receive(seconds) if channel.send(message, fds) else Ended.GONE
+        self._collect()
         if isinstance(answer, Ended):
             return replace(self._ended(answer, seconds), seconds=clock.now() - start)
         try:
             if output is not None and output.size:
                 output.freeze()
         except StillWritable:
-            return self._end(Came.FORGED, "the output could still be written after the reply")
+            return self._broken(SignalKind.LATE_WRITE, "the output could still be written after the reply")
         spent, processor = clock.now() - start, self._processor() - before
+        self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
-            return self._end(Came.FORGED, "the reply answers another request")
+            return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
         if set(answer) == {"raised"} and _is_raised(answer["raised"]):
             kind, text, lineage = answer["raised"]
             return Reply(Came.RAISED, None, f"{kind}: {text}" if text else kind, tuple(lineage), spent, processor)
         if set(answer) not in ({"value"}, {"value", "echo"}):
-            return self._end(Came.FORGED, "the reply is not of the form that a reply has")
+            return self._broken(SignalKind.FORGED_REPLY, "the reply is not of the form that a reply has")
         return Reply(Came.BACK, answer, seconds=spent, processor=processor)
+
+    def _rest(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if self._idle is not None:
+                self._idle.rest()
+
+    def _wake(self) -> None:
+        """Whether it worked while it was not asked."""
+        idle = self._idle
+        if idle is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            idle.wake()
+        if idle.share > IDLE_SHARE and not any(s.kind is SignalKind.BACKGROUND for s in self.signals):
+            self._note(SignalKind.BACKGROUND, f"{idle.share:.0%} of a core while it was not asked")
+
+    def _collect(self) -> None:
+        if self._worker is not None and self._worker.notices is not None:
+            for signal in self._worker.notices.signals:
+                self._note(signal.kind, signal.detail)
+
+    def _note(self, kind: SignalKind, detail: str) -> None:
+        if Signal(kind, detail) not in self.signals:
+            self.signals.append(Signal(kind, detail))
 
     def _ended(self, why: Ended, seconds: float) -> Reply:
         if why is Ended.TIMEOUT:
@@ -273,24 +301,26 @@ class Box:
         if why is Ended.FLOOD:
             return self._end(Came.FLOODED, f"printed more than {OUTPUT_LIMIT >> 20} MiB in one call")
         if why is Ended.FORGED:
-            return self._end(Came.FORGED, "sent something that is no reply")
+            return self._broken(SignalKind.FORGED_REPLY, "sent something that is no reply")
         return self._end(Came.CRASHED, f"the process ended{self._status()}")
 
     def _status(self) -> str:
-        try:
-            code = self._process.wait(1) if self._process else None
-        except subprocess.TimeoutExpired:
+        status = self._worker.wait_status(1) if self._worker else None
+        if status is None:
             return ""
-        # bubblewrap reports the death of its child by signal n as 128 + n
-        signal = -code if code is not None and code < 0 else code - 128 if code is not None and code > 128 else 0
-        return f" by signal {signal}" if signal else f" with status {code}"
+        return (
+            f" by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f" with status {os.WEXITSTATUS(status)}"
+        )
+
+    def _broken(self, kind: SignalKind, text: str) -> Reply:
+        self._note(kind, text)
+        return self._end(Came.FORGED, text)
 
     def _end(self, came: Came, text: str) -> Reply:
         """Kill the worker, whose word no longer counts, and keep what it printed."""
-        if self._process is not None:
-            tiers.end(self._process)
-        if self._channel is not None:
-            self._channel.hang_up()
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker.channel.hang_up()
         return Reply(came, text=text)
 
     def _processor(self) -> float:
@@ -316,16 +346,36 @@ def _is_text(item: Any, limit: int) -> bool:
     return isinstance(item, str) and len(item) <= limit
 
 
+def zygote_of(target: Target) -> Zygote:
+    """A started zygote for `target`.
+
+    Raises:
+        BoxError: it does not start.
+    """
+    placement = launch.Placement(target.folder, devices=target.devices, scratch_mib=target.limits.scratch_mib)
+    zygote = Zygote(placement, target.tier, target.limits.memory_mib, PROCESSES)
+    try:
+        zygote.start()
+    except BaseException:
+        zygote.close()
+        raise
+    return zygote
+
+
 def _rlimits(target: Target) -> dict[str, int]:
     limits = target.limits
     found = {
         "RLIMIT_CORE": 0,
+        "RLIMIT_CPU": int(limits.probes_seconds) + ORPHANED_SECONDS,
         "RLIMIT_AS": limits.memory_mib << 20,
         "RLIMIT_FSIZE": limits.scratch_mib << 20,
         "RLIMIT_NOFILE": 64,
         "RLIMIT_MEMLOCK": 0,
         "RLIMIT_MSGQUEUE": 0,
     }
+    # counted for the whole user where there is no user id and no user namespace of the box's own
+    if target.tier.namespaces:
+        found["RLIMIT_NPROC"] = PROCESSES
     if target.devices:
         del found["RLIMIT_AS"]
         found["RLIMIT_NOFILE"] = 4096

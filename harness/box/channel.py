@@ -3,6 +3,7 @@
 import array
 import json
 import os
+import select
 import selectors
 import socket
 import struct
@@ -12,6 +13,7 @@ from typing import Any
 
 from harness.box import clock
 from harness.box.boot import wire
+from harness.box.notices import Notices
 
 OUTPUT_KEPT = 64 << 10
 OUTPUT_LIMIT = 1 << 20
@@ -79,6 +81,13 @@ class Channel:
         self.control = control
         self.output = output
         self.pid = 0
+        self.notices: Notices | None = None
+
+    def first(self, seconds: float) -> tuple[dict[str, Any] | Ended, list[int]]:
+        """Wait for the first message, said before anything of the submission is loaded, with what it hands over."""
+        if not select.select([self.control], [], [], seconds)[0]:
+            return Ended.TIMEOUT, []
+        return self._taken()
 
     def unsolicited(self) -> bool:
         """Whether the worker has spoken without being asked."""
@@ -88,6 +97,11 @@ class Channel:
             return False
         except OSError:
             return False
+
+    @property
+    def open(self) -> bool:
+        """Whether the socket is there to be spoken to."""
+        return self.control.fileno() >= 0
 
     def hang_up(self) -> None:
         """Close the socket; what was printed can still be drained."""
@@ -115,6 +129,9 @@ class Channel:
             selector.register(self.control, selectors.EVENT_READ)
             if self.output.open:
                 selector.register(self.output.fd, selectors.EVENT_READ)
+            notices = self.notices
+            if notices is not None and notices.fd >= 0:
+                selector.register(notices.fd, selectors.EVENT_READ)
             while True:
                 left = deadline - clock.now()
                 if left <= 0:
@@ -126,34 +143,39 @@ class Channel:
                         return Ended.FLOOD
                     if not self.output.open:
                         selector.unregister(self.output.fd)
+                if notices is not None and notices.fd in ready:
+                    notices.serve()
                 if self.control.fileno() in ready:
-                    return self._take()
+                    answer, fds = self._taken()
+                    for fd in fds:
+                        os.close(fd)
+                    return Ended.FORGED if fds else answer
 
-    def _take(self) -> dict[str, Any] | Ended:
+    def _taken(self) -> tuple[dict[str, Any] | Ended, list[int]]:
+        """One message, and the descriptors that came with it."""
         space = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(16 * 4)
         try:
-            data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, space)
+            data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, space, socket.MSG_CMSG_CLOEXEC)
         except OSError:
-            return Ended.GONE
-        if not data:
-            return Ended.GONE
+            return Ended.GONE, []
         foreign = bool(flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC))
+        fds: list[int] = []
         for level, kind, raw in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
                 pid = _CREDENTIALS.unpack(raw)[0]
                 foreign |= self.pid not in (0, pid)
                 self.pid = self.pid or pid
             elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                foreign = True
-                for fd in array.array("i", raw[: len(raw) // 4 * 4]):
-                    os.close(fd)
+                fds += array.array("i", raw[: len(raw) // 4 * 4])
+        if not data:
+            return Ended.GONE, fds
         if foreign:
-            return Ended.FORGED
+            return Ended.FORGED, fds
         try:
             message = _parsed(data)
         except (ValueError, RecursionError):
-            return Ended.FORGED
-        return message if isinstance(message, dict) else Ended.FORGED
+            return Ended.FORGED, fds
+        return (message if isinstance(message, dict) else Ended.FORGED), fds
 
 
 def _parsed(data: bytes) -> Any:

@@ -45,6 +45,14 @@ def resident_bytes(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def threads(pid: int) -> int:
+    """Threads of process `pid`; 0 when it is gone."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return 0
+
+
 def page_faults(pid: int) -> int:
     """Pages process `pid` was given so far without a read from disk.
 

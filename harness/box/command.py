@@ -1,30 +1,31 @@
 """One command run in the box: an answer's own tests, with forks allowed and no contract."""
 
+import contextlib
+import json
 import os
 import selectors
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.box import clock, scratch, tiers
+from harness.box import clock, launch, scratch
 from harness.box.channel import Output
+from harness.box.tiers import Tier
+from harness.box.zygote import end
 from harness.errors import BoxError
 
 REPORT_FD = 3
-_LIMITER = """
-import os, resource, sys
-memory, report = int(sys.argv[1]), int(sys.argv[2])
-resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 20, 256 << 20))
-if report != 3:
-    os.dup2(report, 3)
-    os.close(report)
-os.set_inheritable(3, True)
-os.execv(sys.argv[3], sys.argv[3:])
-"""
+"""Where a command writes its report."""
+FILE_BYTES = 256 << 20
+"""Largest file a command may write."""
+PROCESSES = 256
+PROCESSES_AT_FULL_MEMORY = 4
+"""Each process of a command has the memory limit to itself; all together may use this many times as much."""
+ORPHANED_SECONDS = 60
+"""Processor seconds beyond its time after which the kernel ends a process that nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Completed:
 
 
 def run(
-    command: Sequence[str], folder: Path, *, tier: tiers.Tier, seconds: float, memory_mib: int = 2048,
+    command: Sequence[str], folder: Path, *, tier: Tier, seconds: float, memory_mib: int = 2048,
     scratch_mib: int = 64, extra: Mapping[str, Path] | None = None, writable: Mapping[str, Path] | None = None,
     devices: Sequence[Path] = (),
 ) -> Completed:  # fmt: skip
@@ -70,31 +71,52 @@ def run(
     Raises:
         BoxError: the command could not be started at all.
     """
-    with scratch.folder() as place:
-        launch = tiers.prepare(tier, tiers.Placement(folder, extra or {}, writable or {}, scratch_mib, devices), place)
-        return _run(launch, _resolve(command, launch), seconds, memory_mib << 20)
+    placement = launch.Placement(folder, extra or {}, writable or {}, scratch_mib, devices)
+    with scratch.folder() as place, _grouped(tier, memory_mib) as prefix:
+        inside = launch.prepare(tier, placement, place)
+        return _run(inside, prefix, _resolve(command, inside), seconds, memory_mib << 20)
 
 
-def _resolve(command: Sequence[str], launch: tiers.Launch) -> list[str]:
+@contextmanager
+def _grouped(tier: Tier, memory_mib: int) -> Iterator[tuple[str, ...]]:
+    """The words that start a command in a cgroup of its own, in the tier that has them."""
+    if tier is not Tier.A:
+        yield ()
+        return
+    from harness.box import cgroup
+
+    group = cgroup.make(memory_mib * PROCESSES_AT_FULL_MEMORY << 20, PROCESSES)
+    try:
+        yield group.enter_prefix()
+    finally:
+        group.remove()
+
+
+def _resolve(command: Sequence[str], inside: launch.Launch) -> list[str]:
     words = list(command)
-    for name, path in {"submission": launch.folder, "boot": launch.boot, **launch.extra}.items():
+    for name, path in {"submission": inside.folder, "boot": inside.boot, **inside.extra}.items():
         words = [word.replace(f"{{{name}}}", path) for word in words]
     if words[0] in ("python", "python3"):
-        return [tiers.interpreter(), "-I", "-B", *words[1:]]
-    return [shutil.which(words[0], path=tiers.ENVIRONMENT["PATH"]) or words[0], *words[1:]]
+        return [launch.interpreter(), "-I", "-B", *words[1:]]
+    return [shutil.which(words[0], path=launch.ENVIRONMENT["PATH"]) or words[0], *words[1:]]
 
 
-def _run(launch: tiers.Launch, words: list[str], seconds: float, memory: int) -> Completed:
+def _run(inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], seconds: float, memory: int) -> Completed:
     output_read, output_write = os.pipe2(os.O_CLOEXEC)
     report_read, report_write = os.pipe2(os.O_CLOEXEC)
-    limiter = (tiers.interpreter(), "-I", "-S", "-c", _LIMITER, str(memory), str(report_write), *words)
+    plan = {
+        "fence": inside.fence("build", _rlimits(inside.tier, memory, seconds)),
+        "report": report_write,
+        "keep": 0 if inside.tier.namespaces else os.getpid(),
+    }
+    runner = (launch.interpreter(), "-I", "-S", "-B", f"{inside.boot}/runner.py", json.dumps(plan), *words)
     start = clock.now()
-    place = None if launch.prefix else launch.folder
-    chdir = _inside(launch)
+    place = None if inside.prefix else inside.folder
     try:
         process = subprocess.Popen(
-            (*chdir, *limiter), stdin=subprocess.DEVNULL, stdout=output_write, stderr=output_write, close_fds=True,
-            pass_fds=(report_write,), start_new_session=True, cwd=place, env=tiers.environment(launch.scratch),
+            (*prefix, *_there(inside), *runner), stdin=subprocess.DEVNULL, stdout=output_write, stderr=output_write,
+            close_fds=True, pass_fds=(report_write,), start_new_session=True, cwd=place,
+            env=launch.environment(inside.scratch),
         )  # fmt: skip
     except OSError as error:
         os.close(output_read)
@@ -108,7 +130,7 @@ def _run(launch: tiers.Launch, words: list[str], seconds: float, memory: int) ->
         timed_out = _wait(process, (output, report), start + seconds)
         returncode = None if timed_out or output.flooded else process.wait()
     finally:
-        tiers.end(process)
+        _end(process, bool(inside.prefix))
         for pipe in (output, report):
             pipe.drain()
             pipe.close()
@@ -116,12 +138,32 @@ def _run(launch: tiers.Launch, words: list[str], seconds: float, memory: int) ->
     return Completed(returncode, text, report.tail, clock.now() - start, timed_out, output.flooded)
 
 
-def _inside(launch: tiers.Launch) -> tuple[str, ...]:
+def _rlimits(tier: Tier, memory: int, seconds: float) -> dict[str, int]:
+    found = {
+        "RLIMIT_AS": memory,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_CPU": int(seconds) + ORPHANED_SECONDS,
+        "RLIMIT_FSIZE": FILE_BYTES,
+        "RLIMIT_MSGQUEUE": 0,
+    }
+    return found | ({"RLIMIT_NPROC": PROCESSES} if tier.namespaces else {})
+
+
+def _there(inside: launch.Launch) -> tuple[str, ...]:
     """The launch's command line, started in the submission's folder."""
-    if not launch.prefix:
+    if not inside.prefix:
         return ()
-    at = launch.prefix.index("--chdir")
-    return (*launch.prefix[: at + 1], launch.folder, *launch.prefix[at + 2 :])
+    at = inside.prefix.index("--chdir")
+    return (*inside.prefix[: at + 1], inside.folder, *inside.prefix[at + 2 :])
+
+
+def _end(process: subprocess.Popen[bytes], namespaces: bool) -> None:
+    """End the command with all it started; without namespaces its keeper does that, when it is asked to."""
+    if not namespaces and process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+    end(process)
 
 
 def _wait(process: subprocess.Popen[bytes], pipes: Sequence[Output], deadline: float) -> bool:

@@ -11,9 +11,29 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from harness.box import Array, Box, Came, Function, Keep, Kept, Nothing, Plan, Reply, Scalar, Target, Tree, clock
+from harness.box import (
+    Array,
+    Box,
+    Came,
+    Function,
+    Keep,
+    Kept,
+    Nothing,
+    Plan,
+    Reply,
+    Scalar,
+    Signal,
+    Target,
+    Tree,
+    clock,
+    zygote_of,
+)
+from harness.box.zygote import Zygote
 from harness.probing.faults import module_of
 from harness.probing.refuted import Broken, NotOffered, Refused, Refuted
+
+OUTPUT_KEPT = 64 << 10
+"""Bytes of what an answer printed that are kept."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +83,12 @@ class Answer(Protocol):
 
 
 class BoxedAnswer:
-    """A submission in the box; reopens the box when it broke."""
+    """A submission in the box; reopens the box when it broke.
+
+    Attributes:
+        signals: what it did, in any of its workers, that honest code has no reason to do.
+        printed: the last of what it printed, in all of them.
+    """
 
     def __init__(self, target: Target, capabilities: Mapping[str, Any] | None = None) -> None:
         self.target = target
@@ -72,7 +97,9 @@ class BoxedAnswer:
         self.echo: tuple[Any, ...] = ()
         self.box_seconds = 0.0
         self.functions: list[str] = []
-        self.last_output = ""
+        self.signals: list[Signal] = []
+        self.printed = ""
+        self._zygote: Zygote | None = None
         self._box: Box | None = None
         self._kept: list[Kept] = []
         self._loaded: dict[str, str] = {}
@@ -86,27 +113,39 @@ class BoxedAnswer:
         """Open the box if it is not; the reply of the opening, or of nothing to do."""
         if self._box is not None:
             return Reply(Came.BACK, self.functions)
-        box = Box(self.target)
         start = clock.now()
         try:
-            reply = box.open()
+            if self._zygote is None:
+                self._zygote = zygote_of(self.target)
+            self._box = Box(self.target, self._zygote)
+            reply = self._box.open()
         except BaseException:  # an interrupt included: nobody else knows of this worker
-            box.close()
+            self.close()
             raise
         self.box_seconds += clock.now() - start
         if reply.came is Came.BACK:
-            self._box, self.functions = box, reply.value
+            self.functions = reply.value
         else:
-            self.last_output = box.output()
-            box.close()
+            self._leave()
         return reply
 
     def close(self) -> None:
-        """Close the box."""
-        if self._box is not None:
-            self._box.close()
-        self._box = None
+        """Close the box, and end the process that its workers come from."""
+        self._leave()
+        if self._zygote is not None:
+            self._zygote.close()
+        self._zygote = None
+
+    def _leave(self) -> None:
+        """End the worker, and keep what was seen of it."""
+        box, self._box = self._box, None
         self._kept, self._loaded = [], {}
+        if box is None:
+            return
+        box.look_once_more()
+        self.printed = (self.printed + box.output())[-OUTPUT_KEPT:]
+        self.signals += [signal for signal in box.signals if signal not in self.signals]
+        box.close()
 
     def has(self, function: str) -> bool:
         """Whether the submission exposes `function`."""
@@ -139,8 +178,7 @@ class BoxedAnswer:
 
     def fresh(self) -> None:
         """As `Answer.fresh`."""
-        self.close()
-        self.box()
+        self._leave()
 
     def forget(self) -> None:
         """As `Answer.forget`."""
@@ -179,7 +217,7 @@ class BoxedAnswer:
         if reply.came is Came.BACK:
             return reply.value
         if not reply.alive:
-            self.close()
+            self._leave()
         raise failure(reply, function)
 
 

@@ -60,6 +60,7 @@ def _run(probes: Iterable[Probe], answer: Answer, seed: int, explain: bool) -> t
     """What the probes showed, and why some could not show anything here (empty when all could)."""
     outcomes, unmeasured = [], []
     for probe in probes:
+        answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
             outcomes.append(run(probe, answer, seed, shrink=explain))
         except Unmeasured as reason:

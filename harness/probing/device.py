@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.box import Array, Kept, Plan, Reply
+from harness.box import Array, Kept, Plan, Reply, Signal
 from harness.cuda.gpu import Bench, Measured
 from harness.cuda.report import Report
 from harness.cuda.symbols import resolve
@@ -53,9 +53,14 @@ class GpuAnswer:
         return self.real.functions
 
     @property
-    def last_output(self) -> str:
-        """What was printed when it did not load."""
-        return self.real.last_output
+    def signals(self) -> list[Signal]:
+        """What it did, on either device, that honest code has no reason to do."""
+        return [signal for answer in self._both() for signal in answer.signals]
+
+    @property
+    def printed(self) -> str:
+        """The last of what it printed on either."""
+        return "".join(answer.printed for answer in self._both())
 
     @property
     def box_seconds(self) -> float:

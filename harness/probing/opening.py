@@ -125,7 +125,7 @@ def _loaded(challenge: Challenge, answer: Loaded) -> Iterator[Opened]:
         reply = answer.open()
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
         if reply.came is not Came.BACK:
-            yield Opened(answer, reply.text or "does not load", answer.last_output)
+            yield Opened(answer, reply.text or "does not load", answer.printed)
         elif missing:
             what = "entry module has" if challenge.language == "python" else "library exports"
             yield Opened(answer, f"the {what} no function {', '.join(map(repr, missing))}")

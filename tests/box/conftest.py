@@ -2,9 +2,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.tiers_here import TIERS
 
 from harness.box import Box, Came, Target, Tier
-from harness.box.tiers import why_no_bubblewrap
 from harness.model import Limits
 
 Opened = Callable[..., Box]
@@ -13,11 +13,7 @@ Opened = Callable[..., Box]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every test that asks for a tier runs in each one."""
     if "tier" in metafunc.fixturenames:
-        missing = why_no_bubblewrap()
-        held = pytest.param(
-            Tier.BUBBLEWRAP, marks=pytest.mark.skipif(missing is not None, reason=f"no bubblewrap: {missing}")
-        )
-        metafunc.parametrize("tier", [held, Tier.RLIMITS], ids=str)
+        metafunc.parametrize("tier", TIERS)
 
 
 @pytest.fixture

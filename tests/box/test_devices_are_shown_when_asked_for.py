@@ -33,5 +33,5 @@ def test_what_is_named_is_shown(tmp_path: Path, tier: Tier, shown: bool) -> None
     with Box(Target(folder, "answer.py", FUNCTIONS, Limits(), tier, devices)) as box:
         assert box.open().came is Came.BACK
         seen = [box.call("sees", str(p), returns=Scalar(int)).value for p in (DEVICE, BESIDE)]
-        assert seen == ([1, 1] if shown or tier is Tier.RLIMITS else [0, 0])
+        assert seen == ([1, 1] if shown or not tier.namespaces else [0, 0])
         assert box.call("addresses_limited", returns=Scalar(int)).value == (0 if shown else 1)

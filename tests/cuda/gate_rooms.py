@@ -3,17 +3,11 @@
 from pathlib import Path
 
 import pytest
+from tests import tiers_here
 
-from harness.box.tiers import Tier, why_no_bubblewrap
 from harness.cuda.nvcc import nvcc, nvrtc
 
-_MISSING = why_no_bubblewrap()
-HELD = pytest.param(
-    Tier.BUBBLEWRAP,
-    marks=pytest.mark.skipif(_MISSING is not None, reason=f"no bubblewrap: {_MISSING}"),
-    id="bubblewrap",
-)
-TIERS = pytest.mark.parametrize("tier", [HELD, pytest.param(Tier.RLIMITS, id="rlimits")])
+TIERS = pytest.mark.parametrize("tier", tiers_here.TIERS)
 needs_nvcc = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")
 needs_nvrtc = pytest.mark.skipif(nvrtc() is None, reason="no NVRTC: pip install 'harness[nvrtc]' brings it")
 

@@ -95,10 +95,10 @@ def test_nvrtc_knows_every_name_that_nvcc_knows(tmp_path: Path, monkeypatch: pyt
         put(tmp_path, **{f"unknown{i}_cu": f"__global__ void k(int* p) {{ p[0] = sizeof({name}); }}\n"})
     for compiler in (compilers.nvcc, compilers.nvrtc):
         monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", compiler)
-        said = gate(tmp_path, ["known.cu"], [], tier=Tier.RLIMITS)
+        said = gate(tmp_path, ["known.cu"], [], tier=Tier.UNSAFE)
         assert said.ok is True, (compiler, said.text)
         for i, name in enumerate(UNKNOWN):
-            assert gate(tmp_path, [f"unknown{i}.cu"], [], tier=Tier.RLIMITS).ok is False, (compiler, name)
+            assert gate(tmp_path, [f"unknown{i}.cu"], [], tier=Tier.UNSAFE).ok is False, (compiler, name)
 
 
 def test_host_functions_are_blanked_line_by_line(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_host_functions_are_blanked_line_by_line(tmp_path: Path) -> None:
 
 def test_no_compiler_is_nobody_s_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", lambda: None)
-    said = gate(put(tmp_path, a_cu="nonsense"), ["a.cu"], [], tier=Tier.RLIMITS)
+    said = gate(put(tmp_path, a_cu="nonsense"), ["a.cu"], [], tier=Tier.UNSAFE)
     assert (said.compiler, said.ok) == (None, None) and "harness[nvcc]" in said.text
 
 

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from harness.box import Tier, detect
-from harness.box.tiers import why_no_bubblewrap
+from harness.box import detect
 from harness.quality.own_tests import SAMPLE, Standing, grade_own_tests
+from tests.tiers_here import TIERS
 
 PYTEST = ("python", "-m", "pytest", "-q")
 KERNEL = '''"""Kernel."""
@@ -37,16 +37,7 @@ def graded(folder, command=PYTEST, **options):
     return grade_own_tests(folder, command, tier=options.pop("tier", detect()), entries=("kernel.py",), **options)
 
 
-@pytest.mark.parametrize(
-    "tier",
-    [
-        pytest.param(
-            Tier.BUBBLEWRAP, marks=pytest.mark.skipif(why_no_bubblewrap() is not None, reason="no bubblewrap")
-        ),
-        Tier.RLIMITS,
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("tier", TIERS)
 def test_a_strong_suite_notices_everything(answer, tier):
     result = graded(answer(kernel=KERNEL, test_kernel=STRONG), tier=tier)
     assert (result.standing, result.deterministic, result.collected) == (Standing.PASSED, True, 1)

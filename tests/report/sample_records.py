@@ -122,7 +122,7 @@ def record(
     seen = evidence(outcomes, challenge.criteria)
     scored = score(challenge, seen, built=built)
     where = {
-        "tier": "bubblewrap", "device": "cpu", "cpu": "some processor", "platform": "Linux x86_64", "python": "3.11.9",
+        "tier": "B", "device": "cpu", "cpu": "some processor", "platform": "Linux x86_64", "python": "3.11.9",
         "packages": {"numpy": "2.4.6", "ruff": "0.17.5"}, "harness": "0.1.0",
     }  # fmt: skip
     fields: dict[str, Any] = {

@@ -146,7 +146,7 @@ def test_provenance_is_shown_wherever_a_submission_is():
     ("field", "value", "said"),
     [
         ("harness", "0.2.0", "versions of the harness"),
-        ("tier", "rlimits", "isolation tiers"),
+        ("tier", "unsafe", "isolation tiers"),
         ("device", "H200", "devices"),
     ],
 )

@@ -29,7 +29,7 @@ def test_everything_a_reader_asks_for_is_there():
         "Run it again: harness replay glm-5/kv_cache causality",
         "readability, gpu_plan: needs a review",
         "imports ctypes",
-        "tier bubblewrap, device cpu",
+        "tier B, device cpu",
         "seed 20260422",
     ):
         assert words in text

@@ -1,0 +1,131 @@
+"""The process that workers are forked from: the interpreter and NumPy are loaded once, and nothing else ever.
+
+It runs no byte of a submission. Each worker gets namespaces and scratch space of its own (where this process may make
+them), then the fence, and only then does it look at what the parent sends. A holder between the two waits for the
+worker and tells the parent how it ended.
+
+Called with the descriptor of the parent's socket and the parent's process id, which is 0 where a pid namespace ends
+this process with its parent.
+"""
+
+import array
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+OURS = ("fence", "landlock", "seccomp", "syscalls", "wire", "worker")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fence  # noqa: E402
+import numpy.fft  # noqa: E402
+import numpy.linalg  # noqa: E402
+import numpy.random  # noqa: E402
+import wire  # noqa: E402
+import worker  # noqa: E402
+
+del sys.path[0]
+for _name in OURS:  # a submission may have modules called like ours
+    sys.modules.pop(_name, None)
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
+MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 0x4000, 0x40000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    """Fork a worker for every request until the parent hangs up."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _libc.prctl(PR_SET_DUMPABLE, 0)  # what a worker inherits of this process, it may not read in it
+    if sys.argv[2] not in ("0", str(os.getppid())):
+        return
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    control = socket.socket(fileno=int(sys.argv[1]))
+    gc.freeze()
+    while True:
+        data, ancillary, _, _ = control.recvmsg(wire.MESSAGE_LIMIT, socket.CMSG_SPACE(3 * 4))
+        if not data:
+            return
+        fds = [fd for _, _, raw in ancillary for fd in array.array("i", raw)]
+        if os.fork() == 0:
+            control.close()
+            hold(json.loads(data), *fds)
+        for fd in fds:
+            os.close(fd)
+
+
+def hold(request: dict[str, Any], control: int, output: int, status: int) -> None:
+    """Make a worker's namespaces, fork it, wait for it, and write its wait status; never returns."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        if request["namespaces"]:
+            separate(request["scratch_bytes"])
+        pid = os.fork()
+        if pid == 0:
+            os.close(status)
+            work(request, control, output)
+        os.close(control)
+        os.dup2(output, 2)
+        os.close(output)
+        _, wait_status = os.waitpid(pid, 0)
+        os.write(status, f"{wait_status}".encode())
+    except BaseException as error:  # told to the parent, which waits for a first word
+        _say(control, error)
+    os._exit(0)
+
+
+def separate(scratch_bytes: int) -> None:
+    """Leave the namespaces of earlier workers: nothing one of them left behind is seen by the next."""
+    _check(_libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID), "unshare")
+    _check(_libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
+    for place, size in ((b"/tmp", scratch_bytes), (b"/dev/shm", 1 << 16)):
+        options = f"size={size},mode=1777".encode()
+        _check(_libc.mount(b"tmpfs", place, b"tmpfs", MS_NOSUID | MS_NODEV, options), f"mount {place.decode()}")
+
+
+def work(request: dict[str, Any], control: int, output: int) -> None:
+    """Become the worker; never returns."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    status, greeted = 70, False
+    try:
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.dup2(control, 3)
+        os.closerange(4, 1 << 16)
+        os.environ.update(request["environment"])
+        os.chdir(request["scratch"])
+        control = 3
+        channel = socket.socket(fileno=control)
+        numpy.random.seed()  # else every worker would draw the numbers that this process was born with
+        worker.greet(channel, fence.enclose(request["fence"]))
+        greeted = True
+        worker.Worker(channel).serve()
+        status = 0
+    except BaseException as error:
+        if not greeted:
+            _say(control, error)
+    with contextlib.suppress(BaseException):
+        sys.stdout.flush()
+    os._exit(status)
+
+
+def _say(control: int, error: BaseException) -> None:
+    with contextlib.suppress(OSError):
+        os.write(control, wire.encode({"id": 0, "raised": [type(error).__name__, str(error)[:500], []]}))
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+if __name__ == "__main__":
+    main()
