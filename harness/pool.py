@@ -26,7 +26,8 @@ from harness.retrying import Attempt, grade_with_retries
 from harness.workspace import Workspace
 
 Progress = Callable[[Path, str], None]
-_KINDS = {kind.__name__: kind for kind in (JudgeError, PrerequisiteError, StoreError)}
+_KINDS = {kind.__name__: kind for kind in (JudgeError, PrerequisiteError, StoreError, HarnessError)}
+"""Errors that are told apart here: what may be tried again, what is our side's, and the rest."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Grader:
                     if "stage" in message:
                         progress(message["stage"])
                     elif "error" in message:
-                        raise _KINDS.get(message["kind"], HarnessError)(message["error"])
+                        raise next(_KINDS[name] for name in message["kinds"] if name in _KINDS)(message["error"])
                     else:
                         return Graded(folder, Record.from_json(message.pop("record")), **message)
         self._end()
