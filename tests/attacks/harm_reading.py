@@ -3,6 +3,7 @@
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
+from tests.attacks.wrapping import CHALLENGES, LAYER_NORM
 
 KIND = "reading what is hidden"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})
@@ -191,26 +192,26 @@ def deed():
 """
 
 ATTACKS: tuple[Attack, ...] = (
-    *planted("secret file", KIND, SECRET, signals=FILES),
-    *planted("reference and oracle", KIND, SOLUTIONS, signals=FILES),
-    *planted("probes and mutants", KIND, PROBES, signals=FILES),
+    *planted("secret file", KIND, SECRET, signals=FILES, challenges=CHALLENGES),
+    *planted("reference and oracle", KIND, SOLUTIONS, signals=FILES, challenges=CHALLENGES),
+    *planted("probes and mutants", KIND, PROBES, signals=FILES, challenges=CHALLENGES),
     *planted("source of the grader", KIND, HARNESS, signals=FILES),
-    *planted("history of the repository", KIND, HISTORY, signals=FILES),
-    *planted("another submission", KIND, RIVAL),
+    *planted("history of the repository", KIND, HISTORY, signals=FILES, challenges=(LAYER_NORM,)),
+    *planted("another submission", KIND, RIVAL, challenges=(LAYER_NORM,)),
     *planted("records of others", KIND, RECORD),
-    *planted("environment of the grader", KIND, ENVIRONMENT),
-    *planted("inherited file descriptor", KIND, DESCRIPTOR),
-    *planted("secrets in its own memory", KIND, OWN_MEMORY),
-    *planted("right answers in its own process", KIND, ORACLE_VALUES),
+    *planted("environment of the grader", KIND, ENVIRONMENT, challenges=CHALLENGES),
+    *planted("inherited file descriptor", KIND, DESCRIPTOR, challenges=CHALLENGES),
+    *planted("secrets in its own memory", KIND, OWN_MEMORY, challenges=CHALLENGES),
+    *planted("right answers in its own process", KIND, ORACLE_VALUES, challenges=CHALLENGES),
     *planted("secret through links of /proc", KIND, BY_ROOT_LINKS),
     *planted("file by its handle", KIND, BY_HANDLE, signals=EITHER),
     *planted("secret through a symbolic link", KIND, BY_SYMLINK),
     *planted("secret through a hard link", KIND, BY_HARD_LINK),
-    *planted("secret by raw system calls", KIND, BY_RAW_CALL, signals=EITHER),
+    *planted("secret by raw system calls", KIND, BY_RAW_CALL, signals=EITHER, challenges=(LAYER_NORM,)),
     *planted("secret through the C library", KIND, BY_C_LIBRARY, signals=FILES),
-    *planted("secret through NumPy", KIND, BY_NUMPY, signals=FILES),
+    *planted("secret through NumPy", KIND, BY_NUMPY, signals=FILES, challenges=(LAYER_NORM,)),
     *planted("files of the system", KIND, SYSTEM_FILES, signals=FILES),
-    *planted("kernel log and memory", KIND, KERNEL_LOG, signals=EITHER),
+    *planted("kernel log and memory", KIND, KERNEL_LOG, signals=EITHER, challenges=(LAYER_NORM,)),
     *planted("performance counters", KIND, COUNTERS, signals=CALLS),
     *planted("physical addresses", KIND, MAPPED_PAGES),
     *planted("secret file while loading", KIND, SECRET, signals=FILES, at_import=True),

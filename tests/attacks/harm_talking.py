@@ -3,7 +3,7 @@
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
-from tests.attacks.wrapping import LAYER_NORM
+from tests.attacks.wrapping import CHALLENGES, LAYER_NORM
 
 KIND = "talking to the outside"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})
@@ -133,22 +133,22 @@ def deed():
 """
 
 ATTACKS: tuple[Attack, ...] = (
-    *planted("connect by TCP", KIND, TCP, signals=CALLS),
-    *planted("send by UDP", KIND, UDP, signals=CALLS),
+    *planted("connect by TCP", KIND, TCP, signals=CALLS, challenges=CHALLENGES),
+    *planted("send by UDP", KIND, UDP, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("download", KIND, DOWNLOAD, signals=CALLS),
-    *planted("abstract socket", KIND, ABSTRACT, signals=CALLS),
-    *planted("socket by its path", KIND, PATH, signals=CALLS),
+    *planted("abstract socket", KIND, ABSTRACT, signals=CALLS, challenges=CHALLENGES),
+    *planted("socket by its path", KIND, PATH, signals=CALLS, challenges=CHALLENGES),
     *planted("server", KIND, SERVER, signals=CALLS),
-    *planted("netlink", KIND, NETLINK, signals=CALLS),
+    *planted("netlink", KIND, NETLINK, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("socket of the virtual machine", KIND, MACHINE_SOCKET, signals=CALLS),
     *planted("raw sockets", KIND, RAW, signals=CALLS),
-    *planted("ring of system calls", KIND, RING, signals=CALLS),
+    *planted("ring of system calls", KIND, RING, signals=CALLS, challenges=CHALLENGES),
     *planted("keyrings", KIND, KEYRING, signals=CALLS),
-    *planted("shared segment", KIND, SHARED_SEGMENT, signals=CALLS),
+    *planted("shared segment", KIND, SHARED_SEGMENT, signals=CALLS, challenges=CHALLENGES),
     *planted("message queues", KIND, QUEUES, signals=CALLS),
     *planted("handler of page faults", KIND, FAULT_HANDLER, signals=CALLS),
     *planted("program in the kernel", KIND, KERNEL_PROGRAM, signals=CALLS),
-    *planted("filter of its own", KIND, OWN_FILTER, signals=CALLS),
+    *planted("filter of its own", KIND, OWN_FILTER, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("numbers of another kind", KIND, OLD_NUMBERS),
     *planted("ports of the machine", KIND, PORTS, signals=CALLS),
     *planted("install a package", KIND, INSTALL, challenges=(LAYER_NORM,)),

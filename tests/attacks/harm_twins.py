@@ -4,7 +4,7 @@ from tests.attacks.attack import Attack, Expect
 from tests.attacks.planting import planted
 from tests.attacks.wrapping import HONEST, KV_CACHE, LAYER_NORM
 
-KIND = "benign"
+KIND = "benign twins"
 
 SCRATCH = """
 import tempfile
@@ -32,6 +32,15 @@ def deed():
     with ThreadPoolExecutor(4) as pool:
         total = sum(pool.map(lambda n: float(np.full(1000, n).sum()), range(16)))
     assert total == 120_000
+"""
+WAITING_POOL = """
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+
+POOL = ThreadPoolExecutor(2)
+
+def deed():
+    assert sum(POOL.map(float, np.arange(8))) == 28
 """
 LARGE = """
 import numpy as np
@@ -175,6 +184,7 @@ DEEDS = (
     ("temporary files", SCRATCH),
     ("reads its own files", OWN_DATA),
     ("pool of threads", THREADS),
+    ("pool of threads that waits for more", WAITING_POOL),
     ("much memory, within bounds", LARGE),
     ("much output, within bounds", TALKATIVE),
     ("timers and signals to itself", SIGNALS),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack, Expect
-from tests.attacks.wrapping import CHALLENGES, HONEST, KV_CACHE, LAYER_NORM
+from tests.attacks.wrapping import HONEST, KV_CACHE, LAYER_NORM
 
 COMPUTING = {LAYER_NORM: ("forward", "backward"), KV_CACHE: ("prefill", "decode")}
 """Functions that return arrays."""
@@ -137,7 +137,7 @@ def planted(
     at_import: bool = False,
     idle: bool = False,
     tiers: tuple[str, ...] = ("A", "B", "C"),
-    challenges: tuple[str, ...] = CHALLENGES,
+    challenges: tuple[str, ...] = (KV_CACHE,),
     criteria: Mapping[str, tuple[str, ...]] | None = None,
     channel: bool = False,
     caught: bool = True,
@@ -153,7 +153,7 @@ def planted(
         at_import: do it while the module loads instead of in the first call.
         idle: let the answer itself do no work, so that credit can only be forged.
         tiers: tiers in which the target is reachable at all.
-        challenges: where to plant it.
+        challenges: where to plant it; the world is the same around all, so most deeds are tried in one of them.
         criteria: those that decide, by challenge; the anchor alone by default.
         channel: do it in the first call that returns arrays, with `CHANNEL` at hand.
         caught: whether what the deed raises goes unseen.
@@ -183,7 +183,7 @@ def planted(
 
 def forged(
     name: str, kind: str, deed: str, *, idle: bool = True, signals: frozenset[SignalKind] = frozenset(),
-    challenges: tuple[str, ...] = CHALLENGES, caught: bool = True,
+    challenges: tuple[str, ...] = (KV_CACHE,), caught: bool = True,
 ) -> tuple[Attack, ...]:  # fmt: skip
     """The deed, done on the channel, in an answer that computes nothing: it must earn nothing."""
     return planted(
