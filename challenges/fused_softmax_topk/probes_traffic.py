@@ -15,6 +15,8 @@ VOCAB = 50257
 ROWS = 2
 K = 50
 FLOAT = 4
+GIVEN = 1
+"""Number of the stream that is passed: the first that is made, before the answer is called."""
 SCRATCH_SHARE = 1 / 8
 """Most that may be written or allocated besides the outputs, in bytes of the logits."""
 
@@ -119,6 +121,8 @@ def work_is_put_on_the_given_stream(answer: Answer, draw: Draw, *, vocab: int, k
     detail = ", ".join(f"{copy.bytes} bytes {copy.direction}" for copy in copies[:3])
     expect.that(not copies, "copies are put on the default stream", detail)
     expect.that(len({n.stream for n in report.launches}) == 1, "work is put on several streams")
+    others = {n.stream for n in report.launches} | {copy.stream for copy in report.streams.copies}
+    expect.that(others == {GIVEN}, "work is put on another stream than the one given")
 
 
 def _counted(answer: Answer, draw: Draw, k: int) -> Launched:

@@ -89,6 +89,7 @@ def build(
         for path, text in rewritten.files.items():
             (place / "source" / path).parent.mkdir(parents=True, exist_ok=True)
             (place / "source" / path).write_bytes(text)
+        (place / "made").mkdir()
         (place / "out").mkdir()
         held = _Held(compiler, objects, place, tier, start + seconds, memory_mib, instrumented, not program)
         words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(defines or {}))
@@ -125,7 +126,12 @@ class _Held:
 
         def one(step: tuple[tuple[int, str], tuple[str, str]]) -> Completed:
             (number, entry), (option, ending) = step
-            return self._run((*self._translation(words), option, entry, "-o", f"{{out}}/{number}.{ending}"))
+            made = self.place / f"{number}-{ending}" / f"{number}.{ending}"  # side by side, each user has its own
+            made.parent.mkdir(exist_ok=True)
+            done = self._run((*self._translation(words), option, entry, "-o", f"{{out}}/{made.name}"), made.parent)
+            if done.returncode == 0 and made.is_file() and not made.is_symlink():
+                made.replace(self.place / "made" / made.name)
+            return done
 
         with ThreadPoolExecutor(_PARALLEL) as pool:
             compiled = list(pool.map(one, itertools.product(enumerate(entries), how)))
@@ -136,13 +142,13 @@ class _Held:
             self._look(entries)
         if self.refused:
             return compiled[0]
-        made = (f"{{out}}/{number}.o" for number in range(len(entries)))
-        return self._run((*made, *self._linking(link, name)))
+        made = (f"{{made}}/{number}.o" for number in range(len(entries)))
+        return self._run((*made, *self._linking(link, name)), self.place / "out")
 
     def _look(self, entries: Sequence[str]) -> None:
         """Read what was made of the answer's source before any of it is linked with the device."""
         files = {p.relative_to(self.place / "source").as_posix() for p in (self.place / "source").rglob("*")}
-        made = {entry: self.place / "out" / f"{number}.o" for number, entry in enumerate(entries)}
+        made = {entry: self.place / "made" / f"{number}.o" for number, entry in enumerate(entries)}
         for object_file in made.values():
             text = object_file.with_suffix(".ii")
             if text.stat().st_size > spelling.MAX_BYTES:
@@ -163,15 +169,16 @@ class _Held:
         linked = archive.objects(self.objects, instrumented=self.instrumented)
         return ("-x", "none", *(f"{{exports}}/{o}" for o in linked), *link, "-o", f"{{out}}/{name}")
 
-    def _run(self, words: Sequence[str]) -> Completed:
+    def _run(self, words: Sequence[str], out: Path) -> Completed:
         settings = archive.environment(self.compiler)
-        writable = {"out": self.place / "out"}
+        writable = {"out": out}
         prefix: tuple[str, ...] = ()
         if settings:
             writable["cache"] = Path(next(iter(settings.values())))
             prefix = ("env", *(f"{name}={{cache}}" for name in settings))
         extra = {
             "include": archive.INCLUDE, "runtime": archive.RUNTIME, "rewriting": _REWRITING, "exports": self.objects,
+            "made": self.place / "made",
         }  # fmt: skip
         return command.run(
             (*prefix, *self.compiler.command, *words), self.place / "source", tier=self.tier,
@@ -186,6 +193,7 @@ def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
         return
     with scratch.folder() as place:
         (place / "source").mkdir()
+        (place / "made").mkdir()
         (place / "out").mkdir()
         (place / "source" / "warm.cpp").write_text("int main() { return 0; }\n", encoding="utf-8")
         held = _Held(compiler, objects, place, tier, clock.now() + _WARMING, 8192, False, False)
