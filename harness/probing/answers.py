@@ -1,4 +1,4 @@
-"""Whoever is being probed: a submission in the box, one of our own modules, or a null answer."""
+"""Whoever is being probed: a submission in the box, or one of our own modules."""
 
 import copy
 import itertools
