@@ -19,8 +19,10 @@ from harness.job import Job, Options, Progress, prepared, unheard
 from harness.model import Criterion, Evidence, Finding, Outcome, Record, Severity, Status
 from harness.probing import anchored, opened, probe_criterion, seed_of
 from harness.probing.opening import Loaded
+from harness.probing.steady import unsteady
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
+from harness.quality.hints import hints
 from harness.scoring import findings, score
 from harness.scoring.integrity import with_integrity
 from harness.workspace import Workspace, remedy
@@ -208,10 +210,11 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
                 evidence.append(item)
                 if title:
                     titles[criterion.id] = title
+            build.signals = _unsteady(job, answer, seed)
         finally:
             if answer is not None:
                 answer.fresh()  # what its last worker did counts as well
-                seconds["box"], build.signals = answer.box_seconds, answer.signals
+                seconds["box"], build.signals = answer.box_seconds, [*answer.signals, *build.signals]
     settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
     return {item.criterion: item for item in settled}
 
@@ -231,6 +234,15 @@ def _probed(job: Job, criterion: Criterion, answer: Loaded, seed: int) -> tuple[
             return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"}), title
         job.progress(f"{criterion.id}, again: {item.detail}")
     return item, title
+
+
+def _unsteady(job: Job, answer: Loaded, seed: int) -> list[Signal]:
+    """Whether it answers the anchor's questions twice alike, where there is time to ask."""
+    anchor = job.challenge.criterion(job.challenge.anchor)
+    if answer.share_used >= EXPLORED:
+        return []
+    signal = unsteady(answer, job.code.probes_of(anchor)[0], seed_of(seed, anchor.id))
+    return [signal] if signal else []
 
 
 def _unsupported(criterion: Criterion, reason: str) -> Evidence:
@@ -285,6 +297,7 @@ def _remarks(job: Job) -> Iterator[str]:
         yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:
         yield "the seed was chosen by hand: this record decides no ranking"
+    yield from hints(job.files.path, job.submission.entries)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`harness grade`: submissions to records."""
 
+import os
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -43,6 +44,10 @@ def grade(
         float | None, typer.Option(min=0, max=100, help="Exit 1 when an overall mark is lower, or there is none.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Run the answers' own tests without a bound on time.")] = False,
+    unsafe: Annotated[
+        bool,
+        typer.Option("--unsafe", help="Grade even where nothing can hold hostile code; unranked."),
+    ] = False,
     limits: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="LIMIT=VALUE", help="Override a limit of the challenge: start_seconds=5."),
@@ -61,9 +66,12 @@ def grade(
         raise typer.BadParameter(
             "say what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
         )
+    from harness.box.tiers import PERMITTED
     from harness.job import Options
     from harness.workspace import Workspace
 
+    if unsafe:
+        os.environ[PERMITTED] = "1"  # read wherever the tier is looked for, in the grading processes too
     workspace = Workspace.find()
     folders = workspace.submissions() if everything else workspace.select(names or ())
     options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device.value)
@@ -166,10 +174,10 @@ def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
     reused = sum(result.reused for result in graded)
     if reused:
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
-    open_to_them = sorted(r.record.name for r in graded if r.record.environment.tier == "rlimits")
-    if open_to_them:
-        told = "files, network and other processes were within the answer's reach"
-        output.note(f"tier rlimits: {told}: {', '.join(open_to_them)}\n  try: harness doctor")
+    untrusted = sorted(r.record.name for r in graded if r.record.environment.tier == "unsafe")
+    if untrusted:
+        told = "files, network and other processes were within the answer's reach, the records are not ranked"
+        output.note(f"no isolation: {told}: {', '.join(untrusted)}\n  try: harness doctor")
     for error in _errors(results):
         output.note(f"error: {error}")
 
