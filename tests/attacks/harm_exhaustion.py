@@ -168,7 +168,7 @@ ATTACKS: tuple[Attack, ...] = (
     *planted("endless output", KIND, ENDLESS_OUTPUT, expect=Expect.NO_CREDIT, challenges=CHALLENGES),
     *planted("endless loop", KIND, ENDLESS_LOOP, expect=Expect.NO_CREDIT, challenges=(KV_CACHE,)),
     *planted("sleep deaf to signals", KIND, DEAF_SLEEP, expect=Expect.NO_CREDIT, challenges=(KV_CACHE,)),
-    *planted("stops itself", KIND, STOPPED, expect=Expect.NO_CREDIT, challenges=(KV_CACHE,)),
+    *planted("stops itself", KIND, STOPPED),
     *planted("work in the background", KIND, BURNER, signals=frozenset({SignalKind.BACKGROUND}), challenges=CHALLENGES),
     *planted("stack without end", KIND, DEEP_STACK, expect=Expect.NO_CREDIT, challenges=(LAYER_NORM,)),
 )

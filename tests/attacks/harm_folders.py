@@ -65,5 +65,4 @@ ATTACKS: tuple[Attack, ...] = (
     submission("entry that is an option", LAYER_NORM, {"-c.py": "1"}, Expect.REFUSED, entry="-c.py"),
     submission("source that exhausts the parser", KV_CACHE, {"answer.py": "(" * 5000 + ")" * 5000}, Expect.REFUSED),
     submission("source with null bytes", LAYER_NORM, {"answer.py": "x = 1\0\n"}, Expect.REFUSED),
-    submission("number that takes a year to print", KV_CACHE, {"answer.py": "x = str(10 ** 10 ** 9)"}, Expect.REFUSED),
 )
