@@ -118,6 +118,20 @@ def test_a_probe_that_breaks_twice_costs_its_criterion_only(toy, submit):
     assert (toy.workspace.root / "count").read_text() == "2", "a mistake that repeats itself needs no third run"
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("error", [BoxError, PrerequisiteError])
+def test_it_is_the_same_in_a_process_of_its_own(toy, submit, jobs, error):
+    path = toy.workspace.challenge_folder("scaled_sum") / "probes.py"
+    fault = f"raise __import__('harness.errors').errors.{error.__name__}('ours')\n    x = draw"
+    path.write_text(path.read_text().replace("x = draw", fault))
+    folders = [submit("a", toy.source()), submit("b", toy.source())]
+    results = list(grade_all(toy.workspace, folders, Options(), jobs=jobs))
+    if error is BoxError:
+        assert [r.record.error for r in results] == ["ours\n  tried 4 times"] * 2
+    else:
+        assert [(type(r.error), str(r.error)) for r in results] == [(PrerequisiteError, "ours")] * 2
+
+
 def processes(words: str) -> list[int]:
     """Children of this process whose command line holds `words`."""
     found = []
