@@ -130,8 +130,7 @@ def table(verdicts: Sequence[Verdict], markdown: bool = False) -> Iterator[str]:
 def _row(kind: str, verdicts: Sequence[Verdict]) -> tuple[str, str, str, str, str]:
     escaped = [v for v in verdicts if v.wrong]
     raised = sum(bool(v.signals) for v in verdicts)
-    signals = "not available" if any(v.unsignalled for v in verdicts) else str(raised)
-    return kind, f"{len(verdicts) - len(escaped)} of {len(verdicts)}", signals, _seconds(verdicts), _names(escaped)
+    return kind, f"{len(verdicts) - len(escaped)} of {len(verdicts)}", str(raised), _seconds(verdicts), _names(escaped)
 
 
 def _seconds(verdicts: Sequence[Verdict]) -> str:

@@ -29,6 +29,7 @@ np.longdouble = np.float16
     # fools a judge that compares with built-ins in the answer's process
     "built-in functions": """
 import builtins
+vars(honest).update(vars(builtins))
 builtins.all = builtins.any = builtins.bool = lambda *args: True
 builtins.abs = lambda value: type(value)(0) if isinstance(value, (int, float)) else value * 0
 builtins.max = lambda *args, **kwargs: 0

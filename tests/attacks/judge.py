@@ -15,9 +15,11 @@ import numpy as np
 
 from harness.box import detect, snapshot
 from harness.box.box import Box
+from harness.box.signals import SignalKind
 from harness.errors import JudgeError, SpecError
 from harness.model import Challenge, Criterion, Evidence, Limits, Outcome, Submission
 from harness.probing import ChallengeCode, Files, anchored, opened, probe_criterion, seed_of
+from harness.probing.steady import unsteady
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
 from harness.workspace import Workspace
@@ -41,8 +43,7 @@ class Verdict:
         challenge: id.
         twin: whether it is honest code.
         wrong: why this is not as it should be; empty when it is.
-        signals: kinds of signal raised; None where the harness reports none at all.
-        unsignalled: whether a signal was due and could not be looked for.
+        signals: kinds of signal raised.
         seconds: wall time.
         seen: what the deciding criteria said, in a line.
     """
@@ -52,8 +53,7 @@ class Verdict:
     challenge: str
     twin: bool = False
     wrong: list[str] = field(default_factory=list)
-    signals: list[str] | None = None
-    unsignalled: bool = False
+    signals: list[str] = field(default_factory=list)
     seconds: float = 0.0
     seen: str = ""
 
@@ -65,13 +65,13 @@ class Seen:
     Attributes:
         evidence: of the criteria that decide.
         said: everything printed and replied, as text.
-        signals: kinds of signal, None where there are none to ask for.
+        signals: kinds of signal raised.
         refused: why it was turned away before a probe called it; empty when it was not.
     """
 
     evidence: list[Evidence] = field(default_factory=list)
     said: str = ""
-    signals: list[str] | None = None
+    signals: list[str] = field(default_factory=list)
     refused: str = ""
 
 
@@ -96,9 +96,7 @@ def judge(attack: Attack, repository: Path) -> Verdict:
     verdict.signals = seen.signals
     verdict.wrong += WRONG[attack.expect](seen)
     due = sorted(kind.name for kind in attack.signals)
-    if due and seen.signals is None:
-        verdict.unsignalled = True
-    elif due and not set(due) & set(seen.signals or ()):
+    if due and not set(due) & set(seen.signals):
         verdict.wrong.append(f"no signal {' or '.join(due)}")
     verdict.seen = seen.refused or "; ".join(
         f"{e.criterion} {e.outcome.value}: {e.detail}"[:200] for e in seen.evidence
@@ -121,7 +119,7 @@ def examine(attack: Attack, place: World, repository: Path) -> Seen:
         with snapshot(folder) as files:
             return _graded(ChallengeCode(workspace, challenge), submission, files.path, attack)
     except SpecError as refusal:
-        return Seen(said=str(refusal), signals=[], refused=str(refusal))
+        return Seen(said=str(refusal), refused=str(refusal))
 
 
 def survivors() -> list[str]:
@@ -146,9 +144,9 @@ def _children() -> list[int]:
 def _graded(code: ChallengeCode, submission: Submission, folder: Path, attack: Attack) -> Seen:
     challenge = code.challenge
     decide = [challenge.criterion(id) for id in attack.criteria]
-    seen = Seen(signals=[])
+    seen = Seen()
     if not decide or any(c.probes or c.claims for c in decide):
-        seen = _probed(code, submission, folder, decide)
+        seen = _probed(code, submission, folder, decide, attack)
     if any(c.tests for c in decide) or attack.tests:
         _run_own_tests(seen, decide, submission, folder, challenge)
     figures = {name: value for item in seen.evidence for name, value in item.measured.items()}
@@ -160,26 +158,31 @@ def _graded(code: ChallengeCode, submission: Submission, folder: Path, attack: A
     return seen
 
 
-def _probed(code: ChallengeCode, submission: Submission, folder: Path, decide: Sequence[Criterion]) -> Seen:
-    """The anchor and the probed criteria among those that decide."""
-    challenge = code.challenge
-    ids = dict.fromkeys([challenge.anchor, *(c.id for c in decide if c.probes)])
-    files = Files(folder, submission.entries, submission.capabilities)
-    with listening() as said, opened(challenge, files) as opening:
+def _probed(
+    code: ChallengeCode, submission: Submission, folder: Path, decide: Sequence[Criterion], attack: Attack
+) -> Seen:
+    """The anchor and the probed criteria among those that decide; whether replies are steady, where that matters."""
+    anchor = code.challenge.criterion(code.challenge.anchor)
+    criteria = {c.id: c for c in (anchor, *decide) if c.probes}
+    evidence: list[Evidence] = []
+    with listening() as said, opened(code.challenge, Files(folder, submission.entries, attack.capabilities)) as opening:
         answer = opening.answer
-        if answer is None or opening.fault:
-            said.append(opening.output + opening.fault + opening.unsupported)
-            refused = opening.fault or opening.unsupported
-            return Seen([], "\n".join(said), _signals(answer), refused)
+        refused = opening.fault or opening.unsupported
+        if answer is None or refused:
+            kinds = {signal.kind.name for signal in answer.signals} if answer else set()
+            return Seen([], "\n".join((*said, refused, opening.output)), sorted(kinds), refused)
         seed = int.from_bytes(os.urandom(6), "big")
-        evidence = [
-            probe_criterion(code, c, answer, seed_of(seed, c.id), submission=submission, explain=False)[0]
-            for c in map(challenge.criterion, ids)
-        ]
-        answer.close()
-        said += [answer.last_output, *(repr(e) for e in evidence)]
-        settled = anchored(evidence, challenge.anchor, set(ids))
-        return Seen(settled, "\n".join(said), _signals(answer))
+        for criterion in criteria.values():
+            inputs = seed_of(seed, criterion.id)
+            evidence += [probe_criterion(code, criterion, answer, inputs, submission=submission, explain=False)[0]]
+        if attack.expect is Expect.HONEST or SignalKind.UNSTEADY in attack.signals:
+            differed = unsteady(answer, code.probes_of(anchor)[0], seed)
+        else:
+            differed = None
+        answer.fresh()  # what its last worker did counts as well
+        kinds = {signal.kind.name for signal in (*answer.signals, *filter(None, [differed]))}
+        said += [answer.printed, *map(repr, evidence)]
+    return Seen(anchored(evidence, anchor.id, set(criteria)), "\n".join(said), sorted(kinds))
 
 
 def _run_own_tests(
@@ -228,11 +231,6 @@ def _text(value: Any) -> str:
     return "".join(map(_text, value)) if isinstance(value, tuple | list) else str(value)
 
 
-def _signals(answer: Any) -> list[str] | None:
-    raised = getattr(answer, "signals", None)
-    return None if raised is None else sorted({signal.kind.name for signal in raised})
-
-
 def _no_credit(seen: Seen) -> Iterator[str]:
     for item in seen.evidence:
         if item.satisfied > 0:
@@ -258,7 +256,7 @@ def _honest(seen: Seen) -> Iterator[str]:
     for item in seen.evidence:
         if item.outcome not in (Outcome.PASSED, Outcome.PARTIAL, Outcome.UNSUPPORTED):
             yield f"`{item.criterion}` came out {item.outcome.value}: {item.detail}"
-    for kind in seen.signals or ():
+    for kind in seen.signals:
         yield f"signal {kind}"
 
 

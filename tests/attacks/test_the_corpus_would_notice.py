@@ -47,8 +47,7 @@ def test_what_an_attack_says_that_it_got_is_noticed() -> None:
 
 def test_a_signal_that_is_due_and_not_raised_is_noticed() -> None:
     quiet = replace(HONEST_ANSWER, expect=Expect.HELD, signals=frozenset({SignalKind.SYSTEM_CALL}))
-    verdict = corpus.verdict_on(quiet)
-    assert verdict.unsignalled or verdict.wrong == ["no signal SYSTEM_CALL"]
+    assert corpus.verdict_on(quiet).wrong == ["no signal SYSTEM_CALL"]
 
 
 def test_a_grader_that_is_held_up_is_ended_and_counts_as_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
