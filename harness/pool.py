@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from harness.box import detect, scratch
+from harness.box import cgroup, detect, scratch
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 from harness.grading import Graded, grade_one
 from harness.job import Options
@@ -52,6 +52,7 @@ def grade_all(
         progress: told each stage of each folder.
     """
     scratch.sweep()
+    cgroup.sweep()
     if jobs <= 1 or len(folders) <= 1:
         for folder in folders:
             yield _graded(workspace, folder, options, partial(progress, folder))

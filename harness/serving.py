@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from harness.shield import shield
+
 if TYPE_CHECKING:
     from harness.job import Options
     from harness.workspace import Workspace
@@ -60,6 +62,7 @@ def _leave(*_: object) -> None:
 
 def _main(root: str, options: str, tier: str, parent: str) -> None:
     _end_with(int(parent))
+    shield()
     # loading the grader takes a second: who dies meanwhile must be noticed
     from harness.job import Options
     from harness.workspace import Workspace

@@ -6,7 +6,7 @@ from pathlib import Path
 import harness
 
 ROOMS = (
-    "errors", "model", "workspace", "numerics", "box", "store", "cuda", "probing", "quality", "review", "scoring",
+    "errors", "shield", "model", "workspace", "numerics", "box", "store", "cuda", "probing", "quality", "review", "scoring",
     "job", "grading", "replaying", "retrying", "serving", "pool", "api", "report", "cli",
 )  # fmt: skip
 PACKAGE = Path(harness.__file__).parent

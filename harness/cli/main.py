@@ -11,6 +11,7 @@ import typer
 import harness
 from harness.cli import check, cuda, doctor, grade, ls, new, replay, report, scoreboard, show
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
+from harness.shield import shield
 
 HELP = """Grade model-generated ML kernels by running them.
 
@@ -112,4 +113,5 @@ def _flush() -> None:
 
 def run() -> None:
     """Entry point of the `harness` script."""
+    shield()
     sys.exit(main())
