@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.box import Target, scratch
+from harness.box import Target, clock, scratch
 from harness.box.contest import Heat, Result, Role, Turn, contest
+from harness.box.signals import Signal
 from harness.model import Figure
 from harness.numerics.paired import Verdict
 from harness.probing.answers import Answer, BoxedAnswer
@@ -62,12 +63,17 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
         _verified_only(answer, course())
         raise Unmeasured("time is measured in the box only")
     answer.close()  # its process must not share the cores with those that race
-    result = measure(answer.target, course, reference, identity)
-    answer.box_seconds += result.seconds
+    start = clock.now()
+    try:
+        result = measure(answer.target, course, reference, identity, answer.signals)
+    finally:
+        answer.box_seconds += clock.now() - start
     return credit(result)
 
 
-def measure(target: Target, course: Callable[[], Course], reference: Path, identity: str) -> Result:
+def measure(
+    target: Target, course: Callable[[], Course], reference: Path, identity: str, signals: list[Signal] | None = None
+) -> Result:
     """Race a submission against the reference, with no other timing of this user beside it.
 
     Args:
@@ -75,6 +81,7 @@ def measure(target: Target, course: Callable[[], Course], reference: Path, ident
         course: as for `race`.
         reference: as for `race`.
         identity: as for `race`.
+        signals: takes what the submission does that honest code has no reason to do.
 
     Raises:
         Refuted: an output of the submission was wrong, or did not come.
@@ -88,7 +95,7 @@ def measure(target: Target, course: Callable[[], Course], reference: Path, ident
         def start() -> Heat:
             work = course()
             with ExitStack() as opened:
-                players = {role: _Player(target, work, role) for role, target in targets.items()}
+                players = {role: _Player(target, work, role, signals) for role, target in targets.items()}
                 for player in players.values():
                     opened.callback(player.close)
                     player.prepare()
@@ -135,10 +142,11 @@ def credit(result: Result) -> Partly:
 class _Player:
     """A contender in a box of its own."""
 
-    def __init__(self, target: Target, course: Course, role: Role) -> None:
+    def __init__(self, target: Target, course: Course, role: Role, signals: list[Signal] | None) -> None:
         self.answer = BoxedAnswer(target)
         self.course = course
         self.role = role
+        self.signals = signals if signals is not None and role is Role.ANSWER else []
         self.prepared: Any = None
 
     @property
@@ -161,8 +169,9 @@ class _Player:
         return Turn(cost.seconds, cost.processor)
 
     def close(self) -> None:
-        """End the worker."""
+        """End the worker, and keep what was seen of it."""
         self.answer.close()
+        self.signals += [signal for signal in self.answer.signals if signal not in self.signals]
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:

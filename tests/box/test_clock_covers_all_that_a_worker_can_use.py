@@ -50,8 +50,9 @@ SIZE = 8_000_000
 
 def spied(box: Box) -> list[float]:
     """Moments right before a request of the box is on its way."""
-    channel, sent = box._channel, []
-    assert channel is not None
+    worker, sent = box._worker, []
+    assert worker is not None
+    channel = worker.channel
     send = channel.send
 
     def spy(message, fds):

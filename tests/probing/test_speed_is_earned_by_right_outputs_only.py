@@ -9,6 +9,7 @@ import pytest
 
 from harness.box import Array, Target, detect
 from harness.box.contest import Result
+from harness.box.signals import SignalKind
 from harness.model import Limits
 from harness.numerics.paired import Comparison, Verdict
 from harness.probing import BoxedAnswer, Broken, Draw, LocalAnswer, NullAnswer, Refuted, Unmeasured
@@ -125,6 +126,7 @@ def raced(tmp_path: Path):
             return race(answer, lambda: Sorting(1), reference, IDENTITY)
         finally:
             answer.close()
+            go.signals = {signal.kind for signal in answer.signals}
 
     return go
 
@@ -140,6 +142,12 @@ def test_an_output_that_can_still_change_has_no_time(raced, cheat):
     with pytest.raises(Refuted) as caught:
         raced(cheat)
     assert isinstance(caught.value, Broken) or caught.value.title == "is not sorted"
+
+
+def test_what_a_racing_answer_was_seen_doing_is_told(raced):
+    with pytest.raises(Broken):
+        raced(WRITING_LATE)
+    assert SignalKind.LATE_WRITE in raced.signals
 
 
 @pytest.mark.alone
