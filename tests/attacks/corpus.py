@@ -1,32 +1,24 @@
-"""All attacks and benign twins, each judged in a process of its own that has to end in time."""
+"""All attacks and benign twins, each judged by a grader of its own."""
 
+import atexit
 import importlib
-import json
-import os
-import pickle
-import secrets
-import signal
-import subprocess
-import sys
-import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from harness.box import detect
 from tests.attacks.attack import Attack
-from tests.attacks.judge import Verdict, judge, without_answer
-from tests.attacks.world import ENVIRONMENT
+from tests.attacks.judge import Verdict
+from tests.attacks.nursery import Nursery
 
 HERE = Path(__file__).parent
-REPOSITORY = HERE.parents[1]
 MODULES = ("credit_*.py", "harm_*.py", "cuda_*.py", "twins_*.py")
-DEADLINE = 90.0
-"""Seconds after which a grader counts as held up by the attack, and is ended from outside."""
+_OWN = threading.local()
+"""The nursery of each thread."""
 TIERS = {"A": "A", "B": "B", "C": "C"}
 
 
@@ -51,34 +43,11 @@ def key(attack: Attack) -> str:
 
 def verdict_on(attack: Attack) -> Verdict:
     """What becomes of one attack, judged in a process of its own."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said, tempfile.TemporaryFile() as errors:
-        command = (sys.executable, "-m", "tests.attacks", "--judge-into", str(said.fileno()))
-        process = subprocess.Popen(
-            command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=errors, stderr=errors, start_new_session=True,
-            pass_fds=(said.fileno(),), env=os.environ | {ENVIRONMENT: f"env-{secrets.token_hex(12)}"},
-        )  # fmt: skip
-        try:
-            process.communicate(pickle.dumps(attack), DEADLINE)
-        except subprocess.TimeoutExpired:
-            return without_answer(attack, f"the grader was held up for {DEADLINE:g} s")
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-        said.seek(0)
-        try:
-            return Verdict(**json.load(said))
-        except ValueError:
-            errors.seek(0)
-            text = errors.read().decode(errors="replace").strip()
-            return without_answer(attack, f"the grader ended with status {process.returncode}: {text[-300:]}")
-
-
-def judge_here(into: int) -> None:
-    """Judge the attack that comes pickled by standard input; the verdict goes to a file descriptor as JSON."""
-    verdict = judge(pickle.load(sys.stdin.buffer), REPOSITORY)
-    with os.fdopen(into, "w", encoding="utf-8") as file:
-        json.dump(asdict(verdict), file)
+    nursery: Nursery | None = getattr(_OWN, "nursery", None)
+    if nursery is None or not nursery.alive:
+        nursery = _OWN.nursery = Nursery()
+        atexit.register(nursery.close)
+    return nursery.verdict_on(attack)
 
 
 def expect_right(attack: Attack) -> None:

@@ -1,12 +1,13 @@
 """The corpus notices an attack that gets through: what is read, left, reached, forged, or held up."""
 
+import os
+import signal
 from dataclasses import replace
-
-import pytest
 
 from harness.box.signals import SignalKind
 from tests.attacks import corpus
 from tests.attacks.attack import Attack, Expect
+from tests.attacks.nursery import Nursery
 from tests.attacks.wrapping import HONEST, LAYER_NORM
 
 HONEST_ANSWER = Attack("honest", "test", LAYER_NORM, {"answer.py": HONEST[LAYER_NORM]}, expect=Expect.HONEST)
@@ -50,6 +51,13 @@ def test_a_signal_that_is_due_and_not_raised_is_noticed() -> None:
     assert corpus.verdict_on(quiet).wrong == ["no signal SYSTEM_CALL"]
 
 
-def test_a_grader_that_is_held_up_is_ended_and_counts_as_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus, "DEADLINE", 0.2)
-    assert corpus.verdict_on(HONEST_ANSWER).wrong == ["the grader was held up for 0.2 s"]
+def test_a_grader_that_is_held_up_is_ended_and_counts_as_an_escape() -> None:
+    with Nursery(deadline=0.1) as nursery:
+        assert nursery.verdict_on(HONEST_ANSWER).wrong == ["the grader was held up for 0.1 s"]
+        assert nursery.alive
+
+
+def test_a_nursery_that_was_ended_counts_as_an_escape() -> None:
+    with Nursery() as nursery:
+        os.kill(nursery.pid, signal.SIGKILL)
+        assert nursery.verdict_on(HONEST_ANSWER).wrong == ["it ended what makes the graders"]

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import corpus, loot
+from tests.attacks import loot
+from tests.attacks.nursery import REPOSITORY
 from tests.attacks.world import World, world
 
 
 @pytest.fixture
 def place() -> Iterator[World]:
-    with world(corpus.REPOSITORY, "kv_cache") as made:
+    with world(REPOSITORY, "kv_cache") as made:
         yield made
 
 
@@ -82,6 +83,6 @@ def test_an_attacks_own_word_shows(place: World) -> None:
 
 
 def test_a_world_that_is_closed_leaves_nothing() -> None:
-    with world(corpus.REPOSITORY, "kv_cache") as made:
+    with world(REPOSITORY, "kv_cache") as made:
         folder = made.folder
     assert not folder.exists()
