@@ -14,7 +14,7 @@ from harness.model import Limits
 from harness.numerics.paired import Comparison, Verdict
 from harness.probing import BoxedAnswer, Broken, Draw, LocalAnswer, NullAnswer, Refuted, Unmeasured
 from harness.probing.faults import module_of
-from harness.probing.speed import GROSS, credit, race
+from harness.probing.speed import GROSS, credit, measure, race
 
 REFERENCE = """
 import numpy as np
@@ -162,6 +162,18 @@ def test_an_answer_five_times_as_slow_is_called_slower(raced):
     assert 0.1 < partly.fraction < 0.4
     assert partly.figures["processes"] == 3
     assert "x the reference's time" in partly.detail
+
+
+@pytest.mark.alone
+def test_a_planted_fifth_is_called_slower_or_left_open(tmp_path):
+    """Six sorts against five: on a busy machine it may stay open, but it is neither the same nor faster."""
+    work = "import numpy as np\n\ndef ordered(x):\n    return [np.sort(x) for _ in range({})][0]\n"
+    (tmp_path / "answer.py").write_text(work.format(6))
+    (tmp_path / "five.py").write_text(work.format(5))
+    target = Target(tmp_path, "answer.py", ("ordered",), Limits(), detect())
+    compared = measure(target, lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
+    assert compared.verdict in (Verdict.SLOWER, Verdict.UNCLEAR)
+    assert compared.low <= 1.2 * 1.02 and compared.high >= 1.2 / 1.02
 
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
