@@ -50,7 +50,7 @@ def deed():
     for path in (WORLD["reference"], WORLD["oracle"]):
         each(lambda: open(path, "a").write("# changed\\n"))
     for folder in (root, root / "harness", root / "challenges", root / "tests", root / "reports"):
-        each(lambda: (folder / WORLD["token"]).write_text("changed"), lambda: got(f"a file in {folder}"))
+        each(lambda: ((folder / WORLD["token"]).write_text("changed"), got(f"a file in {folder}")))
 """
 INTERPRETER = """
 import sysconfig
