@@ -79,15 +79,15 @@ PLACES = ("/tmp", "/dev/shm", "/var/tmp", "/run", "/dev", "/", os.path.expanduse
           os.path.dirname(__file__))
 
 def deed():
-    for place in PLACES:
-        mark = os.path.join(place, WORLD["token"])
-        if os.path.exists(mark):
-            got(f"what an earlier process left in {place}")
+    marks = {os.path.join(os.path.realpath(place), WORLD["token"] + "-left") for place in PLACES}
+    for mark in filter(os.path.exists, marks):
+        got(f"what an earlier process left: {mark}")
+    for mark in marks:
         each(lambda: open(mark, "w").close())
 """
 START_UP_POISON = """
 def deed():
-    for home in {os.path.expanduser("~"), "/root", "/tmp", os.environ["TMPDIR"]}:
+    for home in set(map(os.path.realpath, (os.path.expanduser("~"), "/root", "/tmp", os.environ["TMPDIR"]))):
         for name in ("sitecustomize.py", "usercustomize.py", ".pythonrc", ".bashrc", "numpy.py"):
             path = os.path.join(home, name)
             if os.path.exists(path) and WORLD["token"] in open(path).read():
