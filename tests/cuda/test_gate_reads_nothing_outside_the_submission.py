@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
-from gate_rooms import HELD, RIGHT, TIERS, needs_nvcc, put
+from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
 from harness.box.tiers import Tier
 from harness.cuda.gate import gate
 from harness.cuda.gate_nvcc import Room, compile_library
 from harness.cuda.gate_sources import refusals
 from harness.cuda.nvcc import nvcc
+from tests.tiers_here import HELD
 
 SECRET = "int this_is_the_secret;\n"
 
@@ -99,7 +100,7 @@ def test_the_gate_says_which_line_it_refused(submission: Path, tier: Tier) -> No
 
 @needs_nvcc
 @pytest.mark.slow  # about a second for each line
-@pytest.mark.parametrize("tier", [HELD])
+@pytest.mark.parametrize("tier", HELD)
 def test_the_box_hides_the_file_from_a_compiler_that_is_asked_all_the_same(submission: Path, tier: Tier) -> None:
     compiler = nvcc()
     assert compiler is not None
