@@ -113,10 +113,12 @@ def start(workspace: Workspace, scratch: Path, jobs: int) -> subprocess.Popen[by
     )
 
 
-def finish(run: subprocess.Popen[bytes]) -> None:
-    """Wait for a run that must end well."""
+def finish(run: subprocess.Popen[bytes]) -> float:
+    """Wait for a run that must end well; the seconds that took."""
+    begun = time.monotonic()
     _, words = run.communicate(timeout=120)
     assert run.returncode == 0, f"exit code {run.returncode}:\n{words.decode()}"
+    return time.monotonic() - begun
 
 
 def descendants() -> Iterator[tuple[int, str]]:
@@ -169,8 +171,12 @@ def outcome(workspace: Workspace) -> tuple[str, str, list[Any]]:
     return as_json(board), as_markdown(board), [plain(json.loads(r.to_json())) for r in records]
 
 
-def killed(workspace: Workspace, scratch: Path, jobs: int, seconds: float) -> int | None:
-    """Kill a run after `seconds` and let the next go on: grades that were finished; None when the run ended before."""
+def killed(workspace: Workspace, scratch: Path, jobs: int, seconds: float) -> tuple[int, float] | None:
+    """Kill a run after `seconds` and let the next go on.
+
+    Returns:
+        Grades that were finished, and how long the next run took; None when the run ended before its moment.
+    """
     run = start(workspace, scratch, jobs)
     with contextlib.suppress(subprocess.TimeoutExpired):
         run.wait(seconds)
@@ -182,18 +188,19 @@ def killed(workspace: Workspace, scratch: Path, jobs: int, seconds: float) -> in
     before = stored(workspace)
     for folder in scratch.iterdir():
         os.utime(folder, (time.time() - LONG_AGO,) * 2)
-    finish(start(workspace, scratch, jobs))
+    length = finish(start(workspace, scratch, jobs))
     after = stored(workspace)
     assert all(after[path] == text for path, text in before.items()), "a finished grade changed"
     left = [*workspace.root.rglob(".*.json.*"), *scratch.iterdir()]
     assert not left, f"left over: {left}"
-    return sum(path.is_relative_to(workspace.cache_folder) for path in before)
+    return sum(path.is_relative_to(workspace.cache_folder) for path in before), length
 
 
 def spread(times: int, draw: random.Random) -> Iterator[tuple[int, float]]:
-    """Grading processes and a share of the run's length, for each kill: alternately 1 and 2, evenly over the run."""
-    for number in range(times):
-        yield 1 + number % 2, (number // 2 + draw.random()) / (times / 2)
+    """Grading processes and a share of the run's length, for each kill: 1 and 2 in turn, evenly over the run."""
+    moments = [(1 + number % 2, (number // 2 + draw.random()) / (times / 2)) for number in range(times)]
+    draw.shuffle(moments)
+    yield from moments
 
 
 def main(times: int, seed: int) -> None:
@@ -204,24 +211,23 @@ def main(times: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place, "scratch")
         scratch.mkdir()
-        lengths = []
+        lengths = {}
         for jobs in (1, 2):
-            clock = time.monotonic()
             whole = made(Path(place, f"whole-{jobs}"))
-            finish(start(whole, scratch, jobs))
-            lengths.append(time.monotonic() - clock)
+            lengths[jobs] = finish(start(whole, scratch, jobs))
             expected = outcome(whole)
         for jobs, share in spread(times, draw):
-            count = None
-            while count is None:
+            came = None
+            while came is None:
                 with tempfile.TemporaryDirectory(dir=place) as root:
                     workspace = made(Path(root))
-                    count = killed(workspace, scratch, jobs, share * lengths[jobs - 1])
-                    assert count is None or outcome(workspace) == expected, (
-                        f"differs: -j {jobs}, {share:.3f} of the run"
-                    )
+                    came = killed(workspace, scratch, jobs, share * lengths[jobs])
+                    assert not came or outcome(workspace) == expected, f"differs: -j {jobs}, {share:.3f} of the run"
                 share = draw.random()  # a run that ended before its moment: another is killed instead
+            count, length = came
             finished[count] += 1
+            if count == 0:  # then the next run was a whole one: as long as runs are while the machine is as it is now
+                lengths[jobs] = length
     by_count = ", ".join(f"{n} with {count} finished" for count, n in sorted(finished.items()))
     print(f"{finished.total()} of {times} identical ({by_count}); {time.monotonic() - begun:.0f} s, seed {seed}")
 

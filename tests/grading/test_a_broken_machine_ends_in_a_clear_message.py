@@ -163,12 +163,12 @@ print(main(["grade", "--all", "-j", sys.argv[1]]))
 def test_bubblewrap_gone_in_the_middle_of_a_run(workspace, tmp_path, jobs):
     done = bash(workspace, f"{sys.executable} -P - {jobs} <<'END'\n{WITHOUT_BUBBLEWRAP}END")
     assert codes(done) == ["0", "3"]
-    assert "reused: right/scaled_sum" in done.stderr
-    for name in ("wrong/scaled_sum", "broken/scaled_sum"):
-        assert f"{name}: judge error, no fault of the answer: " in done.stderr
-    # new processes look anew, and may not take what weaker tier they find
+    # this process reuses what it has; new processes look anew, and may not take what weaker tier they find
+    lost = ALL - {"right"} if jobs == 1 else ALL
+    for name in lost:
+        assert f"{name}/scaled_sum: judge error, no fault of the answer: " in done.stderr
     assert ("bwrap" if jobs == 1 else "which is no longer to be had") in done.stderr
-    assert done.stderr.count("tried 4 times") == 2
+    assert done.stderr.count("tried 4 times") == len(lost)
     records = {path.stem: read_stored(path, Record) for path in workspace.records_folder.glob("*/*.json")}
     assert {name: r.status for name, r in records.items()} == {
         "right": "graded", "wrong": "judge_error", "broken": "judge_error"
