@@ -153,6 +153,7 @@ def run_program(
         BoxError: it could not be started.
     """
     settings = (f"EMU_MODE={mode.value}", f"EMU_SEED={seed}", f"EMU_REPORT_FD={command.REPORT_FD}")
+    program.parent.chmod(program.parent.stat().st_mode | 0o055)  # a private folder is closed to the box's own user
     completed = command.run(
         ("env", *settings, f"{{program}}/{program.name}", *arguments),
         source.folder, tier=tier, seconds=limits.seconds, memory_mib=limits.memory_mib,
