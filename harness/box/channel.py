@@ -33,6 +33,13 @@ class Ended(Enum):
     """It sent something that is no message."""
 
 
+def readable(fd: int, seconds: float) -> bool:
+    """Whether there is something to read, or the other side has hung up, within `seconds`."""
+    waiting = select.poll()  # takes any number of descriptor, which `select` does not
+    waiting.register(fd, select.POLLIN)
+    return bool(waiting.poll(seconds * 1000))
+
+
 class Output:
     """Drains a pipe, keeps its tail, and counts what went through."""
 
@@ -60,6 +67,20 @@ class Output:
             self.total += len(data)
             self.tail = (self.tail + data)[-self.kept :]
 
+    def rest(self) -> bytes:
+        """What was kept, with what is still there."""
+        self.drain()
+        return self.tail
+
+    def text(self) -> str:
+        """The same as text."""
+        return self.rest().decode(errors="replace")
+
+    def last(self) -> str:
+        """The last line in parentheses, to be put after an error; empty when there is none."""
+        lines = self.text().strip().splitlines()
+        return f" ({lines[-1]})" if lines else ""
+
     def close(self) -> None:
         """Close the pipe."""
         if self.fd >= 0:
@@ -85,7 +106,7 @@ class Channel:
 
     def first(self, seconds: float) -> tuple[dict[str, Any] | Ended, list[int]]:
         """Wait for the first message, said before anything of the submission is loaded, with what it hands over."""
-        if not select.select([self.control], [], [], seconds)[0]:
+        if not readable(self.control.fileno(), seconds):
             return Ended.TIMEOUT, []
         return self._taken()
 

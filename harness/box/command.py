@@ -10,13 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from harness.box import clock, launch, scratch
-from harness.box.channel import Output
+from harness.box.channel import Output, readable
+from harness.box.spawning import end, spawn
 from harness.box.tiers import Tier
-from harness.box.zygote import end
 from harness.errors import BoxError
 
+START_SECONDS = 30.0
+"""For the box to stand, on the busiest machine; before that nothing of the command has run."""
 REPORT_FD = 3
 """Where a command writes its report."""
 FILE_BYTES = 256 << 20
@@ -36,9 +39,9 @@ class Completed:
         returncode: its exit status; None when it had to be killed.
         output: the last of what it printed.
         report: what it wrote to file descriptor 3, at most 1 MiB.
-        seconds: wall time.
+        seconds: wall time since it started.
         timed_out: whether its time ran out.
-        flooded: whether it printed more than it may.
+        flooded: whether it printed or reported more than it may.
     """
 
     returncode: int | None
@@ -61,7 +64,7 @@ def run(
             first word `python` for the interpreter.
         folder: the submission's files.
         tier: how it is held.
-        seconds: wall time allowed.
+        seconds: wall time allowed once it has started.
         memory_mib: address space of each process.
         scratch_mib: size of the writable /tmp.
         extra: more read-only folders.
@@ -69,7 +72,7 @@ def run(
         devices: device files and what their driver reads.
 
     Raises:
-        BoxError: the command could not be started at all.
+        BoxError: the command could not be started at all, which is no word about it.
     """
     placement = launch.Placement(folder, extra or {}, writable or {}, scratch_mib, devices)
     with scratch.folder() as place, _grouped(tier, memory_mib) as prefix:
@@ -102,40 +105,57 @@ def _resolve(command: Sequence[str], inside: launch.Launch) -> list[str]:
 
 
 def _run(inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], seconds: float, memory: int) -> Completed:
-    output_read, output_write = os.pipe2(os.O_CLOEXEC)
-    report_read, report_write = os.pipe2(os.O_CLOEXEC)
-    plan = {
-        "fence": inside.fence("build", _rlimits(inside.tier, memory, seconds)),
-        "report": report_write,
-        "keep": 0 if inside.tier.namespaces else os.getpid(),
-    }
-    runner = (launch.interpreter(), "-I", "-S", "-B", f"{inside.boot}/runner.py", json.dumps(plan), *words)
-    start = clock.now()
-    place = None if inside.prefix else inside.folder
-    try:
-        process = subprocess.Popen(
-            (*prefix, *_there(inside), *runner), stdin=subprocess.DEVNULL, stdout=output_write, stderr=output_write,
-            close_fds=True, pass_fds=(report_write,), start_new_session=True, cwd=place,
-            env=launch.environment(inside.scratch),
-        )  # fmt: skip
-    except OSError as error:
-        os.close(output_read)
-        os.close(report_read)
-        raise BoxError(f"cannot run a command in the box: {error}") from error
-    finally:
-        os.close(output_write)
-        os.close(report_write)
-    output, report = Output(output_read), Output(report_read, kept=1 << 20)
-    try:
-        timed_out = _wait(process, (output, report), start + seconds)
-        returncode = None if timed_out or output.flooded else process.wait()
-    finally:
-        _end(process, bool(inside.prefix))
-        for pipe in (output, report):
-            pipe.drain()
-            pipe.close()
-    text = output.tail.decode(errors="replace")
-    return Completed(returncode, text, report.tail, clock.now() - start, timed_out, output.flooded)
+    with _Pipes() as pipes:
+        plan = {
+            "fence": inside.fence("build", _rlimits(inside.tier, memory, seconds)),
+            "report": pipes.inner["report"],
+            "started": pipes.inner["started"],
+            "keep": 0 if inside.tier.namespaces else os.getpid(),
+        }
+        runner = (launch.interpreter(), "-I", "-S", "-B", f"{inside.boot}/runner.py", json.dumps(plan), *words)
+        try:
+            process = spawn(
+                (*prefix, *_there(inside), *runner), stdin=subprocess.DEVNULL, stdout=pipes.inner["output"],
+                stderr=pipes.inner["output"], pass_fds=(plan["report"], plan["started"]),
+                cwd=None if inside.prefix else inside.folder, env=launch.environment(inside.scratch),
+            )  # fmt: skip
+        except OSError as error:
+            raise BoxError(f"cannot run a command in the box: {error}{launch.missing(inside.tier)}") from error
+        try:
+            pipes.close_inner()
+            if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
+                raise BoxError(f"a command did not start in the box{pipes.output.last()}{launch.missing(inside.tier)}")
+            start = clock.now()
+            timed_out = _wait(process, (pipes.output, pipes.report), start + seconds)
+            cut = timed_out or pipes.output.flooded or pipes.report.flooded
+            returncode = None if cut else process.wait()
+            spent = clock.now() - start
+        finally:
+            _end(process, bool(inside.prefix))
+        return Completed(returncode, pipes.output.text(), pipes.report.rest(), spent, timed_out, cut and not timed_out)
+
+
+class _Pipes:
+    """The pipes of one command: what it prints, what it reports, and the byte that says it has started."""
+
+    def __init__(self) -> None:
+        (printed, output), (told, report), (self.started, started) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
+        self.inner = {"output": output, "report": report, "started": started}
+        self.output, self.report = Output(printed), Output(told, kept=1 << 20)
+
+    def close_inner(self) -> None:
+        """Close the ends that the command holds."""
+        while self.inner:
+            os.close(self.inner.popitem()[1])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close_inner()
+        os.close(self.started)
+        self.output.close()
+        self.report.close()
 
 
 def _rlimits(tier: Tier, memory: int, seconds: float) -> dict[str, int]:

@@ -59,6 +59,7 @@ class Tier(StrEnum):
             return (
                 kernel,
                 bounded,
+                "each file in the scratch folder is bounded, and not all together",
                 "an answer learns whether a path exists and how large a file is, though not what it holds",
                 "its own tests and compilers see the machine's other processes, though they cannot touch them",
                 "the number of processes is bounded for the whole user and not for one box",
@@ -130,6 +131,6 @@ def _refused(tier: Tier) -> str | None:
 
     try:
         trial(tier)
-    except BoxError as error:
-        return str(error).splitlines()[0]
+    except (BoxError, OSError) as error:
+        return (str(error) or type(error).__name__).splitlines()[0]
     return None

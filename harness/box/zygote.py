@@ -4,18 +4,18 @@ import array
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from harness.box import launch, scratch, tiers
-from harness.box.channel import Channel, Ended, Output
+from harness.box.channel import Channel, Ended, Output, readable
 from harness.box.notices import Notices
+from harness.box.spawning import end, spawn
 from harness.errors import BoxError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Worker:
 
     def wait_status(self, seconds: float) -> int | None:
         """Its wait status as `os.wait` gives it; None while it lives, or when nobody is left to say."""
-        if self._ended is None and select.select([self._status], [], [], seconds)[0]:
+        if self._ended is None and readable(self._status, seconds):
             told = os.read(self._status, 16)
             self._ended = int(told) if told.isdigit() else None
         return self._ended
@@ -103,23 +103,21 @@ class Zygote:
 
             self._cgroup = cgroup.make(*self._room)
             prefix = (*self._cgroup.enter_prefix(), *prefix)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         read, write = os.pipe2(os.O_CLOEXEC)
+        self._output = Output(read)
         guardian = "0" if self.tier.namespaces else str(os.getpid())
         program = (launch.interpreter(), "-I", "-B", f"{self._launch.boot}/zygote.py", str(theirs.fileno()), guardian)
         try:
-            self._process = subprocess.Popen(
-                (*prefix, *program), stdin=subprocess.DEVNULL, stdout=write, stderr=write, close_fds=True,
-                pass_fds=(theirs.fileno(),), start_new_session=True, env=launch.environment(self._launch.scratch),
+            self._process = spawn(
+                (*prefix, *program), stdin=subprocess.DEVNULL, stdout=write, stderr=write,
+                pass_fds=(theirs.fileno(),), env=launch.environment(self._launch.scratch),
             )  # fmt: skip
         except OSError as error:
-            ours.close()
-            os.close(read)
-            raise BoxError(f"cannot start a worker in tier {self.tier}: {error}") from error
+            raise BoxError(f"cannot start a worker in tier {self.tier}: {error}{self._said()}") from error
         finally:
             theirs.close()
             os.close(write)
-        self._control, self._output = ours, Output(read)
 
     def fork(self, rlimits: Mapping[str, int]) -> Worker:
         """A new worker behind its fence; it has seen nothing of the submission yet.
@@ -127,38 +125,45 @@ class Zygote:
         Raises:
             BoxError: it did not come, or its fence does not stand.
         """
-        assert self._control is not None
-        room = None if self.tier.namespaces else self._own_scratch()
-        place = str(room or self.launch.scratch)
-        request = {
-            "namespaces": self.tier.namespaces,
-            "scratch": place,
-            "scratch_bytes": self.placement.scratch_mib << 20,
-            "environment": {"HOME": place, "TMPDIR": place},
-            "fence": self.launch.fence("run", rlimits, place),
-        }
+        with contextlib.ExitStack() as undo:
+            room = None if self.tier.namespaces else self._own_scratch()
+            if room is not None:
+                undo.callback(scratch.remove, room)
+            place = str(room or self.launch.scratch)
+            request = {
+                "namespaces": self.tier.namespaces,
+                "scratch": place,
+                "scratch_bytes": self.placement.scratch_mib << 20,
+                "environment": {"HOME": place, "TMPDIR": place},
+                "fence": self.launch.fence("run", rlimits, place),
+            }
+            try:
+                channel, status = self._asked(request, undo)
+                listener = self._greeted(channel)
+                if listener >= 0:
+                    channel.notices = Notices(listener, (*self.launch.shown, place))
+                    undo.callback(channel.notices.close)
+                pidfd = os.pidfd_open(channel.pid)
+            except OSError as error:
+                raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
+            undo.pop_all()
+            return Worker(channel, channel.notices, pidfd, room, status)
+
+    def _asked(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
+        """Ask for a worker: its channel, and what its wait status can be read from."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         output_read, output_write = os.pipe2(os.O_CLOEXEC)
-        status_read, status_write = os.pipe2(os.O_CLOEXEC)
         channel = Channel(ours, Output(output_read))
+        undo.callback(channel.close)
+        status_read, status_write = os.pipe2(os.O_CLOEXEC)
+        undo.callback(os.close, status_read)
         try:
             self._send(json.dumps(request).encode(), (theirs.fileno(), output_write, status_write))
-            for fd in (output_write, status_write):
-                os.close(fd)
+        finally:
             theirs.close()
-            listener = self._greeted(channel)
-            pidfd = os.pidfd_open(channel.pid)
-        except BaseException as error:
-            channel.close()
-            os.close(status_read)
-            if room is not None:
-                scratch.remove(room)
-            if isinstance(error, OSError):
-                raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
-            raise
-        notices = Notices(listener, (*self.launch.shown, place)) if listener >= 0 else None
-        channel.notices = notices
-        return Worker(channel, notices, pidfd, room, status_read)
+            os.close(output_write)
+            os.close(status_write)
+        return channel, status_read
 
     def close(self) -> None:
         """End it with all its workers, and remove what it wrote; does nothing the second time."""
@@ -169,13 +174,17 @@ class Zygote:
             self._control.close()
         if self._output is not None:
             self._output.close()
-        if self._cgroup is not None:
-            self._cgroup.remove()
-            self._cgroup = None
         scratch.remove(self._scratch)
+        group, self._cgroup = self._cgroup, None
+        if group is not None:
+            group.remove()
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -202,18 +211,7 @@ class Zygote:
         return fds[0] if fds else -1
 
     def _said(self) -> str:
-        if self._output is None:
-            return ""
-        self._output.drain()
-        said = self._output.tail.decode(errors="replace").strip().splitlines()
-        return f" ({said[-1]})" if said else ""
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a session of its own, with all that is left in its group."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        return (self._output.last() if self._output is not None else "") + launch.missing(self.tier)
 
 
 def trial(tier: tiers.Tier) -> None:

@@ -19,8 +19,9 @@ import socket
 import sys
 from typing import Any
 
-OURS = ("fence", "landlock", "seccomp", "syscalls", "wire", "worker")
+OURS = ("descendants", "fence", "landlock", "seccomp", "syscalls", "wire", "worker")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import descendants  # noqa: E402
 import fence  # noqa: E402
 import numpy.fft  # noqa: E402
 import numpy.linalg  # noqa: E402
@@ -47,6 +48,7 @@ def main() -> None:
         return
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     control = socket.socket(fileno=int(sys.argv[1]))
+    own = os.getpid()
     gc.freeze()
     while True:
         data, ancillary, _, _ = control.recvmsg(wire.MESSAGE_LIMIT, socket.CMSG_SPACE(3 * 4))
@@ -55,27 +57,21 @@ def main() -> None:
         fds = [fd for _, _, raw in ancillary for fd in array.array("i", raw)]
         if os.fork() == 0:
             control.close()
-            hold(json.loads(data), *fds)
+            hold(json.loads(data), own, *fds)
         for fd in fds:
             os.close(fd)
 
 
-def hold(request: dict[str, Any], control: int, output: int, status: int) -> None:
+def hold(request: dict[str, Any], zygote: int, control: int, output: int, status: int) -> None:
     """Make a worker's namespaces, fork it, wait for it, and write its wait status; never returns."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    own = os.getpid()
     try:
         if request["namespaces"]:
             separate(request["scratch_bytes"])
-        pid = os.fork()
-        if pid == 0:
-            os.close(status)
-            work(request, control, output)
-        os.close(control)
-        os.dup2(output, 2)
-        os.close(output)
-        _, wait_status = os.waitpid(pid, 0)
-        os.write(status, f"{wait_status}".encode())
+        wait_status = descendants.keep(lambda: work(request, own, control, output), zygote, (control, output))
+        if wait_status is not None:
+            os.write(status, f"{wait_status}".encode())
     except BaseException as error:  # told to the parent, which waits for a first word
         _say(control, error)
     os._exit(0)
@@ -86,13 +82,15 @@ def separate(scratch_bytes: int) -> None:
     _check(_libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID), "unshare")
     _check(_libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     for place, size in ((b"/tmp", scratch_bytes), (b"/dev/shm", 1 << 16)):
-        options = f"size={size},mode=1777".encode()
+        # a file without a byte takes kernel memory all the same
+        options = f"size={size},nr_inodes={max(size >> 12, 1024)},mode=1777".encode()
         _check(_libc.mount(b"tmpfs", place, b"tmpfs", MS_NOSUID | MS_NODEV, options), f"mount {place.decode()}")
 
 
-def work(request: dict[str, Any], control: int, output: int) -> None:
+def work(request: dict[str, Any], holder: int, control: int, output: int) -> None:
     """Become the worker; never returns."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _libc.prctl(PR_SET_DUMPABLE, 1)  # the parent, who may be no root, reads the paths that it opens
     status, greeted = 70, False
     try:
         os.dup2(output, 1)
@@ -104,7 +102,10 @@ def work(request: dict[str, Any], control: int, output: int) -> None:
         control = 3
         channel = socket.socket(fileno=control)
         numpy.random.seed()  # else every worker would draw the numbers that this process was born with
-        worker.greet(channel, fence.enclose(request["fence"]))
+        listener = fence.enclose(request["fence"])
+        if not request["namespaces"] and os.getppid() != holder:
+            os._exit(status)  # it died before the kernel was told to end us with it
+        worker.greet(channel, listener)
         greeted = True
         worker.Worker(channel).serve()
         status = 0
