@@ -15,11 +15,6 @@ def main() -> int:
     if asked.tier:
         os.environ["HARNESS_TIER"] = asked.tier
     tier = detect()
-    if asked.judge_into:
-        import json, pickle; from dataclasses import asdict; from tests.attacks.judge import judge
-        verdict = judge(pickle.load(sys.stdin.buffer), nursery.REPOSITORY)
-        with os.fdopen(asked.judge_into, "w") as file: json.dump({**asdict(verdict)}, file)
-        return 0
     if asked.nursery:
         nursery.serve(asked.nursery)
         return 0
@@ -44,7 +39,6 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     parser.add_argument("--verbose", action="store_true", help="a line for every attack")
     parser.add_argument("--files", metavar="PATTERN", nargs="+", default=(), help="those in these files alone")
-    parser.add_argument("--judge-into", type=int)
     parser.add_argument("--nursery", type=float, help=argparse.SUPPRESS)
     return parser.parse_args()
 

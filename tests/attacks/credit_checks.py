@@ -19,10 +19,6 @@ CHECKS = {
     "always true": (SIGNATURE + "    return True\n", ("catches_planted",)),
     # fools a judge that tries wrong pairs only
     "always false": (SIGNATURE + "    return False\n", ("accepts_correct", "catches_planted")),
-    # fools a judge that tries one pair of each kind
-    "a coin": (
-        "import os\n" + SIGNATURE + "    return os.urandom(1)[0] < 128\n", ("accepts_correct",)
-    ),
     # fools a judge that looks for finite differences in the text
     "compared with itself": (SIGNATURE + """
     _, cache = forward(x, gamma, beta, eps)

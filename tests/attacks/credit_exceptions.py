@@ -17,7 +17,7 @@ RAISED = {
     # fools a judge that marks what is not offered as not applicable
     "NotImplementedError": "raise NotImplementedError('not on this machine')",
     # fools a judge that ends a loop over inputs by it
-    "StopIteration": "raise StopIteration(args)",
+    "StopIteration": "raise StopIteration(function)",
     # fools a judge that blames itself for it
     "MemoryError": "raise MemoryError",
     # fools a judge that takes its own exceptions for its own

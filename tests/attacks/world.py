@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.workspace import Workspace
 from tests.attacks import loot
 from tests.attacks.attack import Attack
 
@@ -29,18 +30,18 @@ class World:
     * `secret`: a file outside the box; `fd`: a file descriptor of the grader, inheritable, open on another one;
       `env`: a variable of the grader's environment; each holds a text that must not come out;
     * `target`: a file that must stay as it is; `record`: a result of another submission; `other`: its folder;
-    * `reference`, `oracle`: files of the challenge;
+    * `reference`, `oracle`: files of the challenge, or copies that no box shows either;
     * `tcp`, `udp`: ports of 127.0.0.1, `abstract` and `unix`: sockets on which nobody may call;
     * `grader`: the process that grades;
     * `token`: a part of the name of every file that an attack leaves behind.
     """
 
     def __init__(self, folder: Path, repository: Path, challenge: str, fd: int) -> None:
-        self.folder, self.repository = folder, repository
+        self.folder = folder
         self.token = folder.name
-        references = repository / "references" / challenge
-        self.references = sorted(p for p in references.iterdir() if p.is_file())
-        reference = next(p for p in self.references if p.stem == "reference")
+        # copies: where the box does not hold, the checkout must not suffer
+        references = folder / "references" / challenge
+        shutil.copytree(repository / "references" / challenge, references)
         self._secrets = {what: f"{what}-{secrets.token_hex(12)}" for what in ("secret", "record", "other", "fd")}
         self._files = {
             "secret": folder / "secret.txt",
@@ -66,7 +67,7 @@ class World:
             "target": str(self._files["target"]),
             "record": str(self._files["record"]),
             "other": str(self._files["other"].parent),
-            "reference": str(reference),
+            "reference": str(references / Workspace(repository).challenge(challenge).reference),
             "oracle": str(references / "oracle.py"),
             "tcp": self._listeners["tcp"].getsockname()[1],
             "udp": self._listeners["udp"].getsockname()[1],
@@ -121,7 +122,7 @@ class World:
     def _state(self) -> dict[str, tuple[int, str]]:
         """Mode and content of every file that must stay, by path; the attacker's own folder may go where it likes."""
         found = {}
-        for path in (*self.folder.rglob("*"), *self.references):
+        for path in self.folder.rglob("*"):
             if "attacker" not in path.parts and "__pycache__" not in path.parts:
                 what = os.readlink(path) if path.is_symlink() else "" if not path.is_file() else _digest(path)
                 found[str(path)] = (path.lstat().st_mode, what)
