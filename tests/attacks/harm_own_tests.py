@@ -155,11 +155,21 @@ def test_kills():
 """
 WRITES = """
 def test_writes():
-    root = pathlib.Path(WORLD["reference"]).parents[2]
-    for path in (WORLD["target"], WORLD["record"], WORLD["reference"], root / "harness" / WORLD["token"],
+    for path in (WORLD["target"], WORLD["record"], pathlib.Path(WORLD["other"], "answer.py"),
                  pathlib.Path.home() / WORLD["token"], pathlib.Path("/var/tmp", WORLD["token"]),
                  pathlib.Path(pytest.__file__).parent / WORLD["token"], pathlib.Path("/usr/bin", WORLD["token"])):
-        subprocess.run(["sh", "-c", f"echo changed > '{path}'; mv answer.py '{path}'; chmod 777 '{path}'"])
+        subprocess.run(["sh", "-c", f"echo changed > '{path}'; cp answer.py '{path}'; mv answer.py '{path}'"])
+"""
+MODES = """
+def test_modes():
+    for path in (WORLD["target"], WORLD["record"], WORLD["other"]):
+        subprocess.run(["sh", "-c", f"chmod 4755 '{path}'; chown 1000 '{path}'; touch -d 2001-01-01 '{path}'"])
+        for change in (lambda: os.chmod(path, 0o4755), lambda: os.utime(path, (0, 0))):
+            try:
+                change()
+                got(f"the mode or time of {path}")
+            except OSError:
+                pass
 """
 NESTS = """
 def test_nests():
@@ -242,6 +252,7 @@ ATTACKS: tuple[Attack, ...] = (
     suite("tests that fork without end", BOMB),
     suite("tests that kill", KILLS),
     suite("tests that write elsewhere", WRITES),
+    suite("tests that change modes elsewhere", MODES),
     suite("tests that nest folders", HONEST_TEST + NESTS, criteria=("kill_rate",)),
     suite("tests that lock their server out", HONEST_TEST + LOCKS_OUT, criteria=("kill_rate",)),
     suite("tests that trace", TRACES),

@@ -45,12 +45,21 @@ def deed():
     each(lambda: os.unlink(mine), lambda: os.link(WORLD["target"], mine), lambda: open(mine, "w").write("changed"))
 """
 GRADER_FILES = """
+def opened(path):
+    os.close(os.open(path, os.O_WRONLY))
+    got(f"{path} to write")
+
+def made(path):
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT))
+    got(f"{path} to make")
+    os.unlink(path)
+
 def deed():
     root = pathlib.Path(WORLD["reference"]).parents[2]
-    for path in (WORLD["reference"], WORLD["oracle"]):
-        each(lambda: open(path, "a").write("# changed\\n"))
+    for path in (WORLD["reference"], WORLD["oracle"], root / "harness/grading.py", root / "harness/box/boot/worker.py"):
+        each(lambda: opened(path))
     for folder in (root, root / "harness", root / "challenges", root / "tests", root / "reports"):
-        each(lambda: ((folder / WORLD["token"]).write_text("changed"), got(f"a file in {folder}")))
+        each(lambda: made(folder / WORLD["token"]))
 """
 INTERPRETER = """
 import sysconfig
