@@ -6,6 +6,7 @@ from tests.attacks.softmax_topk import CHALLENGE, alone, around, exchanged
 REPORTS, HIDING, WATCHED, LIBRARY = "reports forged", "accesses hidden", "told watched from not", "functions replaced"
 
 KERNEL = "    if (threadIdx.x == 0) { p[0] = x[0]; c[0] = 0; }"
+BY_INSTRUCTION = "a system call by an instruction"
 JOIN = "#define JOINED(a, b) a##b\n#define JOIN(a, b) JOINED(a, b)\n"
 HONEST = "__global__ void __launch_bounds__(THREADS)\n"
 
@@ -55,7 +56,7 @@ FORGED = {
         "#include <sys/mman.h>\n"),
     "a system call by number": sources(
         "    syscall(10, 4096, 4096, 7);", "#include <unistd.h>\n"),
-    "a system call by an instruction": sources(
+    BY_INSTRUCTION: sources(
         '    long result;\n    asm volatile("syscall" : "=a"(result) : "a"(39) : "rcx", "r11", "memory");'),
     "a system call by an instruction, its word put together": sources(
         '    long result;\n    JOIN(as, m) volatile("syscall" : "=a"(result) : "a"(39) : "rcx", "r11");', JOIN),
