@@ -25,7 +25,7 @@ from harness.box import Array, Box, Came, Target, clock, detect
 from harness.box.contest import Result
 from harness.model import Limits
 from harness.numerics.paired import Verdict
-from harness.probing import Answer, Refuted, Unmeasured
+from harness.probing import Answer, BoxedAnswer, Refuted, Unmeasured
 from harness.probing.speed import credit, measure
 
 Floats = NDArray[np.float64]
@@ -146,7 +146,7 @@ def raced(source: str) -> Result:
         folder.mkdir()
         (folder / "answer.py").write_text(source, encoding="utf-8")
         target = Target(folder, "answer.py", ("rounds",), Limits(), detect())
-        return measure(target, Normalising, Path(place, "reference.py"), IDENTITY)
+        return measure(BoxedAnswer(target), Normalising, Path(place, "reference.py"), IDENTITY)
 
 
 def verdicts(runs: int) -> dict[tuple[int, str], list[Result]]:

@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.box import Target, clock, scratch
+from harness.box import Target, scratch
 from harness.box.contest import Heat, Result, Role, Turn, contest
-from harness.box.signals import Signal
 from harness.model import Figure
 from harness.numerics.paired import Verdict
 from harness.probing.answers import Answer, BoxedAnswer
@@ -62,40 +61,34 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
     if not isinstance(answer, BoxedAnswer):
         _verified_only(answer, course())
         raise Unmeasured("time is measured in the box only")
-    answer.close()  # its process must not share the cores with those that race
-    start = clock.now()
-    try:
-        result = measure(answer.target, course, reference, identity, answer.signals)
-    finally:
-        answer.box_seconds += clock.now() - start
-    return credit(result)
+    return credit(measure(answer, course, reference, identity))
 
 
-def measure(
-    target: Target, course: Callable[[], Course], reference: Path, identity: str, signals: list[Signal] | None = None
-) -> Result:
-    """Race a submission against the reference, with no other timing of this user beside it.
+def measure(answer: BoxedAnswer, course: Callable[[], Course], reference: Path, identity: str) -> Result:
+    """Race an answer against the reference in fresh boxes, with no other timing of this user beside it.
+
+    Time spent in these boxes and what the answer was seen doing there are added to its own.
 
     Args:
-        target: the submission.
+        answer: whom.
         course: as for `race`.
         reference: as for `race`.
         identity: as for `race`.
-        signals: takes what the submission does that honest code has no reason to do.
 
     Raises:
-        Refuted: an output of the submission was wrong, or did not come.
+        Refuted: an output of the answer was wrong, or did not come.
     """
+    answer.close()  # its process must not share the cores with those that race
     with scratch.folder() as folder:
         (folder / "reference.py").write_bytes(reference.read_bytes())
         (folder / "identity.py").write_text(identity, encoding="utf-8")
-        ours = [replace(target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
-        targets = dict(zip(Role, (target, *ours), strict=True))
+        ours = [replace(answer.target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
+        targets = dict(zip(Role, (answer.target, *ours), strict=True))
 
         def start() -> Heat:
             work = course()
             with ExitStack() as opened:
-                players = {role: _Player(target, work, role, signals) for role, target in targets.items()}
+                players = {role: _Player(target, work, role, answer) for role, target in targets.items()}
                 for player in players.values():
                     opened.callback(player.close)
                     player.prepare()
@@ -142,11 +135,11 @@ def credit(result: Result) -> Partly:
 class _Player:
     """A contender in a box of its own."""
 
-    def __init__(self, target: Target, course: Course, role: Role, signals: list[Signal] | None) -> None:
+    def __init__(self, target: Target, course: Course, role: Role, judged: BoxedAnswer) -> None:
         self.answer = BoxedAnswer(target)
+        self.judged = judged
         self.course = course
         self.role = role
-        self.signals = signals if signals is not None and role is Role.ANSWER else []
         self.prepared: Any = None
 
     @property
@@ -169,9 +162,11 @@ class _Player:
         return Turn(cost.seconds, cost.processor)
 
     def close(self) -> None:
-        """End the worker, and keep what was seen of it."""
+        """End the worker, and keep what was seen of the answer's."""
         self.answer.close()
-        self.signals += [signal for signal in self.answer.signals if signal not in self.signals]
+        if self.role is Role.ANSWER:
+            self.judged.signals += [s for s in self.answer.signals if s not in self.judged.signals]
+            self.judged.box_seconds += self.answer.box_seconds
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:

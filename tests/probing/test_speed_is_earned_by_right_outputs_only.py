@@ -171,7 +171,7 @@ def test_a_planted_fifth_is_called_slower_or_left_open(tmp_path):
     (tmp_path / "answer.py").write_text(work.format(6))
     (tmp_path / "five.py").write_text(work.format(5))
     target = Target(tmp_path, "answer.py", ("ordered",), Limits(), detect())
-    compared = measure(target, lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
+    compared = measure(BoxedAnswer(target), lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
     assert compared.verdict in (Verdict.SLOWER, Verdict.UNCLEAR)
     assert compared.low <= 1.2 * 1.02 and compared.high >= 1.2 / 1.02
 
