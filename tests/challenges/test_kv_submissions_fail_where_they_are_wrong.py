@@ -59,7 +59,9 @@ def run(model: str) -> Run:
         answer = BoxedAnswer(target, dict(submission.capabilities))
         try:
             answer.open()
-            probed, named = [c for c in CODE.challenge.criteria if c.probes], {c for m, c, _ in NAMED if m == model}
+            # how fast it is compared with the reference is no question of right or wrong
+            probed = [c for c in CODE.challenge.criteria if c.probes and c.id != "decode_speed"]
+            named = {c for m, c, _ in NAMED if m == model}
             seen = [judged(c, answer, submission, c.id in named) for c in probed]
         finally:
             answer.close()
