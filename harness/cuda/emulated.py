@@ -67,7 +67,8 @@ def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, sec
     with ThreadPoolExecutor(2) as both:
         plain, instrumented = both.map(one, (False, True))
     shutil.copy(DRIVER, into / ENTRY)
-    failed = next((b for b in (plain, instrumented) if b.path is None), None)
+    failures = [b for b in (plain, instrumented) if b.path is None]
+    failed = next((b for b in failures if b.refused), failures[0] if failures else None)
     if failed is None and plain.spelling != instrumented.spelling:
         return Emulation(into, (), "", ("its source is another one where accesses are watched",))
     if failed is None:

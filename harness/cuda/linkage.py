@@ -40,18 +40,11 @@ class Names:
 
     Attributes:
         asked: what it refers to and has not.
-        strong: what it defines.
-        weak: what it defines unless another object does.
+        defined: what it has.
     """
 
     asked: frozenset[str]
-    strong: frozenset[str]
-    weak: frozenset[str]
-
-    @property
-    def defined(self) -> frozenset[str]:
-        """All that it defines."""
-        return self.strong | self.weak
+    defined: frozenset[str]
 
 
 def names_of(path: Path) -> Names:
@@ -60,14 +53,13 @@ def names_of(path: Path) -> Names:
     Raises:
         ELFError: it is none; `struct` and Unicode errors likewise.
     """
-    found: dict[str, set[str]] = {"asked": set(), "strong": set(), "weak": set()}
+    asked: set[str] = set()
+    defined: set[str] = set()
     with path.open("rb") as file:
         for symbol in _table(ELFFile(file)).iter_symbols():
-            bind = symbol["st_info"]["bind"]
-            if bind != "STB_LOCAL" and symbol.name:
-                weak = "weak" if bind == "STB_WEAK" else "strong"
-                found["asked" if symbol["st_shndx"] == "SHN_UNDEF" else weak].add(symbol.name)
-    return Names(*(frozenset(found[kind]) for kind in ("asked", "strong", "weak")))
+            if symbol["st_info"]["bind"] != "STB_LOCAL" and symbol.name:
+                (asked if symbol["st_shndx"] == "SHN_UNDEF" else defined).add(symbol.name)
+    return Names(frozenset(asked), frozenset(defined))
 
 
 def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
@@ -88,8 +80,8 @@ def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
     reasons = []
     for file, names in theirs.items():
         reasons += [f"{file}: uses `{name}`, {_why(name)}" for name in sorted(names.asked - own) if not _may_ask(name)]
-        taken = (names.strong & known) | (names.defined & lent)
-        reasons += [f"{file}: defines `{name}`, which the device relies on" for name in sorted(taken)]
+        taken = sorted(names.defined & (known | lent))
+        reasons += [f"{file}: defines `{name}`, which the device relies on" for name in taken]
     return reasons
 
 

@@ -116,6 +116,8 @@ def _hidden(words: Sequence[Word]) -> Iterator[str]:
     for index, word in enumerate(words):
         if word.text in ASM:
             yield f"{word.place}: inline assembly that macros put together"
+        elif word.text.startswith(b"__tsan_"):
+            yield f"{word.place}: names `{word.text.decode(errors='replace')}`, which is the emulated device's own"
         elif _COPIES.fullmatch(word.text) and not _is_named(words, index):
             yield f"{word.place}: `{word.text.decode()}` is not called by its name, so what it moves is not seen"
         elif _UNSEEN.fullmatch(word.text) and not _in_a_stub(words, index):
