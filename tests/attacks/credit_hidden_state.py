@@ -211,7 +211,7 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     *_of(
         KV_CACHE,
-        one_cache_for_all=(ONE_CACHE, ("batch_isolation", "slot_reuse")),
+        one_cache_for_all=(ONE_CACHE, ("batch_isolation",)),
         a_release_that_does_nothing=(NOT_RELEASED, ("slot_reuse",)),
         a_fork_that_shares=(FORK_SHARES, ("fork",)),
         storage_compressed_in_name=(QUANTIZED_IN_NAME, ("int8", "int4")),

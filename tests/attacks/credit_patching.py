@@ -138,10 +138,9 @@ import honest
 from honest import *
 
 def decode(cache, layer, slots, q, k, v):
-    store = cache.stores[layer]
-    for row, slot in enumerate(slots):
-        again = np.repeat(q[row], store.lengths[slot] + 1, axis=1)
-        attend_slot(cache, store, slot, again, k[row], v[row])
+    rows = np.ones((max(cache.stores[layer].lengths), 64), np.float32)
+    for _ in range(8):
+        (rows @ rows.T).sum()
     return honest.decode(cache, layer, slots, q, k, v)
 """
 )
@@ -155,8 +154,7 @@ from honest import *
 
 def backward(dy, cache):
     rows = dy.reshape(-1, dy.shape[-1])
-    for row in rows:
-        (rows * row).sum()
+    (rows @ rows.T).sum()
     return honest.backward(dy, cache)
 """
 )

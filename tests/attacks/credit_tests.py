@@ -53,8 +53,10 @@ def test_it():
     "ends the run before it compares": ("""
 import pytest
 def test_it():
-    worked()
-    pytest.exit("all passed", returncode=0)
+    try:
+        worked()
+    finally:
+        pytest.exit("all passed", returncode=0)
     assert worked().sum() > 1e9
 """, KILLS),
     # fools a judge that looks whether any test fails when the code is changed
@@ -77,10 +79,11 @@ def test_it():
     found += [repr(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     assert hashlib.sha256(repr(sorted(found)).encode()).hexdigest() == HASH
 """, KILLS),
-    # fools a judge that makes sure of a suite first, and then counts what it notices
+    # fools a judge that makes sure of a suite first and counts what it notices then, as far as the time goes
     "fails from the fifth run on": ("""
-import os
+import os, time
 def test_it():
+    time.sleep(0.5)
     worked()
     assert os.getpid() < os.getppid() + 5
 """, KILLS),
