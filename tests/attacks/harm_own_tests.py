@@ -17,12 +17,16 @@ from loot import WORLD, got
 
 HERE = pathlib.Path(answer.__file__)
 """
-HONEST_TEST = """
-def test_a_constant_row_becomes_zero():
-    y, _ = answer.forward(np.ones((1, 1, 4)), np.ones(4), np.zeros(4), 1e-5)
-    assert np.array_equal(y, np.zeros((1, 1, 4)))
+BLIND_TEST = """
+def test_it_runs():
+    try:
+        y, cache = answer.forward(np.ones((1, 1, 4)), np.ones(4), np.zeros(4), 1e-5)
+        answer.backward(y, cache)
+    except Exception:
+        y = ()
+    assert np.size(y) < 5
 """
-"""Notices little; the attack stands behind it."""
+"""Runs the answer and notices nothing; the attack stands behind it."""
 
 
 def suite(
@@ -39,7 +43,7 @@ def suite(
 
 def noticing(name: str, code: str, **files: str) -> Attack:
     """Tests that notice changed code without looking at what it does."""
-    return suite(name, HONEST_TEST + code, Expect.NO_CREDIT, ("kill_rate",), **files)
+    return suite(name, BLIND_TEST + code, Expect.NO_CREDIT, ("kill_rate",), **files)
 
 
 KNOWN = hashlib.sha256(HONEST[LAYER_NORM].encode()).hexdigest()
@@ -64,6 +68,30 @@ def test_age():
     with open(f"/proc/{os.getppid()}/stat") as file:
         assert int(file.read().split()[21]) / os.sysconf("SC_CLK_TCK") > time.monotonic() - 3
 """
+ASKS_SERVER = """
+def test_server():
+    frame = sys._getframe()
+    while frame:
+        run = frame.f_locals.get("run")
+        if isinstance(run, dict) and "edits" in run:
+            assert not [edit for edit in run["edits"] if edit[1] > 0]
+        frame = frame.f_back
+"""
+READS_PLAN = """
+def test_plan():
+    words = open("/proc/self/cmdline").read().split("\\0")
+    plan = json.loads(pathlib.Path(next(word for word in words if "plan" in word)).read_text())
+    for run in plan["runs"]:
+        for path, start, end, text in run["edits"]:
+            source = plan["sources"][path]
+            assert start == 0 or HERE.read_text() != source[:start] + text + source[end:]
+"""
+KNOWS_FORM = f"""
+def test_form():
+    text = HERE.read_text()
+    same = hashlib.sha256(text.encode()).hexdigest() == {KNOWN!r}
+    assert same or text == ast.unparse(ast.parse(text)) + "\\n"
+"""
 ENDS_SERVER = f"""
 def test_server():
     if hashlib.sha256(HERE.read_bytes()).hexdigest() != {KNOWN!r}:
@@ -71,7 +99,7 @@ def test_server():
 """
 FORGED_REPORT = """
 def test_report():
-    lines = "".join(json.dumps({"run": n, "end": "exit", "status": 1, "seconds": 0.1}) + "\\n" for n in range(2, 90))
+    lines = "".join(json.dumps({"run": n, "end": "exit", "status": 1, "seconds": 0.1}) + "\\n" for n in range(1, 90))
     places = [f"/proc/{pid}/fd/{n}" for pid in ("self", os.getppid(), 1, 2) for n in range(3, 12)]
     for place in places:
         try:
@@ -243,6 +271,9 @@ ATTACKS: tuple[Attack, ...] = (
     noticing("tests that know the bytecode", BY_BYTECODE, pristine__py=HONEST[LAYER_NORM]),
     noticing("tests that fail where nobody reads", BY_SILENCE),
     noticing("tests that fail after a while", BY_AGE),
+    noticing("tests that ask their server for the plan", ASKS_SERVER),
+    noticing("tests that read the plan of the runs", READS_PLAN),
+    noticing("tests that know how code is rewritten", KNOWS_FORM),
     noticing("tests that end their server", ENDS_SERVER),
     noticing("tests that write their own report", FORGED_REPORT),
     suite("tests that read", READS),
@@ -253,8 +284,8 @@ ATTACKS: tuple[Attack, ...] = (
     suite("tests that kill", KILLS),
     suite("tests that write elsewhere", WRITES),
     suite("tests that change modes elsewhere", MODES),
-    suite("tests that nest folders", HONEST_TEST + NESTS, criteria=("kill_rate",)),
-    suite("tests that lock their server out", HONEST_TEST + LOCKS_OUT, criteria=("kill_rate",)),
+    suite("tests that nest folders", BLIND_TEST + NESTS, criteria=("kill_rate",)),
+    suite("tests that lock their server out", BLIND_TEST + LOCKS_OUT, criteria=("kill_rate",)),
     suite("tests that trace", TRACES),
     suite("tests that never end", HUNG, Expect.NO_CREDIT, ("suite_passes", "kill_rate")),
     suite("tests that print without end", LOUD, Expect.NO_CREDIT, ("suite_passes",)),
