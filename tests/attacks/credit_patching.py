@@ -154,7 +154,8 @@ from honest import *
 
 def backward(dy, cache):
     rows = dy.reshape(-1, dy.shape[-1])
-    (rows @ rows.T).sum()
+    for start in range(0, 4 * len(rows), 256):
+        (rows @ rows[start % len(rows):][:256].T).sum()
     return honest.backward(dy, cache)
 """
 )
