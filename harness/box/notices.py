@@ -15,12 +15,14 @@ from harness.box.signals import Signal, SignalKind
 # linux/seccomp.h: struct seccomp_notif (id, pid, flags, data), struct seccomp_notif_resp, and their requests
 _NOTICE = struct.Struct("=QIIiIQ6Q")
 _ANSWER = struct.Struct("=QqiI")
-_RECEIVE, _SEND = 0xC0502100, 0xC0182101
+_RECEIVE, _SEND, _VALID = 0xC0502100, 0xC0182101, 0x40082102
 _CONTINUE = 1
 
 OPENING = {"open": 0, "openat": 1, "openat2": 1}
 """Calls that open a file, with the position of the path among their arguments."""
 PATH_LIMIT = 4096
+ADDRESS_LIMIT = (1 << 63) - 1 - PATH_LIMIT
+"""Addresses above belong to the kernel, and no file is that long."""
 KINDS_KEPT = 50
 
 ORDINARY = frozenset({
@@ -66,7 +68,10 @@ class Notices:
         name = _names().get(number, f"system call {number}")
         answer = _ANSWER.pack(id, 0, -errno.EPERM, 0)
         if name in OPENING:
-            self._opened(name, pid, arguments)
+            path = self._named(name, pid, arguments)
+            # a thread that has ended meanwhile leaves its number to others: what was read may be theirs
+            if path is not None and self._waits(id):
+                self._opened(path, pid)
             answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
         elif name not in ORDINARY and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
             self._note(SignalKind.SYSTEM_CALL, _told(name, arguments))
@@ -81,13 +86,24 @@ class Notices:
             os.close(self.fd)
         self.fd = -1
 
-    def _opened(self, name: str, pid: int, arguments: Sequence[int]) -> None:
+    def _waits(self, id: int) -> bool:
+        """Whether the thread that a notification tells of still waits for its answer."""
+        try:
+            fcntl.ioctl(self.fd, _VALID, struct.pack("=Q", id))
+        except OSError:
+            return False
+        return True
+
+    def _named(self, name: str, pid: int, arguments: Sequence[int]) -> str | None:
+        """The whole path that a call opens; None when it cannot be read."""
         path = _path(pid, arguments[OPENING[name]])
         if path is None:
-            return
+            return None
         if not path.startswith("/"):
             path = posixpath.join(_folder(pid, None if name == "open" else arguments[0]), path)
-        path = posixpath.normpath(path)
+        return posixpath.normpath(path)
+
+    def _opened(self, path: str, pid: int) -> None:
         if _under(path, WANTED) or _of_another(path, pid) or not _under(path, self._shown):
             self._note(SignalKind.UNSEEN_FILE, path)
 
@@ -104,6 +120,8 @@ def _names() -> dict[int, str]:
 
 def _path(pid: int, address: int) -> str | None:
     """The path at an address of the worker's memory; None when it cannot be read."""
+    if address > ADDRESS_LIMIT:
+        return None
     try:
         memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -132,7 +150,7 @@ def _folder(pid: int, descriptor: int | None) -> str:
 def _of_another(path: str, pid: int) -> bool:
     """Whether a path under /proc belongs to another process than the worker."""
     first = path.removeprefix("/proc/").partition("/")[0]
-    return path.startswith("/proc/") and first.isdigit() and int(first) not in (1, pid)
+    return path.startswith("/proc/") and first.isdigit() and first not in ("1", str(pid))
 
 
 def _under(path: str, places: Sequence[str]) -> bool:
