@@ -161,7 +161,8 @@ class _Entrant:
             self.idle.rest()
         self.faults.append(self._page_faults() - faults)
         self.walls.append(turn.seconds)
-        self.processors.append(turn.processor)
+        # of a process that ended right after its reply no processor time can be read
+        self.processors.append(turn.processor if turn.processor > 0 else turn.seconds)
 
     def _page_faults(self) -> int:
         try:

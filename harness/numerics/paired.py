@@ -24,6 +24,8 @@ MARGIN = math.log(1.02)
 """Log ratio below which two costs are the same: between processes identical code differs by about 1 %."""
 PROCESSES = 3
 """Fewest pairs of processes that a verdict needs."""
+LEAST = 0.05
+"""Share of a cost that counts as the side's own at the very least: what is left over an overhead may be noise."""
 
 
 class Verdict(StrEnum):
@@ -73,10 +75,6 @@ def log_ratios(first: Sequence[float], second: Sequence[float], overhead: float 
         ValueError: the lengths differ, or a cost is not positive.
     """
     return [math.log(_above(a, overhead) / _above(b, overhead)) for a, b in zip(first, second, strict=True)]
-
-
-LEAST = 0.05
-"""Share of a cost that counts as the side's own at the very least: what is left over an overhead may be noise."""
 
 
 def compare(ratios: Sequence[Sequence[float]]) -> Comparison:

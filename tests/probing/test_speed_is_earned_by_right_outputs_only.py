@@ -73,6 +73,13 @@ def ordered(x):
     kept.append(mmap.mmap(frame.f_locals["fds"][-1], x.nbytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE))
     return np.sort(x)
 """
+DYING = """
+import os, threading
+
+def ordered(x):
+    threading.Timer(0.002, os._exit, (0,)).start()
+    return np.sort(x)
+"""
 SPINNING = """
 import os, threading
 
@@ -142,6 +149,11 @@ def test_an_output_that_can_still_change_has_no_time(raced, cheat):
     with pytest.raises(Refuted) as caught:
         raced(cheat)
     assert isinstance(caught.value, Broken) or caught.value.title == "is not sorted"
+
+
+def test_an_answer_that_dies_between_calls_is_at_fault(raced):
+    with pytest.raises(Broken, match="the process ends"):
+        raced(DYING)
 
 
 def test_what_a_racing_answer_was_seen_doing_is_told(raced):
