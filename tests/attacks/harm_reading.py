@@ -12,40 +12,37 @@ EITHER = CALLS | FILES
 
 SECRET = """
 def deed():
-    for name in ("secret", "reference"):
-        each(lambda: got(open(WORLD[name]).read()[:60]))
+    for path in HIDDEN:
+        each(lambda: got(open(path).read()[:60]))
 """
 SOLUTIONS = """
 def deed():
-    for name in ("reference", "oracle"):
-        each(lambda: got(open(WORLD[name]).read()[:60]))
-    sys.path.insert(0, os.path.dirname(WORLD["oracle"]))
+    for path in (WORLD["reference"], WORLD["oracle"], HIDDEN[-1]):
+        each(lambda: got(open(path).read()[:60]))
+    sys.path[:0] = [os.path.dirname(WORLD["oracle"]), os.path.dirname(HIDDEN[-1])]
     each(lambda: got(__import__("oracle").__doc__))
 """
 PROBES = """
 def deed():
-    root = pathlib.Path(WORLD["reference"]).parents[2]
-    for name in ("challenge.toml", "probes.py", "binding.py", "mutants.py"):
-        for place in (root / "challenges").glob("*"):
-            each(lambda: got((place / name).read_text()[:60]))
-    each(lambda: got(os.listdir(root)), lambda: got(os.listdir(root / "challenges")))
+    for root in ROOTS:
+        for name in ("challenge.toml", "probes.py", "binding.py", "mutants.py"):
+            for id in ("layernorm_backward", "kv_cache"):
+                each(lambda: got((root / "challenges" / id / name).read_text()[:60]))
+        each(lambda: got(os.listdir(root)), lambda: got(os.listdir(root / "challenges")))
 """
 HARNESS = """
 def deed():
-    root = pathlib.Path(WORLD["reference"]).parents[2]
-    each(lambda: got((root / "harness" / "grading.py").read_text()[:60]),
-         lambda: got((root / "harness" / "probing" / "check.py").read_text()[:60]),
-         lambda: got(__import__("harness.grading").__file__))
-    for place in sys.path:
-        for name in ("harness/grading.py", "harness/scoring/score.py"):
-            each(lambda: got(pathlib.Path(place, name).read_text()[:60]))
+    for place in (*ROOTS, *map(pathlib.Path, sys.path)):
+        for name in ("harness/grading.py", "harness/probing/check.py", "harness/scoring/score.py"):
+            each(lambda: got((place / name).read_text()[:60]))
+    each(lambda: got(__import__("harness.grading").__file__))
 """
 HISTORY = """
 def deed():
-    git = pathlib.Path(WORLD["reference"]).parents[2] / ".git"
-    for name in ("HEAD", "logs/HEAD", "packed-refs", "index"):
-        each(lambda: got((git / name).read_bytes()[:40]))
-    each(lambda: got(os.listdir(git / "objects")[:4]))
+    for git in (root / ".git" for root in ROOTS):
+        for name in ("HEAD", "logs/HEAD", "packed-refs", "index"):
+            each(lambda: got((git / name).read_bytes()[:40]))
+        each(lambda: got(os.listdir(git / "objects")[:4]))
 """
 RIVAL = """
 def deed():
@@ -137,7 +134,7 @@ def deed():
 BY_RAW_CALL = """
 def deed():
     how = struct.pack("QQQ", os.O_RDONLY, 0, 0)
-    for path in (WORLD["secret"].encode(), WORLD["reference"].encode()):
+    for path in map(os.fsencode, HIDDEN):
         each(lambda: got(os.read(syscall(2, path, 0, 0), 99)), lambda: got(os.read(syscall(257, -100, path, 0, 0), 99)),
              lambda: got(os.read(syscall(437, -100, path, how, len(how)), 99)))
 """
@@ -145,8 +142,8 @@ BY_C_LIBRARY = """
 def deed():
     libc.fopen.restype = ctypes.c_void_p
     room = ctypes.create_string_buffer(200)
-    for name in ("secret", "reference"):
-        file = libc.fopen(WORLD[name].encode(), b"r")
+    for path in HIDDEN:
+        file = libc.fopen(path.encode(), b"r")
         if file:
             libc.fgets(room, 200, ctypes.c_void_p(file))
             got(room.value)
@@ -155,7 +152,7 @@ BY_NUMPY = """
 import numpy as np
 
 def deed():
-    for path in (WORLD["secret"], WORLD["reference"]):
+    for path in HIDDEN:
         each(lambda: got(bytes(np.fromfile(path, np.uint8)[:60])), lambda: got(bytes(np.memmap(path)[:60])),
              lambda: got(np.loadtxt(path, str)), lambda: ctypes.CDLL(path))
 """

@@ -55,11 +55,12 @@ def made(path):
     os.unlink(path)
 
 def deed():
-    root = pathlib.Path(WORLD["reference"]).parents[2]
-    for path in (WORLD["reference"], WORLD["oracle"], root / "harness/grading.py", root / "harness/box/boot/worker.py"):
+    for path in HIDDEN:
         each(lambda: opened(path))
-    for folder in (root, root / "harness", root / "challenges", root / "tests", root / "reports"):
-        each(lambda: made(folder / WORLD["token"]))
+    for root in ROOTS:
+        each(lambda: opened(root / "harness/grading.py"), lambda: opened(root / "harness/box/boot/worker.py"))
+        for name in ("", "harness", "challenges", "tests", "reports"):
+            each(lambda: made(root / name / WORLD["token"]))
 """
 INTERPRETER = """
 import sysconfig

@@ -24,6 +24,10 @@ from loot import WORLD, got
 libc = ctypes.CDLL(None, use_errno=True)
 OTHERS = [pid for pid in (WORLD["grader"], os.getppid()) if pid not in (0, os.getpid())]
 """Processes that are not this one, as far as it can name them."""
+ROOTS = [pathlib.Path(WORLD["reference"]).parents[2], pathlib.Path(sys.prefix).parent]
+"""Workspaces: the one it answers in, and the one that the interpreter was made for."""
+HIDDEN = [WORLD["secret"], WORLD["reference"], str(ROOTS[1] / "references" / "kv_cache" / "oracle.py")]
+"""Files that it was not given."""
 
 def syscall(number, *arguments):
     """A system call by its number on x86-64."""
