@@ -79,6 +79,8 @@ class World:
             "token": self.token,
         }
         self._before = self._state()
+        # a killed grader of the same number may have left something long ago
+        self._left_before = set(self._left())
 
     def submission(self, attack: Attack) -> Path:
         """The folder of the attack's files."""
@@ -107,7 +109,7 @@ class World:
             name for name in self._before.keys() | after.keys() if self._before.get(name) != after.get(name)
         )
         reached = [f"{name} was reached" for name, door in self._listeners.items() if _called(door)]
-        left = [str(Path(place, name)) for place in POISONED for name in _names(place) if self._is_left(name)]
+        left = sorted(set(self._left()) - self._left_before)
         return [f"{name} changed" for name in changed] + reached + [f"left {path}" for path in left]
 
     def close(self) -> None:
@@ -116,8 +118,15 @@ class World:
             door.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _is_left(self, name: str) -> bool:
-        return name != self.folder.name and (self.token in name or name.startswith(f"harness-{os.getpid()}-"))
+    def _left(self) -> list[str]:
+        """What bears the mark of the attack or of this grader."""
+        ours = f"harness-{os.getpid()}-"
+        return [
+            str(Path(place, name))
+            for place in POISONED
+            for name in _names(place)
+            if name != self.folder.name and (self.token in name or name.startswith(ours))
+        ]
 
     def _state(self) -> dict[str, tuple[int, str]]:
         """Mode and content of every file that must stay, by path; the attacker's own folder may go where it likes."""
