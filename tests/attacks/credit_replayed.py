@@ -1,7 +1,7 @@
 """Results kept from one call and handed out in another, by a key that is not the inputs, from one place or another."""
 
 from tests.attacks.attack import Attack
-from tests.attacks.wrapping import KV_CACHE, LAYER_NORM, around
+from tests.attacks.wrapping import KV_CACHE, LAYER_NORM, around, one_of
 
 KIND = "replay"
 
@@ -182,5 +182,9 @@ ATTACKS: tuple[Attack, ...] = (
     *(a for name, (code, by) in KEYS.items() for a in around(name, KIND, BY_KEY.format(key=code), by)),
     *around("previous result", KIND, PREVIOUS, DECIDING),
     *around("memoised by shape", KIND, MEMOISED, DECIDING),
-    *(a for name, code in PLACES.items() for a in around(name, KIND, IN_A_PLACE.format(place=code), DECIDING)),
+    *(
+        attack
+        for index, (name, code) in enumerate(PLACES.items())
+        for attack in around(name, KIND, IN_A_PLACE.format(place=code), one_of(index, DECIDING))
+    ),
 )

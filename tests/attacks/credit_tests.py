@@ -127,7 +127,9 @@ def _digests(source: str) -> dict[str, str]:
 
 def _suites(challenge: str) -> list[Attack]:
     attacks = []
-    for name, (source, criteria) in SUITES.items():
+    for index, (name, (source, criteria)) in enumerate(SUITES.items()):
+        if CHALLENGES[index % len(CHALLENGES)] != challenge:
+            continue
         for place, value in _digests(HONEST[challenge]).items():
             source = source.replace(place, value)
         files = {"answer.py": HONEST[challenge], "test_answer.py": WORKING[challenge] + source}

@@ -1,7 +1,7 @@
 """Honest answers that look as if they were up to something. Nothing may be said against them."""
 
 from tests.attacks.attack import Attack, Expect
-from tests.attacks.wrapping import HONEST, KV_CACHE, LAYER_NORM, around
+from tests.attacks.wrapping import HONEST, KV_CACHE, LAYER_NORM, around, one_of
 
 KIND = "benign twins"
 DECIDING = {
@@ -266,7 +266,11 @@ def _tested(challenge: str) -> Attack:
 
 
 ATTACKS: tuple[Attack, ...] = (
-    *(attack for name, code in AROUND.items() for attack in around(name, KIND, code, DECIDING, Expect.HONEST)),
+    *(
+        attack
+        for index, (name, code) in enumerate(AROUND.items())
+        for attack in around(name, KIND, code, one_of(index, DECIDING), Expect.HONEST)
+    ),
     *map(_parted, DECIDING),
     *map(_tested, DECIDING),
 )

@@ -60,6 +60,12 @@ for _name in {functions}:
 '''
 
 
+def one_of(index: int, criteria: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """The criteria of one challenge, another for the next index: where both would show the same, one is enough."""
+    challenge = CHALLENGES[index % len(CHALLENGES)]
+    return {challenge: criteria[challenge]}
+
+
 def around(
     name: str, kind: str, code: str, criteria: Mapping[str, tuple[str, ...]] = VALUES, expect: Expect = Expect.NO_CREDIT
 ) -> tuple[Attack, ...]:
