@@ -6,7 +6,6 @@ from tests.attacks.softmax_topk import CHALLENGE, alone, around, exchanged
 REPORTS, HIDING, WATCHED, LIBRARY = "reports forged", "accesses hidden", "told watched from not", "functions replaced"
 
 KERNEL = "    if (threadIdx.x == 0) { p[0] = x[0]; c[0] = 0; }"
-BY_INSTRUCTION = "a system call by an instruction"
 JOIN = "#define JOINED(a, b) a##b\n#define JOIN(a, b) JOINED(a, b)\n"
 HONEST = "__global__ void __launch_bounds__(THREADS)\n"
 
@@ -48,15 +47,12 @@ FORGED = {
         '    FILE* memory = fopen("/proc/self/mem", "r+b");\n'
         "    if (memory) { fseek(memory, reinterpret_cast<long>(&memory), SEEK_SET); fputc(0, memory); }",
         "#include <cstdio>\n"),
-    "the memory map read by a stream": sources(
-        '    std::ifstream map("/proc/self/maps");\n    std::string line;\n    while (std::getline(map, line)) {}',
-        "#include <fstream>\n#include <string>\n"),
     "pages of code made writable": sources(
         "    mprotect(reinterpret_cast<void*>(reinterpret_cast<size_t>(&cudaGetLastError) & ~4095ul), 4096, 7);",
         "#include <sys/mman.h>\n"),
     "a system call by number": sources(
         "    syscall(10, 4096, 4096, 7);", "#include <unistd.h>\n"),
-    BY_INSTRUCTION: sources(
+    "a system call by an instruction": sources(
         '    long result;\n    asm volatile("syscall" : "=a"(result) : "a"(39) : "rcx", "r11", "memory");'),
     "a system call by an instruction, its word put together": sources(
         '    long result;\n    JOIN(as, m) volatile("syscall" : "=a"(result) : "a"(39) : "rcx", "r11");', JOIN),

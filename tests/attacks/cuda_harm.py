@@ -24,7 +24,6 @@ READ = """
 """
 REFUSED = {
     "a secret file opened": (READING, host(READ.replace("PATH", "LOOT_SECRET"), "#include <cstdio>\n")),
-    "the reference opened": (READING, host(READ.replace("PATH", "LOOT_REFERENCE"), "#include <cstdio>\n")),
     "the oracle read by a stream": (
         READING,
         host("    std::ifstream file(LOOT_ORACLE);\n    if (file.get() > 0) loot_got(LOOT_ORACLE);",
@@ -41,10 +40,6 @@ REFUSED = {
         READING,
         host("    char text[64] = {};\n    if (pread(LOOT_FD, text, 60, 0) > 0) loot_got(text);",
              "#include <unistd.h>\n")),
-    "folders listed": (
-        READING,
-        host('    for (auto& entry : std::filesystem::directory_iterator(LOOT_OTHER)) loot_got(entry.path().c_str());',
-             "#include <filesystem>\n")),
     "the reference included": (
         READING, '#include "loot.h"\n#include LOOT_REFERENCE\n'),
     "the reference embedded by the assembler": (
@@ -69,7 +64,6 @@ REFUSED = {
         host('    void* python = dlopen("libpython3.11.so.1.0", RTLD_NOW);\n    if (python) loot_got("loaded");',
              "#include <dlfcn.h>\n")),
     "the grader ended": (PROCESSES, host("    kill(LOOT_GRADER, SIGKILL);", "#include <csignal>\n")),
-    "the grader stopped": (PROCESSES, host("    kill(LOOT_GRADER, SIGSTOP);", "#include <csignal>\n")),
     "the grader traced": (
         PROCESSES, host("    if (!ptrace(16, LOOT_GRADER, 0, 0)) loot_got(\"traced\");",
                         'extern "C" long ptrace(int, ...);\n')),
@@ -77,16 +71,10 @@ REFUSED = {
         PROCESSES, host("    if (fork() == 0) { setsid(); sleep(30); }", "#include <unistd.h>\n")),
     "a shell asked": (
         PROCESSES, host('    if (!system("sleep 30 &")) loot_got("a shell");', "#include <cstdlib>\n")),
-    "a pipe to a shell": (
-        PROCESSES, host('    if (popen("id", "r")) loot_got("a pipe");', "#include <cstdio>\n")),
     "a thread that writes after the return": (
         PROCESSES,
         host("    std::thread([=] { for (int i = 0; ; i = (i + 1) % k) indices[i] = i; }).detach();",
              "#include <thread>\n")),
-    "work put off to another thread": (
-        PROCESSES,
-        host("    static auto later = std::async(std::launch::async, [=] { return logits[0]; });",
-             "#include <future>\n")),
     "a port called": (
         TALKING,
         host("    struct { unsigned short family, port; unsigned address; char rest[8]; } to{2, "

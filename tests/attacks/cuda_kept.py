@@ -54,10 +54,6 @@ REPLAYED = {
     "a cache keyed by the first logit": by_key(
         "float, int, int", FINGERPRINT.replace("KEY", "ends[0], rows, k")
     ),
-    # fools a check that changes some logits in the middle
-    "a cache keyed by both ends": by_key(
-        "float, float, int, int, int", FINGERPRINT.replace("KEY", "ends[0], ends[1], rows, vocab, k")
-    ),
     # fools a check that is made once for each process
     "the last result from device memory": exchanged(
         ("__global__ void __launch_bounds__(THREADS)\n",
@@ -106,11 +102,6 @@ TOLD_APART = {
     if (k < 1 || k > vocab || k > 256) return 1;
     return honest(logits, rows, 256, k, probs, indices, stream);
 """),
-    # fools a test with few rows
-    "right for one row only": around("""
-    if (k < 1 || k > vocab || k > 256) return 1;
-    return honest(logits, 1, vocab, k, probs, indices, stream);
-"""),
     # fools a runner that takes a refusal for "not supported"
     "every call refused": alone("    if (k < 0) p[0] = x[0];", "    return 1;"),
     # fools a runner that does not look at what a launch left
@@ -139,11 +130,6 @@ CLAIMED: dict[str, tuple[str, str, dict[str, object]]] = {
     "a refusal after the outputs are spoilt": (
         around("    cudaMemsetAsync(probs, 0, sizeof(float), stream);\n"
                "    return honest(logits, rows, vocab, k, probs, indices, stream);"), "refusal", {},
-    ),
-    # fools tests of k that are powers of two
-    "k rounded down to a power of two": (
-        around("    int served = 1;\n    while (2 * served <= k) served *= 2;\n    if (k > vocab || k < 1) return 1;\n"
-               "    return honest(logits, rows, vocab, served, probs, indices, stream);"), "every_k", {},
     ),
 }  # fmt: skip
 ATTACKS = (
