@@ -93,15 +93,22 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     """Take the credit of probed criteria that passed although the anchor failed.
 
     Relations between an answer's own outputs can hold for an answer that is wrong everywhere (zeros are linear); such
-    a criterion earns nothing, and gates nothing either.
+    a criterion earns nothing, and gates nothing either. Nor does one that no device here could assess: to be measured
+    must not cost an answer anything.
     """
     items = list(evidence)
     failed = any(e.criterion == anchor and e.outcome is Came.FAILED for e in items)
     if not failed:
         return items
     stripped = {"outcome": Came.FAILED, "fraction": None, "rests_on": anchor}
-    detail = f"held, but earns nothing while `{anchor}` fails"
-    return [_with(e, **stripped, detail=detail) if e.criterion in probed and e.satisfied > 0 else e for e in items]
+    told = {True: "held, but earns nothing", False: "was not assessed, and could earn nothing"}
+
+    def settled(e: Evidence) -> Evidence:
+        if e.criterion not in probed or (e.satisfied == 0 and e.outcome is not Came.UNSUPPORTED):
+            return e
+        return _with(e, **stripped, detail=f"{told[e.satisfied > 0]} while `{anchor}` fails")
+
+    return [settled(e) for e in items]
 
 
 def _with(evidence: Evidence, **changes: object) -> Evidence:

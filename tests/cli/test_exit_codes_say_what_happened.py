@@ -55,11 +55,14 @@ def test_a_record_that_cannot_be_written_is_our_fault(run: Run, submit: Submit, 
     assert "reports" in done.stderr
 
 
-def test_a_weak_tier_is_said(run: Run, submit: Submit) -> None:
+def test_a_machine_that_holds_nothing_grades_nothing_unless_told_to(run: Run, submit: Submit) -> None:
     submit("good")
-    done = run("grade", "good", PATH="/nonexistent")  # without bwrap
+    done = run("grade", "good", HARNESS_TIER="D")
+    assert done.returncode == 3 and "'D' names no tier; they are A, B, C, unsafe" in done.stderr
+    done = run("grade", "good", HARNESS_TIER="unsafe")
     assert done.returncode == 0
-    assert "tier rlimits: files, network and other processes were within the answer's reach: good/rows" in done.stderr
+    assert "no isolation: files, network and other processes were within the answer's reach" in done.stderr
+    assert "not ranked" in run("scoreboard").stdout
 
 
 def test_a_replay_that_comes_out_otherwise_is_a_gate(run: Run, submit: Submit, root: Path) -> None:
