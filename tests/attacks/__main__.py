@@ -22,7 +22,7 @@ def main() -> int:
     chosen = [
         attack
         for name, attack in corpus.attacks(*asked.files).items()
-        if (not asked.only or any(part in name for part in asked.only)) and corpus.reachable(str(tier))(attack)
+        if (not asked.only or any(part in name for part in asked.only)) and corpus.reachable(attack, tier)
     ]
     start = time.monotonic()
     verdicts = corpus.run(chosen, asked.jobs, _tell if asked.verbose else _tell_wrong)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.box import detect
+from harness.box import Tier, detect
 from tests.attacks.attack import Attack
 from tests.attacks.judge import Verdict
 from tests.attacks.nursery import Nursery
@@ -19,7 +19,6 @@ HERE = Path(__file__).parent
 MODULES = ("credit_*.py", "harm_*.py", "cuda_*.py", "twins_*.py")
 _OWN = threading.local()
 """The nursery of each thread."""
-TIERS = {"A": "A", "B": "B", "C": "C"}
 
 
 def attacks(*patterns: str) -> dict[str, Attack]:
@@ -53,7 +52,7 @@ def verdict_on(attack: Attack) -> Verdict:
 def expect_right(attack: Attack) -> None:
     """Fail the running test unless the attack comes to what it must; skip it where its target is out of reach."""
     tier = str(detect())
-    if not reachable(tier)(attack):
+    if not reachable(attack, tier):
         pytest.skip(f"its target cannot be reached in tier {tier}")
     assert verdict_on(attack).wrong == []
 
@@ -70,9 +69,9 @@ def run(
     return verdicts
 
 
-def reachable(tier: str) -> Callable[[Attack], bool]:
-    """Whether an attack's target can be reached in a tier at all."""
-    return lambda attack: tier not in TIERS or tier in attack.tiers
+def reachable(attack: Attack, tier: str) -> bool:
+    """Whether the attack's target can be reached in a tier at all; without isolation everything can."""
+    return tier == Tier.UNSAFE or tier in attack.tiers
 
 
 def table(verdicts: Sequence[Verdict], markdown: bool = False) -> Iterator[str]:
