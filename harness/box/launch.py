@@ -251,6 +251,12 @@ def _system(scratch_bytes: str, devices: Sequence[Path] = ()) -> Sequence[str]:
 
 
 @cache
+def hidden() -> str | None:
+    """The folder that the harness is imported from, where nothing else of the interpreter's lies."""
+    return None if _within(PACKAGE, (*_roots(), Path("/usr"))) else str(PACKAGE.parent)
+
+
+@cache
 def _roots() -> tuple[Path, ...]:
     """Where the interpreter and its packages lie, outside /usr."""
     places = {
@@ -270,7 +276,7 @@ def _interpreter_binds() -> tuple[str, ...]:
     parents = sorted({parent for p in _roots() for parent in p.parents} - {Path("/")})
     binds = [part for p in parents for part in ("--perms", "0755", "--dir", str(p))]
     binds += [part for p in _roots() for part in ("--ro-bind", str(p), str(p))]
-    if any(PACKAGE.is_relative_to(p) for p in (*_roots(), Path("/usr"))):
+    if _within(PACKAGE, (*_roots(), Path("/usr"))):
         binds += ["--size", "4096", "--tmpfs", str(PACKAGE)]
     return tuple(binds)
 
@@ -279,6 +285,10 @@ def _interpreter_binds() -> tuple[str, ...]:
 def _trees() -> tuple[str, ...]:
     """The system's and the interpreter's trees; where the harness is installed in one, those around it."""
     return tuple(str(tree) for root in (*map(Path, SYSTEM), *_roots()) for tree in _without(root, PACKAGE))
+
+
+def _within(path: Path, roots: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(root) for root in roots)
 
 
 def _without(root: Path, hidden: Path) -> Iterator[Path]:

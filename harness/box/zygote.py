@@ -135,6 +135,7 @@ class Zygote:
                 "scratch": place,
                 "scratch_bytes": self.placement.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},
+                "hidden": launch.hidden(),
                 "fence": self.launch.fence("run", rlimits, place),
             }
             try:

@@ -1,6 +1,5 @@
 """When the grader is killed, at whatever moment, nothing it started runs on, and what a worker starts ends with it."""
 
-import ctypes
 import json
 import os
 import random

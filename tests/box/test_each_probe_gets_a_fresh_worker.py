@@ -1,10 +1,10 @@
 """No state survives from one probe to the next: not in memory, in files, in the environment, or in random numbers."""
 
 import pytest
-from tests.tiers_here import TIERS
 
 from harness.box import Box, Came, Scalar, Target, zygote_of
 from harness.model import Limits
+from tests.tiers_here import TIERS
 
 SOURCE = """
 import os, random, sys, time
