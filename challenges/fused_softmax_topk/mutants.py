@@ -57,7 +57,7 @@ STRIPES = """\
 """
 FOUR_MORE = """\
     for (int pass = 0; pass < 4; ++pass) {
-        for (int column = threadIdx.x; column < vocab; column += THREADS) partial.max = fmaxf(partial.max, row[column]);
+        for (int column = threadIdx.x; column < vocab; column += THREADS) raise_max(partial, row[column]);
     }
 """
 COPY_KERNEL = """\
