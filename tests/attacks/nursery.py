@@ -82,8 +82,11 @@ def serve(deadline: float) -> None:
         except EOFError:
             return
         verdict = _judged(attack, deadline, replies.fileno())
-        replies.write(json.dumps(asdict(verdict)) + "\n")
-        replies.flush()
+        try:
+            replies.write(json.dumps(asdict(verdict)) + "\n")
+            replies.flush()
+        except BrokenPipeError:  # nobody is left to be told
+            os._exit(1)
 
 
 def _judged(attack: Attack, deadline: float, replies: int) -> Verdict:
