@@ -120,11 +120,11 @@ def _run(inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], sec
                 cwd=None if inside.prefix else inside.folder, env=launch.environment(inside.scratch),
             )  # fmt: skip
         except OSError as error:
-            raise BoxError(f"cannot run a command in the box: {error}{launch.missing(inside.tier)}") from error
+            raise BoxError(f"cannot run a command in the box: {error}") from error
         try:
             pipes.close_inner()
             if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
-                raise BoxError(f"a command did not start in the box{pipes.output.last()}{launch.missing(inside.tier)}")
+                raise BoxError(f"a command did not start in the box{pipes.output.last()}")
             start = clock.now()
             timed_out = _wait(process, (pipes.output, pipes.report), start + seconds)
             cut = timed_out or pipes.output.flooded or pipes.report.flooded

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from harness.box.boot import landlock
 from harness.box.tiers import Tier
+from harness.errors import BoxError
 
 BOOT = Path(__file__).parent / "boot"
 PACKAGE = Path(__file__).parents[1]
@@ -149,6 +150,9 @@ def prepare(tier: Tier, placement: Placement, scratch: Path, capabilities: Seque
         placement: what is shown.
         scratch: the writable folder where nothing is mounted.
         capabilities: what our own process inside needs besides those to change its user id.
+
+    Raises:
+        BoxError: what the tier starts with is gone since it was chosen.
     """
     uid = _uid(tier, placement)
     if uid is not None:
@@ -213,17 +217,17 @@ def _add_mode(fd: int, wanted: int) -> None:
         os.fchmod(fd, mode | wanted)
 
 
-def missing(tier: Tier) -> str:
-    """Words for an error when what `tier` starts with is gone since it was chosen; empty when it is there."""
-    if not tier.namespaces or shutil.which("bwrap") is not None:
-        return ""
-    return "; bwrap is not on PATH any more\n  try: install the package `bubblewrap`"
+def _bubblewrap() -> str:
+    found = shutil.which("bwrap")
+    if found is None:
+        raise BoxError("bwrap is not on PATH any more\n  try: install the package `bubblewrap`")
+    return found
 
 
 def _namespaces(capabilities: Sequence[str]) -> Sequence[str]:
     needed = (*capabilities, *(("CAP_SETUID", "CAP_SETGID") if os.geteuid() == 0 else ()), "CAP_SETPCAP")
     return (
-        "bwrap", *(() if os.geteuid() == 0 else ("--unshare-user",)), "--unshare-pid", "--unshare-net",
+        _bubblewrap(), *(() if os.geteuid() == 0 else ("--unshare-user",)), "--unshare-pid", "--unshare-net",
         "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session",
         "--cap-drop", "ALL", *(part for name in needed for part in ("--cap-add", name)),
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Temporary folders that name the process they belong to, so that those of killed graders can be swept."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -21,10 +22,11 @@ def make() -> Path:
 
 def remove(folder: Path) -> None:
     """Remove such a folder with all it holds; what is gone already is no error."""
-    try:
+    with contextlib.suppress(RecursionError):  # boxed code can nest folders deeper than Python follows
         shutil.rmtree(folder, ignore_errors=True)
-    except RecursionError:  # boxed code nested folders in it deeper than Python can follow
-        subprocess.run(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL, check=False)
+    if folder.exists():  # or close them to their owner
+        for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+            subprocess.run([*command, "--", folder], stderr=subprocess.DEVNULL, check=False)
 
 
 @contextmanager

@@ -114,7 +114,7 @@ class Zygote:
                 pass_fds=(theirs.fileno(),), env=launch.environment(self._launch.scratch),
             )  # fmt: skip
         except OSError as error:
-            raise BoxError(f"cannot start a worker in tier {self.tier}: {error}{self._said()}") from error
+            raise BoxError(f"cannot start a worker in tier {self.tier}: {error}") from error
         finally:
             theirs.close()
             os.close(write)
@@ -181,11 +181,12 @@ class Zygote:
             group.remove()
 
     def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
+        if self._process is None:
+            try:
+                self.start()
+            except BaseException:
+                self.close()
+                raise
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -212,7 +213,7 @@ class Zygote:
         return fds[0] if fds else -1
 
     def _said(self) -> str:
-        return (self._output.last() if self._output is not None else "") + launch.missing(self.tier)
+        return self._output.last() if self._output is not None else ""
 
 
 def trial(tier: tiers.Tier) -> None:
