@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.box import Array, Box, Came, Target, Tier, detect
+from harness.box import Array, Box, Came, Target, Tier, zygote_of
+from harness.box.tiers import why_not
 from harness.model import Limits
 from harness.probing import ChallengeCode
 from harness.probing.check import assess, boxed
@@ -54,15 +55,22 @@ def round_trips(tier: Tier) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "answer.py").write_text(ECHO, encoding="utf-8")
         target = Target(Path(folder), "answer.py", ("echo",), Limits(memory_mib=4096, scratch_mib=128), tier)
-        opened = []
-        for _ in range(ROUNDS):
-            with Box(target) as box:
-                opened.append(seconds(box.open))
-        print(f"box ready ({tier})".ljust(24) + f"{statistics.median(opened) * 1e3:8.0f} ms")
+        _print_opened(f"ready (tier {tier})", lambda: Box(target))
+        zygote = zygote_of(target)
+        _print_opened(f"forked (tier {tier})", lambda: Box(target, zygote))
+        zygote.close()
         with Box(target) as box:
             box.open()
             for name, (nbytes, rounds) in PAYLOADS.items():
                 print(f"round trip {name}".ljust(24) + f"{_echo(box, nbytes, rounds) * 1e6:8.0f} us")
+
+
+def _print_opened(what: str, make: Callable[[], Box]) -> None:
+    opened = []
+    for _ in range(ROUNDS):
+        with make() as box:
+            opened.append(seconds(box.open))
+    print(what.ljust(24) + f"{statistics.median(opened) * 1e3:8.1f} ms")
 
 
 def _echo(box: Box, nbytes: int, rounds: int) -> float:
