@@ -42,6 +42,8 @@ class Came(Enum):
     """Not within its time; the worker was killed."""
     FLOODED = "flooded"
     """It printed beyond every bound; the worker was killed."""
+    EXCEEDED = "exceeded"
+    """It used more than it may; the worker was killed."""
     FORGED = "forged"
     """The worker broke the protocol and was killed."""
 
@@ -300,6 +302,8 @@ class Box:
             return self._end(Came.LATE, f"no answer within {seconds:g} s")
         if why is Ended.FLOOD:
             return self._end(Came.FLOODED, f"printed more than {OUTPUT_LIMIT >> 20} MiB in one call")
+        if why is Ended.EXCESS and self._worker is not None:
+            return self._end(Came.EXCEEDED, f"uses {self._worker.channel.excess}")
         if why is Ended.FORGED:
             return self._broken(SignalKind.FORGED_REPLY, "sent something that is no reply")
         return self._end(Came.CRASHED, f"the process ended{self._status()}")

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.box import clock
 from harness.box.boot import wire
+from harness.box.excess import LOOK_SECONDS, Bounds
 from harness.box.notices import Notices
 
 OUTPUT_KEPT = 64 << 10
@@ -31,6 +32,8 @@ class Ended(Enum):
     """It printed more than it may."""
     FORGED = auto()
     """It sent something that is no message."""
+    EXCESS = auto()
+    """It uses more than it may; `Channel.excess` says of what."""
 
 
 def readable(fd: int, seconds: float) -> bool:
@@ -103,6 +106,8 @@ class Channel:
         self.output = output
         self.pid = 0
         self.notices: Notices | None = None
+        self.bounds: Bounds | None = None
+        self.excess = ""
 
     def first(self, seconds: float) -> tuple[dict[str, Any] | Ended, list[int]]:
         """Wait for the first message, said before anything of the submission is loaded, with what it hands over."""
@@ -157,7 +162,9 @@ class Channel:
                 left = deadline - clock.now()
                 if left <= 0:
                     return Ended.TIMEOUT
-                ready = {key.fd for key, _ in selector.select(left)}
+                ready = {key.fd for key, _ in selector.select(min(left, LOOK_SECONDS) if self.bounds else left)}
+                if self._exceeded():
+                    return Ended.EXCESS
                 if self.output.fd in ready:
                     self.output.drain()
                     if self.output.flooded:
@@ -171,6 +178,11 @@ class Channel:
                     for fd in fds:
                         os.close(fd)
                     return Ended.FORGED if fds else answer
+
+    def _exceeded(self) -> bool:
+        if self.bounds is not None:
+            self.excess = self.bounds.exceeded(self.pid)
+        return bool(self.excess)
 
     def _taken(self) -> tuple[dict[str, Any] | Ended, list[int]]:
         """One message, and the descriptors that came with it."""

@@ -14,6 +14,7 @@ from typing import Self
 
 from harness.box import clock, launch, scratch
 from harness.box.channel import Output, readable
+from harness.box.excess import LOOK_SECONDS, Bounds
 from harness.box.spawning import end, spawn
 from harness.box.tiers import Tier
 from harness.errors import BoxError
@@ -41,7 +42,7 @@ class Completed:
         report: what it wrote to file descriptor 3, at most 1 MiB.
         seconds: wall time since it started.
         timed_out: whether its time ran out.
-        flooded: whether it printed or reported more than it may.
+        flooded: whether it printed, reported or used more than it may.
     """
 
     returncode: int | None
@@ -77,7 +78,7 @@ def run(
     placement = launch.Placement(folder, extra or {}, writable or {}, scratch_mib, devices)
     with scratch.folder() as place, _grouped(tier, memory_mib) as prefix:
         inside = launch.prepare(tier, placement, place)
-        return _run(inside, prefix, _resolve(command, inside), seconds, memory_mib << 20)
+        return _run(inside, prefix, _resolve(command, inside), seconds, memory_mib << 20, scratch_mib << 20)
 
 
 @contextmanager
@@ -104,7 +105,9 @@ def _resolve(command: Sequence[str], inside: launch.Launch) -> list[str]:
     return [shutil.which(words[0], path=launch.ENVIRONMENT["PATH"]) or words[0], *words[1:]]
 
 
-def _run(inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], seconds: float, memory: int) -> Completed:
+def _run(
+    inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], seconds: float, memory: int, room: int
+) -> Completed:
     with _Pipes() as pipes:
         plan = {
             "fence": inside.fence("build", _rlimits(inside.tier, memory, seconds)),
@@ -126,8 +129,9 @@ def _run(inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], sec
             if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
                 raise BoxError(f"a command did not start in the box{pipes.output.last()}")
             start = clock.now()
-            timed_out = _wait(process, (pipes.output, pipes.report), start + seconds)
-            cut = timed_out or pipes.output.flooded or pipes.report.flooded
+            bounds = None if inside.prefix else Bounds(Path(inside.scratch), room, PROCESSES)
+            timed_out, too_much = _wait(process, (pipes.output, pipes.report), start + seconds, bounds)
+            cut = timed_out or too_much or pipes.output.flooded or pipes.report.flooded
             returncode = None if cut else process.wait()
             spent = clock.now() - start
         finally:
@@ -186,20 +190,22 @@ def _end(process: subprocess.Popen[bytes], namespaces: bool) -> None:
     end(process)
 
 
-def _wait(process: subprocess.Popen[bytes], pipes: Sequence[Output], deadline: float) -> bool:
-    """Drain until the process ends; True when its time ran out."""
+def _wait(
+    process: subprocess.Popen[bytes], pipes: Sequence[Output], deadline: float, bounds: Bounds | None
+) -> tuple[bool, bool]:
+    """Drain until the process ends; whether its time ran out, and whether it printed or used too much."""
     while process.poll() is None:
         left = deadline - clock.now()
         if left <= 0:
-            return True
+            return True, False
         with selectors.DefaultSelector() as selector:
             for pipe in pipes:
                 if pipe.open:
                     selector.register(pipe.fd, selectors.EVENT_READ)
             # a process that closed its pipes can still run: look at it again soon
-            selector.select(min(left, 0.05))
+            selector.select(min(left, LOOK_SECONDS))
         for pipe in pipes:
             pipe.drain()
-        if any(pipe.flooded for pipe in pipes):
-            return False
-    return False
+        if any(pipe.flooded for pipe in pipes) or (bounds is not None and bounds.exceeded(process.pid)):
+            return False, True
+    return False, False

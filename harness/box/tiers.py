@@ -62,7 +62,7 @@ class Tier(StrEnum):
                 "each file in the scratch folder is bounded, and not all together",
                 "an answer learns whether a path exists and how large a file is, though not what it holds",
                 "its own tests and compilers see the machine's other processes, though they cannot touch them",
-                "the number of processes is bounded for the whole user and not for one box",
+                "scratch space, threads and processes are counted from outside, twenty times a second",
             )
         return ("everything the user may do, the answer may do",)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from harness.box import launch, scratch, tiers
 from harness.box.channel import Channel, Ended, Output, readable
+from harness.box.excess import Bounds
 from harness.box.notices import Notices
 from harness.box.spawning import end, spawn
 from harness.errors import BoxError
@@ -76,6 +77,7 @@ class Zygote:
     def __init__(self, placement: launch.Placement, tier: tiers.Tier, memory_mib: int, processes: int = 64) -> None:
         self.placement = placement
         self.tier = tier
+        self._processes = processes
         self._room = (memory_mib + placement.scratch_mib + 256 << 20, processes + 16)
         self._scratch = scratch.make()
         self._process: subprocess.Popen[bytes] | None = None
@@ -136,6 +138,7 @@ class Zygote:
                 "scratch_bytes": self.placement.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},
                 "hidden": launch.hidden(),
+                "interpreter": [str(root) for root in launch.roots()],
                 "fence": self.launch.fence("run", rlimits, place),
             }
             try:
@@ -147,6 +150,8 @@ class Zygote:
                 pidfd = os.pidfd_open(channel.pid)
             except OSError as error:
                 raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
+            if room is not None:
+                channel.bounds = Bounds(room, self.placement.scratch_mib << 20, self._processes)
             undo.pop_all()
             return Worker(channel, channel.notices, pidfd, room, status)
 

@@ -234,6 +234,7 @@ def failure(reply: Reply, function: str) -> Refuted:
         Came.CRASHED: f"the process ends inside `{function}`",
         Came.LATE: f"`{function}` does not end in time",
         Came.FLOODED: f"`{function}` prints without end",
+        Came.EXCEEDED: f"`{function}` uses more than it may",
         Came.FORGED: "the worker's protocol is broken",
     }
     return Broken(titles[reply.came], reply.text)

@@ -70,7 +70,11 @@ def opened(challenge: Challenge, files: Files, gpu: "GpuDevice | None" = None) -
             yield result
         return
     with scratch.folder() as folder, scratch.folder() as beside:
-        emulated, why_not = _emulated(challenge, files, folder)
+        try:
+            emulated, why_not = _emulated(challenge, files, folder)
+        except _NotAllowed as reason:
+            yield Opened(None, fault=str(reason))
+            return
         if gpu is not None:
             opening: AbstractContextManager[Opened] = _on_gpu(challenge, files, beside, gpu, emulated, why_not)
         elif emulated is not None:
@@ -81,8 +85,16 @@ def opened(challenge: Challenge, files: Files, gpu: "GpuDevice | None" = None) -
             yield result
 
 
+class _NotAllowed(Exception):
+    """The answer must not run beside the emulated device."""
+
+
 def _emulated(challenge: Challenge, files: Files, folder: Path) -> tuple[EmulatedAnswer | None, str]:
-    """The answer built for the emulated device, or why it cannot run there."""
+    """The answer built for the emulated device, or why it cannot run there.
+
+    Raises:
+        _NotAllowed: it could falsify what the device reports.
+    """
     from harness.cuda import emulated
     from harness.cuda.host_compiler import host_compiler
 
@@ -91,6 +103,8 @@ def _emulated(challenge: Challenge, files: Files, folder: Path) -> tuple[Emulate
     emulation = emulated.emulate(
         files.folder, files.entries, folder, tier=detect(), seconds=challenge.limits.start_seconds
     )
+    if emulation.refused:
+        raise _NotAllowed(emulation.why_not)
     if not emulation.ok:
         return None, emulation.why_not
     answer = EmulatedAnswer(_target(challenge, folder, emulated.ENTRY), files.capabilities)

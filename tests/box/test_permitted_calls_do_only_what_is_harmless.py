@@ -58,8 +58,6 @@ HARMLESS_IN_A_BUILD = {
     "pair of streams": "socket.socketpair()",
     "pair of packet sockets": "socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)",
     "lock": "fcntl.lockf(WORLD_FILE, fcntl.LOCK_EX)",
-    "change one's own file": "os.chmod(WORLD['file'], 384)",
-    "date one's own file": "os.utime(WORLD['file'])",
     "run": "subprocess.run(['/bin/true'], check=True)",
 }
 

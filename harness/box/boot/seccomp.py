@@ -39,8 +39,7 @@ _ALWAYS = """
     sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg shutdown getsockname getpeername getsockopt
 """
 _BUILDING = """
-    fork vfork execve execveat setsid setpgid flock truncate chmod fchmod fchmodat fchmodat2
-    utime utimes futimesat utimensat
+    fork vfork execve execveat setsid setpgid flock truncate
 """
 _OPENING = ("open", "openat", "openat2")
 _FAMILIES = {"kill": ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")}
