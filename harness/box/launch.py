@@ -184,7 +184,7 @@ def _uid(tier: Tier, placement: Placement) -> int | None:
     """A user id of its own, where we may give one and it can still reach what it is shown."""
     if os.geteuid() != 0 or not tier.fenced:
         return None
-    reached = (*map(str, _roots()), str(BOOT), str(placement.folder.parent))
+    reached = (*map(str, roots()), str(BOOT), str(placement.folder.parent))
     if not tier.namespaces and not all(map(_open_to_all, reached)):
         return None
     # drawn, not counted: other graders take theirs from the same few, and none should meet another's
@@ -257,11 +257,11 @@ def _system(scratch_bytes: str, devices: Sequence[Path] = ()) -> Sequence[str]:
 @cache
 def hidden() -> str | None:
     """The folder that the harness is imported from, where nothing else of the interpreter's lies."""
-    return None if _within(PACKAGE, (*_roots(), Path("/usr"))) else str(PACKAGE.parent)
+    return None if _within(PACKAGE, (*roots(), Path("/usr"))) else str(PACKAGE.parent)
 
 
 @cache
-def _roots() -> tuple[Path, ...]:
+def roots() -> tuple[Path, ...]:
     """Where the interpreter and its packages lie, outside /usr."""
     places = {
         Path(sys.base_prefix),
@@ -277,10 +277,10 @@ def _roots() -> tuple[Path, ...]:
 def _interpreter_binds() -> tuple[str, ...]:
     """Mounts for the interpreter and its packages, with the harness itself masked."""
     # said one by one: the parents that bubblewrap makes by itself let nobody but their owner through
-    parents = sorted({parent for p in _roots() for parent in p.parents} - {Path("/")})
+    parents = sorted({parent for p in roots() for parent in p.parents} - {Path("/")})
     binds = [part for p in parents for part in ("--perms", "0755", "--dir", str(p))]
-    binds += [part for p in _roots() for part in ("--ro-bind", str(p), str(p))]
-    if _within(PACKAGE, (*_roots(), Path("/usr"))):
+    binds += [part for p in roots() for part in ("--ro-bind", str(p), str(p))]
+    if _within(PACKAGE, (*roots(), Path("/usr"))):
         binds += ["--size", "4096", "--tmpfs", str(PACKAGE)]
     return tuple(binds)
 
@@ -288,7 +288,7 @@ def _interpreter_binds() -> tuple[str, ...]:
 @cache
 def _trees() -> tuple[str, ...]:
     """The system's and the interpreter's trees; where the harness is installed in one, those around it."""
-    return tuple(str(tree) for root in (*map(Path, SYSTEM), *_roots()) for tree in _without(root, PACKAGE))
+    return tuple(str(tree) for root in (*map(Path, SYSTEM), *roots()) for tree in _without(root, PACKAGE))
 
 
 def _within(path: Path, roots: Sequence[Path]) -> bool:

@@ -26,7 +26,8 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():  # or close them to their owner
         for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
-            subprocess.run([*command, "--", folder], stderr=subprocess.DEVNULL, check=False)
+            words, path = [*command, "--", os.fspath(folder)], {"PATH": os.defpath}
+            subprocess.run(words, env=path, stderr=subprocess.DEVNULL, check=False)
 
 
 @contextmanager

@@ -139,6 +139,7 @@ class Zygote:
                 "environment": {"HOME": place, "TMPDIR": place},
                 "hidden": launch.hidden(),
                 "interpreter": [str(root) for root in launch.roots()],
+                "interpreter": [str(root) for root in launch.roots()],
                 "fence": self.launch.fence("run", rlimits, place),
             }
             try:

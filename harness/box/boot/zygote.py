@@ -36,7 +36,7 @@ for _name in OURS:  # a submission may have modules called like ours
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
-MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 2, 4, 0x4000, 0x40000
+MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 0x1000, 0x4000, 0x40000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -68,7 +68,7 @@ def hold(request: dict[str, Any], zygote: int, control: int, output: int, status
     own = os.getpid()
     try:
         if request["namespaces"]:
-            separate(request["scratch_bytes"])
+            separate(request["scratch_bytes"], request["interpreter"])
         wait_status = descendants.keep(lambda: work(request, own, control, output), zygote, (control, output))
         if wait_status is not None:
             os.write(status, f"{wait_status}".encode())
@@ -77,14 +77,20 @@ def hold(request: dict[str, Any], zygote: int, control: int, output: int, status
     os._exit(0)
 
 
-def separate(scratch_bytes: int) -> None:
+def separate(scratch_bytes: int, interpreter: list[str]) -> None:
     """Leave the namespaces of earlier workers: nothing one of them left behind is seen by the next."""
     _check(_libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID), "unshare")
     _check(_libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     for place, size in ((b"/tmp", scratch_bytes), (b"/dev/shm", 1 << 16)):
+        # an interpreter that lies there would be covered
+        below = {path: os.open(path, os.O_PATH) for path in interpreter if path.startswith(f"{place.decode()}/")}
         # a file without a byte takes kernel memory all the same
         options = f"size={size},nr_inodes={max(size >> 12, 1024)},mode=1777".encode()
         _check(_libc.mount(b"tmpfs", place, b"tmpfs", MS_NOSUID | MS_NODEV, options), f"mount {place.decode()}")
+        for path, fd in below.items():
+            os.makedirs(path)
+            _check(_libc.mount(b"/proc/self/fd/%d" % fd, path.encode(), None, MS_BIND | MS_REC, None), f"bind {path}")
+            os.close(fd)
 
 
 def work(request: dict[str, Any], holder: int, control: int, output: int) -> None:
