@@ -59,7 +59,6 @@ class Tier(StrEnum):
             return (
                 kernel,
                 bounded,
-                "each file in the scratch folder is bounded, and not all together",
                 "an answer learns whether a path exists and how large a file is, though not what it holds",
                 "its own tests and compilers see the machine's other processes, though they cannot touch them",
                 "scratch space, threads and processes are counted from outside, twenty times a second",
