@@ -255,12 +255,6 @@ def _system(scratch_bytes: str, devices: Sequence[Path] = ()) -> Sequence[str]:
 
 
 @cache
-def hidden() -> str | None:
-    """The folder that the harness is imported from, where nothing else of the interpreter's lies."""
-    return None if _within(PACKAGE, (*roots(), Path("/usr"))) else str(PACKAGE.parent)
-
-
-@cache
 def roots() -> tuple[Path, ...]:
     """Where the interpreter and its packages lie, outside /usr."""
     places = {

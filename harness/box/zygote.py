@@ -137,7 +137,6 @@ class Zygote:
                 "scratch": place,
                 "scratch_bytes": self.placement.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},
-                "hidden": launch.hidden(),
                 "interpreter": [str(root) for root in launch.roots()],
                 "interpreter": [str(root) for root in launch.roots()],
                 "fence": self.launch.fence("run", rlimits, place),
