@@ -56,7 +56,7 @@ class Completed:
 def run(
     command: Sequence[str], folder: Path, *, tier: Tier, seconds: float, memory_mib: int = 2048,
     scratch_mib: int = 64, extra: Mapping[str, Path] | None = None, writable: Mapping[str, Path] | None = None,
-    devices: Sequence[Path] = (),
+    devices: Sequence[Path] = (), given: bytes | None = None,
 ) -> Completed:  # fmt: skip
     """Run `command` in the box in a read-only copy of `folder`.
 
@@ -71,14 +71,27 @@ def run(
         extra: more read-only folders.
         writable: folders of ours that the command may write, no file over 256 MiB.
         devices: device files and what their driver reads.
+        given: what it finds on its standard input; nothing when None.
 
     Raises:
         BoxError: the command could not be started at all, which is no word about it.
     """
     placement = launch.Placement(folder, extra or {}, writable or {}, scratch_mib, devices)
-    with scratch.folder() as place, _grouped(tier, memory_mib) as prefix:
+    with scratch.folder() as place, _grouped(tier, memory_mib) as prefix, _standard_input(given) as stdin:
         inside = launch.prepare(tier, placement, place)
-        return _run(inside, prefix, _resolve(command, inside), seconds, memory_mib << 20, scratch_mib << 20)
+        return _run(inside, prefix, _resolve(command, inside), stdin, seconds, memory_mib << 20, scratch_mib << 20)
+
+
+@contextmanager
+def _standard_input(given: bytes | None) -> Iterator[int]:
+    """A descriptor to read `given` from."""
+    if given is None:
+        yield subprocess.DEVNULL
+        return
+    with open(os.memfd_create("given", os.MFD_CLOEXEC), "w+b") as file:
+        file.write(given)
+        file.seek(0)
+        yield file.fileno()
 
 
 @contextmanager
@@ -106,8 +119,9 @@ def _resolve(command: Sequence[str], inside: launch.Launch) -> list[str]:
 
 
 def _run(
-    inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], seconds: float, memory: int, room: int
-) -> Completed:
+    inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], stdin: int, seconds: float, memory: int,
+    room: int,
+) -> Completed:  # fmt: skip
     with _Pipes() as pipes:
         plan = {
             "fence": inside.fence("build", _rlimits(inside.tier, memory, seconds)),
@@ -118,7 +132,7 @@ def _run(
         runner = (launch.interpreter(), "-I", "-S", "-B", f"{inside.boot}/runner.py", json.dumps(plan), *words)
         try:
             process = spawn(
-                (*prefix, *_there(inside), *runner), stdin=subprocess.DEVNULL, stdout=pipes.inner["output"],
+                (*prefix, *_there(inside), *runner), stdin=stdin, stdout=pipes.inner["output"],
                 stderr=pipes.inner["output"], pass_fds=(plan["report"], plan["started"]),
                 cwd=None if inside.prefix else inside.folder, env=launch.environment(inside.scratch),
             )  # fmt: skip

@@ -18,11 +18,8 @@ HARMFUL = {
     "grow a pipe": "call('fcntl', 0, 1031, 1 << 20)",
     "put words into the terminal": "call('ioctl', 0, 0x5412, b'x')",
     "own a socket's signals": "call('ioctl', 0, 0x8901, 0)",
-    "become traceable": "call('prctl', 4, 1, 0, 0, 0)",
-    "outlive the parent": "call('prctl', 1, 0, 0, 0, 0)",
     "stack a filter": "call('prctl', 22, 2, 0, 0, 0)",
     "name a tracer": "call('prctl', 0x59616d61, 1, 0, 0, 0)",
-    "adopt orphans": "call('prctl', 36, 1, 0, 0, 0)",
     "map without random addresses": "call('personality', 0x40000)",
     "another's limits": "call('prlimit64', PARENT, 7, None, None)",
     "signal another's thread": "call('tgkill', PARENT, PARENT, 0)",
@@ -38,6 +35,9 @@ HARMFUL_IN_A_RUN = {
     "lock": "call('fcntl', 0, fcntl.F_SETLK, ctypes.create_string_buffer(32))",
     "lock by open file": "call('fcntl', 0, 37, ctypes.create_string_buffer(32))",
     "seal": "call('fcntl', 0, 1033, 1)",
+    "become traceable": "call('prctl', 4, 1, 0, 0, 0)",
+    "outlive the parent": "call('prctl', 1, 0, 0, 0, 0)",
+    "adopt orphans": "call('prctl', 36, 1, 0, 0, 0)",
     "pair of streams": "socket.socketpair()",
 }
 HARMLESS = {
@@ -58,6 +58,9 @@ HARMLESS_IN_A_BUILD = {
     "pair of streams": "socket.socketpair()",
     "pair of packet sockets": "socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)",
     "lock": "fcntl.lockf(WORLD_FILE, fcntl.LOCK_EX)",
+    "become untraceable": "call('prctl', 4, 0, 0, 0, 0)",
+    "end with the parent": "call('prctl', 1, 9, 0, 0, 0)",
+    "adopt orphans": "call('prctl', 36, 1, 0, 0, 0)",
     "run": "subprocess.run(['/bin/true'], check=True)",
 }
 

@@ -53,6 +53,8 @@ _IOCTL = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # SUBREAPER, NO_NEW_PRIVS, TID_ADDRESS, THP_DISABLE, SVE_VL, SPECULATION, TAGGED_ADDR, PAC keys, SME_VL), and setting
 # NAME, TIMERSLACK, NO_NEW_PRIVS, THP_DISABLE and the names of mappings
 _PRCTL = (2, 3, 7, 16, 21, 23, 25, 27, 30, 34, 37, 39, 40, 42, 51, 52, 56, 61, 64, 15, 29, 38, 41, 0x53564D41)
+# what becomes of the caller alone: setting PDEATHSIG, DUMPABLE, SUBREAPER
+_PRCTL_BUILDING = (1, 4, 36)
 _PERSONALITY_QUERY = 0xFFFFFFFF
 _AF_UNIX, _SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPE_MASK = 1, 1, 5, 0xF
 _CLONE_THREAD = 0x10000
@@ -146,7 +148,7 @@ def _listed(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[s
     blocks["clone"] = _clone(refuse, building)
     blocks["fcntl"] = _among(1, (*_FCNTL, *(_FCNTL_LOCKS if building else ())), refuse)
     blocks["ioctl"] = _among(1, _IOCTL, refuse)
-    blocks["prctl"] = _among(0, _PRCTL, refuse)
+    blocks["prctl"] = _among(0, (*_PRCTL, *(_PRCTL_BUILDING if building else ())), refuse)
     blocks["personality"] = _among(0, (_PERSONALITY_QUERY,), refuse)
     # a forked child has another number: it may ask for its own limits as 0, and needs "kill" for more
     blocks["prlimit64"] = _among(0, (0, pid), refuse)
