@@ -160,7 +160,7 @@ def prepare(tier: Tier, placement: Placement, scratch: Path, capabilities: Seque
     folders = {**placement.extra, **placement.writable}
     for path in (*placement.writable.values(), *([] if tier.namespaces else [scratch])):
         if uid is not None:
-            os.chown(path, uid, uid)
+            _give(path, uid)
     devices = tuple(map(str, placement.devices))
     if not tier.namespaces:
         extra = {name: str(path) for name, path in folders.items()}
@@ -201,6 +201,12 @@ def _own_uid(grader: int) -> int:
 def _open_to_all(path: str) -> bool:
     """Whether every folder down to `path` lets every user through."""
     return all(parent.stat().st_mode & 0o001 for parent in (*Path(path).parents, Path(path)) if parent.is_dir())
+
+
+def _give(folder: Path, uid: int) -> None:
+    """Make a user id the owner of a folder of ours and of the folders we laid out in it."""
+    for directory, _, _ in os.walk(folder):
+        os.chown(directory, uid, uid, follow_symlinks=False)
 
 
 def _open_up(folder: Path) -> None:
