@@ -138,7 +138,6 @@ class Zygote:
                 "scratch_bytes": self.placement.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},
                 "interpreter": [str(root) for root in launch.roots()],
-                "interpreter": [str(root) for root in launch.roots()],
                 "fence": self.launch.fence("run", rlimits, place),
             }
             try:

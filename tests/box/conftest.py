@@ -2,10 +2,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.tiers_here import TIERS
 
 from harness.box import Box, Came, Target, Tier
 from harness.model import Limits
+from tests.tiers_here import TIERS
 
 Opened = Callable[..., Box]
 
