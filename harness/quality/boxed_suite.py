@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.box import scratch
 from harness.box.command import run as run_in_box
 from harness.box.tiers import Tier
 from harness.errors import BoxError
@@ -14,22 +13,19 @@ from harness.errors import BoxError
 START_SECONDS = 10.0
 """Granted beyond a plan's own budget for the box and the server to start."""
 
-Edit = tuple[str, int, int, str]
-"""Path, first character, end, and the text that stands there instead."""
-
 
 @dataclass(frozen=True)
 class Run:
     """One run of a suite that is asked for.
 
     Attributes:
-        edits: changes to the answer's files, made on a copy.
+        files: path and text of the answer's files that are changed, in a copy.
         trace: whether the executed lines are wanted.
         quick: stop at the first failure, print nothing.
         must_pass: end the plan when this run fails.
     """
 
-    edits: tuple[Edit, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
     trace: bool = False
     quick: bool = False
     must_pass: bool = False
@@ -123,12 +119,11 @@ class Suite:
     tier: Tier
     memory_mib: int = 2048
 
-    def runs(self, plan: Sequence[Run], sources: Mapping[str, str], *, limit: float, budget: float) -> Runs:
+    def runs(self, plan: Sequence[Run], *, limit: float, budget: float) -> Runs:
         """Make the runs of `plan`, one after the other, in one box.
 
         Args:
-            plan: the runs.
-            sources: text of the files that edits refer to.
+            plan: the runs; time for the last is kept back.
             limit: seconds for one run.
             budget: seconds for all of them.
 
@@ -138,23 +133,19 @@ class Suite:
         text = json.dumps(
             {
                 "command": list(self.command),
-                "sources": dict(sources),
                 "limit": limit,
                 "budget": budget,
                 "runs": [asdict(run) for run in plan],
             }
         )
-        with scratch.folder() as place:
-            file = place / "plan.json"
-            file.write_text(text, encoding="utf-8")
-            done = run_in_box(
-                ["python", "{boot}/suite.py", "{plan}"],
-                self.folder,
-                tier=self.tier,
-                seconds=budget + START_SECONDS,
-                memory_mib=self.memory_mib,
-                extra={"plan": file},
-            )
+        done = run_in_box(
+            ["python", "{boot}/suite.py"],
+            self.folder,
+            tier=self.tier,
+            seconds=budget + START_SECONDS,
+            memory_mib=self.memory_mib,
+            given=text.encode(),
+        )
         if done.returncode == 1 and not done.report:
             # an exception before the first run is over: no line of the answer can raise one in the server
             raise BoxError(f"the server that runs an answer's own tests failed:\n{done.output}")

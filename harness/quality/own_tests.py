@@ -1,13 +1,14 @@
 """How strong an answer's own tests are: do they pass, twice, and do they notice faults planted in the code they run?
 
-The suite runs in the box. First as it is, twice, the second time noting which lines it executes; then on the same code
-written differently (`controls`), which must pass; then on mutants of the executed lines (`ast_mutants`), each of which
-should fail. Verdicts are exit statuses; nothing the suite prints is read. A suite without a check that can fail kills
-nothing, whatever crashes under it; neither does one that fails on a control, for it judges the text and not the code.
+The suite runs in the box. First as it is, twice, the second time noting which lines it executes; then on mutants of the
+executed lines (`ast_mutants`), each of which should fail, and among them on the same code without a fault (`controls`),
+which must pass. Mutants and controls are written differently in the same way, and nobody can foretell which comes when.
+Verdicts are exit statuses; nothing the suite prints is read. A suite without a check that can fail kills nothing,
+whatever crashes under it; neither does one that fails on a control: it judges something else than what the code does.
 """
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -29,8 +30,14 @@ UNBOUNDED = 3600.0
 """What stands for no bound on the stage."""
 PATIENCE = 120.0
 """Seconds within which the suite must finish once when the stage has no bound."""
-BLOCK = 40
-"""One control is hidden among so many mutants."""
+BLOCK = 8
+"""One control is hidden among so many mutants, or fewer."""
+HIDDEN = 3
+"""So many controls are hidden at least, where there are as many mutants."""
+WRITING = 0.25
+"""Share of the time left that may go into writing the changed code."""
+WRITTEN = 64 << 20
+"""Characters of changed code at most."""
 SAMPLE = 60
 """Mutants drawn unless the stage is asked to be complete: the rate is then known to about 5 %, on any machine alike."""
 MAX_MUTANTS = 5000
@@ -113,7 +120,7 @@ def grade_own_tests(
         command: its test command, None or empty when it states none.
         tier: isolation.
         entries: files of its `entry`.
-        seed: of the order in which mutants are tried and of the controls.
+        seed: of the order in which mutants are tried. What controls look like and when they come is never foretold.
         budget: seconds for the whole stage.
         full: try every mutant however long it takes.
         memory_mib: address space of each process.
@@ -144,7 +151,7 @@ class _Stage:
     def plain(self, blank: OwnTests) -> OwnTests:
         """Run the suite as it is, twice, and go on to the mutants when it passes."""
         limit = min(PATIENCE if self.full else SHARE, self._left())
-        done = self.suite.runs([Run(must_pass=True), Run(trace=True)], {}, limit=limit, budget=self._left())
+        done = self.suite.runs([Run(must_pass=True), Run(trace=True)], limit=limit, budget=self._left())
         if done.refused:
             return replace(
                 blank, standing=Standing.REFUSED, detail=f"cannot run {' '.join(self.suite.command)!r}: {KINDS}"
@@ -170,7 +177,7 @@ class _Stage:
         """The second run; where tracing may be what made it differ, the second of two untraced ones."""
         if second is None or (second.passed and second.digest == first.digest) or not second.decided:
             return second
-        again = self.suite.runs([Run(), Run()], {}, limit=_limit(first), budget=self._left())
+        again = self.suite.runs([Run(), Run()], limit=_limit(first), budget=self._left())
         return again.outcomes[-1] if again.outcomes else second
 
     def _mutants(self, seen: OwnTests, first: Outcome, lines: Mapping[str, AbstractSet[int]] | None) -> OwnTests:
@@ -178,45 +185,88 @@ class _Stage:
             return replace(seen, detail="passes, but holds no check that can fail: nothing counts as noticed")
         sources = [file for file in self.files if not file.test]
         mutants = plan_mutants(sources, lines if lines is not None else _every_line(sources), self.seed)
+        written = _Writer({mutant.path for mutant in mutants}, sources)
+        mutants = [mutant for mutant in mutants if mutant.path in written.files]
         seen = replace(seen, planted=len(mutants), exercised=_exercised(sources, lines))
         if not mutants:
             return replace(seen, detail="passes, but executes none of the answer's code")
         begin = clock.now()
-        plan = self._hide_controls(mutants[: MAX_MUTANTS if self.full else SAMPLE], {mutant.path for mutant in mutants})
-        texts = {file.path: file.text for file in sources}
-        done = self.suite.runs([run for run, _ in plan], texts, limit=_limit(first), budget=max(0.5, self._left()))
-        tried = [(mutant, came) for (_, mutant), came in zip(plan, done.outcomes, strict=False) if came.decided]
+        plan = self._plan(mutants[: MAX_MUTANTS if self.full else SAMPLE], written)
+        done = self.suite.runs([run for _, run in plan], limit=_limit(first), budget=max(0.5, self._left()))
+        tried = [(mutant, came) for (mutant, _), came in zip(plan, done.outcomes, strict=False) if came.decided]
         return _judged(seen, tried, clock.now() - begin, done.broken)
 
-    def _hide_controls(self, mutants: Sequence[Mutant], paths: AbstractSet[str]) -> list[tuple[Run, Mutant | None]]:
-        """Runs in order: a control first, then the mutants with one more control anywhere in each block."""
-        draw = random.Random(self.seed)
-        plan: list[tuple[Run, Mutant | None]] = [(replace(self._control(draw, paths), must_pass=True), None)]
-        for index in range(0, len(mutants), BLOCK):
-            block: list[tuple[Run, Mutant | None]] = [
-                (Run(((mutant.path, mutant.start, mutant.end, mutant.text),), quick=True), mutant)
-                for mutant in mutants[index : index + BLOCK]
-            ]
-            block.insert(draw.randrange(len(block) + 1), (self._control(draw, paths), None))
-            plan += block
-        return plan
-
-    def _control(self, draw: random.Random, paths: AbstractSet[str]) -> Run:
-        seed = draw.randrange(1 << 32)
-        changed = [file for file in self.files if file.path in paths]
-        return Run(tuple((file.path, 0, len(file.text), rewritten(file, seed)) for file in changed), quick=True)
+    def _plan(self, mutants: Sequence[Mutant], written: "_Writer") -> list[tuple[Mutant | None, Run]]:
+        """Runs in order: a control first and last, and the mutants with one more control anywhere in each block."""
+        until = clock.now() + WRITING * self._left()
+        plan: list[tuple[Mutant | None, Run]] = [(None, replace(written.control(), must_pass=True))]
+        for mutant in _hidden_among(mutants):
+            if clock.now() >= until or written.length >= WRITTEN:
+                break
+            run = written.control() if mutant is None else written.mutant(mutant)
+            if run is not None:
+                plan.append((mutant, run))
+        return [*plan, (None, written.control())]
 
     def _left(self) -> float:
         return max(0.1, self.deadline - clock.now())
 
 
+def _hidden_among(mutants: Sequence[Mutant]) -> Iterator[Mutant | None]:
+    """The mutants in order, with None for a control at a place of its own in each block."""
+    draw = random.SystemRandom()
+    size = max(1, min(BLOCK, len(mutants) // HIDDEN))
+    for index in range(0, len(mutants), size):
+        block: list[Mutant | None] = [*mutants[index : index + size]]
+        block.insert(draw.randrange(len(block) + 1), None)
+        yield from block
+
+
+class _Writer:
+    """Writes changed copies of some files, a control and a mutant in the same way.
+
+    Attributes:
+        files: those that can be written differently, by path.
+        length: characters written so far.
+    """
+
+    def __init__(self, paths: AbstractSet[str], files: Sequence[SourceFile]) -> None:
+        self.draw = random.SystemRandom()
+        self.length = 0
+        wanted = [file for file in files if file.path in paths]
+        self.files = {file.path: file for file in wanted if rewritten(file, 0) != file.text}
+
+    def control(self) -> Run:
+        """The same code."""
+        return self._written(self.files.values())
+
+    def mutant(self, mutant: Mutant) -> Run | None:
+        """The code with one fault; None where that is no code."""
+        file = self.files[mutant.path]
+        faulty = replace(file, text=file.text[: mutant.start] + mutant.text + file.text[mutant.end :])
+        if faulty.tree is None:
+            return None
+        return self._written((self.files | {file.path: faulty}).values())
+
+    def _written(self, files: Iterable[SourceFile]) -> Run:
+        seed = self.draw.getrandbits(32)
+        texts = tuple((file.path, rewritten(file, seed)) for file in files)
+        self.length += sum(len(text) for _, text in texts)
+        return Run(texts, quick=True)
+
+
 def _judged(seen: OwnTests, tried: Sequence[tuple[Mutant | None, Outcome]], seconds: float, broken: str) -> OwnTests:
     if broken:
         return replace(seen, detail=f"passes, but on changed code {broken}: nothing counts as noticed")
-    controls = [came for mutant, came in tried if mutant is None]
-    if any(not came.silent for came in controls):
+    controls = [index for index, (mutant, _) in enumerate(tried) if mutant is None]
+    failed = [index for index in controls if not tried[index][1].silent]
+    if failed == [0]:
         return replace(seen, detail="fails on the same code written differently: it judges the text, not what it does")
-    verdicts = [(mutant, came) for mutant, came in tried if mutant is not None]
+    if failed:
+        return replace(seen, detail="unsteady: on the same code it passes at one time and fails at another")
+    # what no passing control comes after proves nothing: by then the suite may fail on anything
+    between = tried[: controls[-1]] if controls else ()
+    verdicts = [(mutant, came) for mutant, came in between if mutant is not None]
     survivors = sorted((m.path, m.line, str(m)) for m, came in verdicts if came.silent)
     killed = len(verdicts) - len(survivors)
     detail = f"{killed} of {len(verdicts)} mutants noticed"
