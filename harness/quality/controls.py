@@ -18,8 +18,12 @@ from harness.quality.sources import SourceFile
 
 SHARE = 0.7
 """Of the places, how many a thorough control edits; with all of them, what comes and goes could always cancel out."""
-TRIES = 24
+TRIES = 12
 """Drawings of a thorough control until what it changes does not cancel out within a kind."""
+MAX_PLACES = 400
+"""Places of a file among which a control takes its own."""
+MAX_SPAN = 4096
+"""Characters of an expression; in a longer one only its parts are edited."""
 CHOICE = 8
 """Edits of which a slight control takes the one most like a mutant."""
 
@@ -37,6 +41,8 @@ _STEADY_PLACE = (*_STEADY, ast.Subscript, ast.UnaryOp, ast.BinOp)
 # a string would show in a count of constants; the name of a keyword does not
 _OPERATOR = "(lambda **names: __import__(*names))(operator=__name__)"
 
+Census = dict[str, Counter[str]]
+"""How often each thing occurs, by kind."""
 Edit = tuple[int, int, str]
 """First character, first character after, and what stands there instead."""
 
@@ -52,16 +58,15 @@ def rewritten(file: SourceFile, seed: int) -> str:
     if file.tree is None:
         return file.text
     draw = random.Random(f"{seed} {file.path}")
-    try:
-        places = _places(file)
-        return (_slight if seed % 2 else _thorough)(file, places, draw) if places else file.text
-    except (RecursionError, SyntaxError, ValueError):
-        return file.text
+    places = [place for place in _places(file) if place[0].end - place[0].start <= MAX_SPAN]
+    if len(places) > MAX_PLACES:
+        places = [places[index] for index in sorted(draw.sample(range(len(places)), MAX_PLACES))]
+    return (_slight if seed % 2 else _thorough)(file, places, draw) if places else file.text
 
 
-def census(tree: ast.AST) -> dict[str, Counter[str]]:
+def census(tree: ast.AST) -> Census:
     """How often each operator, comparison, boolean word, sign, truth value and number occurs, by kind."""
-    counts: dict[str, Counter[str]] = {}
+    counts: Census = {}
     for node in ast.walk(tree):
         if isinstance(node, _KINDS):
             kind = next(kind.__name__ for kind in _KINDS if isinstance(node, kind))
@@ -84,34 +89,41 @@ def _slight(file: SourceFile, places: Sequence[Sequence[Mutant]], draw: random.R
     rewriter = _Rewriter(_OPERATOR)
     mutants = [mutant for place in places for mutant in place]
     drawn = (_edit(file, mutant, rewriter) for mutant in draw.sample(mutants, len(mutants)))
-    weighed = ((_difference(_parsed(file.text[edit[0] : edit[1]]), edit[2]), edit) for edit in drawn if edit)
+    weighed = ((_difference(*_exchanged(file, [edit])), edit) for edit in drawn if edit)
     shown = list(itertools.islice((pair for pair in weighed if pair[0]), CHOICE))
     return _applied(file.text, [min(shown, key=lambda pair: pair[0])[1]]) if shown else _thorough(file, places, draw)
 
 
-def _difference(site: ast.expr | ast.AugAssign, text: str) -> int:
-    """How many things `text` has that `site` has not, and the other way round."""
-    before, after = census(site), census(ast.parse(text))
-    return sum(
-        sum((one.get(kind, Counter()) - other.get(kind, Counter())).total() for kind in one)
-        for one, other in ((before, after), (after, before))
-    )
+def _difference(gone: Census, come: Census) -> int:
+    """How many things are in one and not in the other."""
+    pairs = [(gone.get(kind, Counter()), come.get(kind, Counter())) for kind in gone.keys() | come.keys()]
+    return sum((one - other).total() + (other - one).total() for one, other in pairs)
+
+
+def _exchanged(file: SourceFile, edits: Iterable[Edit]) -> tuple[Census, Census]:
+    """What edits take away, and what they put there."""
+    gone: Census = {}
+    come: Census = {}
+    for start, end, instead in edits:
+        for counts, tree in ((gone, _parsed(file.text[start:end])), (come, ast.parse(instead))):
+            for kind, found in census(tree).items():
+                counts.setdefault(kind, Counter()).update(found)
+    return gone, come
 
 
 def _thorough(file: SourceFile, places: Sequence[Sequence[Mutant]], draw: random.Random) -> str:
-    """Edits everywhere, until none of the kinds that mutants change comes out as it was."""
+    """Edits everywhere, until in none of the kinds they touch as much comes as goes."""
     assert file.tree is not None
     alias = f"_operator_{draw.randrange(1 << 20)}"
-    before = census(file.tree)
+    rewriter = _Rewriter(alias)
     kinds = {kind for place in places for kind in census(_parsed(file.text[place[0].start : place[0].end]))}
-    text = file.text
+    edits: list[Edit] = []
     for _ in range(TRIES):
-        edits = list(_outermost(file, places, _Rewriter(alias), draw))
-        text = _applied(file.text, [_naming(file.text, file.tree, alias), *edits])
-        after = census(ast.parse(text))
-        if all(after.get(kind) != before[kind] for kind in kinds):
+        edits = list(_outermost(file, places, rewriter, draw))
+        gone, come = _exchanged(file, edits)
+        if all(gone.get(kind) != come.get(kind) for kind in kinds):
             break
-    return text
+    return _applied(file.text, [_naming(file.text, file.tree, alias), *edits])
 
 
 def _outermost(
@@ -155,6 +167,17 @@ def _applied(text: str, edits: Iterable[Edit]) -> str:
 
 def _edit(file: SourceFile, mutant: Mutant, rewriter: "_Rewriter") -> Edit | None:
     """What stands where the mutant would be and does not change a thing; None where that cannot be said."""
+    try:
+        edit = _sheltered(file, mutant, rewriter)
+        if edit:
+            ast.parse(edit[2])
+    except (MemoryError, RecursionError, SyntaxError):
+        # one expression nested too deeply keeps no control from the rest
+        return None
+    return edit
+
+
+def _sheltered(file: SourceFile, mutant: Mutant, rewriter: "_Rewriter") -> Edit | None:
     site, changed = _parsed(file.text[mutant.start : mutant.end]), _parsed(mutant.text)
     if any(isinstance(node, _ONCE) for node in ast.walk(site)):
         return None

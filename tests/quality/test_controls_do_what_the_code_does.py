@@ -191,6 +191,23 @@ def test_a_name_of_the_answers_own_is_not_called(answer):
         assert loaded(rewritten(file, seed))["cut"]([1, 2, 3, 4], 1, 2) == [2, 3]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_an_expression_nested_deeply_keeps_no_control_from_the_rest(answer, seed):
+    nested = "deep = " + "(1 - " * 150 + "1" + ")" * 150
+    (file,) = read_sources(answer(sample=f"{nested}\n" + "x = 3 + 4\n" * 9))
+    control = rewritten(file, seed)
+    assert census(ast.parse(control)) != census(file.tree)
+    assert loaded(control)["x"] == 7
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_very_long_file_is_rewritten_in_places(answer, seed):
+    (file,) = read_sources(answer(sample="x = 3 + 4\n" * 5000))
+    control = rewritten(file, seed)
+    assert control != file.text
+    assert len(control) < 2 * len(file.text)
+
+
 def test_controls_differ_from_one_another(answer):
     (file,) = read_sources(answer(sample=KINDS))
     assert len({rewritten(file, seed) for seed in range(20)}) > 12
