@@ -8,7 +8,7 @@ whatever crashes under it; neither does one that fails on a control: it judges s
 """
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -185,7 +185,7 @@ class _Stage:
             return replace(seen, detail="passes, but holds no check that can fail: nothing counts as noticed")
         sources = [file for file in self.files if not file.test]
         mutants = plan_mutants(sources, lines if lines is not None else _every_line(sources), self.seed)
-        written = _Writer({mutant.path for mutant in mutants}, sources)
+        written = _Writer(mutants, sources)
         mutants = [mutant for mutant in mutants if mutant.path in written.files]
         seen = replace(seen, planted=len(mutants), exercised=_exercised(sources, lines))
         if not mutants:
@@ -223,36 +223,39 @@ def _hidden_among(mutants: Sequence[Mutant]) -> Iterator[Mutant | None]:
 
 
 class _Writer:
-    """Writes changed copies of some files, a control and a mutant in the same way.
+    """Writes changed copies of some files, a control and a mutant in the same way: one file anew for every run.
 
     Attributes:
         files: those that can be written differently, by path.
         length: characters written so far.
     """
 
-    def __init__(self, paths: AbstractSet[str], files: Sequence[SourceFile]) -> None:
+    def __init__(self, mutants: Sequence[Mutant], files: Sequence[SourceFile]) -> None:
         self.draw = random.SystemRandom()
         self.length = 0
-        wanted = [file for file in files if file.path in paths]
-        self.files = {file.path: file for file in wanted if rewritten(file, 0) != file.text}
+        wanted = {mutant.path for mutant in mutants}
+        found = {file.path: (file, rewritten(file, self._seed())) for file in files if file.path in wanted}
+        self.files = {path: file for path, (file, text) in found.items() if text != file.text}
+        self.texts = {path: found[path][1] for path in self.files}
+        self.paths = [mutant.path for mutant in mutants if mutant.path in self.files]
 
     def control(self) -> Run:
-        """The same code."""
-        return self._written(self.files.values())
+        """The same code; the file written anew is as often one as mutants are in it."""
+        return self._run(self.files[self.draw.choice(self.paths)])
 
     def mutant(self, mutant: Mutant) -> Run | None:
         """The code with one fault; None where that is no code."""
         file = self.files[mutant.path]
         faulty = replace(file, text=file.text[: mutant.start] + mutant.text + file.text[mutant.end :])
-        if faulty.tree is None:
-            return None
-        return self._written((self.files | {file.path: faulty}).values())
+        return None if faulty.tree is None else self._run(faulty)
 
-    def _written(self, files: Iterable[SourceFile]) -> Run:
-        seed = self.draw.getrandbits(32)
-        texts = tuple((file.path, rewritten(file, seed)) for file in files)
-        self.length += sum(len(text) for _, text in texts)
-        return Run(texts, quick=True)
+    def _run(self, anew: SourceFile) -> Run:
+        texts = self.texts | {anew.path: rewritten(anew, self._seed())}
+        self.length += sum(map(len, texts.values()))
+        return Run(tuple(texts.items()), quick=True)
+
+    def _seed(self) -> int:
+        return self.draw.getrandbits(32)
 
 
 def _judged(seen: OwnTests, tried: Sequence[tuple[Mutant | None, Outcome]], seconds: float, broken: str) -> OwnTests:
