@@ -86,7 +86,7 @@ def _places(file: SourceFile) -> list[list[Mutant]]:
 
 def _slight(file: SourceFile, places: Sequence[Sequence[Mutant]], draw: random.Random) -> str:
     """One edit that shows in the census and, of those drawn, comes nearest to a mutant: one thing gone, one come."""
-    rewriter = _Rewriter(_OPERATOR)
+    rewriter = _Rewriter(_OPERATOR, file.tree)
     mutants = [mutant for place in places for mutant in place]
     drawn = (_edit(file, mutant, rewriter) for mutant in draw.sample(mutants, len(mutants)))
     weighed = ((_difference(*_exchanged(file, [edit])), edit) for edit in drawn if edit)
@@ -115,7 +115,7 @@ def _thorough(file: SourceFile, places: Sequence[Sequence[Mutant]], draw: random
     """Edits everywhere, until in none of the kinds they touch as much comes as goes."""
     assert file.tree is not None
     alias = f"_operator_{draw.randrange(1 << 20)}"
-    rewriter = _Rewriter(alias)
+    rewriter = _Rewriter(alias, file.tree)
     kinds = {kind for place in places for kind in census(_parsed(file.text[place[0].start : place[0].end]))}
     edits: list[Edit] = []
     for _ in range(TRIES):
@@ -184,7 +184,7 @@ def _sheltered(file: SourceFile, mutant: Mutant, rewriter: "_Rewriter") -> Edit 
     if isinstance(site, ast.AugAssign) and isinstance(changed, ast.AugAssign):
         return _assignment(site, changed, mutant, rewriter)
     if isinstance(site, ast.Slice) and isinstance(changed, ast.Slice):
-        if _binds(file.tree, "slice"):
+        if rewriter.own_slice:
             return None
         return mutant.start, mutant.end, _either(_called("slice", rewriter.visit(site)), _called("slice", changed))
     if isinstance(site, ast.Constant):
@@ -245,10 +245,16 @@ def _holds_only(expression: ast.expr, kinds: tuple[type[ast.AST], ...]) -> bool:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Puts calls of the module `operator` for operators and comparisons, and other numbers for numbers."""
+    """Puts calls of the module `operator` for operators and comparisons, and other numbers for numbers.
 
-    def __init__(self, operator: str) -> None:
+    Attributes:
+        operator: the expression by which the module is had.
+        own_slice: whether `slice` may be something else in this file.
+    """
+
+    def __init__(self, operator: str, tree: ast.Module | None) -> None:
         self.operator = ast.parse(operator, mode="eval").body
+        self.own_slice = _binds(tree, "slice")
 
     def call(self, function: str, *operands: ast.expr) -> ast.expr:
         return ast.Call(ast.Attribute(self.operator, function, ast.Load()), list(operands), [])
