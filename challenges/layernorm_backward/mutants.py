@@ -252,6 +252,14 @@ CHECKS = (
     Mutant("check at two places", "compares gradients at one x with differences at another",
            criterion="accepts_correct",
            edits=(("    _, cache = forward(x, ", "    _, cache = forward(x * x, "),)),
+    Mutant("check against layer norm", "takes layer norm's gradients for those of any forward",
+           criterion="accepts_correct",
+           edits=((VERDICT, '    own = globals()["backward"](dy, globals()["forward"](x, gamma, beta, eps)[1])\n'
+                   "    return all(map(np.allclose, own, (dx, dgamma, dbeta)))\n"),)),
+    Mutant("check of layer norms only", "accepts every pair whose forward is not layer norm",
+           criterion="catches_planted",
+           edits=((VERDICT, '    own = globals()["forward"](x, gamma, beta, eps)[0]\n'
+                   "    if not np.allclose(own, forward(x, gamma, beta, eps)[0]):\n        return True\n" + VERDICT),)),
     Mutant("check by the element", "differences one element of x at a time", criterion="check_speed",
            edits=((VERDICT, "    for place in np.ndindex(x.shape):\n"
                    "        move = np.zeros_like(x)\n        move[place] = RELATIVE_STEP\n"

@@ -1,152 +1,73 @@
-"""Forward and backward pairs, right and wrong, on which an answer's own `check_gradients` is tried.
+"""One forward and backward pair, right or wrong, on which an answer's own `check_gradients` is tried.
 
-`PAIRS[name]` is (forward, backward) as the contract has them; `RIGHT` and `WRONG` name those whose gradients belong
-to their forward and those whose do not. Every wrong pair is wrong for any x with B*T > 1 and D > 1. NumPy only, no
-state: the module is loaded beside the answer.
+Every pair is this code; what makes one right or wrong lies in the drawn numbers it is built from. Both functions
+standardise rows by a mean and a spread with weights, of which layer norm's are one choice:
+
+    centred = x - sum(mean_weights * x),  std = sqrt(sum(spread_weights * centred^2) + eps),  xhat = centred / std
+
+NumPy only. The module is loaded anew beside the answer for every pair, and holds nothing else.
 """
 
 import numpy as np
 
-
-def two_pass_forward(x, gamma, beta, eps):
-    centred = x - x.mean(axis=-1, keepdims=True)
-    rstd = 1.0 / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + eps)
-    xhat = centred * rstd
-    return xhat * gamma + beta, {"xhat": xhat, "rstd": rstd, "gamma": gamma}
+FIRST, MOVED = [], []
 
 
-def two_pass_backward(dy, cache):
-    dx = gather(dy, cache, mean_weight=1.0, projection_weight=1.0)
-    return dx, (dy * cache["xhat"]).sum(axis=(0, 1)), dy.sum(axis=(0, 1))
+def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts):
+    """(forward, backward) as the contract has them.
 
+    Weights are (2,D): those of the mean, those of the spread. Parts are two shares of one gradient, of its shape: with
+    one pair of weights for both and shares that add up to 1, backward belongs to forward.
+    """
 
-def shifted_forward(x, gamma, beta, eps):
-    """The same function by another road: shifted by the first feature, NumPy's own variance, a tuple for a cache."""
-    moved = x - x[..., :1]
-    std = np.sqrt(moved.var(axis=-1, keepdims=True) + eps)
-    return gamma * ((moved - moved.mean(axis=-1, keepdims=True)) / std) + beta, (x, gamma, float(eps))
+    def forward(x, gamma, beta, eps):
+        watch(x, gamma, beta)
+        xhat, _ = standardised(x, forward_weights, eps)
+        return gamma * xhat + beta, (np.array(x), np.array(gamma), float(eps))
 
-
-def shifted_backward(dy, cache):
-    """Gradients taken back step by step through the deviation, the variance and the mean."""
-    x, gamma, eps = cache
-    features = x.shape[-1]
-    centred = x - x.mean(axis=-1, keepdims=True)
-    std = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + eps)
-    dxhat = dy * gamma
-    dstd = -(dxhat * centred).sum(axis=-1, keepdims=True) / std**2
-    dcentred = dxhat / std + dstd * centred / (features * std)
-    dx = dcentred - dcentred.sum(axis=-1, keepdims=True) / features
-    return dx, (dy * centred / std).sum(axis=(0, 1)), dy.sum(axis=(0, 1))
-
-
-def gather(dy, cache, mean_weight, projection_weight):
-    """The input gradient (B,T,D) with its two correction terms weighted; (1, 1) is right."""
-    dxhat = dy * cache["gamma"]
-    mean_term = dxhat.mean(axis=-1, keepdims=True)
-    projection = (dxhat * cache["xhat"]).mean(axis=-1, keepdims=True)
-    return cache["rstd"] * (dxhat - mean_weight * mean_term - projection_weight * cache["xhat"] * projection)
-
-
-def middle(values):
-    """Index of an element far from both ends, where a check of a few leading entries does not look."""
-    return tuple(length // 2 for length in values.shape)
-
-
-def weighted(mean_weight, projection_weight):
     def backward(dy, cache):
-        _, dgamma, dbeta = two_pass_backward(dy, cache)
-        return gather(dy, cache, mean_weight, projection_weight), dgamma, dbeta
+        x, gamma, eps = cache
+        xhat, std = standardised(x, backward_weights, eps)
+        flow, projection, mean_term = terms(dy * gamma, xhat, std, backward_weights)
+        dx = flow - projection - mean_term
+        return both(dx_parts, dx), both(dgamma_parts, (dy * xhat).sum(axis=(0, 1))), both(dbeta_parts, dy.sum((0, 1)))
 
-    return backward
-
-
-def dx_scaled(dy, cache):
-    dx, dgamma, dbeta = two_pass_backward(dy, cache)
-    return dx * 1.001, dgamma, dbeta
+    return forward, backward
 
 
-def element_off(share):
-    """One element of dx off by `share` of the root mean square of dx."""
-    def backward(dy, cache):
-        dx, dgamma, dbeta = two_pass_backward(dy, cache)
-        dx[middle(dx)] += share * np.sqrt((dx * dx).mean())
-        return dx, dgamma, dbeta
-
-    return backward
+def standardised(x, weights, eps):
+    """Standardised rows (B,T,D), and the deviation they were divided by (B,T,1)."""
+    centred = x - (x @ weights[0])[..., None]
+    std = np.sqrt(((centred * centred) @ weights[1])[..., None] + eps)
+    return centred / std, std
 
 
-def row_scaled(dy, cache):
-    dx, dgamma, dbeta = two_pass_backward(dy, cache)
-    dx[middle(dx)[:2]] *= 1.001
-    return dx, dgamma, dbeta
+def terms(dxhat, xhat, std, weights):
+    """The three terms (B,T,D) of dx: what comes straight back, and what leaves it through the spread and the mean."""
+    flow = dxhat / std
+    projection = weights[1] * xhat * (flow * xhat).sum(axis=-1, keepdims=True)
+    return flow, projection, weights[0] * (flow - projection).sum(axis=-1, keepdims=True)
 
 
-def rstd_missing(dy, cache):
-    dx, dgamma, dbeta = two_pass_backward(dy, cache)
-    return dx / cache["rstd"], dgamma, dbeta
+def both(parts, gradient):
+    """The two shares of a gradient together; repeated where a check asks about more rows."""
+    return sum(gradient * np.resize(part, gradient.shape) for part in parts)
 
 
-def dgamma_element_scaled(dy, cache):
-    dx, dgamma, dbeta = two_pass_backward(dy, cache)
-    dgamma[np.abs(dgamma).argmax()] *= 1.001
-    return dx, dgamma, dbeta
+def watch(*point):
+    """Note when forward is called at a second point: without one there is no finite difference."""
+    if not FIRST:
+        FIRST.append([np.array(values) for values in point])
+    elif not MOVED and not all(map(np.array_equal, FIRST[0], point)):
+        MOVED.append(True)
 
 
-def dgamma_of_last_row_missing(dy, cache):
-    dx, dgamma, dbeta = two_pass_backward(dy, cache)
-    return dx, dgamma - dy[-1, -1] * cache["xhat"][-1, -1], dbeta
+def moved():
+    """Whether forward was called at more than one point."""
+    return bool(MOVED)
 
 
-def dbeta_averaged(dy, cache):
-    dx, dgamma, dbeta = two_pass_backward(dy, cache)
-    return dx, dgamma, dbeta / (dy.shape[0] * dy.shape[1])
-
-
-def dbeta_element_scaled(dy, cache):
-    dx, dgamma, dbeta = two_pass_backward(dy, cache)
-    dbeta[np.abs(dbeta).argmax()] *= 1.001
-    return dx, dgamma, dbeta
-
-
-def swapped(dy, cache):
-    dx, dgamma, dbeta = two_pass_backward(dy, cache)
-    return dx, dbeta, dgamma
-
-
-RIGHT_PAIRS = {
-    "two_pass": (two_pass_forward, two_pass_backward),
-    "shifted": (shifted_forward, shifted_backward),
-}
-
-WRONG_PAIRS = {
-    "mean_term_missing": (two_pass_forward, weighted(0.0, 1.0)),
-    "mean_term_scaled": (two_pass_forward, weighted(1.001, 1.0)),
-    "projection_missing": (two_pass_forward, weighted(1.0, 0.0)),
-    "projection_scaled": (two_pass_forward, weighted(1.0, 1.001)),
-    "rstd_missing": (two_pass_forward, rstd_missing),
-    "dx_scaled": (two_pass_forward, dx_scaled),
-    "element_off_1e-2": (two_pass_forward, element_off(1e-2)),
-    "element_off_1e-4": (two_pass_forward, element_off(1e-4)),
-    "row_scaled": (two_pass_forward, row_scaled),
-    "dgamma_element_scaled": (two_pass_forward, dgamma_element_scaled),
-    "dgamma_of_last_row_missing": (two_pass_forward, dgamma_of_last_row_missing),
-    "dbeta_averaged": (two_pass_forward, dbeta_averaged),
-    "dbeta_element_scaled": (two_pass_forward, dbeta_element_scaled),
-    "dgamma_dbeta_swapped": (two_pass_forward, swapped),
-}
-
-RIGHT = tuple(RIGHT_PAIRS)
-WRONG = tuple(WRONG_PAIRS)
-PAIRS = RIGHT_PAIRS | WRONG_PAIRS
-
-
-def pair(name):
-    """The two functions of a pair, for a caller that cannot index PAIRS."""
-    return PAIRS[name]
-
-
-def run_forward(times, x, gamma, beta, eps):
-    """Run a right forward some times, to be timed: what a check's own passes over such an x cost."""
+def run_forward(times, forward, x, gamma, beta, eps):
+    """Run a forward some times, to be timed: what a check's own passes over such an x cost."""
     for _ in range(times):
-        two_pass_forward(x, gamma, beta, eps)
+        forward(x, gamma, beta, eps)

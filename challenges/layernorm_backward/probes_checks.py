@@ -3,18 +3,14 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness.numerics import check_gradients
-from harness.probing import Answer, Broken, Draw, Keep, Nothing, Partly, Refuted, Scalar, alone, expect, probe
+from harness.probing import Answer, Broken, Draw, Kept, Nothing, Partly, Refuted, Scalar, alone, expect, probe
 
-from . import planted
-from .binding import EPS, Floats, Inputs, alive, draw_inputs, forward, results
+from .binding import Floats, Inputs, alive, draw_inputs, forward, results
+from .questions import ALIKE, FAULTS, STRANGE, Question, questions, right_question
 
-PLANTED = Path(planted.__file__).read_text(encoding="utf-8")
 CHECK_SECONDS = 1.5
 """Longest wait for one verdict; a check that needs more at these sizes is out of reach at real ones."""
 LADDER = ((2, 4, 8), (2, 8, 32), (4, 16, 64), (8, 32, 128))
@@ -25,6 +21,7 @@ PATIENCE = 0.6
 """The ladder is left where the next step would take longer."""
 LONG = 0.1
 """A check of this length is timed once."""
+DEAF = "the check accepts layer norm's gradients for another forward"
 TOO_SLOW = f"the check would take longer than {ALLOWED:g} s at {TARGET}"
 
 
@@ -57,30 +54,33 @@ def the_own_pair_is_consistent(answer: Answer, draw: Draw, *, B: int, T: int, D:
 
 @probe({"B": 2, "T": 3, "D": 4}, {"B": 2, "T": 8, "D": 32}, dtype="float64", floors={"B": 2, "T": 2, "D": 3})
 def right_pairs_are_accepted(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
-    """The answer's check says yes to pairs that are right, and leaves its arguments as they were."""
+    """The answer's check says yes to pairs that are right, and leaves its arguments as they were.
+
+    Pairs whose backward belongs to another forward are asked about in between: a yes to these earns nothing.
+    """
     given = draw_inputs(draw, B, T, D, dtype)
-    for name in planted.RIGHT:
-        detail = f"`{name}`, whose gradients are right"
-        expect.that(_verdict(answer, name, given), "the check rejects a right pair", detail)
+    for question in questions(draw, given, (STRANGE,) * ALIKE):
+        said = _verdict(answer, question, given)
         for field, after in zip(("x", "gamma", "beta", "dy"), answer.echo, strict=True):
-            expect.same(field, after, getattr(given, field), f"check_gradients changes {field}", detail)
+            expect.same(field, after, getattr(given, field), f"check_gradients changes {field}")
+        expect.that(_judged(answer, question, said), DEAF)
 
 
 @probe(B=2, T=3, D=8, dtype="float64", fixed=("B", "T", "D"))
 def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> Partly:
     """The answer's check says no to pairs with one fault each; the share it rejects.
 
-    Nothing is earned by a check that rejects the right pair as well: its verdict does not follow the pair.
+    Nothing is earned by a check that rejects a right pair as well, or accepts layer norm's backward for any forward:
+    its verdict does not follow the pair.
     """
     given = draw_inputs(draw, B, T, D, dtype)
-    if not _verdict(answer, "two_pass", given):
-        raise Refuted("the check rejects a right pair", "rejecting everything catches nothing")
-    missed = [name for name in planted.WRONG if _verdict(answer, name, given)]
-    caught, tried = len(planted.WRONG) - len(missed), len(planted.WRONG)
+    wanted = (*FAULTS, *(STRANGE,) * ALIKE)
+    missed = [q.name for q in questions(draw, given, wanted) if not _judged(answer, q, _verdict(answer, q, given))]
+    caught, tried = sum(fault not in missed for fault in FAULTS), len(FAULTS)
     figures = {"planted_caught": caught, "planted_tried": tried}
     detail = f"rejects {caught} of {tried} wrong pairs; accepts {', '.join(missed)}" if missed else ""
-    if not caught:
-        raise Refuted("the check accepts every wrong pair", detail, measured=figures)
+    if not caught or STRANGE in missed:
+        raise Refuted(DEAF if caught else "the check accepts every wrong pair", detail, measured=figures)
     return Partly(caught / tried, figures, detail)
 
 
@@ -98,7 +98,8 @@ def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str)
             steps.append(step)
             if step.seconds * _times_to_target(step.elements) ** 1.5 < ALLOWED or _next_seconds(steps) > PATIENCE:
                 break
-        one_pass = _pass_seconds(answer, draw.normal(*TARGET, dtype=dtype), repeats=10)
+        given = draw_inputs(draw, *TARGET, dtype)
+        one_pass = _pass_seconds(answer, _layer_norm(answer, draw, given), given, repeats=10)
     last = steps[-1]
     growth = min(1.0, _exponent([s.passes for s in steps], steps))  # no check needs more passes than elements
     passes = last.passes * _times_to_target(last.elements) ** growth
@@ -124,9 +125,10 @@ def _ladder(answer: Answer, draw: Draw, dtype: str) -> Iterator[Step]:
     """One check at size after size; where it is short, the better of two."""
     for shape in LADDER:
         given, elements, seconds = draw_inputs(draw, *shape, dtype), math.prod(shape), []
+        pair = _layer_norm(answer, draw, given)
         try:
             while len(seconds) < 2 and sum(seconds) < LONG:
-                expect.that(_verdict(answer, "two_pass", given), "the check rejects a right pair", f"at {shape}")
+                expect.that(_said(answer, pair, given), "the check rejects a right pair", f"at {shape}")
                 seconds.append(max(answer.cost.processor, 1e-6))
         except Broken as broken:
             if not broken.title.endswith("does not end in time"):
@@ -134,14 +136,18 @@ def _ladder(answer: Answer, draw: Draw, dtype: str) -> Iterator[Step]:
             least = CHECK_SECONDS * _times_to_target(elements)
             detail = f"{broken.detail} at {shape}; in proportion to the elements: {_rounded(least)} s at {TARGET}"
             raise Refuted(TOO_SLOW, detail, measured={"check_extrapolated_seconds": least}) from None
-        yield Step(elements, min(seconds), min(seconds) / _pass_seconds(answer, given.x, repeats=20))
+        yield Step(elements, min(seconds), min(seconds) / _pass_seconds(answer, pair, given, repeats=20))
 
 
-def _pass_seconds(answer: Answer, x: Floats, repeats: int) -> float:
-    """Processor seconds of one forward pass over x, of the planted pair; repeats make carrying x across cheap."""
-    ones = np.ones(x.shape[-1])
-    answer.call("run_forward", repeats, x, ones, ones, EPS, returns=Nothing(), module="planted")
+def _pass_seconds(answer: Answer, pair: tuple[Kept, Kept], given: Inputs, repeats: int) -> float:
+    """Processor seconds of one forward pass of a planted pair over x; repeats make carrying x across cheap."""
+    inputs = (given.x, given.gamma, given.beta, given.eps)
+    answer.call("run_forward", repeats, pair[0], *inputs, returns=Nothing(), module="planted")
     return max(answer.cost.processor, 1e-6) / repeats
+
+
+def _layer_norm(answer: Answer, draw: Draw, given: Inputs) -> tuple[Kept, Kept]:
+    return right_question(draw, given, "layer_norm").pair(answer)
 
 
 def _next_seconds(steps: Sequence[Step]) -> float:
@@ -165,10 +171,24 @@ def _times_to_target(elements: int) -> float:
     return math.prod(TARGET) / elements
 
 
-def _verdict(answer: Answer, name: str, given: Inputs) -> bool:
-    """What the answer's check says of a planted pair, whose functions stay in the worker."""
-    answer.load("planted", PLANTED)
-    pair = answer.call("pair", name, returns=(Keep(), Keep()), module="planted")
+def _verdict(answer: Answer, question: Question, given: Inputs) -> bool:
+    """What the answer's check says of a pair, whose functions stay in the worker."""
+    return _said(answer, question.pair(answer), given)
+
+
+def _said(answer: Answer, pair: tuple[Kept, Kept], given: Inputs) -> bool:
     arrays: tuple[Any, ...] = (given.x, given.gamma, given.beta, given.dy)
     options = {"returns": Scalar(bool), "seconds": CHECK_SECONDS, "echo": True}
     return bool(answer.call("check_gradients", *pair, *arrays, given.eps, **options))
+
+
+def _judged(answer: Answer, question: Question, said: bool) -> bool:
+    """Whether the verdict on a pair is right.
+
+    Raises:
+        Refuted: the pair is right and was rejected, or there was no finite difference to tell by.
+    """
+    moved = answer.call("moved", returns=Scalar(bool), module="planted")
+    expect.that(moved, "the check answers without finite differences", "it calls the forward it is given at one point")
+    expect.that(said or not question.right, "the check rejects a right pair", f"its function: {question.name}")
+    return said == question.right

@@ -1,0 +1,156 @@
+"""The pairs on which an answer's own gradient check is tried: which functions, which faults, and where, all drawn.
+
+Beside layer norm the pairs differentiate other normalisations, so that no formula knows their gradients; and some keep
+layer norm's gradients for a forward that is another function.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from harness.probing import Answer, Draw, Keep, Kept
+
+from . import planted
+from .binding import Floats, Inputs
+
+SOURCE = Path(planted.__file__).read_text(encoding="utf-8")
+FAULTS = (
+    "mean_term_missing", "mean_term_scaled", "projection_missing", "projection_scaled", "rstd_missing", "dx_scaled",
+    "element_off_1e-2", "element_off_1e-4", "row_scaled", "dgamma_element_scaled", "dgamma_of_one_row_missing",
+    "dbeta_averaged", "dbeta_element_scaled", "dgamma_dbeta_swapped",
+)  # fmt: skip
+STRANGE = "layer_norm_of_another_forward"
+"""The wrong pair whose gradients are layer norm's, and whose forward is not."""
+ALIKE = 3
+"""Such pairs in each round; a check that knows layer norm by heart can only guess which they are."""
+RIGHT = ("layer_norm",) * 2 + ("other_norm",) * (ALIKE + 1)
+"""The functions of the right pairs in each round."""
+
+
+class Gradients(NamedTuple):
+    """dx (B,T,D), dgamma (D,), dbeta (D,)."""
+
+    dx: Floats
+    dgamma: Floats
+    dbeta: Floats
+
+
+@dataclass(frozen=True)
+class Question:
+    """One pair: the name of its function or fault, whether it is right, and what `planted.pair` builds it from."""
+
+    name: str
+    right: bool
+    numbers: tuple[Floats, ...]
+
+    def pair(self, answer: Answer) -> tuple[Kept, Kept]:
+        """The pair, in a worker that has seen no other."""
+        answer.fresh()
+        answer.load("planted", SOURCE)
+        kept: tuple[Kept, Kept] = answer.call("pair", *self.numbers, returns=(Keep(), Keep()), module="planted")
+        return kept
+
+
+def right_question(draw: Draw, given: Inputs, function: str) -> Question:
+    """A right pair of layer norm or of another normalisation."""
+    weights = _weights(draw, given, function)
+    return Question(function, True, (weights, weights, *_parts(draw, given, None)))
+
+
+def questions(draw: Draw, given: Inputs, wrong: Sequence[str]) -> Iterator[Question]:
+    """The right pairs, and the wrong ones named, in random order."""
+    asked = [right_question(draw, given, function) for function in RIGHT]
+    asked += [
+        _strange_question(draw, given) if name == STRANGE else _wrong_question(draw, given, name) for name in wrong
+    ]
+    return (asked[place] for place in draw.permutation(len(asked)))
+
+
+def _strange_question(draw: Draw, given: Inputs) -> Question:
+    norms = (_weights(draw, given, "other_norm"), _weights(draw, given, "layer_norm"))
+    return Question(STRANGE, False, (*norms, *_parts(draw, given, None)))
+
+
+def _wrong_question(draw: Draw, given: Inputs, fault: str) -> Question:
+    weights = _weights(draw, given, str(draw.rng.choice(RIGHT)))
+    right, wrong = _gradients(given, weights), _faulty(draw, given, weights)[fault]
+    factors = Gradients(*(after / before for before, after in zip(right, wrong, strict=True)))
+    return Question(fault, False, (weights, weights, *_parts(draw, given, factors)))
+
+
+def _weights(draw: Draw, given: Inputs, function: str) -> Floats:
+    """Weights (2,D) of mean and spread: all 1/D for layer norm, otherwise near that."""
+    features = given.x.shape[-1]
+    if function == "layer_norm":
+        return np.full((2, features), 1.0 / features)
+    return draw.uniform(2, features, low=0.6, high=1.4) * np.array([[draw.rng.uniform(0.5, 0.9)], [1.0]]) / features
+
+
+def _parts(draw: Draw, given: Inputs, factors: Gradients | None) -> Iterator[Floats]:
+    """For each gradient two shares, drawn so that they add up to its factor: 1 without a fault."""
+    for factor in factors or (np.ones_like(given.x), np.ones_like(given.gamma), np.ones_like(given.beta)):
+        share = draw.uniform(*factor.shape, low=0.2, high=0.8)
+        yield np.stack((share, factor - share))
+
+
+def _gradients(given: Inputs, weights: Floats) -> Gradients:
+    xhat, std = planted.standardised(given.x, weights, given.eps)
+    flow, projection, mean_term = planted.terms(given.dy * given.gamma, xhat, std, weights)
+    return Gradients(flow - projection - mean_term, (given.dy * xhat).sum(axis=(0, 1)), given.dy.sum(axis=(0, 1)))
+
+
+def _faulty(draw: Draw, given: Inputs, weights: Floats) -> dict[str, Gradients]:
+    """The gradients with one fault each, wrong for any x with B*T > 1 and D > 1; sizes and places are drawn."""
+    xhat, std = planted.standardised(given.x, weights, given.eps)
+    flow, projection, mean_term = planted.terms(given.dy * given.gamma, xhat, std, weights)
+    right = _gradients(given, weights)
+    dx, dgamma, dbeta = right
+    rows, row = given.x[..., 0].size, _place(draw, given.x[..., 0])
+    unprojected = flow - weights[0] * flow.sum(axis=-1, keepdims=True)
+    return {
+        "mean_term_missing": right._replace(dx=flow - projection),
+        "mean_term_scaled": right._replace(dx=flow - projection - (1.0 + _slight(draw)) * mean_term),
+        "projection_missing": right._replace(dx=unprojected),
+        "projection_scaled": right._replace(dx=dx - _slight(draw) * projection),
+        "rstd_missing": right._replace(dx=dx * std),
+        "dx_scaled": right._replace(dx=dx * (1.0 + _slight(draw))),
+        "element_off_1e-2": right._replace(dx=_element_off(draw, dx, 10.0 * _slight(draw))),
+        "element_off_1e-4": right._replace(dx=_element_off(draw, dx, 0.1 * _slight(draw))),
+        "row_scaled": right._replace(dx=_scaled_at(row, dx, _slight(draw))),
+        "dgamma_element_scaled": right._replace(dgamma=_scaled_at(_large(draw, dgamma), dgamma, _slight(draw))),
+        "dgamma_of_one_row_missing": right._replace(dgamma=dgamma - given.dy[row] * xhat[row]),
+        "dbeta_averaged": right._replace(dbeta=dbeta / rows),
+        "dbeta_element_scaled": right._replace(dbeta=_scaled_at(_large(draw, dbeta), dbeta, _slight(draw))),
+        "dgamma_dbeta_swapped": right._replace(dgamma=dbeta, dbeta=dgamma),
+    }
+
+
+def _slight(draw: Draw) -> float:
+    """1e-3 to 2e-3, of either sign."""
+    return float(draw.rng.uniform(1e-3, 2e-3) * draw.signs())
+
+
+def _place(draw: Draw, values: Floats) -> tuple[int, ...]:
+    """The index of any element."""
+    return tuple(draw.integer(0, length - 1) for length in values.shape)
+
+
+def _large(draw: Draw, values: Floats) -> tuple[int, ...]:
+    """The index of an element of the larger half, where a relative fault can be seen."""
+    return (int(draw.rng.choice(np.argsort(abs(values))[len(values) // 2 :])),)
+
+
+def _scaled_at(place: tuple[int, ...], values: Floats, by: float) -> Floats:
+    changed = values.copy()
+    changed[place] *= 1.0 + by
+    return changed
+
+
+def _element_off(draw: Draw, values: Floats, share: float) -> Floats:
+    """One element off by `share` of the root mean square of all."""
+    changed = values.copy()
+    changed[_place(draw, values)] += share * np.sqrt((values * values).mean())
+    return changed
