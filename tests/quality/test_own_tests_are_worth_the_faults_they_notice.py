@@ -7,7 +7,7 @@ import pytest
 
 from harness.box import detect
 from harness.quality.own_tests import SAMPLE, Standing, grade_own_tests
-from tests.tiers_here import TIERS
+from tests.tiers_here import HELD, TIERS
 
 PYTEST = ("python", "-m", "pytest", "-q")
 KERNEL = '''"""Kernel."""
@@ -163,6 +163,40 @@ def test_a_run_cannot_write_the_report(answer):
     assert (result.standing, result.killed) == (Standing.PASSED, 1), result.output
     # of the six mutants only `b` makes affine(2, 2, 0) zero
     assert (result.tried, len(result.survivors)) == (6, 5)
+
+
+LOOKS = """import gc, os, sys
+from kernel import affine
+found = [os.getppid()]
+try:
+    found.append(int(open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[1]))
+except PermissionError:
+    pass
+for path in [f"/proc/{pid}/{name}" for pid in found for name in ("mem", "fd/0", "fd/3")]:
+    try:
+        open(path, "rb").close()
+    except PermissionError:
+        continue
+    raise SystemExit(path + " can be read")
+gc.unfreeze()
+assert not [each for each in gc.get_objects() if isinstance(each, dict) and "must_pass" in each]
+assert sys.stdin.read() == ""
+"""
+
+
+@pytest.mark.parametrize("tier", HELD)
+def test_a_run_finds_nothing_of_the_plan(answer, tier):
+    result = graded(answer(kernel=KERNEL, check=LOOKS + "assert affine(2, 2, 0)\n"), ("python", "check.py"), tier=tier)
+    assert (result.standing, result.killed, result.tried) == (Standing.PASSED, 1, 6), (result.detail, result.output)
+
+
+@pytest.mark.parametrize("runs", [range(7, 100), range(4, 10)])
+def test_a_suite_that_fails_by_its_age_notices_nothing(answer, runs):
+    # eleven runs: a control, three blocks of two mutants with a control somewhere in each, a control
+    suite = f"import os\n{WEAK}    assert os.getpid() - os.getppid() not in {runs}\n"
+    result = graded(answer(kernel=KERNEL, test_kernel=suite))
+    assert (result.standing, result.killed, result.kill_rate) == (Standing.PASSED, 0, 0.0)
+    assert result.detail.startswith("unsteady")
 
 
 def test_a_hanging_suite_is_reported_as_slow(answer):
