@@ -30,7 +30,7 @@ UNBOUNDED = 3600.0
 """What stands for no bound on the stage."""
 PATIENCE = 120.0
 """Seconds within which the suite must finish once when the stage has no bound."""
-BLOCK = 8
+BLOCK = 12
 """One control is hidden among so many mutants, or fewer."""
 HIDDEN = 3
 """So many controls are hidden at least, where there are as many mutants."""
