@@ -30,7 +30,7 @@ class Bounds:
         if count > self.tasks:
             return f"more than {self.tasks} threads or processes"
         if used(self.folder, self.size) > self.size:
-            return f"more than {self.size >> 20} MiB of scratch space"
+            return f"more than {self.size >> 20} MiB of scratch space, or more files and folders than can be counted"
         return ""
 
 

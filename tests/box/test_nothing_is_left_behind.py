@@ -56,7 +56,8 @@ def running(folder: Path) -> list[str]:
 @pytest.mark.parametrize("source", [FORKS, NESTS], ids=["forks", "nests folders"])
 def test_a_closed_box_leaves_no_process_and_no_folder(opened, tier, temporary, source):
     box = opened(source)
-    assert box.call("f", returns=Nothing()).came is Came.BACK
+    # folders nested deeper than can be looked into count as too much where scratch space is looked at from outside
+    assert box.call("f", returns=Nothing()).came in (Came.BACK, Came.EXCEEDED)
     box.close()
     time.sleep(0.2)  # the kernel ends the members of a group one after the other
     assert not list(temporary.iterdir()) and not running(temporary)
