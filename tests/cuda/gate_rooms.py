@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests import tiers_here
 
 from harness.cuda.nvcc import nvcc, nvrtc
+from tests import tiers_here
 
 TIERS = pytest.mark.parametrize("tier", tiers_here.TIERS)
 needs_nvcc = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")

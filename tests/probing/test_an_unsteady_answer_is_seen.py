@@ -13,7 +13,7 @@ from harness.probing.steady import unsteady
 STEADY = "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale\n"
 UNSTEADY = {
     "by chance": "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale + np.random.rand() * 1e-14\n",
-    "by the clock": "import time\ndef scaled(x, scale): return x.sum(axis=-1) * scale + time.perf_counter() % 1 * 1e-10\n",
+    "by the clock": "import time\ndef scaled(x, scale): return x.sum(-1) * scale + time.perf_counter() % 1 * 1e-10\n",
     "by an error": (
         "import os\ndef scaled(x, scale):\n"
         "    if os.urandom(1)[0] % 2: raise RuntimeError\n    return x.sum(axis=-1) * scale\n"
