@@ -4,7 +4,7 @@ import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.attacks("credit_faked.py", "credit_replayed.py", "credit_detecting.py", "credit_lying.py")
+PLANTED = corpus.selection("credit_faked.py", "credit_replayed.py", "credit_detecting.py", "credit_lying.py")
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.attacks("harm_*.py")
+PLANTED = corpus.selection("harm_*.py")
 
 
 @pytest.mark.slow

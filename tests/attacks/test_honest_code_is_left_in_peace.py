@@ -4,7 +4,7 @@ import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.attacks("twins_*.py")
+PLANTED = corpus.selection("twins_*.py")
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.attacks("cuda_*.py")
+PLANTED = corpus.selection("cuda_*.py")
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.attacks(
+PLANTED = corpus.selection(
     "credit_patching.py", "credit_exceptions.py", "credit_hidden_state.py", "credit_checks.py", "credit_tests.py"
 )
 
