@@ -44,10 +44,7 @@ def grade(
         float | None, typer.Option(min=0, max=100, help="Exit 1 when an overall mark is lower, or there is none.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Run the answers' own tests without a bound on time.")] = False,
-    unsafe: Annotated[
-        bool,
-        typer.Option("--unsafe", help="Grade even where nothing can hold hostile code; unranked."),
-    ] = False,
+    unsafe: Annotated[bool, typer.Option("--unsafe", help="Grade even where nothing holds hostile code.")] = False,
     limits: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="LIMIT=VALUE", help="Override a limit of the challenge: start_seconds=5."),
@@ -62,16 +59,12 @@ def grade(
     harness grade qwen3.6-27b kv_cache
     harness grade ./my-answer --json
     """
-    if bool(names) == everything:
-        raise typer.BadParameter(
-            "say what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
-        )
-    from harness.box.tiers import PERMITTED
+    _check_names(names or (), everything)
     from harness.job import Options
     from harness.workspace import Workspace
 
     if unsafe:
-        os.environ[PERMITTED] = "1"  # read wherever the tier is looked for, in the grading processes too
+        _permit()
     workspace = Workspace.find()
     folders = workspace.submissions() if everything else workspace.select(names or ())
     options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device.value)
@@ -81,6 +74,20 @@ def grade(
     results, interrupted = _run(workspace, folders, options, jobs)
     _print(results, as_json)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
+
+
+def _check_names(names: Sequence[str], everything: bool) -> None:
+    if bool(names) == everything:
+        raise typer.BadParameter(
+            "say what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
+        )
+
+
+def _permit() -> None:
+    """Let a run go on without isolation: read wherever the tier is looked for, in the grading processes too."""
+    from harness.box.tiers import PERMITTED
+
+    os.environ[PERMITTED] = "1"
 
 
 def _limits(given: Sequence[str]) -> dict[str, float]:

@@ -86,11 +86,7 @@ def build(
         return Built(None, (), "", clock.now() - start, refused=named)
     name = ("instrumented" if instrumented else "plain") + ("" if program else ".so")
     with scratch.folder() as place:
-        for path, text in rewritten.files.items():
-            (place / "source" / path).parent.mkdir(parents=True, exist_ok=True)
-            (place / "source" / path).write_bytes(text)
-        (place / "made").mkdir()
-        (place / "out").mkdir()
+        _lay_out(place, rewritten.files)
         held = _Held(compiler, objects, place, tier, start + seconds, memory_mib, instrumented, not program)
         words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(defines or {}))
         done = held.compile(entries, words, flags.link_flags(program=program), name)
@@ -103,6 +99,15 @@ def build(
             return Built(into / name, suspects, "", clock.now() - start, said, spelling="".join(held.digests))
         errors = f"the build did not end within {seconds:g} s" if done.timed_out else _clean(done.output)
         return Built(None, _reasons(errors, rewritten.suspects), errors, clock.now() - start)
+
+
+def _lay_out(place: Path, files: Mapping[str, bytes]) -> None:
+    """The source, and the empty folders that the compiler writes to."""
+    for path, text in files.items():
+        (place / "source" / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / "source" / path).write_bytes(text)
+    (place / "made").mkdir()
+    (place / "out").mkdir()
 
 
 @dataclass(frozen=True)

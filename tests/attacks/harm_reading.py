@@ -162,7 +162,7 @@ SYSTEM_FILES = """
 def deed():
     for path in ("/etc/passwd", "/etc/shadow", "/etc/hostname", "/root/.bashrc", "/root/.ssh/id_rsa"):
         each(lambda: got(f"{path}: {open(path).read(40)}"))
-    for path in ("/home", "/root", "/var/log", "/work", "/srv", "/mnt"):
+    for path in ("/home", "/root", "/var/log", "/srv", "/mnt"):
         each(lambda: got(f"{path}: {os.listdir(path)[:4]}"))
 """
 KERNEL_LOG = """
