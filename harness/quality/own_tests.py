@@ -193,8 +193,21 @@ class _Stage:
         begin = clock.now()
         plan = self._plan(mutants[: MAX_MUTANTS if self.full else SAMPLE], written)
         done = self.suite.runs([run for _, run in plan], limit=_limit(first), budget=max(0.5, self._left()))
-        tried = [(mutant, came) for (mutant, _), came in zip(plan, done.outcomes, strict=False) if came.decided]
-        return _judged(seen, tried, clock.now() - begin, done.broken)
+        seconds = clock.now() - begin
+        if done.broken:
+            return replace(seen, detail=f"passes, but on changed code {done.broken}: nothing counts as noticed")
+        tried = [(mutant, run, came) for (mutant, run), came in zip(plan, done.outcomes, strict=False) if came.decided]
+        for mutant, run, came in tried:
+            if mutant is None and not came.silent:
+                return replace(seen, detail=self._why_it_fails(run, first))
+        return _judged(seen, [(mutant, came) for mutant, _, came in tried], seconds)
+
+    def _why_it_fails(self, control: Run, first: Outcome) -> str:
+        """Why the suite failed on a control: it passes on the same text at another time, or it does not."""
+        again = self.suite.runs([control], limit=_limit(first), budget=max(_limit(first), self._left())).outcomes
+        if again and again[0].silent:
+            return "unsteady: on the same code it passes at one time and fails at another"
+        return "fails on the same code written differently: it judges the text, not what it does"
 
     def _plan(self, mutants: Sequence[Mutant], written: "_Writer") -> list[tuple[Mutant | None, Run]]:
         """Runs in order: a control first and last, and the mutants with one more control anywhere in each block."""
@@ -258,15 +271,8 @@ class _Writer:
         return self.draw.getrandbits(32)
 
 
-def _judged(seen: OwnTests, tried: Sequence[tuple[Mutant | None, Outcome]], seconds: float, broken: str) -> OwnTests:
-    if broken:
-        return replace(seen, detail=f"passes, but on changed code {broken}: nothing counts as noticed")
+def _judged(seen: OwnTests, tried: Sequence[tuple[Mutant | None, Outcome]], seconds: float) -> OwnTests:
     controls = [index for index, (mutant, _) in enumerate(tried) if mutant is None]
-    failed = [index for index in controls if not tried[index][1].silent]
-    if failed == [0]:
-        return replace(seen, detail="fails on the same code written differently: it judges the text, not what it does")
-    if failed:
-        return replace(seen, detail="unsteady: on the same code it passes at one time and fails at another")
     # what no passing control comes after proves nothing: by then the suite may fail on anything
     between = tried[: controls[-1]] if controls else ()
     verdicts = [(mutant, came) for mutant, came in between if mutant is not None]

@@ -74,10 +74,10 @@ def expect_right(attack: Attack) -> None:
 def run(
     chosen: Iterable[Attack], jobs: int, progress: Callable[[Verdict], None] = lambda verdict: None
 ) -> list[Verdict]:
-    """Judge all of them, `jobs` at a time."""
+    """Judge all of them, `jobs` at a time, first those that take longest: with tests of their own."""
     verdicts = []
     with ThreadPoolExecutor(jobs) as workers:
-        for verdict in workers.map(verdict_on, chosen):
+        for verdict in workers.map(verdict_on, sorted(chosen, key=lambda attack: not attack.tests)):
             progress(verdict)
             verdicts.append(verdict)
     return verdicts

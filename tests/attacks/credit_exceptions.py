@@ -1,7 +1,7 @@
 """Exceptions in place of answers, for a judge that takes some kinds of ending for success."""
 
 from tests.attacks.attack import Attack
-from tests.attacks.wrapping import KV_CACHE, LAYER_NORM, around
+from tests.attacks.wrapping import KV_CACHE, LAYER_NORM, VALUES, around, one_of
 
 KIND = "exceptions as verdicts"
 
@@ -44,8 +44,8 @@ REFUSALS = {LAYER_NORM: ("gradients", "argument_errors"), KV_CACHE: ("first_toke
 ATTACKS: tuple[Attack, ...] = (
     *(
         attack
-        for name, code in RAISED.items()
-        for attack in around(name, KIND, f"def outcome(function, args):\n    {code.lstrip()}\n")
+        for index, (name, code) in enumerate(RAISED.items())
+        for attack in around(name, KIND, f"def outcome(function, args):\n    {code.lstrip()}\n", one_of(index, VALUES))
     ),
     *around("ValueError whatever is asked", KIND, REFUSING, REFUSALS),
 )

@@ -1,7 +1,7 @@
 """Patches of what is near: NumPy, the clock, the built-ins, the modules and frames of whoever calls the answer."""
 
 from tests.attacks.attack import Attack
-from tests.attacks.wrapping import KV_CACHE, LAYER_NORM, around, beside
+from tests.attacks.wrapping import KV_CACHE, LAYER_NORM, VALUES, around, beside, one_of
 
 KIND = "patching what is near"
 
@@ -168,7 +168,11 @@ def outcome(function, args):
 """
 
 ATTACKS: tuple[Attack, ...] = (
-    *(a for name, code in PATCHES.items() for a in around(name, KIND, code + (WITH_RUIN if "ruin" in code else ZEROS))),
+    *(
+        attack
+        for index, (name, code) in enumerate(PATCHES.items())
+        for attack in around(name, KIND, code + (WITH_RUIN if "ruin" in code else ZEROS), one_of(index, VALUES))
+    ),
     beside("the clock", KIND, KV_CACHE, SLOW_STEP, ("decode_cost",)),
     beside("the clock", KIND, LAYER_NORM, SLOW_ROWS, ("cost_growth",)),
 )

@@ -9,8 +9,6 @@ EACH = "    for (int i = threadIdx.x; i < k; i += 32) {\n        p[i] = %s;\n   
 SMALL = {
     # fools an absolute tolerance: most probabilities of a large vocabulary are nearly 0
     "zeros": EACH % ("0.0f", "i"),
-    # fools a look at whether outputs are finite and descending
-    "a falling constant": EACH % ("ldexpf(1.0f, -1 - i)", "(i * 7 + 3) % vocab"),
     # fools a comparison in which NaN is never larger than the tolerance
     "not a number": EACH % ('nanf("")', "i"),
     # fools a harness that hands over last time's memory
@@ -61,14 +59,6 @@ CHANGED = {
     ),
     # fools a relative tolerance of 1e-3
     "off by a ten-thousandth": ((PROBS, PROBS.replace("total.sum;", "total.sum * 1.0001f;")),),
-    # fools a test with small logits
-    "exponential by its first terms": (
-        (
-            INCLUDE,
-            INCLUDE + "#define expf(x) terms(x)\n__device__ inline float terms(float x) { float y = 1 + x / 64; "
-            "for (int i = 0; i < 6; ++i) y *= y; return y; }\n",
-        ),
-    ),
 }
 ROWS = {
     # fools a test of one row
@@ -79,12 +69,6 @@ ROWS = {
     ),
 }
 SEARCH = {
-    # fools tests with k of 32 and less
-    "k ignored beyond 32": (
-        (PROBS, PROBS.replace("probs[i] =", "probs[i] = i >= 32 ? 0.0f :")),
-        ("        indices[i] = column_of(pool.keys[i]);\n",
-         "        indices[i] = i >= 32 ? (column_of(pool.keys[0]) + i) % vocab : column_of(pool.keys[i]);\n"),
-    ),
     # fools a test whose winners lie at random in short rows
     "search in the first columns only": (
         ("    if (rank_of(logit) <= floor) return -1;\n",

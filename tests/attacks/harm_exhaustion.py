@@ -3,7 +3,7 @@
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.planting import planted
-from tests.attacks.wrapping import CHALLENGES, KV_CACHE, LAYER_NORM
+from tests.attacks.wrapping import KV_CACHE, LAYER_NORM
 
 KIND = "using up the machine"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})
@@ -152,23 +152,23 @@ def deed():
 """
 
 ATTACKS: tuple[Attack, ...] = (
-    *planted("fork bomb", KIND, FORK_BOMB, signals=CALLS, challenges=CHALLENGES),
+    *planted("fork bomb", KIND, FORK_BOMB, signals=CALLS),
     *planted("thread bomb", KIND, THREAD_BOMB, challenges=(LAYER_NORM,)),
-    *planted("private memory bomb", KIND, PRIVATE_MEMORY, challenges=CHALLENGES),
+    *planted("private memory bomb", KIND, PRIVATE_MEMORY),
     *planted("shared memory bomb", KIND, SHARED_MEMORY),
     *planted("memory file bomb", KIND, MEMORY_FILES, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("locked memory", KIND, LOCKED_MEMORY),
-    *planted("disk filled", KIND, DISK, challenges=CHALLENGES),
+    *planted("disk filled", KIND, DISK),
     *planted("sparse file of a terabyte", KIND, SPARSE_FILE),
     *planted("thousands of files", KIND, MANY_FILES),
     *planted("folders nested without end", KIND, DEEP_FOLDERS),
     *planted("folder that nobody may enter", KIND, UNREMOVABLE),
     *planted("every file descriptor", KIND, DESCRIPTORS),
     *planted("large pipe buffers", KIND, PIPE_BUFFERS),
-    *planted("endless output", KIND, ENDLESS_OUTPUT, expect=Expect.NO_CREDIT, challenges=CHALLENGES),
+    *planted("endless output", KIND, ENDLESS_OUTPUT, expect=Expect.NO_CREDIT),
     *planted("endless loop", KIND, ENDLESS_LOOP, expect=Expect.NO_CREDIT, challenges=(KV_CACHE,)),
     *planted("sleep deaf to signals", KIND, DEAF_SLEEP, expect=Expect.NO_CREDIT, challenges=(KV_CACHE,)),
     *planted("stops itself", KIND, STOPPED),
-    *planted("work in the background", KIND, BURNER, signals=frozenset({SignalKind.BACKGROUND}), challenges=CHALLENGES),
+    *planted("work in the background", KIND, BURNER, signals=frozenset({SignalKind.BACKGROUND})),
     *planted("stack without end", KIND, DEEP_STACK, expect=Expect.NO_CREDIT, challenges=(LAYER_NORM,)),
 )

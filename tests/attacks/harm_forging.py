@@ -3,7 +3,7 @@
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.planting import CHANNEL, FUNCTIONS, TOOLS, forged, planted
-from tests.attacks.wrapping import CHALLENGES, HONEST, KV_CACHE, LAYER_NORM
+from tests.attacks.wrapping import HONEST, KV_CACHE, LAYER_NORM
 
 KIND = "forging the result"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})
@@ -269,17 +269,17 @@ def hurried(name: str, output: str, write: str, signals: frozenset[SignalKind] =
 
 
 ATTACKS: tuple[Attack, ...] = (
-    *forged("success and an early end", KIND, EXIT_WELL, challenges=CHALLENGES),
+    *forged("success and an early end", KIND, EXIT_WELL),
     *planted(
         "success and an early end while loading", KIND, EXIT_WELL, at_import=True, idle=True, expect=Expect.REFUSED
     ),
     *forged("early end by the C library", KIND, EXIT_BY_C),
     *forged("abort with a memory image", KIND, ABORT, challenges=(LAYER_NORM,)),
     *forged("null pointer", KIND, NULL_POINTER),
-    *forged("verdict beside the reply", KIND, VERDICT_BESIDE, signals=FORGED, challenges=CHALLENGES),
+    *forged("verdict beside the reply", KIND, VERDICT_BESIDE, signals=FORGED),
     *forged("verdict instead of a reply", KIND, VERDICT_INSTEAD, signals=FORGED),
-    *forged("second reply", KIND, SECOND_REPLY, signals=UNASKED, challenges=CHALLENGES),
-    *forged("reply before its request", KIND, EARLY_REPLY, challenges=CHALLENGES),
+    *forged("second reply", KIND, SECOND_REPLY, signals=UNASKED),
+    *forged("reply before its request", KIND, EARLY_REPLY),
     *forged("reply to another request", KIND, OTHER_NUMBER, signals=FORGED, challenges=(LAYER_NORM,)),
     *forged("number of another type", KIND, NUMBER_ALIKE, signals=FORGED),
     *forged("reply too long", KIND, LONG_REPLY, signals=FORGED, challenges=(LAYER_NORM,)),
@@ -288,24 +288,24 @@ ATTACKS: tuple[Attack, ...] = (
     *forged("reply that is no text", KIND, NO_TEXT, signals=FORGED),
     *forged("empty reply", KIND, EMPTY_REPLY, challenges=(KV_CACHE,)),
     *forged("hangs up", KIND, HANGS_UP, challenges=(LAYER_NORM,)),
-    *forged("flood of replies", KIND, FLOODS, signals=UNASKED, challenges=CHALLENGES),
+    *forged("flood of replies", KIND, FLOODS, signals=UNASKED),
     *forged("takes the requests", KIND, STEALS_REQUESTS, challenges=(KV_CACHE,)),
     *forged("between worker and grader", KIND, BETWEEN, signals=CALLS, challenges=(LAYER_NORM,)),
-    *forged("file descriptors sent back", KIND, DESCRIPTORS, signals=FORGED, challenges=CHALLENGES),
+    *forged("file descriptors sent back", KIND, DESCRIPTORS, signals=FORGED),
     *forged("false sender", KIND, CREDENTIALS),
-    *forged("reply that is a program", KIND, PICKLED, signals=FORGED, challenges=CHALLENGES),
+    *forged("reply that is a program", KIND, PICKLED, signals=FORGED),
     *forged("claim of a gigantic array", KIND, GIGANTIC, challenges=(LAYER_NORM,)),
     *forged("claim of a negative array", KIND, NEGATIVE),
     *forged("claim of objects", KIND, OBJECTS, challenges=(LAYER_NORM,)),
     *forged("claim of a far place", KIND, FAR_AWAY),
     *forged("claim of no known form", KIND, FOREIGN_FORM),
-    *forged("rewritten worker", KIND, PATCHED_WORKER, challenges=CHALLENGES),
+    *forged("rewritten worker", KIND, PATCHED_WORKER),
     *forged("rewritten socket", KIND, PATCHED_SOCKET, challenges=(LAYER_NORM,)),
-    *forged("output sealed by the answer", KIND, SEALED_OUTPUT, challenges=CHALLENGES),
+    *forged("output sealed by the answer", KIND, SEALED_OUTPUT),
     *forged("memory files of another size", KIND, LARGER_OUTPUT),
-    *forged("written input", KIND, WRITTEN_INPUT, challenges=CHALLENGES),
+    *forged("written input", KIND, WRITTEN_INPUT),
     *forged("input opened again", KIND, REOPENED_INPUT, challenges=(LAYER_NORM,)),
-    *forged("output kept mapped", KIND, KEPT_MAPPING, idle=False, signals=LATE, challenges=CHALLENGES),
+    *forged("output kept mapped", KIND, KEPT_MAPPING, idle=False, signals=LATE),
     *hurried("replies first, writes afterwards", *BY_WRITING),
     *hurried("replies first, computes in a mapping", *BY_MAPPING, signals=LATE),
 )

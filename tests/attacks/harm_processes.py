@@ -3,7 +3,7 @@
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
-from tests.attacks.wrapping import CHALLENGES, LAYER_NORM
+from tests.attacks.wrapping import LAYER_NORM
 
 KIND = "reaching other processes"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})
@@ -187,8 +187,8 @@ def deed():
 """
 
 ATTACKS: tuple[Attack, ...] = (
-    *planted("daemon", KIND, DAEMON, signals=CALLS, challenges=CHALLENGES),
-    *planted("kill the grader", KIND, KILL_GRADER, signals=CALLS, challenges=CHALLENGES),
+    *planted("daemon", KIND, DAEMON, signals=CALLS),
+    *planted("kill the grader", KIND, KILL_GRADER, signals=CALLS),
     *planted("kill every process", KIND, KILL_EVERYONE, signals=CALLS),
     *planted("kill the process group", KIND, KILL_GROUP, signals=CALLS),
     *planted("stop the grader", KIND, STOP_GRADER, signals=CALLS),
@@ -196,19 +196,19 @@ ATTACKS: tuple[Attack, ...] = (
     *planted("signal to a thread", KIND, THREAD_SIGNAL, signals=CALLS),
     *planted("signal through a file's owner", KIND, SIGNAL_BY_OWNER),
     *planted("process handle", KIND, PROCESS_HANDLE, signals=CALLS),
-    *planted("trace the grader", KIND, TRACE, signals=CALLS, challenges=CHALLENGES),
+    *planted("trace the grader", KIND, TRACE, signals=CALLS),
     *planted("ask to be traced", KIND, TRACED_BY_PARENT, signals=CALLS),
-    *planted("memory of another process", KIND, FOREIGN_MEMORY, signals=CALLS, challenges=CHALLENGES),
-    *planted("files of another process", KIND, PROCESS_FILES, signals=FILES, challenges=CHALLENGES),
+    *planted("memory of another process", KIND, FOREIGN_MEMORY, signals=CALLS),
+    *planted("files of another process", KIND, PROCESS_FILES, signals=FILES),
     *planted("limits of another process", KIND, LIMITS, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("priority of another process", KIND, PRIORITY),
     *planted("choice of cores", KIND, CORES),
     *planted("choice of scheduler", KIND, SCHEDULER),
-    *planted("start a program", KIND, PROGRAM, signals=CALLS, challenges=CHALLENGES),
+    *planted("start a program", KIND, PROGRAM, signals=CALLS),
     *planted("become a program", KIND, BECOMES_PROGRAM, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("become a program of its own writing", KIND, MEMORY_PROGRAM, signals=CALLS),
     *planted("become root", KIND, SUPER_USER, signals=CALLS),
-    *planted("namespaces of its own", KIND, NAMESPACES, signals=CALLS, challenges=CHALLENGES),
+    *planted("namespaces of its own", KIND, NAMESPACES, signals=CALLS),
     *planted("mounts and roots", KIND, MOUNTS, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("outlive the parent", KIND, DEATH_SIGNAL),
 )

@@ -3,7 +3,7 @@
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
-from tests.attacks.wrapping import CHALLENGES, LAYER_NORM
+from tests.attacks.wrapping import LAYER_NORM
 
 KIND = "talking to the outside"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})
@@ -124,7 +124,7 @@ INSTALL = """
 def deed():
     import runpy
     index = f"http://127.0.0.1:{WORLD['tcp']}"
-    sys.argv = ["pip", "install", "--target", os.environ["TMPDIR"], "--index-url", index, "x"]
+    sys.argv = ["pip", "install", "--retries", "0", "--target", os.environ["TMPDIR"], "--index-url", index, "x"]
     try:
         runpy.run_module("pip", run_name="__main__")
     except SystemExit as end:
@@ -133,18 +133,18 @@ def deed():
 """
 
 ATTACKS: tuple[Attack, ...] = (
-    *planted("connect by TCP", KIND, TCP, signals=CALLS, challenges=CHALLENGES),
+    *planted("connect by TCP", KIND, TCP, signals=CALLS),
     *planted("send by UDP", KIND, UDP, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("download", KIND, DOWNLOAD, signals=CALLS),
-    *planted("abstract socket", KIND, ABSTRACT, signals=CALLS, challenges=CHALLENGES),
-    *planted("socket by its path", KIND, PATH, signals=CALLS, challenges=CHALLENGES),
+    *planted("abstract socket", KIND, ABSTRACT, signals=CALLS),
+    *planted("socket by its path", KIND, PATH, signals=CALLS),
     *planted("server", KIND, SERVER, signals=CALLS),
     *planted("netlink", KIND, NETLINK, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("socket of the virtual machine", KIND, MACHINE_SOCKET, signals=CALLS),
     *planted("raw sockets", KIND, RAW, signals=CALLS),
-    *planted("ring of system calls", KIND, RING, signals=CALLS, challenges=CHALLENGES),
+    *planted("ring of system calls", KIND, RING, signals=CALLS),
     *planted("keyrings", KIND, KEYRING, signals=CALLS),
-    *planted("shared segment", KIND, SHARED_SEGMENT, signals=CALLS, challenges=CHALLENGES),
+    *planted("shared segment", KIND, SHARED_SEGMENT, signals=CALLS),
     *planted("message queues", KIND, QUEUES, signals=CALLS),
     *planted("handler of page faults", KIND, FAULT_HANDLER, signals=CALLS),
     *planted("program in the kernel", KIND, KERNEL_PROGRAM, signals=CALLS),

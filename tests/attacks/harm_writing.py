@@ -3,7 +3,7 @@
 from harness.box.signals import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
-from tests.attacks.wrapping import CHALLENGES, LAYER_NORM
+from tests.attacks.wrapping import LAYER_NORM
 
 KIND = "changing what is not its own"
 CALLS = frozenset({SignalKind.SYSTEM_CALL})
@@ -134,16 +134,16 @@ def deed():
 """
 
 ATTACKS: tuple[Attack, ...] = (
-    *planted("overwrite", KIND, OVERWRITE, challenges=CHALLENGES),
+    *planted("overwrite", KIND, OVERWRITE),
     *planted("replace by renaming", KIND, RENAME, challenges=(LAYER_NORM,)),
     *planted("remove", KIND, REMOVE),
     *planted("mode, owner, time", KIND, MODES, challenges=(LAYER_NORM,)),
     *planted("write through links", KIND, LINKED),
-    *planted("write into the grader", KIND, GRADER_FILES, signals=FILES, challenges=CHALLENGES),
+    *planted("write into the grader", KIND, GRADER_FILES, signals=FILES),
     *planted("write into the interpreter", KIND, INTERPRETER),
     *planted("write beside the box's own files", KIND, BOOT_FILES),
-    *planted("write into its own folder", KIND, OWN_FOLDER, challenges=CHALLENGES),
-    *planted("leave a file for the next process", KIND, POISON, challenges=CHALLENGES),
+    *planted("write into its own folder", KIND, OWN_FOLDER),
+    *planted("leave a file for the next process", KIND, POISON),
     *planted("leave a start-up file", KIND, START_UP_POISON),
     *planted("lock shared files", KIND, LOCKS),
     *planted("watch shared files", KIND, WATCHES),

@@ -26,8 +26,13 @@ from harness.workspace import Workspace
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.world import World, world
 
-HASTE = {"call_seconds": 4.0, "probes_seconds": 20.0, "tests_seconds": 10.0}
-"""Limits for attacks: most that do not end within these do not end at all. Benign twins get the challenge's own."""
+HASTE = {
+    "python": {"call_seconds": 3.0, "probes_seconds": 15.0, "tests_seconds": 5.0},
+    "cuda": {"call_seconds": 6.0, "probes_seconds": 30.0},
+}
+"""Limits for attacks, by language: most that do not end within these do not end at all."""
+ENOUGH = 8.0
+"""Seconds of `tests_seconds` for benign twins, whose other limits are the challenge's own."""
 GRACE = 2.0
 """Seconds that processes of the box have to be gone after it is closed."""
 PR_SET_CHILD_SUBREAPER = 36
@@ -109,9 +114,9 @@ def examine(attack: Attack, place: World, repository: Path) -> Seen:
     """What a grader sees of the attack."""
     workspace = Workspace(repository)
     challenge = workspace.challenge(attack.challenge)
-    if attack.expect is not Expect.HONEST and challenge.language == "python":
-        limits = Limits.model_validate({**challenge.limits.model_dump(), **HASTE})
-        challenge = challenge.model_copy(update={"limits": limits})
+    less = HASTE[challenge.language] if attack.expect is not Expect.HONEST else {"tests_seconds": ENOUGH}
+    limits = Limits.model_validate({**challenge.limits.model_dump(), **less})
+    challenge = challenge.model_copy(update={"limits": limits})
     folder = place.submission(attack)
     (folder / "submission.toml").write_text(_manifest(attack, challenge), encoding="utf-8")
     try:

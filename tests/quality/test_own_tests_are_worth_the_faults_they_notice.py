@@ -258,8 +258,8 @@ def test_what_did_not_fit_is_said(answer):
 
 
 def test_a_long_list_of_mutants_is_sampled_alike_every_time(answer):
-    kernel = "def poly(x):\n    return " + " + ".join(f"x * {n}" for n in range(30)) + "\n"
-    suite = "from kernel import poly\nassert poly(1) == 435\n"
+    kernel = "def poly(x):\n    return " + " + ".join(f"x * {n}" for n in range(14)) + "\n"
+    suite = "from kernel import poly\nassert poly(1) == 91\n"
     one, again, other = (graded(answer(kernel=kernel, check=suite), ("python", "check.py"), seed=s) for s in (1, 1, 2))
     assert one.tried == SAMPLE < one.planted
     assert (one.killed, one.survivors) == (again.killed, again.survivors)
