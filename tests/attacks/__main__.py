@@ -35,7 +35,8 @@ def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.add_argument("--tier", choices="ABC", help="hold the answers in this tier; the best here by default")
     parser.add_argument("--only", metavar="NAME", nargs="+", help="those whose `NAME @ CHALLENGE` has this in it")
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    jobs = len(os.sched_getaffinity(0)) + 1  # some only wait
+    parser.add_argument("--jobs", type=int, default=jobs, help=f"how many at a time; {jobs} by default")
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     parser.add_argument("--verbose", action="store_true", help="a line for every attack")
     parser.add_argument("--files", metavar="PATTERN", nargs="+", default=(), help="those in these files alone")

@@ -12,6 +12,8 @@ from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+DIMENSIONS = ("correctness", "numerical_stability")
+TOLD_APART = ("cache_entries", "cache_bytes", "check_speed")
 MODELS = ("baseline", "glm-5", "minimax-m2.7", "qwen3.6-27b")
 Run = dict[str, Evidence]
 
@@ -26,16 +28,17 @@ def run(model: str) -> Run:
     entry = WORKSPACE.answer(place).submission.about.entry
     assert isinstance(entry, str)
     functions = CODE.challenge.contract.functions
+    asked = [c.id for c in CODE.challenge.criteria if c.probes and (c.dimension in DIMENSIONS or c.id in TOLD_APART)]
     with snapshot(place) as copy:
         answer = BoxedAnswer(Target(copy.path, entry, functions, CODE.challenge.limits, detect()))
         try:
             answer.open()
-            return {e.criterion: e for e in assess(CODE, answer, seed=20)}
+            return {e.criterion: e for id in asked for e in assess(CODE, answer, 20, id)}
         finally:
             answer.close()
 
 
-@pytest.mark.parametrize("dimension", ["correctness", "numerical_stability"])
+@pytest.mark.parametrize("dimension", DIMENSIONS)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_numerical_criterion_passes_in_full(runs: dict[str, Run], model: str, dimension: str) -> None:
     numerical = [e for e in runs[model].values() if e.dimension == dimension]

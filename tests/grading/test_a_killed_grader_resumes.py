@@ -1,6 +1,6 @@
 """A grader killed at any moment of its run resumes to the same scoreboard, and leaves nothing behind.
 
-Twelve moments here; `python -m tests.grading.kill_and_resume --times 200` takes the time for many.
+Six moments here; `python -m tests.grading.kill_and_resume --times 200` takes the time for many.
 """
 
 import os
@@ -13,7 +13,7 @@ import pytest
 
 from harness.errors import StoreError
 
-TIMES = 12
+TIMES = 6
 
 
 @pytest.mark.slow
