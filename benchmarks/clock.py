@@ -2,7 +2,7 @@
 
     python benchmarks/clock.py [--runs N] [--only verdicts|cheats|trips]
 
-Differences are planted as extra work: 20 rounds of one kernel against 20, 21 or 24. Every figure is measured in this
+Differences are planted as extra work: 40 rounds of one kernel against 40, 42 or 48. Every figure is measured in this
 run; the loads are two loops that this program starts and ends.
 """
 
@@ -30,8 +30,12 @@ from harness.probing.speed import credit, measure
 
 Floats = NDArray[np.float64]
 HOGS = 2
-ROUNDS = 20
-PLANTED = {"the same": (ROUNDS, Verdict.SAME), "+5 %": (ROUNDS + 1, Verdict.SLOWER), "+20 %": (24, Verdict.SLOWER)}
+ROUNDS = 40
+PLANTED = {
+    "the same": (ROUNDS, Verdict.SAME),
+    "+5 %": (ROUNDS * 21 // 20, Verdict.SLOWER),
+    "+20 %": (ROUNDS * 6 // 5, Verdict.SLOWER),
+}
 SHAPE = (60, 128)
 WORK = """
 import numpy as np
@@ -139,7 +143,7 @@ def hogs(count: int) -> Iterator[None]:
 
 
 def raced(source: str) -> Result:
-    """An answer's source against 20 rounds."""
+    """An answer's source against the plain number of rounds."""
     with tempfile.TemporaryDirectory() as place:
         Path(place, "reference.py").write_text(WORK.format(rounds=ROUNDS), encoding="utf-8")
         folder = Path(place, "answer")

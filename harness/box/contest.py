@@ -3,7 +3,8 @@
 Three processes make a heat: the answer, the reference, and one that does nothing but take the inputs and return outputs
 of their form. What the last one takes is the price of the protocol, and is taken off the other two before they are
 compared. Each round draws fresh inputs and gives them to the three in random order; every output is verified, for an
-answer that does not do the work has no time. Three heats run in turns, each of fresh processes, all on one core each.
+answer that does not do the work has no time. Three heats run in turns, each of fresh processes, all on one core each,
+and while nothing is decided three more take their place, and three again.
 """
 
 import math
@@ -21,10 +22,15 @@ from harness.numerics.paired import LOOKS, PROCESSES, Comparison, Rule, Verdict,
 
 WARM_UP = 2
 """First rounds of a heat that are verified but not timed: memory is mapped and code is loaded in them."""
+RENEWED = (252, 850)
+"""Numbers of pairs at which fresh processes take over: where memory happens to lie makes one process slower than the
+next by a per cent, and only more processes average that out."""
 SLOW = 0.25
 """Seconds of a first round after which no second one is needed to warm up."""
-SECONDS = 6.0
-"""Wall time of play after which a contest that decided nothing stops; a quiet machine needs less than half."""
+SECONDS = 15.0
+"""Wall time of play after which a contest that decided nothing stops; only near equals on a busy machine need it."""
+SELDOM = 4
+"""The identity takes part in every so many rounds: its median is known well enough long before the pairs decide."""
 BACKGROUND = 0.05
 """Share of one processor that an idle process may use; an honest one uses none."""
 NOISY = 1.1
@@ -131,12 +137,16 @@ def contest(start: Callable[[], Heat], *, heats: int = PROCESSES, seconds: float
     began = clock.now()
     clock.warm_memory()
     with ExitStack() as stack:
-        tracks = []
-        for number in range(heats):
-            tracks.append(_Track(start(), number))
-            stack.callback(tracks[-1].close)
-            tracks[-1].warm_up()
-        processor = _play(tracks, clock.now() + seconds)
+
+        def entered() -> list[_Track]:
+            tracks = []
+            for number in range(heats):
+                tracks.append(_Track(start(), number))
+                stack.callback(tracks[-1].close)
+                tracks[-1].warm_up()
+            return tracks
+
+        tracks, processor = _play(entered, seconds)
         return _result(tracks, processor, clock.now() - began)
 
 
@@ -182,6 +192,7 @@ class _Track:
         cores = sorted(os.sched_getaffinity(0))
         self.heat = heat
         self.order = random.SystemRandom()
+        self.rounds = 0
         try:
             self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in heat.contenders.items()}
         except BaseException:
@@ -197,12 +208,15 @@ class _Track:
                 break
         for entrant in self.entrants.values():
             entrant.forget()
+        self.rounds = 0
 
     def round(self) -> None:
         """The same fresh inputs for everyone, in random order."""
         given = self.heat.draw()
-        for entrant in self.order.sample(list(self.entrants.values()), len(self.entrants)):
-            entrant.play(given)
+        roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % SELDOM == 0]
+        for role in self.order.sample(roles, len(roles)):
+            self.entrants[role].play(given)
+        self.rounds += 1
 
     def log_ratios(self, times: "Times") -> list[float]:
         """Of the answer's times over the reference's, above what the identity takes."""
@@ -230,18 +244,30 @@ def _faults(entrant: _Entrant) -> list[float]:
     return entrant.faults
 
 
-def _play(tracks: Sequence[_Track], deadline: float) -> Comparison:
-    """Rounds in turns until the processor times decide or time is up; their comparison at the last look."""
-    pairs, rule, comparison = 0, Rule(), compare([])
+def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Track], Comparison]:
+    """Rounds in turns until the processor times decide or time is up; all heats, and the comparison at the last look.
+
+    Args:
+        entered: opens the heats that run side by side.
+        seconds: wall time of play.
+    """
+    running = entered()
+    tracks, pairs, rule, comparison = list(running), 0, Rule(), compare([])
+    deadline = clock.now() + seconds
     # one round a heat is played whatever the time: it is what a very slow answer is judged by
-    while pairs < len(tracks) or (pairs < LOOKS[-1] and clock.now() < deadline):
-        tracks[pairs % len(tracks)].round()
+    while pairs < len(running) or (pairs < LOOKS[-1] and clock.now() < deadline):
+        running[pairs % len(running)].round()
         pairs += 1
         if pairs in LOOKS:
             comparison = rule.look(_ratios(tracks, _processor))
             if comparison.decided or _background(tracks) > BACKGROUND:
-                return comparison
-    return _gross(tracks, _processor, comparison)
+                return tracks, comparison
+        if pairs in RENEWED:
+            for track in running:
+                track.close()
+            running = entered()
+            tracks += running
+    return tracks, _gross(tracks, _processor, comparison)
 
 
 def _ratios(tracks: Sequence[_Track], times: Times) -> list[list[float]]:

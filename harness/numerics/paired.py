@@ -16,7 +16,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 
-LOOKS = (10, 15, 22, 33, 50, 75, 112, 168, 252, 378)
+import numpy as np
+from scipy.special import bdtr
+
+LOOKS = (10, 15, 22, 33, 50, 75, 112, 168, 252, 378, 567, 850, 1275, 1912)
 """Numbers of pairs at which a verdict may fall."""
 ALPHA = 0.05 / len(LOOKS)
 """Chance that the interval of one look misses the median; over all looks at most 5 %."""
@@ -123,11 +126,9 @@ def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, floa
     Returns:
         Two of the values; (-inf, inf) when there are too few for any.
     """
-    n, missed, rank = len(values), 0.0, 0
+    n = len(values)
     # the median lies under the value of rank k with probability P(Binomial(n, 1/2) < k)
-    while 2.0 * (missed + math.comb(n, rank) / 2.0**n) <= alpha:
-        missed += math.comb(n, rank) / 2.0**n
-        rank += 1
+    rank = int(np.searchsorted(2.0 * bdtr(np.arange(n), n, 0.5), alpha, side="right"))
     return (values[rank - 1], values[n - rank]) if rank else (-math.inf, math.inf)
 
 

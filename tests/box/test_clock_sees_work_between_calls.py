@@ -87,7 +87,7 @@ def test_an_honest_worker_rests(raced):
     assert not result.works_in_background
     assert result.background < 0.01
     assert result.comparison.verdict in (Verdict.SAME, Verdict.UNCLEAR)
-    assert result.comparison.processes == 3
+    assert result.comparison.processes >= 3
 
 
 @pytest.mark.alone
