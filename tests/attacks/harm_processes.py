@@ -208,7 +208,8 @@ ATTACKS: tuple[Attack, ...] = (
     *planted("become a program", KIND, BECOMES_PROGRAM, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("become a program of its own writing", KIND, MEMORY_PROGRAM, signals=CALLS),
     *planted("become root", KIND, SUPER_USER, signals=CALLS),
-    *planted("namespaces of its own", KIND, NAMESPACES, signals=CALLS),
+    # no signal is due: where the machine itself refuses namespaces, that answer comes before ours
+    *planted("namespaces of its own", KIND, NAMESPACES),
     *planted("mounts and roots", KIND, MOUNTS, signals=CALLS, challenges=(LAYER_NORM,)),
     *planted("outlive the parent", KIND, DEATH_SIGNAL),
 )

@@ -236,6 +236,14 @@ def test_processes_left_behind_do_not_outlive_their_run(answer):
     assert result.seconds < 15
 
 
+@pytest.mark.parametrize("tier", HELD)
+@pytest.mark.parametrize("session", [False, True])
+def test_processes_left_behind_take_nothing_from_the_suite(answer, session, tier):
+    left = f"    subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session={session})\n"
+    result = graded(answer(kernel=KERNEL, test_kernel=STRONG + "    import subprocess, sys\n" + left), tier=tier)
+    assert (result.killed, result.tried) == (11, 11), result.detail
+
+
 def test_two_runs_that_differ_are_seen(answer):
     suite = (
         "import numpy as np\nimport pytest\nfrom kernel import affine\n\n\n@pytest.mark.parametrize('n', range(40))\n"

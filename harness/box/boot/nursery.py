@@ -35,6 +35,10 @@ PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4
 PR_SET_CHILD_SUBREAPER = 36
 WORD_LIMIT = 1 << 18
 OUTPUT_KEPT = 8 << 10
+LEFT_SECONDS = 2.0
+"""Within which what a run left behind has to be gone."""
+UNSEEN_SECONDS = 0.2
+"""The same where nobody can say what it is: for those that were killed with their group."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -163,24 +167,37 @@ def wait(child: int, pipes: Sequence[Pipe], requests: BinaryIO) -> int | None:
 
 
 def remove_descendants(child: int) -> None:
-    """Kill what a finished run left running: its group, then whatever was handed to this process."""
+    """Kill what a finished run left running: its group, then whatever was handed to this process.
+
+    In tier C nobody can say what that is: what left the group goes on until the end of all runs.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
-    until = time.monotonic() + 2
-    while time.monotonic() < until:
+    start = time.monotonic()
+    patience = LEFT_SECONDS
+    while time.monotonic() < start + patience:
         try:
             if os.waitpid(-1, os.WNOHANG)[0]:
                 continue
         except ChildProcessError:
             return
-        for pid in own_children():
+        try:
+            left = own_children()
+        except PermissionError:
+            patience = UNSEEN_SECONDS
+            left = []
+        for pid in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.001)
 
 
 def own_children() -> list[int]:
-    """Processes whose parent this one is."""
+    """Processes whose parent this one is.
+
+    Raises:
+        PermissionError: nothing of /proc is shown here.
+    """
     found = []
     for name in os.listdir("/proc"):
         if name.isdigit():
