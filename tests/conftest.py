@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from harness.box import detect
 from harness.model import Challenge
 from harness.probing import ChallengeCode
 from harness.workspace import Workspace
@@ -12,6 +13,13 @@ from harness.workspace import Workspace
 settings.register_profile("new", database=None, deadline=None)
 settings.register_profile("steady", settings.get_profile("new"), derandomize=True)
 settings.load_profile("steady")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in which tier answers were held, the corpus of attacks among them."""
+    tier = detect()
+    terminalreporter.write_line(f"answers held in tier {tier}: {tier.promise}")
+
 
 TOML = """
 id = "scaled_sum"

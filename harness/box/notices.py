@@ -34,7 +34,7 @@ ORDINARY = frozenset({
 """Calls that are refused without a word: honest libraries make them in passing."""
 SEARCHED = ("/etc", "/sys", "/proc", "/dev", "/usr", "/bin", "/lib", "/lib32", "/lib64", "/run", "/var", "/opt")
 """Places where honest libraries look for files that may not be there."""
-SHARED = "/tmp"
+SHARED = ("/tmp", "/var/tmp")
 """Where a box may have files of its own under the names of the machine's."""
 WANTED = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh", "/var/log", "/var/spool", "/dev/mem", "/dev/kmem")
 _NSCD = (1, 0o2004001)  # AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK: the C library asks for a name service
@@ -51,7 +51,7 @@ class Notices:
     def __init__(self, fd: int, shown: Sequence[str]) -> None:
         os.set_blocking(fd, False)
         self.fd = fd
-        self._shown = tuple(place for place in shown if place != SHARED)
+        self._shown = tuple(place for place in shown if place not in SHARED)
         self._seen: Counter[Signal] = Counter()
 
     @property
@@ -110,10 +110,13 @@ class Notices:
             self._note(SignalKind.UNSEEN_FILE, path)
 
     def _innocent(self, path: str) -> bool:
-        if _under(path, (*self._shown, *SEARCHED)):
+        if _under(path, self._shown):
             return True
-        # what lies in a folder there, and lies there for us as well, is hardly the box's own
-        return _under(path, (SHARED,)) and not (path.count("/") > 2 and os.path.lexists(path))
+        for place in SHARED:
+            if _under(path, (place,)):
+                # what lies in a folder there, and lies there for us as well, is hardly the box's own
+                return path.count("/") <= place.count("/") + 1 or not os.path.lexists(path)
+        return _under(path, SEARCHED)
 
     def _note(self, kind: SignalKind, detail: str) -> None:
         signal = Signal(kind, "".join(c if c.isprintable() else "?" for c in detail[:200]))

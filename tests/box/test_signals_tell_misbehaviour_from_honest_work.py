@@ -1,6 +1,8 @@
 """What honest code does raises no signal, and each kind of signal is raised by what it is named after."""
 
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,3 +135,17 @@ def test_an_output_that_can_still_be_written_is_a_late_write(tmp_path, held):
         assert box.open().came is Came.BACK
         reply = box.call("f", np.ones(1000), returns=Array((1000,), "float64"))
     assert reply.came is Came.FORGED and [signal.kind for signal in box.signals] == [SignalKind.LATE_WRITE]
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/var/tmp"])
+def test_what_lies_in_a_temporary_folder_of_the_machine_is_not_the_answers(tmp_path, place):
+    (tmp_path / "answer.py").write_text(
+        "def f(path):\n    try:\n        open(path)\n    except OSError:\n        return 1\n    return 0\n"
+    )
+    with tempfile.TemporaryDirectory(dir=place) as folder, Box(Target(tmp_path, "answer.py", (), Limits())) as box:
+        Path(folder, "notes.txt").write_text("")
+        assert box.open().came is Came.BACK
+        assert box.call("f", f"{folder}/never-written.txt", returns=Scalar(int)).value == 1
+        assert box.signals == []
+        assert box.call("f", f"{folder}/notes.txt", returns=Scalar(int)).value == 1
+        assert [signal.kind for signal in box.signals] == [SignalKind.UNSEEN_FILE]
