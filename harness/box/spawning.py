@@ -1,17 +1,22 @@
 """Starting the processes that die with this one.
 
 The kernel ends such a process when the thread that started it ends, not when the whole process does. So all are
-started by one thread, which lives as long as this process.
+started by one thread, which lives as long as this process and never keeps it from ending.
 """
 
 import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import cache
+from queue import SimpleQueue
 from typing import Any
+
+Started = Future[subprocess.Popen[bytes]]
+Order = tuple[Started, Callable[[], subprocess.Popen[bytes]]]
 
 
 def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
@@ -24,11 +29,13 @@ def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, start_new_session=True, close_fds=True, **options)
 
-    future = _thread(os.getpid()).submit(start)
+    future: Started = Future()
     try:
+        _orders(os.getpid()).put((future, start))
         return future.result()
     except BaseException:
-        future.add_done_callback(_forsake)
+        if not future.cancel():
+            _forsake(future)
         raise
 
 
@@ -40,11 +47,24 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 @cache
-def _thread(pid: int) -> ThreadPoolExecutor:
-    """The thread that starts processes; a forked child of this process has none of ours."""
-    return ThreadPoolExecutor(1, "spawning")
+def _orders(pid: int) -> SimpleQueue[Order]:
+    """What the thread that starts processes is to start; a forked child of this process has none of ours."""
+    orders: SimpleQueue[Order] = SimpleQueue()
+    threading.Thread(target=_serve, args=(orders,), name="spawning", daemon=True).start()
+    return orders
 
 
-def _forsake(future: "Future[subprocess.Popen[bytes]]") -> None:
-    if not future.cancelled() and future.exception() is None:
+def _serve(orders: SimpleQueue[Order]) -> None:
+    while True:
+        future, start = orders.get()
+        if not future.set_running_or_notify_cancel():
+            continue
+        try:
+            future.set_result(start())
+        except BaseException as error:  # raised where the process was asked for
+            future.set_exception(error)
+
+
+def _forsake(future: Started) -> None:
+    if future.exception() is None:
         end(future.result())

@@ -70,7 +70,9 @@ def expect_right(attack: Attack) -> None:
     tier = str(detect())
     if not reachable(attack, tier):
         pytest.skip(f"its target cannot be reached in tier {tier}")
-    assert verdict_on(attack).wrong == []
+    verdict = verdict_on(attack)
+    if verdict.wrong:
+        pytest.fail(f"{'; '.join(verdict.wrong)} ({verdict.seconds} s; seen: {verdict.seen})", pytrace=False)
 
 
 def run(

@@ -2,7 +2,9 @@
 
 import random
 import subprocess
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,9 @@ class Sleeper:
 
     def __init__(self, costs: Iterator[float]) -> None:
         self.process = subprocess.Popen(["sleep", "600"])
+        # what it takes to start would count as work in the background
+        while not Path(f"/proc/{self.process.pid}/stat").read_text().startswith(f"{self.process.pid} (sleep) S"):
+            time.sleep(0.001)
         self.costs = costs
         self.played = 0
 

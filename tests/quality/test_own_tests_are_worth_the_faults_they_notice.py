@@ -256,8 +256,9 @@ def test_two_runs_that_differ_are_seen(answer):
 
 
 def test_what_did_not_fit_is_said(answer):
-    suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(0.3)")
-    result = graded(answer(kernel=KERNEL, test_kernel=suite), budget=3.5)
+    suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(0.5)")
+    # eleven mutants and two runs without any take 8 seconds at least, and 13 beside other work
+    result = graded(answer(kernel=KERNEL, test_kernel=suite), budget=7.0)
     assert 0 < result.tried < result.planted == 11
     assert f"{result.tried} of 11 mutants tried in " in result.detail
     assert result.kill_rate == 1.0
