@@ -3,14 +3,20 @@
 import errno
 import fcntl
 import os
+import time
 from types import TracebackType
 from typing import Self
 
 from harness.box.boot import wire
 
+AT_ONCE = 0.1
+"""The kernel waits 150 ms for pages that are in use, and not at all for a mapping; in seconds."""
+PATIENCE = 2.0
+"""How long pages may stay in use, in seconds."""
+
 
 class StillWritable(Exception):
-    """The worker holds a writable mapping of its output after it replied."""
+    """The worker can still write to its output after it replied."""
 
 
 class MemoryFile:
@@ -47,15 +53,25 @@ class MemoryFile:
     def freeze(self) -> None:
         """Forbid further writes.
 
+        A writable mapping is refused at once. Where the kernel waited, the pages were in its own hands, as while it
+        looks for memory to reclaim, and it is asked again.
+
         Raises:
-            StillWritable: somebody could still write through a mapping.
+            StillWritable: somebody could still write, through a mapping or later than `PATIENCE`.
         """
-        try:
-            fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
-        except OSError as error:
-            if error.errno == errno.EBUSY:
-                raise StillWritable from None
-            raise
+        first = time.monotonic()
+        while True:
+            asked = time.monotonic()
+            try:
+                fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
+            except OSError as error:
+                if error.errno != errno.EBUSY:
+                    raise
+            else:
+                return
+            now = time.monotonic()
+            if now - asked < AT_ONCE or now - first > PATIENCE:
+                raise StillWritable
 
     def __enter__(self) -> Self:
         return self

@@ -1,8 +1,15 @@
 """Inputs cannot be changed by the worker, and outputs cannot change after the reply."""
 
+import mmap
+import os
+import threading
+import time
+
 import numpy as np
+import pytest
 
 from harness.box import Array, Came, Scalar
+from harness.box.memory_file import AT_ONCE, PATIENCE, MemoryFile, StillWritable
 
 GRAB = """
 import mmap, os, sys
@@ -67,3 +74,44 @@ def f(x):
     box = opened(source)
     reply = box.call("f", np.ones(8), returns=Array((8,), "float64"))
     assert reply.came is Came.BACK and (reply.value == 1).all()
+
+
+def held_in_a_pipe(file: MemoryFile) -> tuple[int, int]:
+    """The reading and the writing end of a pipe that holds the file's pages themselves, as the kernel does at times."""
+    reading, writing = os.pipe()
+    os.pwrite(file.fd, bytes(file.size), 0)
+    assert os.splice(file.fd, writing, file.size, offset_src=0) == file.size
+    return reading, writing
+
+
+def test_pages_that_the_kernel_is_done_with_soon_accuse_nobody():
+    with MemoryFile.blank(4096) as file:
+        reading, writing = held_in_a_pipe(file)
+        # two waits of the kernel's 150 ms
+        release = threading.Timer(0.25, os.read, (reading, file.size))
+        release.start()
+        file.freeze()
+        with pytest.raises(PermissionError):
+            os.pwrite(file.fd, b"late", 0)
+        release.join()
+        os.close(reading)
+        os.close(writing)
+
+
+def test_pages_that_stay_in_use_can_still_be_written():
+    with MemoryFile.blank(4096) as file:
+        ends = held_in_a_pipe(file)
+        start = time.monotonic()
+        with pytest.raises(StillWritable):
+            file.freeze()
+        assert PATIENCE < time.monotonic() - start < 2 * PATIENCE
+        for end in ends:
+            os.close(end)
+
+
+def test_a_writable_mapping_is_refused_at_once():
+    with MemoryFile.blank(4096) as file, mmap.mmap(file.fd, 4096):
+        start = time.monotonic()
+        with pytest.raises(StillWritable):
+            file.freeze()
+        assert time.monotonic() - start < AT_ONCE
