@@ -10,6 +10,7 @@ and while nothing is decided three more take their place, and three again.
 import math
 import os
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -28,7 +29,9 @@ next by a per cent, and only more processes average that out."""
 SLOW = 0.25
 """Seconds of a first round after which no second one is needed to warm up."""
 SECONDS = 15.0
-"""Wall time of play after which a contest that decided nothing stops; only near equals on a busy machine need it."""
+"""Processor time, ours and the contenders', after which a contest that decided nothing stops; near equals need it."""
+PATIENCE = 3.0
+"""Times as much wall time that it may take where other work keeps the processor from them."""
 SELDOM = 4
 """The identity takes part in every so many rounds: its median is known well enough long before the pairs decide."""
 BACKGROUND = 0.05
@@ -129,7 +132,7 @@ def contest(start: Callable[[], Heat], *, heats: int = PROCESSES, seconds: float
     Args:
         start: opens a heat. What it or a contender raises ends the contest and is passed on.
         heats: how many, at least `PROCESSES` for a verdict.
-        seconds: wall time of play after which an undecided contest ends.
+        seconds: processor time of play after which an undecided contest ends.
 
     Returns:
         The result; its verdict is `unclear` when nothing was decided.
@@ -193,6 +196,7 @@ class _Track:
         self.heat = heat
         self.order = random.SystemRandom()
         self.rounds = 0
+        self.worked = 0.0
         try:
             self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in heat.contenders.items()}
         except BaseException:
@@ -216,6 +220,7 @@ class _Track:
         roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % SELDOM == 0]
         for role in self.order.sample(roles, len(roles)):
             self.entrants[role].play(given)
+            self.worked += self.entrants[role].processors[-1]
         self.rounds += 1
 
     def log_ratios(self, times: "Times") -> list[float]:
@@ -249,13 +254,18 @@ def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Tr
 
     Args:
         entered: opens the heats that run side by side.
-        seconds: wall time of play.
+        seconds: processor time of play.
     """
     running = entered()
     tracks, pairs, rule, comparison = list(running), 0, Rule(), compare([])
-    deadline = clock.now() + seconds
+    began, own = clock.now(), time.process_time()
+
+    def time_is_up() -> bool:
+        worked = time.process_time() - own + sum(track.worked for track in tracks)
+        return worked > seconds or clock.now() - began > PATIENCE * seconds
+
     # one round a heat is played whatever the time: it is what a very slow answer is judged by
-    while pairs < len(running) or (pairs < LOOKS[-1] and clock.now() < deadline):
+    while pairs < len(running) or (pairs < LOOKS[-1] and not time_is_up()):
         running[pairs % len(running)].round()
         pairs += 1
         if pairs in LOOKS:
