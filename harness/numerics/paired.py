@@ -6,8 +6,9 @@ is distributed: between two order statistics of n pairs the median lies with a p
 
 The rule is sequential. It looks at fixed numbers of pairs and shares its error among the looks (Bonferroni), so looking
 early costs nothing in honesty. A difference is called only when the interval lies beyond the margin at two looks in a
-row and the pairs of every process by themselves lean the same way: noise comes in bursts, and where code and data lie
-in memory can move one process by a per cent or two, which no number of pairs in it averages out.
+row and the pairs of each process by themselves lean the same way, one in `ODD` of them aside: noise comes in bursts,
+and where code and data lie in memory can move one process by a per cent or two, which no number of pairs in it averages
+out.
 """
 
 import math
@@ -27,6 +28,8 @@ MARGIN = math.log(1.02)
 """Log ratio below which two costs are the same: between processes identical code differs by about 1 %."""
 PROCESSES = 3
 """Fewest pairs of processes that a verdict needs."""
+ODD = 6
+"""Of so many processes one may lean the other way; of fewer none."""
 LEAST = 0.05
 """Share of a cost that counts as the side's own at the very least: what is left over an overhead may be noise."""
 
@@ -96,8 +99,7 @@ def compare(ratios: Sequence[Sequence[float]]) -> Comparison:
     low, high = interval(pooled)
     verdict = Verdict.UNCLEAR
     if processes >= PROCESSES:
-        leanings = {math.copysign(1.0, median(process)) for process in ratios if process}
-        verdict = _verdict(low, high, leanings)
+        verdict = _verdict(low, high, [median(process) for process in ratios if process])
     return Comparison(math.exp(median(pooled)), math.exp(low), math.exp(high), len(pooled), processes, verdict)
 
 
@@ -132,10 +134,11 @@ def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, floa
     return (values[rank - 1], values[n - rank]) if rank else (-math.inf, math.inf)
 
 
-def _verdict(low: float, high: float, leanings: set[float]) -> Verdict:
-    if low > MARGIN and leanings == {1.0}:
+def _verdict(low: float, high: float, processes: Sequence[float]) -> Verdict:
+    odd = len(processes) // ODD
+    if low > MARGIN and sum(value <= 0.0 for value in processes) <= odd:
         return Verdict.SLOWER
-    if high < -MARGIN and leanings == {-1.0}:
+    if high < -MARGIN and sum(value >= 0.0 for value in processes) <= odd:
         return Verdict.FASTER
     return Verdict.SAME if low > -MARGIN and high < MARGIN else Verdict.UNCLEAR
 

@@ -31,7 +31,7 @@ HASTE = {
     "cuda": {"call_seconds": 6.0, "probes_seconds": 30.0},
 }
 """Limits for attacks, by language: most that do not end within these do not end at all."""
-ENOUGH = 20.0
+ENOUGH = 15.0
 """Seconds of `tests_seconds` for benign twins, whose other limits are the challenge's own."""
 GRACE = 2.0
 """Seconds that processes of the box have to be gone after it is closed."""

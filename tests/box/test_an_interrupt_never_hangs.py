@@ -19,14 +19,14 @@ threading.Thread.start = interrupted
 spawn(["sleep", "600"])
 """
 INTERRUPTED_WHILE_THE_PROCESS_STARTS = """
-import subprocess, time, _thread
+import signal, subprocess, threading, time
 from harness.box.spawning import spawn
 
 start = subprocess.Popen.__init__
 def interrupted(process, *args, **options):
     start(process, *args, **options)
     print(process.pid, flush=True)
-    _thread.interrupt_main()
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
     time.sleep(0.5)
 
 subprocess.Popen.__init__ = interrupted

@@ -108,3 +108,21 @@ def test_costs_that_cannot_be_are_refused():
         log_ratios([0.0], [1.0])
     with pytest.raises(ValueError, match="argument 2"):
         log_ratios([1.0], [1.0, 2.0])
+
+
+def shifted(rng: np.random.Generator, processes: int, odd: int, pairs: int) -> list[list[float]]:
+    """Log ratios around 1.10, and around 0.97 in the first `odd` processes."""
+    middles = [math.log(0.97)] * odd + [math.log(1.10)] * (processes - odd)
+    return [(middle + 0.05 * rng.standard_normal(pairs)).tolist() for middle in middles]
+
+
+@pytest.mark.parametrize(
+    ("processes", "odd", "verdict"),
+    [
+        (3, 0, Verdict.SLOWER), (3, 1, Verdict.UNCLEAR), (5, 1, Verdict.UNCLEAR),
+        (6, 1, Verdict.SLOWER), (6, 2, Verdict.UNCLEAR), (9, 1, Verdict.SLOWER), (9, 2, Verdict.UNCLEAR),
+    ],
+)  # fmt: skip
+def test_one_odd_process_of_six_decides_nothing_and_stops_nothing(processes: int, odd: int, verdict: Verdict) -> None:
+    # 1,800 pairs: the pooled interval is far beyond the margin in every case but that of one odd of three
+    assert compare(shifted(np.random.default_rng(5), processes, odd, 1800 // processes)).verdict is verdict
