@@ -18,7 +18,7 @@ from tests.attacks.nursery import Nursery
 
 HERE = Path(__file__).parent
 MODULES = ("credit_*.py", "harm_*.py", "cuda_*.py", "twins_*.py")
-ONE_IN = {(False, False): 5, (False, True): 1, (True, False): 10, (True, True): 2}
+ONE_IN = {(False, False): 8, (False, True): 1, (True, False): 16, (True, True): 3}
 """Of how many one is judged in every test run, by whether they are in CUDA and whether they are honest."""
 _OWN = threading.local()
 """The nursery of each thread."""
