@@ -22,6 +22,8 @@ INTERRUPTED_WHILE_THE_PROCESS_STARTS = """
 import signal, subprocess, threading, time
 from harness.box.spawning import spawn
 
+# a shell starts what runs in the background with this signal ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 start = subprocess.Popen.__init__
 def interrupted(process, *args, **options):
     start(process, *args, **options)
