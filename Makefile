@@ -37,8 +37,8 @@ check: environment
 	$(BIN)/harness check
 
 lint: environment
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check harness tests
+	$(BIN)/ruff check --no-cache .
+	$(BIN)/ruff format --no-cache --check harness tests
 	$(BIN)/mypy --strict harness
 
 bench: environment

@@ -1,10 +1,10 @@
 """Whatever an answer can write into is bounded: the file systems that a box brings along, and memory nobody owns."""
 
 import pytest
-from tests.tiers_here import HELD
 
 from harness.box import Box, Came, Scalar, Target
 from harness.model import Limits
+from tests.tiers_here import HELD
 
 SOURCE = """
 import ctypes, os

@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from tests.tiers_here import HELD
 
 from harness.box import Box, Came, Nothing, Target
 from harness.model import Limits
+from tests.tiers_here import HELD
 
 SOURCE = """
 import ctypes, os, signal, threading, time

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.tiers_here import HELD
 
 import harness.grading
 from harness.box import Box, Came, Scalar, Target, run
 from harness.model import Limits
+from tests.tiers_here import HELD
 
 SECRET = "a word that must not come out"
 SOURCE = """

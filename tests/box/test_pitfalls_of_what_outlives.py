@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.tiers_here import HELD
 
 from harness.box import Scalar, Target, run
 from harness.model import Limits
 from harness.probing import BoxedAnswer
+from tests.tiers_here import HELD
 
 KEY = 0x68617266
 LEAVES = f"""
