@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from harness.workspace import Workspace
 
 PR_SET_PDEATHSIG = 1
+LEAVE_SECONDS = 10
+"""For everything open to be closed; who waits for this process to leave waits no longer than that."""
 
 
 def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str) -> None:
@@ -57,6 +59,9 @@ def _end_with(parent: int) -> None:
 
 def _leave(*_: object) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # asked twice, it still leaves once and quietly
+    # what is raised while a finalizer runs is lost with it: then the kernel ends this process
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(LEAVE_SECONDS)
     sys.exit(143)
 
 
