@@ -157,6 +157,10 @@ class Grader:
             process, self._process = self._process, None
         if process is None:
             return
+        # a signal that comes right before it waits for the next folder would not wake it, the end of its input does
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
         process.terminate()
         process.wait()
         with contextlib.suppress(OSError), process:

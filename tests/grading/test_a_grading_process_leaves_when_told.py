@@ -1,12 +1,18 @@
 """A grading process that is asked to leave does so at every moment, also where the wish to leave gets lost."""
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+
+from harness.box.boot import syscalls
+from harness.grading import Options
+from harness.pool import Grader
 
 PROCESS = """
 import os, time
@@ -41,3 +47,19 @@ def test_it_leaves(moment: str) -> None:
     # a second to close everything, and the interpreter's own end
     assert time.monotonic() - asked < 10
     assert process.returncode in (143, -signal.SIGALRM)
+
+
+def test_it_leaves_when_the_signal_comes_before_it_waits_for_the_next_folder(toy, submit, monkeypatch):
+    """What another thread is told leaves the waiting one asleep, as does what comes right before it waits."""
+
+    def terminate(process: subprocess.Popen[str]) -> None:
+        threads = {int(task.name) for task in Path(f"/proc/{process.pid}/task").iterdir()}
+        number = syscalls.numbers(os.uname().machine)["tgkill"]
+        assert ctypes.CDLL(None).syscall(number, process.pid, max(threads - {process.pid}), signal.SIGTERM) == 0
+
+    grader = Grader(toy.workspace, Options())
+    grader.grade(toy.workspace, submit("m", toy.source()), Options(), lambda stage: None)
+    monkeypatch.setattr(subprocess.Popen, "terminate", terminate)
+    begun = time.monotonic()
+    grader.close()
+    assert time.monotonic() - begun < 10
