@@ -12,6 +12,10 @@ from .binding import SLOT, Cache, Tokens, normal
 from .memory import Shape, grown, settle, slopes
 
 CONTEXTS = (64, 128, 256, 512, 1024, 2048)
+ROUNDS = 5
+"""Timings of each context, after one that is thrown away."""
+LONGER = 3
+"""Times as many rounds for each second look."""
 LONG = 1.5
 """Seconds of a prompt after which none twice as long is tried."""
 VISIBLE = 1.5
@@ -38,13 +42,14 @@ def a_decode_costs_in_proportion_to_its_context(
 ) -> dict[str, float]:
     """Exponent of processor time per decode in the tokens held; only a growth seen to be quadratic twice fails.
 
-    A prompt that took long leaves out the longer contexts, and the growth open: its cost is not the question.
+    What is not linear at once, as beside other work, is measured twice again, in more rounds. A prompt that
+    took long leaves out the longer contexts, and the growth open: its cost is not the question.
     """
     caches, token = {}, normal(draw, 1, H, 1, D, dtype)
     for context in (1, *CONTEXTS):
         numbers = draw.normal(1, H, context, D, dtype=dtype)
         tokens = Tokens(numbers, numbers, numbers)
-        caches[context] = Cache(answer, tokens, room=context + 16)
+        caches[context] = Cache(answer, tokens, room=context + ROUNDS + 1 + 2 * (LONGER * ROUNDS + 1))
         caches[context].prefill([SLOT], tokens)
         if answer.cost.seconds > LONG:
             break
@@ -53,9 +58,9 @@ def a_decode_costs_in_proportion_to_its_context(
         caches[context].decode([SLOT], token)
         return answer.cost.processor
 
-    tries = [_exponent(cost, list(caches), draw)]
+    tries = [_exponent(cost, list(caches), draw, ROUNDS)]
     if tries[0].growth != "linear":
-        tries.append(_exponent(cost, list(caches), draw))
+        tries = [_exponent(cost, list(caches), draw, LONGER * ROUNDS) for _ in range(2)]
     best = min(tries, key=lambda fit: (fit.growth != "linear", fit.value))
     figures = {"decode_cost_exponent": round(best.value, 3)}
     if all(fit.low >= QUADRATIC[0] for fit in tries):
@@ -129,12 +134,12 @@ def _compression(answer: Answer, draw: Draw, kind: str) -> float:
     return round(packed / plain, 4) if plain > 0 else 1.0
 
 
-def _exponent(cost: Callable[[int], float], contexts: Sequence[int], draw: Draw) -> Exponent:
+def _exponent(cost: Callable[[int], float], contexts: Sequence[int], draw: Draw, rounds: int) -> Exponent:
     """Growth of a decode's cost over the contexts, the first of which is one token: what any call costs is taken off.
 
     Where the longest context costs hardly more than one token there is no growth to speak of, and nothing is taken off.
     """
-    costs = timings(cost, contexts)
+    costs = timings(cost, contexts, repeats=rounds)
     idle = median(costs.pop(contexts[0]))
     visible = median(costs[contexts[-1]]) > VISIBLE * idle
     worked = {size: [max(each - idle * visible, 1e-7) for each in times] for size, times in costs.items()}
