@@ -28,6 +28,8 @@ from harness.workspace import Workspace
 Progress = Callable[[Path, str], None]
 _KINDS = {kind.__name__: kind for kind in (JudgeError, PrerequisiteError, StoreError, HarnessError)}
 """Errors that are told apart here: what may be tried again, what is our side's, and the rest."""
+PATIENCE = 5.0
+"""Seconds in which a grading process whose work is done leaves by itself."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,11 @@ class Grader:
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
-        process.terminate()
-        process.wait()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.wait()
         with contextlib.suppress(OSError), process:
             pass
 

@@ -58,11 +58,15 @@ def _end_with(parent: int) -> None:
 
 
 def _leave(*_: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # asked twice, it still leaves once and quietly
-    # what is raised while a finalizer runs is lost with it: then the kernel ends this process
+    _leaving()
+    sys.exit(143)
+
+
+def _leaving() -> None:
+    """Leave once and quietly, and in bounded time: what is raised while a finalizer runs is lost with it."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LEAVE_SECONDS)
-    sys.exit(143)
 
 
 def _main(root: str, options: str, tier: str, parent: str) -> None:
@@ -75,6 +79,7 @@ def _main(root: str, options: str, tier: str, parent: str) -> None:
     answers = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
         serve(answers, Workspace(Path(root)), Options(**json.loads(options)), tier)
+    _leaving()
 
 
 if __name__ == "__main__":
