@@ -4,13 +4,15 @@ from harness.model.base import Figure, Identifier, Model, Stored
 from harness.model.challenge import Challenge, Contract, Criterion, Dimension, Limits, Severity
 from harness.model.evidence import Counterexample, Evidence, Finding, Outcome
 from harness.model.record import Environment, Gate, Record, Score, Status
-from harness.model.review import Mark, Quote, Review, Reviewer, ReviewerKind
+from harness.model.review import Comparison, Comparisons, Mark, Quote, Review, Reviewer, ReviewerKind, Row
 from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
 
 __all__ = [
     "About",
     "Challenge",
     "Claim",
+    "Comparison",
+    "Comparisons",
     "Contract",
     "Counterexample",
     "Criterion",
@@ -32,6 +34,7 @@ __all__ = [
     "Review",
     "Reviewer",
     "ReviewerKind",
+    "Row",
     "Score",
     "Severity",
     "Status",

@@ -2,10 +2,13 @@
 
 import datetime
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from harness.model.base import Identifier, Model, RelativePath, Stored, Text
+
+Month = Annotated[str, StringConstraints(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]
 
 
 class ReviewerKind(StrEnum):
@@ -23,8 +26,8 @@ class Reviewer(Model):
     """Person, model or published page."""
     id: Identifier
     """Name of the reviewer, or of the published round."""
-    date: datetime.date
-    """When."""
+    date: datetime.date | Month
+    """When; a month such as "2026-04" where the day is not known."""
     prompt_hash: str | None = None
     """Hash of the prompt a model judge was given."""
 
@@ -49,6 +52,45 @@ class Mark(Model):
     """Why."""
     quotes: tuple[Quote, ...] = ()
     """What in the files supports it."""
+    repeats: tuple[Annotated[float, Field(ge=0, le=100)], ...] = ()
+    """Marks of a judge that was asked several times; `mark` is their median."""
+
+
+class Row(Model):
+    """One row of a published comparison, in its words."""
+
+    criterion: Text
+    """What was compared."""
+    left: Text
+    """What was said of the one."""
+    right: Text
+    """What was said of the other."""
+    edge: Identifier | None = None
+    """The model that was given the edge; null for a tie."""
+    note: str = ""
+    """What was added to the edge."""
+
+
+class Comparison(Model):
+    """A published comparison of two models on one challenge."""
+
+    left: Identifier
+    """A model."""
+    right: Identifier
+    """Another."""
+    challenge: Identifier
+    """What both answered."""
+    winner: Identifier | None = None
+    """Whom it was given to; null for a split."""
+    rows: tuple[Row, ...]
+    """Its criterion table."""
+
+
+class Comparisons(Stored):
+    """The content of `reports/published/head_to_head.toml`."""
+
+    tables: tuple[Comparison, ...]
+    """All comparisons, in the order they were published in."""
 
 
 class Review(Stored):

@@ -1,14 +1,25 @@
-"""The order of models on a scoreboard: the plain mean of their overalls."""
+"""The order of models on a scoreboard: the plain mean of their overalls, and how far that order can be trusted.
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+A medal is a model's own where the order holds when the challenges are drawn anew; neighbours that change places too
+often share the better one.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from harness.model import Provenance, Record, Status
+from harness.scoring.duels import Duel, win_table
 from harness.scoring.marks import exact
+from harness.scoring.strength import ahead, elo, rank_chances, strengths
 
 MEDAL_COVERAGE = 0.7
 MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
+STABLE = 0.8
+"""Share of the draws in which a model must lie ahead of the next for an order that counts."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +35,11 @@ class Standing:
         of: challenges compared.
         rank: 1 is best, equal means share one; None when it is not ranked.
         medal: gold, silver, bronze or none.
-        note: why it has no rank or no medal, empty otherwise.
+        note: why it has no rank or no medal, or shares one, empty otherwise.
+        wins: duels won, a split counting half; of `duels` with other ranked models.
+        duels: how many it had.
+        strength: by all of these, on the scale of Elo; None when it is not ranked.
+        chances: share of the draws of challenges in which it comes to each rank, the first rank first.
     """
 
     model: str
@@ -36,9 +51,15 @@ class Standing:
     rank: int | None = None
     medal: str | None = None
     note: str = ""
+    wins: float = 0.0
+    duels: int = 0
+    strength: float | None = None
+    chances: tuple[float, ...] = ()
 
 
-def standings(records: Iterable[Record], challenges: Sequence[str]) -> tuple[Standing, ...]:
+def standings(
+    records: Iterable[Record], challenges: Sequence[str], fought: Iterable[Duel] = ()
+) -> tuple[Standing, ...]:
     """All models, the best first, then those that are not ranked, baselines last; equal means by name.
 
     Not ranked are baselines, which are ours, models without an overall on every challenge, whose mean compares
@@ -47,15 +68,47 @@ def standings(records: Iterable[Record], challenges: Sequence[str]) -> tuple[Sta
     Args:
         records: one for each submission graded, in any order.
         challenges: ids of the challenges compared.
+        fought: duels between models on these challenges; those of models that are not ranked are passed over.
     """
     by_model: dict[str, list[Record]] = {}
     for record in records:
         if record.challenge in challenges:
             by_model.setdefault(record.model, []).append(record)
     rows = [_Row(model, by_model[model], len(challenges)) for model in sorted(by_model)]
-    ranked = [row.mean for row in rows if row.mean is not None and not row.unranked]
+    means = [row.mean for row in rows if row.mean is not None and not row.unranked]
     rows.sort(key=lambda row: (row.baseline, bool(row.unranked), -(row.mean if row.mean is not None else -1)))
-    return tuple(row.standing(ranked) for row in rows)
+    places = [row.standing(means) for row in rows]
+    marks = np.array([row.by_challenge(challenges) for row in rows[: len(means)]]).reshape(len(means), len(challenges))
+    return (*_trusted(places[: len(means)], marks, fought), *places[len(means) :])
+
+
+def _trusted(places: Sequence[Standing], marks: NDArray[np.float64], fought: Iterable[Duel]) -> Iterator[Standing]:
+    """The ranked, with what is known about their order; a medal goes to all that cannot be told apart."""
+    if not places:
+        return
+    wins = win_table([place.model for place in places], fought)
+    power = strengths(wins)
+    chances = rank_chances(marks)
+    apart = [*(ahead(marks) >= STABLE), True]
+    first = 0
+    for number, place in enumerate(places):
+        played = round(float((wins[number] + wins[:, number]).sum()))
+        known = replace(
+            place, wins=float(wins[number].sum()), duels=played, chances=tuple(chances[number].tolist()),
+            strength=round(elo(power[number]), 1) if played else None,
+        )  # fmt: skip
+        if not (number == first and apart[number]):
+            known = _sharing(known, MEDALS.get(places[first].rank or 0))
+        yield known
+        if apart[number]:
+            first = number + 1
+
+
+def _sharing(place: Standing, medal: str | None) -> Standing:
+    """A standing whose order with its neighbours is not certain."""
+    if place.coverage < MEDAL_COVERAGE or medal is None:
+        return place
+    return replace(place, medal=medal, note="shares its medal: the order turns when the challenges are drawn anew")
 
 
 class _Row:
@@ -72,6 +125,7 @@ class _Row:
         self.mean = total / self.graded if marks else None
         self.coverage = float(sum((exact(m.coverage) for m in marks), Fraction(0)) / self.graded) if marks else 0.0
         self.unranked = self._why_unranked(all(r.ranked for r in records))
+        self.marks = {r.challenge: r.overall.score for r in records if r.overall.score is not None}
 
     def _why_unranked(self, counts: bool) -> str:
         if self.baseline:
@@ -79,6 +133,10 @@ class _Row:
         if self.graded < self.of:
             return f"not ranked: graded on {self.graded} of {self.of} challenges"
         return "" if counts else "not ranked: seed chosen by hand, or only a part of the probes ran"
+
+    def by_challenge(self, challenges: Sequence[str]) -> list[float]:
+        """Its overalls in the order of `challenges`; only for a model that has them all."""
+        return [self.marks[id] for id in challenges]
 
     def standing(self, means: Sequence[Fraction]) -> Standing:
         """Its place among the `means` of all ranked models."""

@@ -1,0 +1,98 @@
+"""The reviews beside a submission: read, and held to the submission they speak of."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from harness.errors import SpecError
+from harness.model import Challenge, Mark, Quote, Review, ReviewerKind
+from harness.workspace import Workspace, nearest, read_toml
+
+FOLDER = "reviews"
+MAX_QUOTED_BYTES = 8 << 20
+"""A larger file is not searched for a quote."""
+
+
+def read_reviews(challenge: Challenge, folder: Path) -> tuple[Review, ...]:
+    """The reviews in `<folder>/reviews/`, by file name.
+
+    Args:
+        challenge: the rubric.
+        folder: of a submission; its name and its parent's are the challenge and the model.
+
+    Raises:
+        SpecError: a review is malformed, speaks of another submission, marks what the rubric does not have, or quotes
+            what is not in the files.
+    """
+    return tuple(_checked(challenge, folder, path) for path in sorted((folder / FOLDER).glob("*.toml")))
+
+
+def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
+    """Every review of the workspace's submissions, by model, challenge and file name.
+
+    Raises:
+        SpecError: see `read_reviews`.
+    """
+    rubrics = {id: workspace.challenge(id) for id in workspace.challenges()}
+    return tuple(
+        review
+        for folder in workspace.submissions()
+        if folder.name in rubrics and (folder / FOLDER).is_dir()
+        for review in read_reviews(rubrics[folder.name], folder)
+    )
+
+
+def _checked(challenge: Challenge, folder: Path, path: Path) -> Review:
+    review = read_toml(path, Review)
+    for field, value, place in (
+        ("model", review.model, folder.resolve().parent.name),
+        ("challenge", review.challenge, challenge.id),
+    ):
+        if value != place:
+            raise SpecError(path, f"is {value!r}, but the folder is {place!r}", field=field)
+    targets = [mark.target for mark in review.marks]
+    for number, mark in enumerate(review.marks):
+        where = f"marks.{number}"
+        if problem := _target_problem(challenge, review, mark):
+            raise SpecError(path, problem, field=f"{where}.target")
+        if targets.index(mark.target) != number:
+            raise SpecError(path, f"{mark.target!r} is marked twice", field=f"{where}.target")
+        for quote in mark.quotes:
+            if problem := _quote_problem(folder, quote):
+                raise SpecError(path, problem, field=f"{where}.quotes")
+    return review
+
+
+def _target_problem(challenge: Challenge, review: Review, mark: Mark) -> str:
+    """Why a mark cannot stand; empty when it can."""
+    dimensions = [d.id for d in challenge.dimensions]
+    criteria = {c.id: c for c in challenge.criteria}
+    if mark.target in dimensions:
+        return ""
+    if mark.target not in criteria:
+        closest = nearest(mark.target, (*dimensions, *criteria))
+        return f"{challenge.id} has no dimension or criterion {mark.target!r}{closest}"
+    if review.reviewer.kind is ReviewerKind.MODEL and not criteria[mark.target].review:
+        return f"{mark.target!r} is measured by running: a model's reading does not mark it"
+    return ""
+
+
+def _quote_problem(folder: Path, quote: Quote) -> str:
+    """Why a quote cannot stand; empty when its words are in the file, white space aside."""
+    path = folder / quote.file
+    if not path.is_file() or path.is_symlink():
+        return f"quotes {quote.file}, which the submission does not have"
+    if path.stat().st_size > MAX_QUOTED_BYTES:
+        return f"quotes {quote.file}, which is over {MAX_QUOTED_BYTES >> 20} MiB"
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if quote.text not in text:
+        return f"{quote.file} does not say {quote.text!r}{_nearest_line(quote.text, text.splitlines())}"
+    return ""
+
+
+def _nearest_line(words: str, lines: Iterable[str]) -> str:
+    found = nearest(words.strip(), _distinct(line.strip() for line in lines))
+    return found.replace("did you mean", "the nearest line is").rstrip("?")
+
+
+def _distinct(lines: Iterable[str]) -> Iterator[str]:
+    yield from dict.fromkeys(line for line in lines if line)

@@ -1,0 +1,112 @@
+"""Duels: two submissions to one challenge compared on what both were assessed on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.model import Challenge, Evidence, Record, Status
+from harness.scoring.gates import ceiling, gates
+from harness.scoring.marks import Mark, exact
+
+NOISE = 2.0
+"""A lead up to so many points is a split where both marks were measured."""
+REVIEW_NOISE = 6.0
+"""The same where the difference rests on reviews: one judge gave the same files marks so far apart."""
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Two marks on the same criteria of one challenge.
+
+    Attributes:
+        challenge: id.
+        left, right: models.
+        left_mark, right_mark: in whole points; None where nothing was assessed on both.
+        criteria: how many both were assessed on.
+        noise: a lead up to this is a split.
+    """
+
+    challenge: str
+    left: str
+    right: str
+    left_mark: float | None
+    right_mark: float | None
+    criteria: int
+    noise: float = NOISE
+
+    @property
+    def played(self) -> bool:
+        """Whether there is anything to compare."""
+        return self.left_mark is not None and self.right_mark is not None
+
+    @property
+    def lead(self) -> float:
+        """Points of the left one over the right one."""
+        return (self.left_mark or 0.0) - (self.right_mark or 0.0)
+
+    @property
+    def winner(self) -> str | None:
+        """Who leads by more than the noise; None for a split, and where nothing was played."""
+        if not self.played or abs(self.lead) <= self.noise:
+            return None
+        return self.left if self.lead > 0 else self.right
+
+
+def duel(challenge: Challenge, left: Record, right: Record) -> Duel:
+    """Compare two records of one challenge, each marked again on the criteria that both were assessed on.
+
+    Gates apply as far as the criteria behind them are among these; a submission that does not build keeps its own.
+    """
+    common = _assessed(left) & _assessed(right)
+    marks = [_mark(challenge, record, common) for record in (left, right)]
+    return Duel(challenge.id, left.model, right.model, marks[0], marks[1], len(common))
+
+
+def duels(challenges: Iterable[Challenge], records: Iterable[Record]) -> tuple[Duel, ...]:
+    """Every pair of models on every challenge both have a grade on, by challenge and then by the models' names."""
+    rubrics = {c.id: c for c in challenges}
+    by_challenge: dict[str, list[Record]] = {}
+    for record in sorted(records, key=lambda r: (r.challenge, r.model)):
+        if record.challenge in rubrics and record.status is not Status.JUDGE_ERROR:
+            by_challenge.setdefault(record.challenge, []).append(record)
+    return tuple(
+        duel(rubrics[id], left, right) for id, own in by_challenge.items() for left, right in combinations(own, 2)
+    )
+
+
+def win_table(models: Sequence[str], fought: Iterable[Duel]) -> NDArray[np.float64]:
+    """(models, models): times the one of the row beat the one of the column, half for each side of a split."""
+    place = {model: number for number, model in enumerate(models)}
+    wins = np.zeros((len(models), len(models)))
+    for one in fought:
+        if one.played and one.left in place and one.right in place:
+            left, right = place[one.left], place[one.right]
+            share = 0.5 if one.winner is None else float(one.winner == one.left)
+            wins[left, right] += share
+            wins[right, left] += 1.0 - share
+    return wins
+
+
+def _assessed(record: Record) -> frozenset[str]:
+    return frozenset(e.criterion for e in record.evidence if e.outcome.assessed)
+
+
+def _mark(challenge: Challenge, record: Record, common: frozenset[str]) -> float | None:
+    own = [e for e in record.evidence if e.criterion in common]
+    ceilings = gates(challenge, own, built=record.status is not Status.BUILD_FAILED)
+    weights: Mapping[str, Fraction] = {d.id: exact(d.weight) for d in challenge.dimensions}
+    points: dict[str, Fraction] = {}
+    for id in weights:
+        found: Sequence[Evidence] = [e for e in own if e.dimension == id]
+        point = Mark.of(found).capped(ceiling(ceilings, id)).point if found else None
+        if point is not None:
+            points[id] = point
+    if not points:
+        return None
+    total = sum((weights[id] for id in points), Fraction(0))
+    mean = sum((weights[id] * point for id, point in points.items()), Fraction(0)) / total
+    return Mark(mean, mean, mean, Fraction(1)).rounded().capped(ceiling(ceilings, None)).stated().score

@@ -1,0 +1,101 @@
+"""How strong models are by the duels they won, and how sure their order is.
+
+Strengths are those of Bradley and Terry: i beats j with probability 1 / (1 + exp(s_j - s_i)), a split counting half for
+each. Every model also draws once with a phantom of strength 0, without which nobody undefeated or winless would have a
+finite strength. How sure an order is comes from drawing the challenges anew: results on one challenge hang together, so
+it is challenges that are drawn and never single duels.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve
+from scipy.special import expit
+
+Floats = NDArray[np.float64]
+
+DRAWS = 1000
+"""How often the challenges are drawn anew."""
+_LARGEST_STEP = 3.0
+_CLOSE = 1e-9
+_STEPS = 200
+
+
+def strengths(wins: Floats) -> Floats:
+    """Strengths of most likelihood, in natural units; 0 is the phantom's.
+
+    Args:
+        wins: (models, models), times the one of the row beat the one of the column; halves for splits.
+
+    Returns:
+        (models,).
+
+    Raises:
+        ValueError: `wins` is no square, or holds what is negative or not finite.
+    """
+    if wins.ndim != 2 or wins.shape[0] != wins.shape[1]:
+        raise ValueError(f"wins must be (models, models), not {wins.shape}")
+    if not np.isfinite(wins).all() or (wins < 0).any():
+        raise ValueError("wins must be finite and not negative")
+    won = wins.sum(axis=1) + 0.5
+    played = wins + wins.T
+    np.fill_diagonal(played, 0.0)
+    won -= np.diag(wins)
+    found = np.zeros(len(wins))
+    for _ in range(_STEPS):
+        # Newton's step on a concave likelihood; the phantom keeps the matrix regular
+        chances = expit(found[:, None] - found[None, :])
+        alone = expit(found)
+        slope = won - (played * chances).sum(axis=1) - alone
+        weights = played * chances * (1.0 - chances)
+        curvature = np.diag(weights.sum(axis=1) + alone * (1.0 - alone)) - weights
+        step = solve(curvature, slope, assume_a="pos")
+        largest = float(np.abs(step).max(initial=0.0))
+        found = found + step * min(1.0, _LARGEST_STEP / largest if largest else 1.0)
+        if largest < _CLOSE:
+            break
+    return found
+
+
+def elo(strength: float) -> float:
+    """A strength on the scale of Elo: 400 points are odds of ten to one, 1000 is the phantom."""
+    return 1000.0 + 400.0 / math.log(10.0) * strength
+
+
+def rank_chances(marks: Floats, draws: int = DRAWS) -> Floats:
+    """How often each model comes to each rank of mean mark when the challenges are drawn anew.
+
+    Args:
+        marks: (models, challenges), every one of them a number.
+        draws: how often; the same draws for the same number of challenges.
+
+    Returns:
+        (models, models), share of the draws by model and rank, the first rank first. Equal means share the better rank.
+    """
+    means = _drawn_means(marks, draws)
+    ranks = np.sort(-means, axis=0)
+    chances: Floats = np.zeros((len(marks), len(marks)))
+    for draw in range(means.shape[1]):
+        place = np.searchsorted(ranks[:, draw], -means[:, draw], side="left")
+        chances[np.arange(len(marks)), place] += 1.0
+    chances /= means.shape[1]
+    return chances
+
+
+def ahead(marks: Floats, draws: int = DRAWS) -> Floats:
+    """How often each model's mean lies above that of the next row, of equal ones half; (models - 1,)."""
+    means = _drawn_means(marks, draws)
+    above, below = means[:-1], means[1:]
+    shares: Floats = (above > below).mean(axis=1) + 0.5 * (above == below).mean(axis=1)
+    return shares
+
+
+def _drawn_means(marks: Floats, draws: int) -> Floats:
+    """Mean marks, (models, draws), each over as many challenges as there are, drawn with repetition."""
+    count = marks.shape[1]
+    draw = np.random.default_rng(0)
+    taken = draw.multinomial(count, np.full(count, 1.0 / count), size=draws) if count else np.zeros((draws, 0))
+    # rounded, so that sums of the same marks in another order are equal
+    means: Floats = np.round(marks @ taken.T / max(count, 1), 9)
+    return means
