@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import harness
-from harness.cli import check, cuda, doctor, grade, ls, new, replay, report, scoreboard, show
+from harness.cli import check, compare, cuda, doctor, grade, ls, new, replay, report, scoreboard, show
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 from harness.shield import shield
 
@@ -47,6 +47,7 @@ app.command()(grade.grade)
 app.command()(report.report)
 app.command()(scoreboard.scoreboard)
 app.command()(show.show)
+app.command()(compare.compare)
 app.command()(replay.replay)
 app.command()(check.check)
 app.add_typer(cuda.app, name="cuda")

@@ -1,0 +1,99 @@
+"""`harness compare`: two models side by side."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import complete, output
+from harness.cli.scoreboard import Format
+
+if TYPE_CHECKING:
+    from harness.report.compare import Compared
+    from harness.workspace import Workspace
+
+Name = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model, or MODEL/CHALLENGE.", autocompletion=complete.submissions)
+]
+
+
+def compare(
+    first: Name,
+    second: Name,
+    challenge: Annotated[
+        str | None, typer.Option("--challenge", "-c", help="Only this one.", autocompletion=complete.challenges)
+    ] = None,
+    format: Annotated[Format, typer.Option("--format", "-F", help="How to print it.")] = Format.TABLE,
+) -> None:
+    """Compare two models, criterion by criterion.
+
+    On each challenge both answered: marks with intervals, the winner on what both were assessed on, the criteria that
+    tell them apart, and those that both miss. Nothing is run or scored again.
+
+    \b
+    harness compare glm-5 qwen3.6-27b
+    harness compare glm-5 qwen3.6-27b -c kv_cache --format md
+    """
+    from harness.report.compare import compared_csv, compared_data, compared_markdown, compared_table
+    from harness.workspace import Workspace
+
+    compared = _compared(Workspace.find(), first, second, challenge)
+    match format:
+        case Format.JSON:
+            output.data(compared_data(compared))
+        case Format.CSV:
+            output.line(compared_csv(compared).removesuffix("\n"))
+        case Format.MD:
+            output.line(compared_markdown(compared).removesuffix("\n"))
+        case Format.TABLE:
+            output.show(compared_table(compared))
+            if compared.alone:
+                output.note(f"note: only one of them answered: {', '.join(compared.alone)}")
+            for text in compared.notes:
+                output.note(f"note: {text}")
+
+
+def _compared(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "Compared":
+    from harness.errors import NotFoundError
+    from harness.report.compare import compare
+
+    left, right = (name.partition("/")[0] for name in (first, second))
+    only = _only([*(name.partition("/")[2] for name in (first, second)), challenge or ""])
+    if left == right:
+        raise typer.BadParameter(f"{left!r} is given twice: name two models\n  try: harness ls models")
+    answered = _answered(workspace, (left, right))
+    rubrics = [workspace.challenge(only)] if only else [workspace.challenge(id) for id in workspace.challenges()]
+    wanted = [(model, c.id) for model in (left, right) for c in rubrics if c.id in answered[model]]
+    compared = compare(rubrics, [workspace.record(f"{model}/{id}") for model, id in wanted], left, right)
+    if not compared.tasks:
+        told = "; ".join(f"{model} on {', '.join(answered[model])}" for model in (left, right))
+        what = f"no records of both on {only}" if only else "no challenge that both have a record on"
+        raise NotFoundError(f"{what}: {told}\n  try: harness grade {left} {right}")
+    return compared
+
+
+def _only(named: Sequence[str]) -> str:
+    """The one challenge that is named, if any."""
+    ids = list(dict.fromkeys(id for id in named if id))
+    if len(ids) > 1:
+        raise typer.BadParameter(
+            f"name one challenge, not {' and '.join(ids)}: answers to different tasks do not compare"
+        )
+    return ids[0] if ids else ""
+
+
+def _answered(workspace: "Workspace", models: Sequence[str]) -> dict[str, list[str]]:
+    """The challenges that each of the models has a record of."""
+    from harness.errors import NotFoundError
+    from harness.workspace import nearest
+
+    answered: dict[str, list[str]] = {}
+    for path in sorted(workspace.records_folder.glob("*/*.json")):
+        answered.setdefault(path.stem, []).append(path.parent.name)
+    if not answered:
+        raise NotFoundError("no records yet\n  try: harness grade --all")
+    for model in models:
+        if model not in answered:
+            hint = "try: harness ls models" if len(answered) > 1 else f"only {next(iter(answered))} has records"
+            raise NotFoundError(f"no record of a model {model!r}{nearest(model, answered)}\n  {hint}")
+    return answered

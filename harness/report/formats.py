@@ -1,0 +1,107 @@
+"""What the formats share: tables that fit a terminal, CSV, tables of Markdown, and text that any file can hold."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from harness.report.escape import markdown
+
+LONGEST = 20_000
+"""Longest text put into a file for another tool; the record keeps all of it."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_GAP = 2
+
+
+class Fitting:
+    """A table where all its words fit side by side, else a block for each row; no word is cut but one too long alone.
+
+    Args:
+        table: without a frame; its headers and cells are text. Its columns are given their widths here.
+        heading: so many columns, the first ones, head a block.
+    """
+
+    def __init__(self, table: Table, heading: int = 1) -> None:
+        self._table = table
+        self._heading = heading
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table or the blocks."""
+        columns = [[_text(column.header), *map(_text, column.cells)] for column in self._table.columns]
+        widths = _widths(console, options, columns)
+        if widths is None:
+            yield from self._blocks(columns)
+            return
+        for column, width in zip(self._table.columns, widths, strict=True):
+            column.width, column.no_wrap = width, False
+        yield self._table
+
+    def _blocks(self, columns: Sequence[Sequence[Text]]) -> RenderResult:
+        titles = [column[0] for column in columns]
+        for number, cells in enumerate(zip(*(column[1:] for column in columns), strict=True)):
+            if number:
+                yield Text()
+            yield Text("  ", style="bold").join(cell for cell in cells[: self._heading] if cell.plain)
+            grid = Table.grid(padding=(0, _GAP, 0, 0))
+            for title, cell in list(zip(titles, cells, strict=True))[self._heading :]:
+                if cell.plain:
+                    grid.add_row(Text(title.plain, style="dim"), cell)
+            if grid.row_count:
+                yield Padding(grid, (0, 0, 0, _GAP), expand=False)
+
+
+def _text(cell: RenderableType) -> Text:
+    return cell if isinstance(cell, Text) else Text(str(cell))
+
+
+def _widths(console: Console, options: ConsoleOptions, columns: Sequence[Sequence[Text]]) -> list[int] | None:
+    """A width for each column that cuts no word, what is left shared by what they want; None where there is none."""
+    wide = options.update_width(1_000_000)
+    spans = [[Measurement.get(console, wide, cell) for cell in column] for column in columns]
+    least = [max(span.minimum for span in column) for column in spans]
+    wanted = [max(span.maximum for span in column) - low for column, low in zip(spans, least, strict=True)]
+    free = options.max_width - sum(least) - _GAP * (len(columns) - 1)
+    if free < 0:
+        return None
+    share = min(1.0, free / sum(wanted)) if any(wanted) else 0.0
+    return [low + int(want * share) for low, want in zip(least, wanted, strict=True)]
+
+
+def csv_text(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Lines of CSV with a header; text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(titles)
+    writer.writerows([_inert(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def _inert(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    text = storable(cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def markdown_table(titles: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """A table whose every cell is escaped, unless it is safe already."""
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return "---" if value == "---" else markdown(value)
+
+
+def storable(text: str, limit: int | None = None) -> str:
+    """The text without what XML, CSV or JSON cannot hold or a terminal would obey; clipped, saying so, at `limit`."""
+    # printable leaves out control and format characters, lone surrogates and code points that are no characters
+    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text.replace("\r\n", "\n"))
+    if limit is None or len(shown) <= limit:
+        return shown
+    return f"{shown[:limit]}\n... {len(shown) - limit:,} more characters in the record"
