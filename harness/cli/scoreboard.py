@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import output
+from harness.report.source import Source
 
 
 class Format(StrEnum):
@@ -19,18 +20,19 @@ class Format(StrEnum):
 
 def scoreboard(
     format: Annotated[Format, typer.Option("--format", "-F", help="How to print it.")] = Format.TABLE,
+    source: Annotated[Source, typer.Option("--source", help="By which marks.")] = Source.MEASURED,
 ) -> None:
     """Rank all models over all challenges."""
-    from harness.report import as_csv, as_json, as_markdown, as_table
+    from harness.report import as_csv, as_json, as_markdown, as_table, gather
     from harness.report import scoreboard as over
+    from harness.report.formats import Fitting
     from harness.workspace import Workspace
 
-    workspace = Workspace.find()
-    board = over([workspace.challenge(id) for id in workspace.challenges()], workspace.records())
+    board = over(gather(Workspace.find()), source)
     if not board.rows:
         output.note("no records yet\n  try: harness grade --all")
     if format is Format.TABLE:
-        output.show(as_table(board))
+        output.show(Fitting(as_table(board), heading=3))
         for text in board.notes:
             output.note(f"note: {text}")
     else:

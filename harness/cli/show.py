@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.cli import complete, output
+from harness.cli.scoreboard import Format
 
 
 def show(
@@ -13,21 +14,28 @@ def show(
         str,
         typer.Argument(metavar="RECORD", help="MODEL/CHALLENGE, or a record's file.", autocompletion=complete.records),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    format: Annotated[Format, typer.Option("--format", "-F", help="How to print it.")] = Format.TABLE,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Show one grade with its findings.
 
-    Marks, findings with their counterexamples, all evidence, and how the grade was made.
+    Marks, findings with their counterexamples, all evidence, and how the grade was made. As JSON it is the record
+    itself; as CSV it has a line for each criterion.
 
     \b
     harness show qwen3.6-27b/kv_cache
     """
     from harness.report import show as drawn
+    from harness.report.show import shown_csv, shown_markdown
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     kept = workspace.record(record)
-    if as_json:
+    if as_json or format is Format.JSON:
         output.data(json.loads(kept.to_json()))
+    elif format is Format.CSV:
+        output.line(shown_csv(kept).removesuffix("\n"))
+    elif format is Format.MD:
+        output.line(shown_markdown(workspace.challenge(kept.challenge), kept).removesuffix("\n"))
     else:
         output.show(drawn(workspace.challenge(kept.challenge), kept))

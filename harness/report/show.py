@@ -1,5 +1,6 @@
-"""One record for a terminal: plain lines in a file, colour where there is some."""
+"""One record for a terminal, plain lines in a file and colour where there is some; as Markdown; and as CSV."""
 
+import json
 from collections.abc import Iterator
 from itertools import chain, repeat
 
@@ -8,10 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Challenge, Outcome, Record, Status
+from harness.model import Challenge, Evidence, Outcome, Record, Status
 from harness.report import words
 from harness.report.contexts import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
-from harness.report.escape import plain
+from harness.report.escape import code, markdown, plain
+from harness.report.formats import Fitting, csv_text, markdown_table
 
 _STYLE = {
     "passed": "green",
@@ -19,6 +21,9 @@ _STYLE = {
     "critical": "bold",
     "judge error": "magenta",
 }
+
+_DIMENSIONS = ("Dimension", "Weight", "Mark", "Interval", "Assessed")
+_EVIDENCE = ("Criterion", "Severity", "Outcome", "Figures")
 
 
 def show(challenge: Challenge, record: Record) -> RenderableType:
@@ -41,14 +46,14 @@ def _parts(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
     for ceiling in ceilings(challenge, record):
         yield from _ceiling(ceiling)
     yield _title("Dimensions")
-    yield _dimensions(challenge, record)
+    yield Fitting(_dimensions(challenge, record))
     found = weaknesses(challenge, record)
     if found:
         yield _title("Findings, the gravest first")
         for number, weakness in enumerate(found, 1):
             yield from _weakness(number, weakness)
     yield _title("Evidence")
-    yield _evidence(record)
+    yield Fitting(_evidence(record))
     yield from _unassessed(challenge, record)
     if record.remarks:
         yield _title("Remarks (no mark)")
@@ -62,15 +67,20 @@ def _ceiling(ceiling: Ceiling) -> Iterator[RenderableType]:
 
 
 def _dimensions(challenge: Challenge, record: Record) -> Table:
-    table = _table("Dimension", "Weight", "Mark", "Interval", "Assessed")
+    table = _table(*_DIMENSIONS)
+    for row in _dimension_rows(challenge, record):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _dimension_rows(challenge: Challenge, record: Record) -> Iterator[tuple[str, ...]]:
     for dimension in challenge.dimensions:
         mark = record.dimensions.get(dimension.id)
         if mark is None or mark.score is None:
-            cells = [words.NOT_ASSESSED, "", ""]
+            cells = (words.NOT_ASSESSED, "", "")
         else:
-            cells = [words.mark(mark.score), words.interval(mark), words.percent(mark.coverage)]
-        table.add_row(*(Text(cell) for cell in (dimension.title, words.number(dimension.weight), *cells)))
-    return table
+            cells = (words.mark(mark.score), words.interval(mark), words.percent(mark.coverage))
+        yield dimension.title, words.number(dimension.weight), *cells
 
 
 def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
@@ -79,11 +89,15 @@ def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
     heading.append(f"  ({weakness.weight}: {', '.join(weakness.criteria)})")
     yield heading
     for label, seen in zip(chain(("Seen",), repeat("Also")), weakness.seen, strict=False):
-        yield _line(label, "; ".join(line.strip() for line in seen.splitlines()))
+        yield _line(label, _on_a_line(seen))
     if weakness.diagnosis:
         yield _line("Likeliest fault", weakness.diagnosis)
     if weakness.failure is not None:
         yield from _failure(weakness.failure)
+
+
+def _on_a_line(text: str) -> str:
+    return "; ".join(line.strip() for line in text.splitlines())
 
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:
@@ -96,19 +110,15 @@ def _failure(failure: Failure) -> Iterator[RenderableType]:
 
 
 def _evidence(record: Record) -> Table:
-    table = _table("Criterion", "Severity", "Outcome", "Figures")
+    table = _table(*_EVIDENCE)
     for item in record.evidence:
-        outcome = words.outcome(item)
-        told = words.figures(item.measured)
-        if item.rests_on:
-            told = f"earns nothing while {item.rests_on} fails"
-        table.add_row(
-            Text(item.criterion),
-            Text(item.severity.value, style=_STYLE.get(item.severity.value, "")),
-            Text(outcome, style=_STYLE.get(outcome, "")),
-            Text(plain(told)),
-        )
+        table.add_row(*(Text(plain(cell), style=_STYLE.get(cell, "")) for cell in _evidence_row(item)))
     return table
+
+
+def _evidence_row(item: Evidence) -> tuple[str, str, str, str]:
+    told = f"earns nothing while {item.rests_on} fails" if item.rests_on else words.figures(item.measured)
+    return item.criterion, item.severity.value, words.outcome(item), told
 
 
 def _unassessed(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
@@ -151,3 +161,53 @@ def _line(label: str, text: object) -> Padding:
 
 def _item(text: object) -> Padding:
     return Padding(Text(f"- {plain(text)}"), (0, 0, 0, 2), expand=False)
+
+
+def shown_csv(record: Record) -> str:
+    """One line for each criterion; the share met runs from 0 to 1, figures are a JSON object."""
+    faults = {f.criterion: f.title for f in record.findings}
+    titles = ("criterion", "dimension", "severity", "outcome", "met", "figures", "seed", "fault", "detail", "diagnosis")
+    return csv_text(titles, (_csv_row(item, faults.get(item.criterion)) for item in record.evidence))
+
+
+def _csv_row(item: Evidence, fault: str | None) -> list[object]:
+    figures = json.loads(item.model_dump_json(include={"measured"}))["measured"]
+    met = item.satisfied if item.outcome.assessed else None
+    return [
+        item.criterion, item.dimension, item.severity.value, item.outcome.value, met,
+        json.dumps(figures) if figures else None, item.seed, fault, item.detail or None, item.diagnosis,
+    ]  # fmt: skip
+
+
+def shown_markdown(challenge: Challenge, record: Record) -> str:
+    """Marks, gates, findings and evidence as a page of Markdown."""
+    told = words.standing(record.overall)
+    gates = [f"* Gate: {markdown(f'{c.target} at most {c.ceiling}: {c.reason}')}" for c in ceilings(challenge, record)]
+    parts = [
+        f"# {markdown(record.name)}",
+        f"{markdown(words.provenance(record.provenance)).capitalize()}. Overall: **{markdown(told)}**.",
+        *(["\n".join(gates)] if gates else []),
+        "## Dimensions",
+        markdown_table(_DIMENSIONS, _dimension_rows(challenge, record)),
+    ]
+    found = weaknesses(challenge, record)
+    if found:
+        parts += ["## Findings, the gravest first", *map(_weakness_markdown, found)]
+    parts += ["## Evidence", markdown_table(_EVIDENCE, map(_evidence_row, record.evidence))]
+    groups = unassessed(challenge, record)
+    if groups:
+        parts.append("## Not assessed")
+        parts.append("\n".join(f"* {markdown(', '.join(g.criteria))}: {markdown(g.reason)}" for g in groups))
+    made = f"Made {record.made} in tier {record.environment.tier}, seed {record.seed}, key {record.key}."
+    return "\n\n".join([*parts, str(markdown(made))]) + "\n"
+
+
+def _weakness_markdown(weakness: Weakness) -> str:
+    weighs = f"{weakness.weight}: {', '.join(weakness.criteria)}"
+    lines = [f"* **{markdown(weakness.title)}** ({markdown(weighs)})"]
+    lines += [f"  * {markdown(_on_a_line(seen))}" for seen in weakness.seen]
+    if weakness.diagnosis:
+        lines.append(f"  * Likeliest fault: {markdown(weakness.diagnosis)}")
+    if weakness.failure is not None:
+        lines.append(f"  * Run it again: {code(weakness.failure.replay)}")
+    return "\n".join(lines)
