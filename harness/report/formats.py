@@ -100,8 +100,8 @@ def _cell(value: object) -> str:
 
 def storable(text: str, limit: int | None = None) -> str:
     """The text without what XML, CSV or JSON cannot hold or a terminal would obey; clipped, saying so, at `limit`."""
+    text = text.replace("\r\n", "\n")
+    more = 0 if limit is None else max(0, len(text) - limit)
     # printable leaves out control and format characters, lone surrogates and code points that are no characters
-    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text.replace("\r\n", "\n"))
-    if limit is None or len(shown) <= limit:
-        return shown
-    return f"{shown[:limit]}\n... {len(shown) - limit:,} more characters in the record"
+    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text[: len(text) - more])
+    return f"{shown}\n... {more:,} more characters in the record" if more else shown

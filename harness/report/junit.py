@@ -1,0 +1,131 @@
+"""Records as JUnit XML, which CI systems show: a suite for each submission, a test case for each criterion.
+
+Jenkins's junit-10.xsd is the schema kept to. A case passes, fails, is skipped where the criterion says nothing of the
+answer (not run, unsupported, not offered, no credit of its own), and errs where our side failed.
+"""
+
+from collections.abc import Iterable
+from xml.etree import ElementTree as ET
+
+from harness.model import Evidence, Finding, Outcome, Record
+from harness.report import words
+from harness.report.formats import LONGEST, storable
+from harness.scoring.integrity import INTEGRITY
+
+_COUNTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+
+
+def junit(records: Iterable[Record]) -> str:
+    """One document of all records, by name; the same records give the same bytes."""
+    root = ET.Element("testsuites", name="harness")
+    suites = [_suite(root, record) for record in sorted(records, key=lambda r: (r.challenge, r.model))]
+    for total in ("tests", "failures", "errors"):
+        root.set(total, str(sum(int(suite.get(total, "0")) for suite in suites)))
+    root.set("time", f"{sum(float(suite.get('time', '0')) for suite in suites):.3f}")
+    ET.indent(root, " ")
+    return ET.tostring(root, encoding="unicode", xml_declaration=False).join(
+        ('<?xml version="1.0" encoding="UTF-8"?>\n', "\n")
+    )
+
+
+def _suite(root: ET.Element, record: Record) -> ET.Element:
+    seconds = sum(spent for stage, spent in record.seconds.items() if stage != "box")
+    suite = ET.SubElement(root, "testsuite", name=record.name, time=f"{seconds:.3f}", timestamp=_iso(record.made))
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(record).items():
+        ET.SubElement(properties, "property", name=name, value=storable(value))
+    found = {f.criterion: f for f in record.findings}
+    results = [_case(suite, record, item, found.pop(item.criterion, None)) for item in record.evidence]
+    conduct = found.pop(INTEGRITY, None)
+    results += [_failed_case(suite, record, finding) for finding in found.values()]
+    suite.set("tests", str(len(results)))
+    for result, total in _COUNTS.items():
+        suite.set(total, str(results.count(result)))
+    _add_text(suite, "system-out", [*record.remarks, *([_words(conduct)] if conduct else [])])
+    _add_text(suite, "system-err", [record.error] if record.error else [])
+    return suite
+
+
+def _iso(made: str) -> str:
+    return storable(made).removesuffix("Z").removesuffix(" UTC").replace(" ", "T")
+
+
+def _properties(record: Record) -> dict[str, str]:
+    where = record.environment
+    return {
+        "overall": words.mark(record.overall.score),
+        "interval": words.interval(record.overall),
+        "coverage": words.percent(record.overall.coverage),
+        "status": words.status(record.status),
+        "provenance": words.provenance(record.provenance),
+        "tier": where.tier,
+        "device": where.device,
+        "harness": where.harness,
+        "seed": str(record.seed),
+        "ranked": words.number(record.ranked),
+        "key": record.key,
+    }
+
+
+def _case(suite: ET.Element, record: Record, item: Evidence, finding: Finding | None) -> str:
+    """Add the case of one criterion; the name of its result, empty where it passed."""
+    case = ET.SubElement(
+        suite, "testcase", classname=f"{record.name}.{item.dimension}", name=item.criterion, time="0"
+    )  # fmt: skip
+    result = _result(item)
+    if result:
+        kind = words.outcome(item) if result == "skipped" else item.outcome.value
+        title, told = _why(record, item, finding if result == "failure" else None)
+        _add_result(case, result, kind, title, told)
+    elif item.measured:
+        _add_text(case, "system-out", [words.figures(item.measured)])
+    return result
+
+
+def _result(item: Evidence) -> str:
+    if item.outcome is Outcome.PASSED:
+        return ""
+    if item.outcome is Outcome.JUDGE_ERROR:
+        return "error"
+    if not item.outcome.assessed or item.rests_on or words.not_offered(item):
+        return "skipped"
+    return "failure"
+
+
+def _why(record: Record, item: Evidence, finding: Finding | None) -> tuple[str, str]:
+    """Why a case did not pass, in a line and in full."""
+    if item.rests_on:
+        return f"earns nothing while {item.rests_on} fails", item.detail
+    if finding is None:
+        return item.detail.partition("\n")[0] or words.outcome(item), item.detail
+    again = f"\nRun it again: harness replay {record.name} {item.criterion}" if item.seed is not None else ""
+    return finding.title, _words(finding) + again
+
+
+def _failed_case(suite: ET.Element, record: Record, finding: Finding) -> str:
+    """Add a finding that is about no criterion, such as a failed build."""
+    case = ET.SubElement(suite, "testcase", classname=record.name, name=finding.criterion, time="0")
+    _add_result(case, "failure", Outcome.FAILED.value, finding.title, _words(finding))
+    return "failure"
+
+
+def _add_result(case: ET.Element, result: str, kind: str, title: str, told: str) -> None:
+    message = storable(" ".join(title.split()), LONGEST)
+    ET.SubElement(case, result, type=kind, message=message).text = storable(told, LONGEST)
+
+
+def _add_text(parent: ET.Element, name: str, lines: Iterable[str]) -> None:
+    told = "\n".join(lines)
+    if told:
+        ET.SubElement(parent, name).text = storable(told, LONGEST)
+
+
+def _words(finding: Finding) -> str:
+    """All that was seen, where it failed, and the likeliest fault; a line each."""
+    example = finding.counterexample
+    lines = [finding.title, finding.detail, *finding.also]
+    if example:
+        drawn = ", ".join(filter(None, (words.sizes(example), words.probe(example))))
+        lines += [f"Smallest failing input: {drawn}" if drawn else "", words.values(example)]
+    lines.append(f"Likeliest fault: {finding.diagnosis}" if finding.diagnosis else "")
+    return "\n".join(filter(None, lines))

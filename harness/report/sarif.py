@@ -1,0 +1,114 @@
+"""Findings as SARIF 2.1.0, which code hosts show beside the lines: a rule for each criterion, a result for each fault.
+
+The format is OASIS's "Static Analysis Results Interchange Format (SARIF) Version 2.1.0"; section numbers are of it.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from harness.model import Challenge, Criterion, Record
+from harness.report.contexts import Weakness, weaknesses
+from harness.report.formats import LONGEST, storable
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+MOST_PLACES = 20
+"""So many further places of one fault are listed."""
+_ROOT = "%SRCROOT%"
+_LEVEL = {"critical": "error", "major": "warning", "minor": "note"}
+_PLACE = re.compile(
+    r"(?<![\w./\\:~+-])(?:\./)?(?P<path>(?:[\w+-][\w.+-]{0,80}/){0,8}[\w+-][\w.+-]{0,80}\.(?:py|cuh?|cc|cpp|cxx|c|hh|hpp|h|inl)):"
+    r"(?P<line>[1-9]\d{0,6})\b"
+)
+"""A file of the submission with a line, as compilers and our own metrics name them: relative, nowhere upwards."""
+
+
+def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: str) -> str:
+    """One document of all records, by name; the same records give the same bytes.
+
+    Args:
+        challenges: their rubrics; a finding that is about no criterion of them has a rule of its name alone.
+        records: in any order; those of other challenges are left out, as in every report.
+        version: of the harness that writes it.
+    """
+    known = sorted(records, key=lambda r: (r.challenge, r.model))
+    answered = {r.challenge for r in known}
+    rubrics = {c.id: c for c in sorted(challenges, key=lambda c: c.id) if c.id in answered}
+    rules = {f"{c.id}/{criterion.id}": _rule(c, criterion) for c in rubrics.values() for criterion in c.criteria}
+    found = [(record, fault) for record in known for fault in _faults(rubrics.get(record.challenge), record)]
+    for record, fault in found:
+        id = _rule_id(record, fault)
+        rules.setdefault(id, {"id": id, "shortDescription": {"text": fault.criteria[0]}})
+    place = {id: number for number, id in enumerate(rules)}
+    errors = [r for r in known if r.error]
+    run = {
+        "tool": {"driver": {"name": "harness", "version": version, "rules": list(rules.values())}},
+        "invocations": [{
+            "executionSuccessful": not errors,
+            "toolExecutionNotifications": [
+                {"level": "error", "message": _message(f"{r.name}: judge error, no fault of the answer: {r.error}")}
+                for r in errors
+            ],
+        }],
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder that holds submissions/."}}},
+        "results": [_result(record, fault, place[_rule_id(record, fault)]) for record, fault in found],
+    }  # fmt: skip
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def _faults(challenge: Challenge | None, record: Record) -> Sequence[Weakness]:
+    return weaknesses(challenge, record) if challenge else ()
+
+
+def _rule_id(record: Record, fault: Weakness) -> str:
+    return f"{record.challenge}/{fault.criteria[0]}"
+
+
+def _rule(challenge: Challenge, criterion: Criterion) -> dict[str, Any]:
+    return {
+        "id": f"{challenge.id}/{criterion.id}",
+        "shortDescription": _message(criterion.title),
+        "defaultConfiguration": {"level": _LEVEL[criterion.severity]},
+        "properties": {"dimension": criterion.dimension, "severity": criterion.severity.value},
+    }
+
+
+def _result(record: Record, fault: Weakness, rule: int) -> dict[str, Any]:
+    first, *others = list(_places(record, fault)) or [_file(record, "submission.toml")]
+    found: dict[str, Any] = {
+        "ruleId": _rule_id(record, fault),
+        "ruleIndex": rule,
+        "level": _LEVEL.get(fault.weight, "warning"),
+        "message": _message(_told(record, fault)),
+        "locations": [first],
+        "properties": {"model": record.model, "criteria": fault.criteria},
+    }
+    return found | ({"relatedLocations": others[:MOST_PLACES]} if others else {})
+
+
+def _told(record: Record, fault: Weakness) -> str:
+    lines = [f"{record.name}: {fault.title} ({', '.join(fault.criteria)})", *fault.seen]
+    lines.append(f"Likeliest fault: {fault.diagnosis}" if fault.diagnosis else "")
+    lines.append(f"Run it again: {fault.failure.replay}" if fault.failure else "")
+    return "\n".join(filter(None, lines))
+
+
+def _places(record: Record, fault: Weakness) -> Iterator[dict[str, Any]]:
+    """Every file and line that the fault's words name, once each."""
+    named = (m for text in fault.seen for m in _PLACE.finditer(text))
+    for path, line in dict.fromkeys((m["path"], int(m["line"])) for m in named):
+        yield _file(record, path, line)
+
+
+def _file(record: Record, path: str, line: int | None = None) -> dict[str, Any]:
+    uri = quote(f"submissions/{record.name}/{path}")
+    place: dict[str, Any] = {"artifactLocation": {"uri": uri, "uriBaseId": _ROOT}}
+    return {"physicalLocation": place if line is None else place | {"region": {"startLine": line}}}
+
+
+def _message(text: str) -> dict[str, str]:
+    # braces stand for placeholders (3.11.5), `[text](target)` for a link (3.11.6): a submission's words are neither
+    shown = storable(text, LONGEST).replace("{", "{{").replace("}", "}}").replace("](", "] (")
+    return {"text": shown}
