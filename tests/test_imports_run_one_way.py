@@ -6,8 +6,8 @@ from pathlib import Path
 import harness
 
 ROOMS = (
-    "errors", "shield", "model", "workspace", "numerics", "box", "store", "cuda", "probing", "quality", "review",
-    "scoring", "job", "grading", "replaying", "retrying", "serving", "pool", "api", "report", "cli",
+    "errors", "shield", "model", "workspace", "numerics", "box", "store", "cuda", "probing", "quality", "scoring",
+    "review", "job", "grading", "replaying", "retrying", "serving", "pool", "api", "report", "cli",
 )  # fmt: skip
 PACKAGE = Path(harness.__file__).parent
 

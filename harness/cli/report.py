@@ -1,27 +1,60 @@
-"""`harness report`: records to files."""
+"""`harness report`: records and reviews to files."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import output
+from harness.report.source import Source
+
+if TYPE_CHECKING:
+    from harness.report.material import Material
 
 
 def report(
     folder: Annotated[Path | None, typer.Option("--out", "-o", help="Where to; reports/ by default.")] = None,
+    source: Annotated[
+        Source | None, typer.Option("--source", help="Only the reports by these marks; both by default.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write criteria as JUnit test cases.")
+    ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write findings as SARIF 2.1.0.")
+    ] = None,
 ) -> None:
-    """Write the reports from the records.
+    """Write the reports from records and reviews; those by published marks go to published/.
 
-    Nothing is graded and no submission is read. Files that would not change are left as they are.
+    Nothing is graded. Files that would not change are left as they are.
     """
-    from harness.report import render_all, write
+    from harness.report import gather, render_all, write
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    reports = render_all([workspace.challenge(id) for id in workspace.challenges()], workspace.records())
+    material = gather(workspace)
     place = (folder or workspace.root / "reports").resolve()
-    written = write(reports, place)
-    for path in written:
-        output.line(f"wrote {output.place(path)}")
-    output.note(f"{len(written)} of {len(reports)} reports changed in {output.place(place)}")
+    changed, all = [], 0
+    for each in (source,) if source else Source:
+        reports = render_all(material, each)
+        all += len(reports)
+        changed += write(reports, place / "published" if each is Source.PUBLISHED else place)
+    for path in changed:
+        output.line(f"{'wrote' if path.exists() else 'removed'} {output.place(path)}")
+    output.note(f"{len(changed)} of {all} reports changed in {output.place(place)}")
+    _write_for_ci(material, junit, sarif)
+
+
+def _write_for_ci(material: "Material", junit: Path | None, sarif: Path | None) -> None:
+    """Write what CI systems read, as far as it was asked for."""
+    import harness
+    from harness.report.junit import junit as as_junit
+    from harness.report.sarif import sarif as as_sarif
+    from harness.workspace import write_atomically
+
+    if junit:
+        write_atomically(junit, as_junit(material.records))
+    if sarif:
+        write_atomically(sarif, as_sarif(material.challenges, material.records, harness.__version__))
+    for path in filter(None, (junit, sarif)):
+        output.line(f"wrote {path}")

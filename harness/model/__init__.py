@@ -2,9 +2,23 @@
 
 from harness.model.base import Figure, Identifier, Model, Stored
 from harness.model.challenge import Challenge, Contract, Criterion, Dimension, Limits, Severity
+from harness.model.defect import Defect, Defects
 from harness.model.evidence import Counterexample, Evidence, Finding, Outcome
 from harness.model.record import Environment, Gate, Record, Score, Status
-from harness.model.review import Comparison, Comparisons, Mark, Quote, Review, Reviewer, ReviewerKind, Row
+from harness.model.review import (
+    Comparison,
+    Comparisons,
+    Mark,
+    Place,
+    Quote,
+    Ranking,
+    Review,
+    Reviewer,
+    ReviewerKind,
+    Round,
+    Rounds,
+    Row,
+)
 from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
 
 __all__ = [
@@ -16,6 +30,8 @@ __all__ = [
     "Contract",
     "Counterexample",
     "Criterion",
+    "Defect",
+    "Defects",
     "Dimension",
     "Environment",
     "Evidence",
@@ -28,12 +44,16 @@ __all__ = [
     "Model",
     "Outcome",
     "OwnTests",
+    "Place",
     "Provenance",
     "Quote",
+    "Ranking",
     "Record",
     "Review",
     "Reviewer",
     "ReviewerKind",
+    "Round",
+    "Rounds",
     "Row",
     "Score",
     "Severity",

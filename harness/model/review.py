@@ -56,6 +56,29 @@ class Mark(Model):
     """Marks of a judge that was asked several times; `mark` is their median."""
 
 
+class Preference(Model):
+    """How often a judge of pairs preferred an answer to another's, asked in both orders."""
+
+    target: Identifier
+    """Id of a criterion."""
+    other: Identifier
+    """The model whose answer stood against it."""
+    wins: int = Field(ge=0)
+    """Replies that gave it to the answer reviewed."""
+    losses: int = Field(ge=0)
+    """Replies that gave it to the other."""
+    ties: int = Field(ge=0)
+    """Replies that gave it to neither."""
+    undecided: bool
+    """Whether the verdict turned when the two changed places."""
+
+    @property
+    def share(self) -> float:
+        """Share of wins, a tie as half of one; 0.5 where nothing was replied."""
+        asked = self.wins + self.losses + self.ties
+        return (self.wins + self.ties / 2) / asked if asked else 0.5
+
+
 class Row(Model):
     """One row of a published comparison, in its words."""
 
@@ -85,12 +108,65 @@ class Comparison(Model):
     rows: tuple[Row, ...]
     """Its criterion table."""
 
+    @property
+    def played(self) -> bool:
+        """Always: who compared gave it to the one, to the other, or to both."""
+        return True
+
 
 class Comparisons(Stored):
     """The content of `reports/published/head_to_head.toml`."""
 
     tables: tuple[Comparison, ...]
     """All comparisons, in the order they were published in."""
+
+
+class Place(Model):
+    """One line of a published ranking, in its figures."""
+
+    model: Identifier
+    """Who."""
+    average: float = Field(ge=0, le=100)
+    """The mark it was ranked by."""
+    best: tuple[Identifier, ...]
+    """Challenges called its best."""
+    best_mark: float = Field(ge=0, le=100)
+    """The mark given for that."""
+    worst: tuple[Identifier, ...]
+    """Challenges called its worst."""
+    worst_mark: float = Field(ge=0, le=100)
+    """The mark given for that."""
+    won: int | None = Field(default=None, ge=0)
+    """Comparisons said to be won; null where nothing was said."""
+    of: int | None = Field(default=None, ge=0)
+    """Of so many."""
+
+
+class Ranking(Stored):
+    """The content of `reports/published/ranking.toml`."""
+
+    places: tuple[Place, ...]
+    """The published order, the first first."""
+
+
+class Round(Model):
+    """A named group of models compared on some challenges."""
+
+    id: Identifier
+    """Its file is `reports/rounds/<id>.md`; published reviews of the round have it as their reviewer's id."""
+    title: Text
+    """What it is called."""
+    models: tuple[Identifier, ...] = Field(min_length=1)
+    """Who took part."""
+    challenges: tuple[Identifier, ...] = Field(min_length=1)
+    """What they answered."""
+
+
+class Rounds(Stored):
+    """The content of `reports/rounds.toml`."""
+
+    rounds: tuple[Round, ...] = ()
+    """All rounds, in the order they are told."""
 
 
 class Review(Stored):
@@ -104,5 +180,9 @@ class Review(Stored):
     """Who reviewed."""
     marks: tuple[Mark, ...]
     """Marks given."""
+    preferences: tuple[Preference, ...] = ()
+    """What a judge of pairs preferred."""
+    remark: str = ""
+    """On the review as a whole: words in the submission that speak to a judge."""
     overall: float | None = Field(default=None, ge=0, le=100)
     """The reviewer's own overall, shown and never used."""

@@ -12,11 +12,13 @@ from harness.model import (
     Outcome,
     Provenance,
     Record,
+    Review,
     Severity,
     Status,
 )
 from harness.report import words
 from harness.report.notes import notes
+from harness.report.opinions import Opinions, opinions
 from harness.report.verdict import Verdict, verdict
 from harness.scoring.integrity import INTEGRITY
 
@@ -106,6 +108,7 @@ class Answer:
     device: str
     harness: str
     limits: str
+    opinions: Opinions | None
 
 
 @dataclass(frozen=True)
@@ -157,12 +160,15 @@ class ChallengeReport:
     notes: tuple[str, ...]
 
 
-def challenge_report(challenge: Challenge, records: Iterable[Record]) -> ChallengeReport:
+def challenge_report(
+    challenge: Challenge, records: Iterable[Record], reviews: Sequence[Review] = ()
+) -> ChallengeReport:
     """The view of one challenge.
 
     Args:
         challenge: the rubric.
         records: of submissions to it, in any order.
+        reviews: of these submissions, in any order.
     """
     ordered = in_order(records)
     return ChallengeReport(
@@ -173,7 +179,7 @@ def challenge_report(challenge: Challenge, records: Iterable[Record]) -> Challen
         anchor=challenge.anchor,
         criteria=len(challenge.criteria),
         weight=words.number(sum(d.weight for d in challenge.dimensions)),
-        answers=tuple(_answer(challenge, record) for record in ordered),
+        answers=tuple(_answer(challenge, record, reviews) for record in ordered),
         standings=tuple(words.standing(record.overall) for record in ordered),
         sections=tuple(_sections(challenge, ordered)),
         questions=tuple((c.id, c.review) for c in challenge.criteria if c.review),
@@ -236,13 +242,13 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
     )  # fmt: skip
 
 
-def _answer(challenge: Challenge, record: Record) -> Answer:
+def _answer(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Answer:
     passed = [_strength(challenge, e) for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED]
     unbuilt = record.status is Status.BUILD_FAILED
     found = weaknesses(challenge, record)
     return Answer(
         model=record.model,
-        anchor=record.model.replace(".", ""),
+        anchor=words.anchor(record.model),
         provenance=words.provenance(record.provenance),
         status=words.status(record.status),
         overall=words.mark(record.overall.score),
@@ -266,6 +272,7 @@ def _answer(challenge: Challenge, record: Record) -> Answer:
         device=record.environment.device,
         harness=record.environment.harness,
         limits=words.limits(record.limits),
+        opinions=opinions(challenge, record, reviews),
     )
 
 

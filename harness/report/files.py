@@ -1,50 +1,79 @@
 """The report files: what they are called, what is in them, and writing only those that changed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 
-from harness.errors import SpecError
-from harness.model import Challenge, Record
+from harness.errors import SpecError, StoreError
 from harness.report.contexts import challenge_report
+from harness.report.match import match
+from harness.report.material import Material
 from harness.report.render import render
+from harness.report.rounds import round_view
 from harness.report.scoreboard import as_markdown, scoreboard
-from harness.workspace import write_atomically
+from harness.report.source import Source, marks
+from harness.report.words import pair_page
+from harness.workspace import remedy, write_atomically
 
 SCOREBOARD = "scoreboard.md"
+FOLDERS = ("head_to_head", "rounds")
+"""Every page in these is ours; one that is no longer made is removed."""
 
 
-def render_all(challenges: Iterable[Challenge], records: Iterable[Record]) -> dict[str, str]:
-    """All reports by path below `reports/`: one for each challenge with a record, and the scoreboard.
+def render_all(material: Material, source: Source = Source.MEASURED) -> dict[str, str]:
+    """All reports by the marks of one source, by path below their folder.
 
     Args:
-        challenges: in any order.
-        records: one for each submission graded, in any order.
+        material: what they are made from, in any order.
+        source: measured marks make a page for each challenge with a record, besides what both make: head to head,
+            rounds and scoreboard. Without any published review there is no published report.
 
     Raises:
-        SpecError: a challenge has the name of the scoreboard.
+        SpecError: a challenge has the name of another report.
     """
-    known = list(records)
-    rubrics = sorted(challenges, key=lambda c: c.id)
-    reports = {}
-    for challenge in rubrics:
-        own = [r for r in known if r.challenge == challenge.id]
-        if own:
-            reports[f"{challenge.id}.md"] = render("challenge.md.j2", report=challenge_report(challenge, own))
+    found = marks(material, source)
+    if source is Source.PUBLISHED and not found.marked and not found.fought:
+        return {}
+    reports = dict(_challenges(material)) if source is Source.MEASURED else {}
     if SCOREBOARD in reports:
         raise SpecError("challenges/scoreboard/challenge.toml", "is the name of the scoreboard", field="id")
-    return reports | {SCOREBOARD: as_markdown(scoreboard(rubrics, known))}
+    reports[SCOREBOARD] = as_markdown(scoreboard(material, source))
+    for left, right in combinations(found.models, 2):
+        if any(fought.played for fought in found.between(left, right)):
+            view = match(material, found, left, right)
+            reports[pair_page(left, right)] = render("head_to_head.md.j2", match=view)
+    for round in material.rounds:
+        view_of_round = round_view(material, round, source)
+        if view_of_round.rows:
+            reports[f"rounds/{round.id}.md"] = render("round.md.j2", round=view_of_round)
+    return reports
 
 
 def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write what differs from the files under `folder`, each in one step; returns what was written.
+    """Write what differs from the files under `folder`, each in one step; returns what was written or removed.
 
     Raises:
-        StoreError: a file cannot be written.
+        StoreError: a file cannot be written or removed.
     """
-    written = []
+    changed = []
     for name, text in sorted(reports.items()):
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
             write_atomically(path, text)
-            written.append(path)
-    return written
+            changed.append(path)
+    stale = [p for kind in FOLDERS for p in sorted((folder / kind).glob("*.md")) if f"{kind}/{p.name}" not in reports]
+    for path in stale:
+        try:
+            path.unlink()
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be removed: {error.strerror}\n  {remedy(error)}") from error
+        changed.append(path)
+    return changed
+
+
+def _challenges(material: Material) -> Iterator[tuple[str, str]]:
+    for challenge in sorted(material.challenges, key=lambda c: c.id):
+        own = [r for r in material.records if r.challenge == challenge.id]
+        if own:
+            reviews = [r for r in material.reviews if r.challenge == challenge.id]
+            yield f"{challenge.id}.md", render("challenge.md.j2", report=challenge_report(challenge, own, reviews))

@@ -3,8 +3,9 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
 
 from rich.table import Table
 from rich.text import Text
@@ -12,11 +13,17 @@ from rich.text import Text
 from harness.model import Challenge, Provenance, Record, Score, Status
 from harness.report import words
 from harness.report.contexts import weaknesses
+from harness.report.match import tally
+from harness.report.material import Material
 from harness.report.notes import notes
 from harness.report.render import render
+from harness.report.source import Marks, Source, marks
+from harness.report.summary import Gap, Hybrid, Task, gaps, hybrids, tasks
+from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
 from harness.scoring.integrity import INTEGRITY
-from harness.scoring.ranking import MEDAL_COVERAGE
+from harness.scoring.marked import Marked
+from harness.scoring.ranking import MEDAL_COVERAGE, STABLE
 
 MOST_FINDINGS = 3
 """So many findings of one submission are told in short."""
@@ -55,10 +62,23 @@ class Entry:
 
 @dataclass(frozen=True)
 class Row:
-    """One model."""
+    """One model; `best` and `worst` name its extreme tasks, `won` its duels in words."""
 
     standing: Standing
     entries: tuple[Entry, ...]
+    best: str = ""
+    worst: str = ""
+    won: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """Where its part of a challenge's page starts."""
+        return words.anchor(self.standing.model)
+
+    @property
+    def strength(self) -> str:
+        """Its strength in whole points; empty where there is none."""
+        return "" if self.standing.strength is None else words.whole(self.standing.strength)
 
     @property
     def rank(self) -> str:
@@ -69,7 +89,7 @@ class Row:
     @property
     def provenance(self) -> str:
         """Where its files come from."""
-        return ", ".join(words.provenance(p) for p in self.standing.provenance)
+        return words.provenances(self.standing.provenance)
 
     @property
     def remark(self) -> str:
@@ -78,8 +98,8 @@ class Row:
 
     @property
     def mean(self) -> str:
-        """Mean of its overalls."""
-        return words.mark(self.standing.mean)
+        """Mean of its overalls, in whole points."""
+        return words.whole(self.standing.mean)
 
     @property
     def coverage(self) -> str:
@@ -88,29 +108,83 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Meeting:
+    """Two models over all challenges: the tally in their order, and the page that shows it."""
+
+    left: str
+    right: str
+    tally: str
+    told: str
+
+    @property
+    def page(self) -> str:
+        """Beside the scoreboard."""
+        return words.pair_page(self.left, self.right)
+
+
+@dataclass(frozen=True)
 class Scoreboard:
-    """All models on all challenges that any record is about."""
+    """All models on all challenges that any mark is about, and what the marks come to."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
+    source: Source = Source.MEASURED
+    meetings: tuple[Meeting, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    hybrids: tuple[Hybrid, ...] = ()
+    contradictions: Mapping[str, tuple[Contradiction, ...]] = field(default_factory=dict)
     medal_coverage: str = words.percent(MEDAL_COVERAGE)
 
+    @property
+    def ranked(self) -> tuple[Row, ...]:
+        """Rows of models with a rank."""
+        return tuple(row for row in self.rows if row.standing.rank is not None)
 
-def scoreboard(challenges: Iterable[Challenge], records: Iterable[Record]) -> Scoreboard:
-    """The scoreboard over all records.
+    @property
+    def certainty(self) -> str:
+        """How sure the order is, from drawing the challenges anew."""
+        sure = [
+            f"{row.standing.model} comes first in {words.percent(row.standing.chances[0])}"
+            for row in self.ranked
+            if row.standing.chances and row.standing.chances[0] > 0
+        ]
+        if len(self.ranked) < 2 or not sure:
+            return ""
+        drawn = (
+            f"When the {len(self.columns)} challenges are drawn anew with repetition, {', '.join(sure)} of the draws."
+        )
+        return f"{drawn} Neighbours share a medal where their order holds in less than {words.percent(STABLE)} of them."
+
+
+def scoreboard(material: Material, source: Source = Source.MEASURED) -> Scoreboard:
+    """The scoreboard over all marks of one source.
 
     Args:
-        challenges: in any order; those without a record are left out.
-        records: one for each submission graded, in any order.
+        material: challenges in any order, of which those without a mark are left out; records in any order.
+        source: where the marks come from.
     """
-    known = sorted(records, key=lambda r: (r.challenge, r.model))
-    graded = {r.challenge for r in known}
-    shown = sorted((c for c in challenges if c.id in graded), key=lambda c: c.id)
-    by_name = {r.name: r for r in known}
-    places = standings(known, [c.id for c in shown])
-    rows = (Row(s, tuple(_entry(c, by_name.get(f"{s.model}/{c.id}")) for c in shown)) for s in places)
-    return Scoreboard(tuple(Column(c.id, c.title) for c in shown), tuple(rows), notes(shown, known))
+    found = marks(material, source)
+    known = {m.challenge for m in found.marked}
+    shown = sorted((c for c in material.challenges if c.id in known), key=lambda c: c.id)
+    by_name = {(m.model, m.challenge): m for m in found.marked}
+    places = standings(found.marked, [c.id for c in shown], found.fought)
+    rows = tuple(_row(place, [(c, by_name.get((place.model, c.id))) for c in shown], found) for place in places)
+    measured = source is Source.MEASURED
+    return Scoreboard(
+        columns=tuple(Column(c.id, c.title) for c in shown),
+        rows=rows,
+        notes=notes(shown, sorted(material.records, key=lambda r: (r.challenge, r.model))) if measured else (),
+        source=source,
+        meetings=tuple(_meetings(found, [place.model for place in places])),
+        tasks=tasks(shown, found),
+        gaps=gaps(shown, places, found),
+        hybrids=hybrids(shown, found),
+        contradictions={} if measured else _by_kind(
+            contradictions(material.reviews, material.comparisons, material.ranking)
+        ),
+    )  # fmt: skip
 
 
 def as_table(board: Scoreboard) -> Table:
@@ -162,13 +236,49 @@ def as_csv(board: Scoreboard) -> str:
     return out.getvalue()
 
 
-def _entry(challenge: Challenge, record: Record | None) -> Entry:
-    if record is None:
+def _row(place: Standing, own: Sequence[tuple[Challenge, Marked | None]], found: Marks) -> Row:
+    means = {c.title: m.overall.score for c, m in own if m is not None and m.overall.score is not None}
+    fought = [f for f in found.fought if f.played and place.model in (f.left, f.right)]
+    won, split = sum(f.winner == place.model for f in fought), sum(f.winner is None for f in fought)
+    told = f"{won} of {len(fought)}" + (f", {split} split" if split else "") if fought else ""
+    entries = tuple(_entry(challenge, one) for challenge, one in own)
+    return Row(place, entries, _extreme(means, max), _extreme(means, min), told)
+
+
+def _extreme(means: Mapping[str, float], pick: Callable[[Iterable[float]], float]) -> str:
+    if len(means) < 2:
+        return ""
+    end = pick(means.values())
+    return f"{', '.join(title for title, mean in means.items() if mean == end)} ({words.mark(end)})"
+
+
+def _meetings(found: Marks, order: Sequence[str]) -> Iterator[Meeting]:
+    """Every two models that met, the better placed one first."""
+    models = [model for model in order if model in found.models]
+    for left, right in combinations(models, 2):
+        fought = sorted((f for f in found.between(left, right) if f.played), key=lambda f: f.challenge)
+        if fought:
+            lead, behind = tally(left, right, fought)
+            per_task = "; ".join(f"{f.challenge}: {f.winner or 'split'}" for f in fought)
+            yield Meeting(left, right, words.score(lead, behind), per_task)
+
+
+def _by_kind(found: Iterable[Contradiction]) -> dict[str, tuple[Contradiction, ...]]:
+    kinds: dict[str, list[Contradiction]] = {}
+    for one in found:
+        kinds.setdefault(one.kind, []).append(one)
+    return {kind: tuple(all) for kind, all in kinds.items()}
+
+
+def _entry(challenge: Challenge, marked: Marked | None) -> Entry:
+    if marked is None:
         return Entry(challenge.id, None, None, (), 0, 0)
-    found = weaknesses(challenge, record)
+    if not isinstance(marked, Record):
+        return Entry(challenge.id, marked.status, marked.overall, (), 0, 0)
+    found = weaknesses(challenge, marked)
     told = tuple(f"{w.title} ({w.weight})" for w in found[:MOST_FINDINGS])
-    seen = sum(f.criterion == INTEGRITY for f in record.findings)
-    return Entry(challenge.id, record.status, record.overall, told, len(found) - len(told), seen)
+    seen = sum(f.criterion == INTEGRITY for f in marked.findings)
+    return Entry(challenge.id, marked.status, marked.overall, told, len(found) - len(told), seen)
 
 
 def _fields(entry: Entry) -> Sequence[object]:

@@ -1,8 +1,9 @@
 """Marks, figures and outcomes as a reader sees them; plain text, still to be escaped."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 
 from harness.model import Counterexample, Criterion, Evidence, Figure, Limits, Outcome, Provenance, Score, Status
 
@@ -45,10 +46,23 @@ def percent(share: float) -> str:
 
 
 def standing(score: Score) -> str:
-    """Mark, interval and coverage in one phrase, as `49 [40, 53], 87 %`."""
+    """Mark, interval and coverage in one phrase, as `49 [40, 53], 87 %`; what leaves nothing open is the mark alone."""
     if score.score is None:
         return NOT_ASSESSED
-    return f"{mark(score.score)} {interval(score)}, {percent(score.coverage)}"
+    if score.coverage < 1:
+        return f"{mark(score.score)} {interval(score)}, {percent(score.coverage)}"
+    return mark(score.score) if score.low == score.high else f"{mark(score.score)} {interval(score)}"
+
+
+def whole(value: float | None) -> str:
+    """A mean of marks in whole points, half up."""
+    return NOT_ASSESSED if value is None else str(Decimal(repr(float(value))).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def points(lead: Fraction) -> str:
+    """A difference of marks."""
+    told = mark(float(lead))
+    return f"{told} point{'' if told == '1' else 's'}"
 
 
 def number(value: Figure) -> str:
@@ -147,3 +161,24 @@ def status(status: Status) -> str:
 def provenance(provenance: Provenance) -> str:
     """Where a submission's files come from."""
     return "baseline: ours, not ranked" if provenance is Provenance.BASELINE else provenance.value.replace("-", " ")
+
+
+def provenances(all: Iterable[Provenance]) -> str:
+    """Where the files of several submissions come from."""
+    return ", ".join(provenance(each) for each in all)
+
+
+def score(won: float, lost: float) -> str:
+    """Challenges won against challenges lost, as 2.5-0.5."""
+    return f"{won:g}-{lost:g}"
+
+
+def anchor(heading: str) -> str:
+    """What readers of Markdown make of a heading to jump to."""
+    return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")
+
+
+def pair_page(left: str, right: str) -> str:
+    """Path below the reports of the page on two models, whichever is named first."""
+    first, second = sorted((left, right))
+    return f"head_to_head/{first}_vs_{second}.md"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,31 @@ from numpy.typing import NDArray
 from harness.model import Challenge, Evidence, Record, Status
 from harness.scoring.gates import ceiling, gates
 from harness.scoring.marks import Mark, exact
+
+
+class Fought(Protocol):
+    """Who won between two models on one challenge. A `Duel` is one, and so is a published `Comparison`."""
+
+    @property
+    def challenge(self) -> str:
+        """On what."""
+
+    @property
+    def left(self) -> str:
+        """A model."""
+
+    @property
+    def right(self) -> str:
+        """Another."""
+
+    @property
+    def played(self) -> bool:
+        """Whether there was anything to compare."""
+
+    @property
+    def winner(self) -> str | None:
+        """Who won; None for a split."""
+
 
 NOISE = 2.0
 """A lead up to so many points is a split where both marks were measured."""
@@ -78,7 +104,7 @@ def duels(challenges: Iterable[Challenge], records: Iterable[Record]) -> tuple[D
     )
 
 
-def win_table(models: Sequence[str], fought: Iterable[Duel]) -> NDArray[np.float64]:
+def win_table(models: Sequence[str], fought: Iterable[Fought]) -> NDArray[np.float64]:
     """(models, models): times the one of the row beat the one of the column, half for each side of a split."""
     place = {model: number for number, model in enumerate(models)}
     wins = np.zeros((len(models), len(models)))

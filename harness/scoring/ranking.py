@@ -11,8 +11,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.model import Provenance, Record, Status
-from harness.scoring.duels import Duel, win_table
+from harness.model import Provenance, Status
+from harness.scoring.duels import Fought, win_table
+from harness.scoring.marked import Marked
 from harness.scoring.marks import exact
 from harness.scoring.strength import ahead, elo, rank_chances, strengths
 
@@ -58,7 +59,7 @@ class Standing:
 
 
 def standings(
-    records: Iterable[Record], challenges: Sequence[str], fought: Iterable[Duel] = ()
+    marked: Iterable[Marked], challenges: Sequence[str], fought: Iterable[Fought] = ()
 ) -> tuple[Standing, ...]:
     """All models, the best first, then those that are not ranked, baselines last; equal means by name.
 
@@ -66,14 +67,14 @@ def standings(
     with nobody's, and models with a grade that does not count (a seed chosen by hand, or a part of the probes).
 
     Args:
-        records: one for each submission graded, in any order.
+        marked: one for each model and challenge, in any order.
         challenges: ids of the challenges compared.
         fought: duels between models on these challenges; those of models that are not ranked are passed over.
     """
-    by_model: dict[str, list[Record]] = {}
-    for record in records:
-        if record.challenge in challenges:
-            by_model.setdefault(record.model, []).append(record)
+    by_model: dict[str, list[Marked]] = {}
+    for one in marked:
+        if one.challenge in challenges:
+            by_model.setdefault(one.model, []).append(one)
     rows = [_Row(model, by_model[model], len(challenges)) for model in sorted(by_model)]
     means = [row.mean for row in rows if row.mean is not None and not row.unranked]
     rows.sort(key=lambda row: (row.baseline, bool(row.unranked), -(row.mean if row.mean is not None else -1)))
@@ -82,7 +83,7 @@ def standings(
     return (*_trusted(places[: len(means)], marks, fought), *places[len(means) :])
 
 
-def _trusted(places: Sequence[Standing], marks: NDArray[np.float64], fought: Iterable[Duel]) -> Iterator[Standing]:
+def _trusted(places: Sequence[Standing], marks: NDArray[np.float64], fought: Iterable[Fought]) -> Iterator[Standing]:
     """The ranked, with what is known about their order; a medal goes to all that cannot be told apart."""
     if not places:
         return
@@ -95,7 +96,7 @@ def _trusted(places: Sequence[Standing], marks: NDArray[np.float64], fought: Ite
         played = round(float((wins[number] + wins[:, number]).sum()))
         known = replace(
             place, wins=float(wins[number].sum()), duels=played, chances=tuple(chances[number].tolist()),
-            strength=round(elo(power[number]), 1) if played else None,
+            strength=round(float(elo(power[number])), 1) if played else None,
         )  # fmt: skip
         if not (number == first and apart[number]):
             known = _sharing(known, MEDALS.get(places[first].rank or 0))
@@ -112,9 +113,9 @@ def _sharing(place: Standing, medal: str | None) -> Standing:
 
 
 class _Row:
-    """One model's records on the way to its standing."""
+    """One model's marks on the way to its standing."""
 
-    def __init__(self, model: str, records: Sequence[Record], of: int) -> None:
+    def __init__(self, model: str, records: Sequence[Marked], of: int) -> None:
         self.model = model
         self.of = of
         self.provenance = tuple(sorted({r.provenance for r in records}))

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from harness.model import Counterexample, Finding, Outcome
-from harness.report import as_table, render_all, scoreboard, show
+from harness.report import Material, as_table, render_all, scoreboard, show
 from harness.report.escape import code, fenced, markdown, plain
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -88,23 +88,23 @@ def spoken(words: str):
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_a_report_has_the_same_structure_whatever_is_said_in_it(words):
-    plain_reports = render_all([sample.CHALLENGE], [spoken("plain")])
-    for name, text in render_all([sample.CHALLENGE], [spoken(words)]).items():
+    plain_reports = render_all(Material([sample.CHALLENGE], [spoken("plain")]))
+    for name, text in render_all(Material([sample.CHALLENGE], [spoken(words)])).items():
         assert structure(text) == structure(plain_reports[name]), name
         assert not any(kind.startswith("html") or kind == "image" for kind in structure(text))
 
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_a_build_failure_is_quoted_in_one_block(words):
-    (text, _) = render_all([sample.CHALLENGE], [sample.unbuilt(words)]).values()
-    benign, _ = render_all([sample.CHALLENGE], [sample.unbuilt("plain")]).values()
+    (text, _) = render_all(Material([sample.CHALLENGE], [sample.unbuilt(words)])).values()
+    benign, _ = render_all(Material([sample.CHALLENGE], [sample.unbuilt("plain")])).values()
     assert structure(text) == structure(benign)
 
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_our_own_error_is_quoted_in_one_block(words):
-    (text, _) = render_all([sample.CHALLENGE], [sample.record(status="judge_error", error=words)]).values()
-    benign, _ = render_all([sample.CHALLENGE], [sample.record(status="judge_error", error="plain")]).values()
+    (text, _) = render_all(Material([sample.CHALLENGE], [sample.record(status="judge_error", error=words)])).values()
+    benign, _ = render_all(Material([sample.CHALLENGE], [sample.record(status="judge_error", error="plain")])).values()
     assert structure(text) == structure(benign)
 
 
@@ -144,13 +144,13 @@ def test_nothing_printed_moves_the_cursor_or_reorders_the_line():
         out = io.StringIO()
         console = Console(file=out, width=120, force_terminal=False)
         console.print(show(sample.CHALLENGE, record))
-        console.print(as_table(scoreboard([sample.CHALLENGE], [record])))
-        text = out.getvalue() + "".join(render_all([sample.CHALLENGE], [record]).values())
+        console.print(as_table(scoreboard(Material([sample.CHALLENGE], [record]))))
+        text = out.getvalue() + "".join(render_all(Material([sample.CHALLENGE], [record])).values())
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]", text)
 
 
 def test_long_words_are_clipped_and_the_rest_is_left_to_the_record():
-    text = "".join(render_all([sample.CHALLENGE], [spoken("a" * 20_000)]).values())
+    text = "".join(render_all(Material([sample.CHALLENGE], [spoken("a" * 20_000)])).values())
     assert "…" in text
     assert len(text) < 30_000
 

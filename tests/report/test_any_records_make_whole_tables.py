@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harness.model import Challenge, Provenance, Record, Score, Status
-from harness.report import as_csv, as_json, as_markdown, as_table, scoreboard
+from harness.report import Material, as_csv, as_json, as_markdown, as_table, scoreboard
 from harness.report.scoreboard import Scoreboard
 
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True)
@@ -39,7 +39,7 @@ def boards(draw: st.DrawFn) -> Scoreboard:
         for model in draw(st.lists(names, max_size=4, unique=True))
         for challenge in draw(st.lists(st.sampled_from(challenges), unique_by=lambda c: c.id, max_size=3))
     ]
-    return scoreboard(challenges, records)
+    return scoreboard(Material(challenges, records))
 
 
 def graded(draw: st.DrawFn, model: str, challenge: Challenge) -> Record:
@@ -51,7 +51,7 @@ def graded(draw: st.DrawFn, model: str, challenge: Challenge) -> Record:
     return sample.record(model, challenge=challenge, titles=titles, **changes)
 
 
-EMPTY = scoreboard([], [])
+EMPTY = scoreboard(Material([], []))
 
 
 @settings(max_examples=100)

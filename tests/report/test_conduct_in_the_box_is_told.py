@@ -3,13 +3,14 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 import sample_records as sample
 from rich.console import Console
 
 from harness.box.signals import Signal, SignalKind
-from harness.report import as_csv, as_json, as_markdown, as_table, render_all, scoreboard, show
+from harness.report import Material, as_csv, as_json, as_markdown, as_table, render_all, scoreboard, show
 from harness.scoring.integrity import with_integrity
 
 SIGNALS = [Signal(SignalKind.UNSEEN_FILE, "/etc/passwd"), Signal(SignalKind.BACKGROUND, "0.4 s of processor time")]
@@ -21,7 +22,7 @@ def watched(record):
 
 
 def board(*records):
-    return scoreboard([sample.CHALLENGE], records)
+    return scoreboard(Material([sample.CHALLENGE], records))
 
 
 def told(drawn) -> str:
@@ -41,7 +42,7 @@ def test_show_tells_it_behind_the_critical_failures():
 
 
 def test_the_page_tells_it_with_the_weaknesses():
-    page = render_all([sample.CHALLENGE], [watched(sample.record("good", sample.RIGHT))])["kv_cache.md"]
+    page = render_all(Material([sample.CHALLENGE], [watched(sample.record("good", sample.RIGHT))]))["kv_cache.md"]
     assert f"1. **{SignalKind.UNSEEN_FILE.value}** ({UNMARKED}: `integrity`)" in page
     assert "No weakness was seen" not in page
     assert "This changes no mark; look at the findings: good/kv_cache." in page
@@ -50,7 +51,7 @@ def test_the_page_tells_it_with_the_weaknesses():
 @pytest.mark.parametrize("drawn", [as_markdown, lambda board: told(as_table(board))])
 def test_the_scoreboard_flags_it_and_only_it(drawn):
     seen = drawn(board(watched(sample.record()), sample.record("good", sample.RIGHT))).replace("\\", "")
-    assert "49 [40, 53], 87 % !" in seen and "98 [85, 98], 87 % " in seen
+    assert "49 [40, 53], 87 % !" in seen and re.search(r"98 \[85, 98\], 87 %(?! !)", seen)
     assert "98 [85, 98], 87 % !" not in seen
 
 
@@ -80,10 +81,10 @@ def test_words_of_an_answer_stay_words():
     hostile = [Signal(SignalKind.UNSEEN_FILE, "a|b`[x](http://y)<script>\x1b[2J")]
     record = sample.record()
     record = record.model_copy(update={"findings": with_integrity(record.findings, hostile)})
-    page = render_all([sample.CHALLENGE], [record])["kv_cache.md"]
+    page = render_all(Material([sample.CHALLENGE], [record]))["kv_cache.md"]
     assert "<script>" not in page and "\x1b" not in page and "[x](http" not in page
 
 
 def test_a_submission_that_does_not_build_still_says_why():
-    page = render_all([sample.CHALLENGE], [watched(sample.unbuilt())])["kv_cache.md"]
+    page = render_all(Material([sample.CHALLENGE], [watched(sample.unbuilt())]))["kv_cache.md"]
     assert "```text\nSyntaxError: invalid syntax (answer.py, line 3)\n```" in page

@@ -9,7 +9,7 @@ from pathlib import Path
 import sample_records as sample
 
 from harness.model import Record
-from harness.report import render_all, write
+from harness.report import Material, render_all, write
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another"})
 
@@ -19,22 +19,25 @@ def records() -> list[Record]:
 
 
 def test_the_order_of_records_and_challenges_does_not_matter():
-    expected = render_all([sample.CHALLENGE, OTHER], records())
-    assert sorted(expected) == ["another.md", "kv_cache.md", "scoreboard.md"]
+    expected = render_all(Material([sample.CHALLENGE, OTHER], records()))
+    assert sorted(expected) == ["another.md", "head_to_head/broken_vs_glm-5.md", "kv_cache.md", "scoreboard.md"]
     for order in itertools.permutations(records()):
-        assert render_all([OTHER, sample.CHALLENGE], order) == expected
+        assert render_all(Material([OTHER, sample.CHALLENGE], order)) == expected
 
 
 def test_a_record_read_back_from_its_file_gives_the_same_report():
     again = [Record.from_json(r.to_json()) for r in records()]
-    assert render_all([sample.CHALLENGE, OTHER], again) == render_all([sample.CHALLENGE, OTHER], records())
+    assert render_all(Material([sample.CHALLENGE, OTHER], again)) == render_all(
+        Material([sample.CHALLENGE, OTHER], records())
+    )
 
 
 def test_another_process_with_another_hash_seed_renders_the_same_bytes():
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "import sample_records as s; from harness.report import render_all;"
-        "sys.stdout.buffer.write(''.join(render_all([s.CHALLENGE], [s.record(), s.unbuilt()]).values()).encode())"
+        "import sample_records as s; from harness.report import Material, render_all;"
+        "reports = render_all(Material([s.CHALLENGE], [s.record(), s.unbuilt()]));"
+        "sys.stdout.buffer.write(''.join(reports.values()).encode())"
     )
     texts = {
         subprocess.run(
@@ -43,11 +46,13 @@ def test_another_process_with_another_hash_seed_renders_the_same_bytes():
         ).stdout
         for seed in ("1", "2")
     }  # fmt: skip
-    assert texts == {"".join(render_all([sample.CHALLENGE], [sample.record(), sample.unbuilt()]).values()).encode()}
+    assert texts == {
+        "".join(render_all(Material([sample.CHALLENGE], [sample.record(), sample.unbuilt()])).values()).encode()
+    }
 
 
 def test_only_what_changed_is_written(tmp_path):
-    reports = render_all([sample.CHALLENGE], [sample.record()])
+    reports = render_all(Material([sample.CHALLENGE], [sample.record()]))
     assert write(reports, tmp_path) == [tmp_path / "kv_cache.md", tmp_path / "scoreboard.md"]
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert write(reports, tmp_path) == []
@@ -59,5 +64,5 @@ def test_only_what_changed_is_written(tmp_path):
 
 
 def test_without_a_record_there_is_a_scoreboard_that_says_what_to_do():
-    (text,) = render_all([sample.CHALLENGE], []).values()
+    (text,) = render_all(Material([sample.CHALLENGE], [])).values()
     assert "harness grade --all" in text

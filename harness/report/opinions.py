@@ -1,0 +1,104 @@
+"""What reviewers said of one submission, beside what was measured."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.model import Challenge, Mark, Record, Review, ReviewerKind, Score
+from harness.report import words
+from harness.scoring.joined import joined
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One reviewer's reason for a mark, with the words of the submission it rests on."""
+
+    reviewer: str
+    target: str
+    text: str
+    quotes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """All reviews of one submission.
+
+    Attributes:
+        reviewers: who, in words, in the order of the columns.
+        rows: what was marked, what was measured of it, and each reviewer's mark.
+        remarks: reasons given.
+        joined: the overall with the reviewers' marks for what nothing can measure; empty where they marked none.
+    """
+
+    reviewers: tuple[str, ...]
+    rows: tuple[tuple[str, str, tuple[str, ...]], ...]
+    remarks: tuple[Remark, ...]
+    joined: str
+
+
+def opinions(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Opinions | None:
+    """The view of a submission's reviews; None where there are none.
+
+    Args:
+        challenge: the rubric.
+        record: the grade of the submission.
+        reviews: of any model on this challenge.
+    """
+    own = [r for r in reviews if (r.model, r.challenge) == (record.model, record.challenge)]
+    if not own:
+        return None
+    own.sort(key=lambda r: (r.reviewer.kind, str(r.reviewer.date), r.reviewer.id))
+    together = joined(challenge, record, own)
+    return Opinions(
+        reviewers=tuple(map(_reviewer, own)),
+        rows=(*_rows(challenge, record, own), _overall(record, own)),
+        remarks=tuple(_remarks(challenge, own)),
+        joined=words.standing(together.overall) if together else "",
+    )
+
+
+def _reviewer(review: Review) -> str:
+    who = review.reviewer
+    kind = {ReviewerKind.PERSON: "", ReviewerKind.MODEL: "model ", ReviewerKind.PUBLISHED: "published "}[who.kind]
+    return f"{kind}{who.id}, {who.date}"
+
+
+def _rows(
+    challenge: Challenge, record: Record, reviews: Sequence[Review]
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    marks = [{mark.target: mark for mark in review.marks} for review in reviews]
+    seen = {e.criterion: e for e in record.evidence}
+    for dimension in challenge.dimensions:
+        if any(dimension.id in own for own in marks):
+            measured = _measured(record.dimensions.get(dimension.id))
+            yield dimension.title, measured, tuple(_mark(own.get(dimension.id)) for own in marks)
+        for criterion in challenge.criteria:
+            if criterion.dimension == dimension.id and any(criterion.id in own for own in marks):
+                evidence = seen.get(criterion.id)
+                measured = words.outcome(evidence) if evidence else words.NOT_ASSESSED
+                yield criterion.title.rstrip("."), measured, tuple(_mark(own.get(criterion.id)) for own in marks)
+
+
+def _overall(record: Record, reviews: Sequence[Review]) -> tuple[str, str, tuple[str, ...]]:
+    given = tuple("none" if r.overall is None else words.mark(r.overall) for r in reviews)
+    return "Overall", words.standing(record.overall), given
+
+
+def _measured(score: Score | None) -> str:
+    return words.standing(score) if score else words.NOT_ASSESSED
+
+
+def _mark(mark: Mark | None) -> str:
+    """A mark, with the lowest and highest of a judge that was asked several times."""
+    if mark is None:
+        return "none"
+    spread = f" [{words.mark(min(mark.repeats))}, {words.mark(max(mark.repeats))}]" if mark.repeats else ""
+    return words.mark(mark.mark) + spread
+
+
+def _remarks(challenge: Challenge, reviews: Iterable[Review]) -> Iterator[Remark]:
+    titles = {d.id: d.title for d in challenge.dimensions} | {c.id: c.title.rstrip(".") for c in challenge.criteria}
+    for review in reviews:
+        for mark in review.marks:
+            if mark.remark or mark.quotes:
+                quotes = tuple((quote.file, quote.text) for quote in mark.quotes)
+                yield Remark(_reviewer(review), titles.get(mark.target, mark.target), mark.remark, quotes)

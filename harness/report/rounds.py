@@ -1,0 +1,86 @@
+"""A round: a named group of models on some challenges, who won each and who won it all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.model import Record, Round
+from harness.report import words
+from harness.report.material import Material
+from harness.report.notes import notes
+from harness.report.source import Source, marks
+from harness.report.summary import Task, tasks
+from harness.scoring import Standing, standings
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of the round."""
+
+    place: str
+    model: str
+    provenance: str
+    marks: tuple[str, ...]
+    average: str
+
+
+@dataclass(frozen=True)
+class RoundView:
+    """One round as its page shows it."""
+
+    id: str
+    title: str
+    source: Source
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[Row, ...]
+    tasks: tuple[Task, ...]
+    verdict: str
+    missing: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+def round_view(material: Material, round: Round, source: Source) -> RoundView:
+    """The view of one round, by the marks of one source."""
+    found = marks(material, source, round)
+    rubrics = [c for id in round.challenges if (c := material.challenge(id))]
+    places = standings(found.marked, [c.id for c in rubrics], found.fought)
+    by_name = {(m.model, m.challenge): m.overall for m in found.marked}
+    rows = tuple(
+        Row(
+            "–" if place.rank is None else str(place.rank),
+            place.model,
+            words.provenances(place.provenance),
+            tuple(words.standing(by_name[key]) if (key := (place.model, c.id)) in by_name else "none" for c in rubrics),
+            words.whole(place.mean),
+        )
+        for place in places
+    )
+    records = [m for m in found.marked if isinstance(m, Record)]
+    return RoundView(
+        id=round.id,
+        title=round.title,
+        source=source,
+        columns=tuple((c.id, c.title) for c in rubrics),
+        rows=rows,
+        tasks=tasks(rubrics, found),
+        verdict=_verdict(places),
+        missing=tuple(model for model in round.models if model not in {place.model for place in places}),
+        pairs=tuple(sorted({(min(f.left, f.right), max(f.left, f.right)) for f in found.fought if f.played})),
+        notes=notes(rubrics, records),
+    )
+
+
+def _verdict(places: Sequence[Standing]) -> str:
+    """Who won, by how much; the averages as they are printed."""
+    ranked = [place for place in places if place.rank is not None]
+    if not ranked:
+        return "No model of this round has a mark on all of its challenges."
+    first = ranked[0]
+    if len(ranked) == 1:
+        return f"Only {first.model} has a mark on all challenges of this round: {words.whole(first.mean)} on average."
+    second = ranked[1]
+    if first.mean == second.mean:
+        return f"{first.model} and {second.model} are level at {words.whole(first.mean)}."
+    margin = int(words.whole(first.mean)) - int(words.whole(second.mean))
+    points = f"{margin} point{'' if margin == 1 else 's'}"
+    return f"{first.model} wins by {points}: {words.whole(first.mean)} against {words.whole(second.mean)} on average."

@@ -1,0 +1,83 @@
+"""Where marks come from: measured by running, or published by judges who read. The same pages are made of both."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+
+from harness.model import Provenance, Round
+from harness.report.material import Material
+from harness.review.published import published
+from harness.scoring.duels import Duel, Fought, duels
+from harness.scoring.marked import Marked
+
+
+class Source(StrEnum):
+    """Where marks come from."""
+
+    MEASURED = "measured"
+    PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks from one source, and who won against whom by them.
+
+    Attributes:
+        source: where they come from.
+        marked: one for each model and challenge.
+        fought: every comparison of two models on a challenge.
+    """
+
+    source: Source
+    marked: tuple[Marked, ...]
+    fought: tuple[Fought, ...]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All that have marks, baselines left out."""
+        return tuple(sorted({m.model for m in self.marked if m.provenance is not Provenance.BASELINE}))
+
+    def among(self, models: Sequence[str], challenges: Sequence[str]) -> "Marks":
+        """Only these models on these challenges."""
+        return Marks(
+            self.source,
+            tuple(m for m in self.marked if m.model in models and m.challenge in challenges),
+            tuple(
+                f for f in self.fought if f.left in models and f.right in models and f.challenge in challenges
+            ),
+        )  # fmt: skip
+
+    def between(self, left: str, right: str) -> tuple[Fought, ...]:
+        """The comparisons of two models, whichever of them is named first."""
+        return tuple(f for f in self.fought if {f.left, f.right} == {left, right})
+
+
+def marks(material: Material, source: Source, round: Round | None = None) -> Marks:
+    """The marks of one source, of one round or of all.
+
+    Args:
+        material: what there is.
+        source: where to take them from.
+        round: its models and challenges; published marks are those of its own reviews, where it has any.
+    """
+    if source is Source.MEASURED:
+        known = [r for r in material.records if material.challenge(r.challenge)]
+        models = [r for r in known if r.provenance is not Provenance.BASELINE]
+        found = Marks(source, tuple(known), duels(material.challenges, models))
+        return found.among(round.models, round.challenges) if round else found
+    own = published(material.reviews, round.id) if round else ()
+    if round and own:
+        return Marks(source, own, tuple(_by_overalls(own))).among(round.models, round.challenges)
+    found = Marks(source, published(material.reviews), tuple(material.comparisons))
+    return found.among(round.models, round.challenges) if round else found
+
+
+def _by_overalls(marked: Iterable[Marked]) -> Iterable[Duel]:
+    """Who has the higher overall, as a judge declares a winner: by any lead."""
+    by_challenge: dict[str, list[Marked]] = {}
+    for one in sorted(marked, key=lambda m: (m.challenge, m.model)):
+        by_challenge.setdefault(one.challenge, []).append(one)
+    for id, own in by_challenge.items():
+        for left, right in combinations(own, 2):
+            yield Duel(id, left.model, right.model, left.overall.score, right.overall.score, 0, noise=0.0)

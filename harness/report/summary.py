@@ -1,0 +1,143 @@
+"""What marks come to: task by task, what lies between neighbours, and the best of every part."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from harness.model import Challenge, Provenance
+from harness.report import words
+from harness.report.source import Marks
+from harness.scoring import Standing
+from harness.scoring.marked import Marked
+from harness.scoring.marks import exact, half_up
+
+MOST_GAPS = 3
+"""So many of the widest differences between two neighbours are told."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One challenge: who has which mark, the best first, and who won."""
+
+    id: str
+    title: str
+    order: tuple[tuple[str, str], ...]
+    told: str
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What lies between two neighbours in the ranking."""
+
+    above: str
+    below: str
+    lead: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One dimension, and who has the best mark in it."""
+
+    title: str
+    models: tuple[str, ...]
+    mark: str
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    """One challenge with the best mark of every dimension, whoever has it."""
+
+    id: str
+    title: str
+    parts: tuple[Part, ...]
+    mark: str
+    best: str
+
+
+def tasks(challenges: Iterable[Challenge], marks: Marks) -> tuple[Task, ...]:
+    """Every challenge that any model has a mark on."""
+    return tuple(_task(c, own, marks) for c in challenges if (own := _ordered(c, marks)))
+
+
+def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: Marks) -> tuple[Gap, ...]:
+    """What lies between each ranked model and the next: their widest differences in a dimension."""
+    ranked = [s for s in standings if s.rank is not None]
+    by_name = {(m.model, m.challenge): m for m in marks.marked}
+    return tuple(
+        Gap(
+            above.model, below.model, _lead(above, below), tuple(_widest(challenges, above.model, below.model, by_name))
+        )
+        for above, below in pairwise(ranked)
+    )
+
+
+def hybrids(challenges: Iterable[Challenge], marks: Marks) -> tuple[Hybrid, ...]:
+    """The best of every part, for challenges that two models or more have marks on."""
+    return tuple(_hybrid(c, own) for c in challenges if len(own := _ordered(c, marks)) > 1)
+
+
+def _ordered(challenge: Challenge, marks: Marks) -> list[Marked]:
+    """The models with a mark on it, the best first."""
+    own = [m for m in marks.marked if m.challenge == challenge.id and m.overall.score is not None]
+    models = [m for m in own if m.provenance is not Provenance.BASELINE]
+    return sorted(models, key=lambda m: (-(m.overall.score or 0.0), m.model))
+
+
+def _task(challenge: Challenge, own: Sequence[Marked], marks: Marks) -> Task:
+    order = tuple((m.model, words.standing(m.overall)) for m in own)
+    return Task(challenge.id, challenge.title, order, _winner(own, marks))
+
+
+def _winner(own: Sequence[Marked], marks: Marks) -> str:
+    if len(own) == 1:
+        return f"only {own[0].model} has a mark"
+    first, second = own[:2]
+    fought = next((f for f in marks.between(first.model, second.model) if f.challenge == first.challenge), None)
+    lead = words.points(exact(first.overall.score or 0.0) - exact(second.overall.score or 0.0))
+    if fought is None or not fought.played:
+        return f"{first.model} leads {second.model} by {lead}"
+    if fought.winner is None:
+        return f"a split between {first.model} and {second.model}, {lead} apart"
+    if fought.winner == first.model:
+        return f"{first.model} wins by {lead}"
+    return f"{fought.winner} was given the win, though {first.model} leads by {lead}"
+
+
+def _lead(above: Standing, below: Standing) -> str:
+    return words.points(exact(above.mean or 0.0) - exact(below.mean or 0.0))
+
+
+def _widest(
+    challenges: Sequence[Challenge], above: str, below: str, by_name: Mapping[tuple[str, str], Marked]
+) -> Iterator[str]:
+    found = []
+    for challenge in challenges:
+        one, other = by_name.get((above, challenge.id)), by_name.get((below, challenge.id))
+        for dimension in challenge.dimensions if one and other else ():
+            assert one and other
+            pair = [m.dimensions.get(dimension.id) for m in (one, other)]
+            marks = [score.score for score in pair if score is not None and score.score is not None]
+            if len(marks) == 2 and marks[0] > marks[1]:
+                told = f"{dimension.title} on {challenge.title}, {words.mark(marks[0])} against {words.mark(marks[1])}"
+                found.append((marks[1] - marks[0], told))
+    yield from (told for _, told in sorted(found)[:MOST_GAPS])
+
+
+def _hybrid(challenge: Challenge, own: Sequence[Marked]) -> Hybrid:
+    parts = []
+    total = weight = Fraction(0)
+    for dimension in challenge.dimensions:
+        marks = {m.model: d.score for m in own if (d := m.dimensions.get(dimension.id)) and d.score is not None}
+        if not marks:
+            parts.append(Part(dimension.title, (), words.NOT_ASSESSED))
+            continue
+        best = max(marks.values())
+        parts.append(Part(dimension.title, tuple(m for m in sorted(marks) if marks[m] == best > 0), words.mark(best)))
+        total += exact(dimension.weight) * exact(best)
+        weight += exact(dimension.weight)
+    mark = words.mark(float(half_up(total / weight))) if weight else words.NOT_ASSESSED
+    return Hybrid(
+        challenge.id, challenge.title, tuple(parts), mark, f"{own[0].model}, {words.standing(own[0].overall)}"
+    )

@@ -1,0 +1,144 @@
+"""What published reviews, comparisons and rankings said: figures of judges who read and did not run.
+
+They are shown as they were given. No rule of our own scores touches them, and they never enter a measured score.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeVar
+
+from harness.errors import SpecError
+from harness.model import (
+    Comparison,
+    Comparisons,
+    Provenance,
+    Ranking,
+    Review,
+    ReviewerKind,
+    Round,
+    Rounds,
+    Score,
+    Status,
+    Stored,
+)
+from harness.workspace import Workspace, nearest, read_toml
+
+ROUNDS = "rounds.toml"
+HEAD_TO_HEAD = "published/head_to_head.toml"
+RANKING = "published/ranking.toml"
+
+S = TypeVar("S", bound=Stored)
+
+
+@dataclass(frozen=True)
+class Published:
+    """Published marks for one model on one challenge: means over the reviews, intervals from lowest to highest.
+
+    Attributes:
+        model, challenge: of what.
+        overall: as the judges gave it, not worked out from the dimensions.
+        dimensions: by id.
+        rounds: ids of the reviews, in their order.
+    """
+
+    model: str
+    challenge: str
+    overall: Score
+    dimensions: dict[str, Score]
+    rounds: tuple[str, ...]
+    provenance: Provenance = field(default=Provenance.MODEL_OUTPUT, init=False)
+    status: Status = field(default=Status.GRADED, init=False)
+    ranked: bool = field(default=True, init=False)
+
+
+def published(reviews: Iterable[Review], round: str | None = None) -> tuple[Published, ...]:
+    """Published marks by model and challenge, of one round or over all.
+
+    Args:
+        reviews: of any kind; only published ones are taken.
+        round: id of their reviewer; all for None.
+    """
+    groups: dict[tuple[str, str], list[Review]] = {}
+    for review in reviews:
+        if review.reviewer.kind is ReviewerKind.PUBLISHED and round in (None, review.reviewer.id):
+            groups.setdefault((review.challenge, review.model), []).append(review)
+    return tuple(_published(model, challenge, groups[challenge, model]) for challenge, model in sorted(groups))
+
+
+def read_rounds(workspace: Workspace) -> tuple[Round, ...]:
+    """The rounds of `reports/rounds.toml`; none where there is no such file.
+
+    Raises:
+        SpecError: it is malformed, names a challenge that does not exist, or has an id twice.
+    """
+    path = workspace.root / "reports" / ROUNDS
+    found = _read(workspace, ROUNDS, Rounds)
+    rounds = found.rounds if found else ()
+    ids = [one.id for one in rounds]
+    for number, one in enumerate(rounds):
+        if ids.index(one.id) != number:
+            raise SpecError(path, f"{one.id!r} is the id of two rounds", field=f"rounds.{number}.id")
+        _known(workspace, path, one.challenges, f"rounds.{number}.challenges")
+    return rounds
+
+
+def read_comparisons(workspace: Workspace) -> tuple[Comparison, ...]:
+    """The published two-way comparisons; none where there is no such file.
+
+    Raises:
+        SpecError: their file is malformed, or a winner or an edge is given to neither side.
+    """
+    path = workspace.root / "reports" / HEAD_TO_HEAD
+    found = _read(workspace, HEAD_TO_HEAD, Comparisons)
+    tables = found.tables if found else ()
+    for number, table in enumerate(tables):
+        _known(workspace, path, (table.challenge,), f"tables.{number}.challenge")
+        edges = [(f"tables.{number}.rows.{n}.edge", row.edge) for n, row in enumerate(table.rows)]
+        for place, name in ((f"tables.{number}.winner", table.winner), *edges):
+            if name not in (None, table.left, table.right):
+                raise SpecError(path, f"{name!r} is neither {table.left!r} nor {table.right!r}", field=place)
+    return tables
+
+
+def read_ranking(workspace: Workspace) -> Ranking | None:
+    """The published final ranking; None where there is no such file.
+
+    Raises:
+        SpecError: it is malformed.
+    """
+    path = workspace.root / "reports" / RANKING
+    found = _read(workspace, RANKING, Ranking)
+    for number, place in enumerate(found.places if found else ()):
+        _known(workspace, path, (*place.best, *place.worst), f"places.{number}")
+    return found
+
+
+def _read(workspace: Workspace, name: str, kind: type[S]) -> S | None:
+    path = workspace.root / "reports" / name
+    return read_toml(path, kind) if path.exists() else None
+
+
+def _known(workspace: Workspace, path: object, challenges: Sequence[str], place: str) -> None:
+    known = workspace.challenges()
+    for id in challenges:
+        if id not in known:
+            raise SpecError(str(path), f"there is no challenge {id!r}{nearest(id, known)}", field=place)
+
+
+def _published(model: str, challenge: str, reviews: Sequence[Review]) -> Published:
+    ordered = sorted(reviews, key=lambda r: (str(r.reviewer.date), r.reviewer.id))
+    marks: dict[str, list[float]] = {}
+    for review in ordered:
+        for mark in review.marks:
+            marks.setdefault(mark.target, []).append(mark.mark)
+    overalls = [review.overall for review in ordered if review.overall is not None]
+    dimensions = {target: _score(given) for target, given in marks.items()}
+    return Published(model, challenge, _score(overalls), dimensions, tuple(r.reviewer.id for r in ordered))
+
+
+def _score(marks: Sequence[float]) -> Score:
+    if not marks:
+        return Score(score=None, low=0.0, high=100.0, coverage=0.0)
+    mean = sum(map(Fraction, marks), Fraction(0)) / len(marks)
+    return Score(score=float(mean), low=min(marks), high=max(marks), coverage=1.0)
