@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import harness
-from harness.cli import check, compare, cuda, doctor, grade, ls, new, replay, report, scoreboard, show
+from harness.cli import check, compare, cuda, doctor, grade, ls, new, replay, report, review, scoreboard, show
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 from harness.shield import shield
 
@@ -49,6 +49,7 @@ app.command()(scoreboard.scoreboard)
 app.command()(show.show)
 app.command()(compare.compare)
 app.command()(replay.replay)
+app.command()(review.review)
 app.command()(check.check)
 app.add_typer(cuda.app, name="cuda")
 app.add_typer(new.app, name="new")

@@ -1,0 +1,107 @@
+"""`harness review`: a model judges what cannot be executed."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import complete, output
+
+if TYPE_CHECKING:
+    from harness.model import Preference, Review
+    from harness.review.case import Case
+
+
+def review(
+    submission: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL/CHALLENGE", help="Whose answer, to which challenge.", autocompletion=complete.submissions
+        ),
+    ],
+    judge: Annotated[
+        str, typer.Option("--judge", metavar="URL", help="An OpenAI-compatible API, such as http://localhost:8000/v1.")
+    ],
+    model: Annotated[str, typer.Option("--model", help="The model to ask, as that API names it.")],
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="MODEL2", help="Ask which of two answers is better instead.")
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, max=25, help="How often to ask; of a pair, in either order.")
+    ] = 3,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the review's file; the judge's by default.")
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, max=3600, help="Seconds the judge has for one reply.")
+    ] = 120.0,
+    force: Annotated[bool, typer.Option("--force", help="Replace a review of that name.")] = False,
+) -> None:
+    """Ask a model to mark what cannot be executed.
+
+    Only criteria with a question for reviewers are asked; what runs is measured, never judged. The judge is not told
+    who answered. A key is read from HARNESS_JUDGE_KEY, else OPENAI_API_KEY. The review is written beside the
+    submission, where `harness report` finds it.
+
+    \b
+    harness review glm-5/kv_cache --judge http://localhost:8000/v1 --model Qwen/Qwen3-32B
+    """
+    import datetime
+
+    from harness.review import judge as judging
+    from harness.review.case import Case, store
+    from harness.review.endpoint import Endpoint
+    from harness.workspace import Workspace
+
+    case = Case.open(Workspace.find(), submission, against)
+    reviewer = judging.reviewer(model, case.questions, datetime.date.today())
+    path = case.path(name or _name(reviewer.id, case.other), force)
+    endpoint = Endpoint(judge, model, timeout=timeout)
+    _tell_cuts(case)
+    with output.Steps(repeats * len(case.shown)) as steps:
+        steps.now(f"asking {model}")
+        done = case.hear(endpoint.ask, reviewer, repeats, steps.done)
+    store(path, done.review)
+    _print(done.review)
+    if done.review.remark:
+        output.note(f"note: {done.review.remark}\n  it may have moved these marks; nothing that is measured")
+    if done.lost:
+        output.note(f"note: of {repeats * len(case.shown)} replies {len(done.lost)} are lost")
+    output.line(f"wrote {output.place(path)}")
+
+
+def _name(judge: str, other: str | None) -> str:
+    """The default name of a review's file: one for marks, one for every pair."""
+    return f"{judge}-against-{other}"[:64] if other else judge
+
+
+def _tell_cuts(case: "Case") -> None:
+    for model, material in case.shown:
+        for file in material.files:
+            if file.cut:
+                output.note(f"note: {model}: {file.path} is {file.cut}")
+
+
+def _print(review: "Review") -> None:
+    if review.preferences:
+        other = review.preferences[0].other
+        output.table(
+            ("question", "wins", "losses", "ties", "better"),
+            [(p.target, p.wins, p.losses, p.ties, _better(review.model, p)) for p in review.preferences],
+            right=("wins", "losses", "ties"),
+        )
+        output.line(f"\nwins and losses of {review.model} against {other}, asked in both orders")
+        return
+    output.table(
+        ("question", "mark", "repeats", "remark"),
+        [(m.target, f"{m.mark:g}", " ".join(f"{r:g}" for r in m.repeats), m.remark) for m in review.marks],
+        right=("mark",),
+        wraps=("remark",),
+    )
+
+
+def _better(model: str, preference: "Preference") -> str:
+    if preference.undecided:
+        return "undecided: it turns with the order"
+    if preference.share == 0.5:
+        return "equal"
+    return model if preference.share > 0.5 else preference.other
