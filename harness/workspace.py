@@ -184,7 +184,7 @@ class Workspace:
         Raises:
             StoreError: one of them cannot be read.
         """
-        return [read_stored(path, Record) for path in sorted(self.records_folder.glob("*/*.json"))]
+        return [_record(path) for path in sorted(self.records_folder.glob("*/*.json"))]
 
     def record(self, name: str) -> Record:
         """The record of `MODEL/CHALLENGE`, or the record in a file.
@@ -201,7 +201,18 @@ class Workspace:
         if not os.path.isfile(path):
             known = [f"{p.stem}/{p.parent.name}" for p in self.records_folder.glob("*/*.json")]
             raise NotFoundError(_unknown("record", name, known, f"harness grade {name}"))
-        return read_stored(path, Record)
+        return _record(path)
+
+
+def _record(path: Path) -> Record:
+    """The record in the place where its model and challenge belong; a copy under another name would count twice."""
+    record = read_stored(path, Record)
+    if (record.model, record.challenge) != (path.stem, path.parent.name):
+        raise StoreError(
+            f"{path}: is the record of {record.name}, whose place is {record.challenge}/{record.model}.json\n"
+            "  move it there, or remove it"
+        )
+    return record
 
 
 def read_toml(path: Path, kind: type[M]) -> M:

@@ -40,8 +40,10 @@ def render_all(material: Material, source: Source = Source.MEASURED) -> dict[str
     reports[SCOREBOARD] = as_markdown(scoreboard(material, source))
     for left, right in combinations(found.models, 2):
         if any(fought.played for fought in found.between(left, right)):
-            view = match(material, found, left, right)
-            reports[pair_page(left, right)] = render("head_to_head.md.j2", match=view)
+            page = pair_page(left, right)
+            if page in reports:
+                raise SpecError(page, "is the page of two pairs of models", hint="rename one of them")
+            reports[page] = render("head_to_head.md.j2", match=match(material, found, left, right))
     for round in material.rounds:
         view_of_round = round_view(material, round, source)
         if view_of_round.rows:

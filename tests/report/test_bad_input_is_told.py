@@ -1,0 +1,204 @@
+"""Malformed, foreign, doubled or missing records, reviews and rounds end in a message or an honest empty section."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sample_records as sample
+
+from harness.model import Outcome, Record
+from harness.report import Material, Source, render_all
+
+ROOT = Path(__file__).parents[2]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+REVIEW = """schema_version = 1
+model = "glm-5"
+challenge = "kv_cache"
+
+[reviewer]
+kind = "person"
+id = "somebody"
+date = 2026-11-20
+
+[[marks]]
+target = "{target}"
+mark = {mark}
+remark = "{remark}"
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with the challenges, two records and one submission of this repository."""
+    shutil.copytree(ROOT / "challenges", tmp_path / "challenges")
+    shutil.copytree(ROOT / "submissions" / "glm-5" / "kv_cache", tmp_path / "submissions" / "glm-5" / "kv_cache")
+    records = tmp_path / "reports" / "records" / "kv_cache"
+    records.mkdir(parents=True)
+    for model in ("glm-5", "minimax-m2.7"):
+        shutil.copy(ROOT / "reports" / "records" / "kv_cache" / f"{model}.json", records)
+    return tmp_path
+
+
+@pytest.fixture
+def run(root: Path) -> Run:
+    def call(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [sys.executable, "-P", "-m", "harness", *arguments], cwd=root, capture_output=True, text=True, check=False,
+            env={**os.environ, "HARNESS_WORKSPACE": str(root)}, timeout=60,
+        )  # fmt: skip
+
+    return call
+
+
+def refused(ended: "subprocess.CompletedProcess[str]", code: int, *told: str) -> None:
+    assert ended.returncode == code, ended.stderr
+    assert "Traceback" not in ended.stderr
+    for words in told:
+        assert words in ended.stderr
+
+
+def record_of(root: Path, model: str = "glm-5") -> Path:
+    return root / "reports" / "records" / "kv_cache" / f"{model}.json"
+
+
+def test_two_models_make_a_whole_set(run: Run, root: Path) -> None:
+    assert run("report").returncode == 0
+    made = {str(path.relative_to(root / "reports")) for path in (root / "reports").rglob("*.md")}
+    assert {"kv_cache.md", "scoreboard.md", "head_to_head/glm-5_vs_minimax-m2.7.md"} <= made
+
+
+def test_a_newer_record_is_told_by_its_schema(run: Run, root: Path) -> None:
+    content = json.loads(record_of(root).read_text())
+    record_of(root).write_text(json.dumps(content | {"schema_version": Record.SCHEMA + 1}))
+    refused(run("report"), 3, "glm-5.json", f"schema {Record.SCHEMA + 1} is newer", "update the harness")
+
+
+def test_an_older_record_is_told_by_what_it_lacks(run: Run, root: Path) -> None:
+    content = json.loads(record_of(root).read_text())
+    del content["environment"]
+    record_of(root).write_text(json.dumps(content | {"schema_version": 0}))
+    refused(run("report"), 3, "glm-5.json", "harness grade --force")
+
+
+def test_a_truncated_record_is_named(run: Run, root: Path) -> None:
+    record_of(root).write_text(record_of(root).read_text()[:1000])
+    refused(run("scoreboard"), 3, "glm-5.json", "is no record", "harness grade --force")
+
+
+def test_a_record_under_another_name_does_not_count_twice(run: Run, root: Path) -> None:
+    shutil.copy(record_of(root), record_of(root, "glm-5-copy"))
+    refused(run("report"), 3, "glm-5-copy.json", "is the record of glm-5/kv_cache", "remove it")
+
+
+@pytest.mark.parametrize("name", ["<b>x</b>", "../x", "模型", "a b", ""])
+def test_a_record_of_a_model_with_an_impossible_name_is_refused(run: Run, root: Path, name: str) -> None:
+    content = json.loads(record_of(root).read_text())
+    record_of(root).write_text(json.dumps(content | {"model": name}))
+    refused(run("report"), 3, "glm-5.json", "is no record")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"mark": "101"}, "marks.0.mark"),
+        ({"mark": "-1"}, "marks.0.mark"),
+        ({"mark": "nan"}, "marks.0.mark"),
+        ({"target": "correctnes"}, "did you mean 'correctness'"),
+        ({"target": "speling"}, "has no dimension or criterion 'speling'"),
+    ],
+)
+def test_a_review_outside_the_rubric_is_refused(run: Run, root: Path, changes: dict[str, str], told: str) -> None:
+    folder = root / "submissions" / "glm-5" / "kv_cache" / "reviews"
+    text = REVIEW.format(**{"target": "correctness", "mark": "50", "remark": ""} | changes)
+    (folder / "somebody.toml").write_text(text)
+    refused(run("report"), 2, "somebody.toml", told)
+
+
+def test_a_quote_that_is_not_in_the_files_is_refused_with_its_words(run: Run, root: Path) -> None:
+    folder = root / "submissions" / "glm-5" / "kv_cache" / "reviews"
+    quote = '\n[[marks.quotes]]\nfile = "adapter.py"\ntext = "never written here"\n'
+    (folder / "somebody.toml").write_text(REVIEW.format(target="correctness", mark=50, remark="") + quote)
+    refused(run("report"), 2, "somebody.toml", "adapter.py does not say 'never written here'")
+
+
+def test_a_review_beside_is_shown_and_moves_nothing(run: Run, root: Path) -> None:
+    assert run("report").returncode == 0
+    before = (root / "reports" / "scoreboard.md").read_text()
+    folder = root / "submissions" / "glm-5" / "kv_cache" / "reviews"
+    words = "<script>alert(1)</script> | [x](http://example.org)"
+    (folder / "somebody.toml").write_text(REVIEW.format(target="correctness", mark=1, remark=words))
+    assert run("report").returncode == 0
+    page = (root / "reports" / "kv_cache.md").read_text()
+    assert "somebody, 2026-11-20" in page and "&lt;script&gt;" in page and "<script>" not in page
+    assert (root / "reports" / "scoreboard.md").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is empty"),
+        ("schema_version = 1\nround = []\n", "round"),
+        ('[[rounds]]\nid = "a"\ntitle = "A"\nmodels = ["m"]\nchallenges = ["kv_cach"]\n', "did you mean 'kv_cache'"),
+        ('[[rounds]]\nid = "a"\ntitle = "A"\nmodels = []\nchallenges = ["kv_cache"]\n', "rounds.a.models"),
+        (2 * '[[rounds]]\nid = "a"\ntitle = "A"\nmodels = ["m"]\nchallenges = ["kv_cache"]\n', "the id of two rounds"),
+    ],
+)
+def test_malformed_rounds_are_named(run: Run, root: Path, text: str, told: str) -> None:
+    (root / "reports" / "rounds.toml").write_text(text)
+    refused(run("report"), 2, "rounds.toml", told)
+
+
+def test_a_round_of_models_that_nobody_graded_has_no_page_and_its_old_one_goes(run: Run, root: Path) -> None:
+    rounds = root / "reports" / "rounds.toml"
+    entry = '[[rounds]]\nid = "a"\ntitle = "A"\nmodels = ["{}", "absent"]\nchallenges = ["kv_cache"]\n'
+    rounds.write_text(entry.format("glm-5"))
+    assert run("report").returncode == 0
+    page = root / "reports" / "rounds" / "a.md"
+    assert "Without a mark: absent." in page.read_text()
+    rounds.write_text(entry.format("missing"))
+    assert "removed" in run("report").stdout
+    assert not page.exists()
+
+
+def test_an_empty_workspace_says_what_to_do(run: Run, root: Path) -> None:
+    shutil.rmtree(root / "reports")
+    shutil.rmtree(root / "submissions")
+    ended = run("report")
+    assert ended.returncode == 0, ended.stderr
+    assert "harness grade --all" in (root / "reports" / "scoreboard.md").read_text()
+    assert "Traceback" not in run("scoreboard").stderr
+
+
+def test_without_a_challenge_nothing_breaks() -> None:
+    assert list(render_all(Material(()))) == ["scoreboard.md"]
+    assert render_all(Material(()), Source.PUBLISHED) == {}
+
+
+def test_one_model_alone_is_compared_with_nobody() -> None:
+    reports = render_all(Material((sample.CHALLENGE,), (sample.record(),)))
+    assert not any(name.startswith("head_to_head/") for name in reports)
+    board = reports["scoreboard.md"]
+    assert "## Head to head" not in board and "## The ideal hybrid" not in board and "gold" not in board
+
+
+def test_a_challenge_that_nobody_answered_is_in_no_table() -> None:
+    other = sample.CHALLENGE.model_copy(update={"id": "other", "title": "Nobody's"})
+    reports = render_all(Material((sample.CHALLENGE, other), (sample.record(),)))
+    assert "other.md" not in reports
+    assert "Nobody's" not in reports["scoreboard.md"]
+
+
+def test_where_nothing_was_assessed_no_mark_is_made_up() -> None:
+    unrun = {c.id: {"outcome": Outcome.NOT_RUN, "detail": "no time was left"} for c in sample.CRITERIA}
+    records = (sample.record("one", unrun), sample.record("two", unrun))
+    reports = render_all(Material((sample.CHALLENGE,), records))
+    board = reports["scoreboard.md"]
+    assert board.count("not assessed") >= 2 and "gold" not in board
+    assert not any(name.startswith("head_to_head/") for name in reports)
+    for text in reports.values():
+        assert "None" not in text and "nan" not in text.lower().split()
