@@ -1,0 +1,116 @@
+"""Published defects held to what ran: confirmed, refuted, or out of sight of every criterion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from harness.errors import SpecError
+from harness.model import Challenge, Criterion, Defect, Defects, Evidence, Outcome, Provenance, Record
+from harness.workspace import Workspace, nearest, read_toml
+
+DEFECTS = Path("reports", "published", "defects.toml")
+UNBUILT = "build"
+"""What evidence rests on where the answer does not build."""
+NOT_ASKED = "no criterion of ours asks for it"
+OTHER_FAULT = "fails, but its evidence shows another fault"
+
+
+class Ruling(StrEnum):
+    """What running an answer says of a defect somebody named."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    UNSEEN = "cannot see"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A defect held to the record of its submission.
+
+    Attributes:
+        defect: as it was named.
+        ruling: confirmed where a criterion shows it, refuted where all its criteria passed.
+        by: the evidence that decides; none where nothing does.
+        hidden: what keeps it out of sight, as pairs of a reason and a criterion, the criterion empty where it has none;
+            empty where the evidence decides.
+    """
+
+    defect: Defect
+    ruling: Ruling
+    by: tuple[Evidence, ...] = ()
+    hidden: tuple[tuple[str, str], ...] = ()
+
+
+def read_defects(workspace: Workspace) -> tuple[Defect, ...]:
+    """The defects in `reports/published/defects.toml`; none without that file.
+
+    Raises:
+        SpecError: it is malformed, names one defect twice, or an unknown model, challenge or criterion.
+    """
+    path = workspace.root / DEFECTS
+    if not path.exists():
+        return ()
+    defects = read_toml(path, Defects).defects
+    models, rubrics = workspace.models(), {id: workspace.challenge(id) for id in workspace.challenges()}
+    seen = set()
+    for number, defect in enumerate(defects):
+        where = f"defects.{number} ({defect.id})"
+        _known(path, f"{where}.model", "model", defect.model, models)
+        _known(path, f"{where}.challenge", "challenge", defect.challenge, list(rubrics))
+        criteria = [c.id for c in rubrics[defect.challenge].criteria]
+        for id in defect.criteria:
+            _known(path, f"{where}.criteria", f"criterion of {defect.challenge}", id, criteria)
+        if (defect.submission, defect.id) in seen:
+            raise SpecError(path, f"{defect.submission} has {defect.id!r} twice", field=f"{where}.id")
+        seen.add((defect.submission, defect.id))
+    return defects
+
+
+def tried(defect: Defect, challenge: Challenge, record: Record | None) -> Tried:
+    """A defect held to the record of its submission; `record` is None where there is none."""
+    if not defect.criteria:
+        return Tried(defect, Ruling.UNSEEN, hidden=((defect.unseen or NOT_ASKED, ""),))
+    if record is None:
+        return Tried(defect, Ruling.UNSEEN, hidden=tuple(("no record of the submission", id) for id in defect.criteria))
+    rubric = {c.id: c for c in challenge.criteria}
+    evidence = {e.criterion: e for e in record.evidence}
+    hidden, showing = [], []
+    for id in defect.criteria:
+        seen = evidence.get(id)
+        if why := out_of_sight(rubric.get(id), seen, record.provenance):
+            hidden.append((why, id))
+        elif seen is not None and seen.outcome is not Outcome.PASSED:
+            if _says(seen, defect.shows):
+                showing.append(seen)
+            else:
+                hidden.append((OTHER_FAULT, id))
+    if showing:
+        return Tried(defect, Ruling.CONFIRMED, tuple(showing))
+    if hidden:
+        return Tried(defect, Ruling.UNSEEN, hidden=tuple(hidden))
+    return Tried(defect, Ruling.REFUTED, tuple(evidence[id] for id in defect.criteria))
+
+
+def out_of_sight(criterion: Criterion | None, evidence: Evidence | None, provenance: Provenance) -> str:
+    """Why a criterion's evidence says nothing of the model's own answer; empty where it does."""
+    if criterion is None or evidence is None:
+        return "not in the record"
+    if evidence.rests_on:
+        unbuilt = evidence.rests_on == UNBUILT
+        return "does not build, so none of it ran" if unbuilt else f"counts for nothing while {evidence.rests_on} fails"
+    if not evidence.outcome.assessed:
+        return "needs a reader" if criterion.review else evidence.detail
+    if criterion.metric and provenance is Provenance.RECONSTRUCTION:
+        return "read off the text of the reconstruction, which is not the model's"
+    return ""
+
+
+def _says(evidence: Evidence, words: str) -> bool:
+    told: Sequence[str] = (evidence.detail, *evidence.also, evidence.diagnosis or "")
+    return any(words.casefold() in text.casefold() for text in told)
+
+
+def _known(path: Path, field: str, kind: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise SpecError(path, f"no {kind} {value!r}{nearest(value, known)}", field=field)
