@@ -48,6 +48,8 @@ class Fitting:
                 yield Text()
             yield Text("  ", style="bold").join(cell for cell in cells[: self._heading] if cell.plain)
             grid = Table.grid(padding=(0, _GAP, 0, 0))
+            for _ in range(2):
+                grid.add_column(overflow="fold")
             for title, cell in list(zip(titles, cells, strict=True))[self._heading :]:
                 if cell.plain:
                     grid.add_row(Text(title.plain, style="dim"), cell)

@@ -1,0 +1,149 @@
+"""Code hosts read findings as SARIF 2.1.0: each with a rule, a level, and the file and line its words name."""
+
+import json
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import sample_records as sample
+
+from harness.model import Finding, Outcome, Record, Severity, Status
+from harness.report.contexts import weaknesses
+from harness.report.sarif import MOST_PLACES, sarif
+from harness.scoring.integrity import INTEGRITY
+
+
+def saying(detail: str, criterion: str = "lint", model: str = "glm-5") -> Record:
+    """A record that failed one criterion, with these words."""
+    failed = {"outcome": Outcome.FAILED, "detail": detail}
+    return sample.record(model, sample.RIGHT | {criterion: failed}, titles={criterion: "a fault"})
+
+
+def run(*records: Record) -> dict[str, Any]:
+    document = json.loads(sarif([sample.CHALLENGE], records, "0.1.0"))
+    (found,) = document["runs"]
+    return dict(found)
+
+
+def places(detail: str) -> list[tuple[str, int | None]]:
+    found = next(r for r in run(saying(detail))["results"] if r["ruleId"] == "kv_cache/lint")
+    return [
+        (place["artifactLocation"]["uri"], place.get("region", {}).get("startLine"))
+        for place in (p["physicalLocation"] for p in (*found["locations"], *found.get("relatedLocations", ())))
+    ]
+
+
+UNKNOWN = sample.record().model_copy(update={"challenge": "elsewhere"})
+RECORDS = [sample.record(), sample.baseline(), sample.unbuilt(), saying("a.py:3 x", model="other"), UNKNOWN]
+
+
+@pytest.mark.parametrize("records", [[], RECORDS], ids=len)
+def test_the_document_holds_what_the_format_requires(records: list[Record]) -> None:
+    document = json.loads(sarif([sample.CHALLENGE], records, "0.1.0"))
+    assert document["version"] == "2.1.0"
+    assert document["$schema"].endswith("sarif-schema-2.1.0.json")
+    (found,) = document["runs"]
+    driver = found["tool"]["driver"]
+    assert (driver["name"], driver["version"]) == ("harness", "0.1.0")
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(set(ids)) == len(ids)
+    for result in found["results"]:
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in ("error", "warning", "note")
+        assert result["message"]["text"]
+        for place in (p["physicalLocation"] for p in (*result["locations"], *result.get("relatedLocations", ()))):
+            uri = place["artifactLocation"]["uri"]
+            assert not urlsplit(uri).scheme and not uri.startswith("/") and ".." not in uri.split("/")
+            assert unquote(uri).startswith("submissions/")
+            assert place["artifactLocation"]["uriBaseId"] in found["originalUriBaseIds"]
+            assert place.get("region", {"startLine": 1})["startLine"] >= 1
+
+
+def test_every_fault_is_a_result_once() -> None:
+    told = [(r["properties"]["model"], r["properties"]["criteria"]) for r in run(*RECORDS)["results"]]
+    known = [r for r in sorted(RECORDS, key=lambda r: r.model) if r is not UNKNOWN]
+    assert told == [(r.model, list(w.criteria)) for r in known for w in weaknesses(sample.CHALLENGE, r)]
+    assert told
+
+
+def test_the_level_is_the_severity() -> None:
+    levels = {r["ruleId"]: r["level"] for r in run(saying("x", "causality"), saying("x", "lint", "b"))["results"]}
+    assert levels["kv_cache/causality"] == "error"
+    assert levels["kv_cache/lint"] == "warning"
+    assert run(saying("x", "gqa"))["results"][-1]["level"] == "note"
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("worst: optimizations.py:63 repeats kv_cache.py:21", [("optimizations.py", 63), ("kv_cache.py", 21)]),
+        ("raises ValueError: overflow (lib/cache.py:40)", [("lib/cache.py", 40)]),
+        ("a.cu:28: undefined\na.cu:28: undefined\na.cu:71: undefined", [("a.cu", 28), ("a.cu", 71)]),
+        ("./a.cuh:2:7: error", [("a.cuh", 2)]),
+        ("a+b.py:9 x", [("a%2Bb.py", 9)]),
+        ("größe.py:9 x", [("gr%C3%B6%C3%9Fe.py", 9)]),
+    ],
+)  # fmt: skip
+def test_a_place_that_the_words_name_is_linked(words: str, named: list[tuple[str, int]]) -> None:
+    assert places(words) == [(f"submissions/glm-5/kv_cache/{path}", line) for path, line in named]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no place at all", "../../etc/secret.py:3", "/etc/secret.py:3", "a/../../b.py:3", "C:\\secret.py:3",
+        "https://example.org/x.py:3", "file:x.py:3", "a.py:0", "a.txt:3", "~x.py:3", "a.py",
+    ],
+)  # fmt: skip
+def test_what_is_no_place_in_the_submission_is_not_linked(words: str) -> None:
+    assert places(words) == [("submissions/glm-5/kv_cache/submission.toml", None)]
+
+
+def test_the_words_of_a_submission_are_no_links_and_no_placeholders() -> None:
+    hostile = "[click](https://evil.example) {0} <script> ]]> \0 \u202e"
+    (result,) = [r for r in run(saying(hostile))["results"] if r["ruleId"] == "kv_cache/lint"]
+    text = result["message"]["text"]
+    assert "](" not in text
+    assert "{{0}}" in text
+    assert "<script> ]]>" in text
+    assert "\0" not in text and "\u202e" not in text
+
+
+def test_lone_surrogates_do_not_spoil_the_file() -> None:
+    kept = saying("x")
+    evil = kept.findings[0].model_copy(update={"title": "a\ud800b"})
+    text = sarif([sample.CHALLENGE], [kept.model_copy(update={"findings": (evil,)})], "0.1.0")
+    assert "\\ud800" not in text
+    text.encode()
+
+
+def test_a_megabyte_of_places_is_bounded() -> None:
+    many = " ".join(f"a{n}.py:{n}" for n in range(1, 90_000)) + "+" * 100_000 + "a/" * 100_000
+    assert len(many) > 1 << 20
+    text = sarif([sample.CHALLENGE], [saying(many)], "0.1.0")
+    result = next(r for r in json.loads(text)["runs"][0]["results"] if r["ruleId"] == "kv_cache/lint")
+    assert len(result["relatedLocations"]) == MOST_PLACES
+    assert "more characters in the record" in result["message"]["text"]
+    assert len(text) < 100_000
+
+
+def test_a_finding_about_no_criterion_has_a_rule() -> None:
+    kept = sample.baseline()
+    seen = Finding(criterion=INTEGRITY, severity=Severity.MAJOR, title="looks at the frames", detail="x")
+    found = run(kept.model_copy(update={"findings": (seen,)}))
+    (result,) = found["results"]
+    assert result["ruleId"] == f"kv_cache/{INTEGRITY}"
+    assert found["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_our_own_failure_is_no_result() -> None:
+    found = run(sample.record(status=Status.JUDGE_ERROR, findings=(), error="BoxError: gone"))
+    assert found["results"] == []
+    (invocation,) = found["invocations"]
+    assert not invocation["executionSuccessful"]
+    assert "BoxError" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+    assert run(sample.baseline())["invocations"][0]["executionSuccessful"]
+
+
+def test_the_same_records_give_the_same_bytes() -> None:
+    assert sarif([sample.CHALLENGE], RECORDS, "1") == sarif([sample.CHALLENGE], list(reversed(RECORDS)), "1")
