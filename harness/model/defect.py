@@ -12,7 +12,7 @@ class Defect(Model):
     """One defect as a reader who ran nothing named it. Whether it is there is worked out from records, never stated."""
 
     id: Identifier
-    """Stable key; one submission has no two of the same."""
+    """Stable key; no two defects have the same."""
     model: Identifier
     """Whose answer."""
     challenge: Identifier

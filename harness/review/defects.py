@@ -53,17 +53,17 @@ def read_defects(workspace: Workspace) -> tuple[Defect, ...]:
         return ()
     defects = read_toml(path, Defects).defects
     models, rubrics = workspace.models(), {id: workspace.challenge(id) for id in workspace.challenges()}
-    seen = set()
-    for number, defect in enumerate(defects):
-        where = f"defects.{number} ({defect.id})"
+    seen: set[str] = set()
+    for defect in defects:
+        where = f"defects.{defect.id}"
         _known(path, f"{where}.model", "model", defect.model, models)
         _known(path, f"{where}.challenge", "challenge", defect.challenge, list(rubrics))
         criteria = [c.id for c in rubrics[defect.challenge].criteria]
         for id in defect.criteria:
             _known(path, f"{where}.criteria", f"criterion of {defect.challenge}", id, criteria)
-        if (defect.submission, defect.id) in seen:
-            raise SpecError(path, f"{defect.submission} has {defect.id!r} twice", field=f"{where}.id")
-        seen.add((defect.submission, defect.id))
+        if defect.id in seen:
+            raise SpecError(path, f"{defect.id!r} appears twice", field="defects")
+        seen.add(defect.id)
     return defects
 
 
