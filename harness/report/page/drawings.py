@@ -1,0 +1,140 @@
+"""The figures of the page, each with a table of what it shows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from harness.model import Challenge, Record
+from harness.numerics import FULL, PASS
+from harness.report import words
+from harness.report.contexts import in_order
+from harness.report.page.figures import Axis, dots, loss_map
+from harness.report.page.losses import losses
+from harness.report.page.series import Line, Point, error_ratios, exponents, time_ratios
+
+MOST_MAPS = 24
+"""So many loss maps are drawn."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, and what it shows in numbers.
+
+    Attributes:
+        challenge: id.
+        title: what is drawn, and of which challenge.
+        svg: the figure.
+        models: heads of the table's columns.
+        rows: a quantity and its figure for each model.
+    """
+
+    challenge: str
+    title: str
+    svg: Markup
+    models: tuple[str, ...] = ()
+    rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """Figures of one kind; `missing` says why there are none."""
+
+    id: str
+    title: str
+    explained: str
+    drawings: tuple[Drawing, ...]
+    missing: str
+
+
+Ordered = Sequence[tuple[Challenge, Sequence[Record]]]
+"""Challenges with the records of their submissions, the best first."""
+
+
+def sections(challenges: Sequence[Challenge], records: Sequence[Record], models: Sequence[str]) -> tuple[Section, ...]:
+    """All figures.
+
+    Args:
+        challenges: those to draw for.
+        records: one for each submission graded.
+        models: in the order of colours.
+    """
+    ordered = [(c, in_order(r for r in records if r.challenge == c.id)) for c in sorted(challenges, key=lambda c: c.id)]
+    growth = Axis("exponent", ((1.0, "linear"), (2.0, "quadratic")), (-0.1, 2.5))
+    speed = Axis("time over the reference's", ((1.0, "as fast"),), (0.5, 1.5))
+    return (
+        Section(
+            "error-ratios",
+            "Error ratios",
+            "Distance to a long-double oracle over what the numbers themselves allow, on a logarithmic axis: the worst "
+            "of each ladder of dtypes, offsets and scales, and the worst input that failed. What lies below a "
+            "thousandth is drawn at the left edge.",
+            tuple(_ratios(ordered, models)),
+            "No record holds an error ratio.",
+        ),
+        Section(
+            "scaling",
+            "How cost grows",
+            "Exponent of processor time against size, with its interval where the record holds one.",
+            tuple(_dots(ordered, models, "growth of cost", exponents, growth)),
+            "No record holds an exponent of cost.",
+        ),
+        Section(
+            "timing",
+            "Time against the reference",
+            "Time of a call over that of the reference, taken in turns, with the interval of the ratio: under 1 is "
+            "faster. What is wrong while it is timed has no ratio.",
+            tuple(_dots(ordered, models, "time ratio", time_ratios, speed)),
+            "No record holds a time ratio.",
+        ),
+        Section(
+            "losses",
+            "Loss maps",
+            "Where winners lie, or which rows they are in, when they are lost: planted by probes, seen from outside.",
+            tuple(_losses(ordered)),
+            "No record tells of lost columns or rows. A submission that does not build was never asked.",
+        ),
+    )
+
+
+def _ratios(ordered: Ordered, models: Sequence[str]) -> Iterator[Drawing]:
+    full_and_pass = (FULL, f"{FULL:g} full marks"), (PASS, f"{PASS:g} passes")
+    for challenge, records in ordered:
+        marks = ((1.0, "1 passes"),) if challenge.language == "cuda" else full_and_pass
+        axis = Axis("error ratio", marks, (1e-3, 1e3), log=True)
+        yield from _dots([(challenge, records)], models, "error ratios", error_ratios, axis)
+
+
+def _dots(
+    ordered: Ordered,
+    models: Sequence[str],
+    kind: str,
+    read: Callable[[Challenge, Sequence[Record]], tuple[Line, ...]],
+    axis: Axis,
+) -> Iterator[Drawing]:
+    for challenge, records in ordered:
+        lines = read(challenge, records)
+        if lines:
+            title = f"{challenge.title}: {kind}"
+            svg = dots(f"{challenge.id}-{kind.replace(' ', '-')}", title, lines, models, axis)
+            shown = tuple(r.model for r in records if any(r.model == p.model for line in lines for p in line.points))
+            yield Drawing(challenge.id, title, svg, shown, tuple(_row(line, shown) for line in lines))
+
+
+def _row(line: Line, models: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    by_model = {point.model: point for point in line.points}
+    return line.label, tuple(_told(by_model.get(model)) for model in models)
+
+
+def _told(point: Point | None) -> str:
+    if point is None:
+        return "–"
+    if point.low is None or point.high is None:
+        return words.number(point.value)
+    return f"{words.number(point.value)} [{words.number(point.low)}, {words.number(point.high)}]"
+
+
+def _losses(ordered: Ordered) -> Iterator[Drawing]:
+    found = [(challenge, loss) for challenge, records in ordered for loss in losses(records)]
+    for number, (challenge, loss) in enumerate(found[:MOST_MAPS], 1):
+        yield Drawing(challenge.id, f"{loss.name}: {loss.said}", loss_map(f"loss-{number}", loss))

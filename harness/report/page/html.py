@@ -1,0 +1,95 @@
+"""From views to one HTML file: everything escaped, and nothing in it that a browser would fetch or run but our own."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from harness.report import escape
+from harness.report.page.code import CodeLine
+
+MOST_WIDE = 200
+"""Longest line shown of a block of code or of a compiler's output."""
+MOST_LINES = 30
+
+
+def render(**views: object) -> str:
+    """The page with its views.
+
+    Raises:
+        jinja2.UndefinedError: the template names something that its view lacks.
+    """
+    style, script = _asset("page.css"), _asset("page.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
+    page = environment().get_template("index.html.j2")
+    return page.render(style=style, script=script, policy=Markup(policy), **views).rstrip() + "\n"
+
+
+@cache
+def environment() -> Environment:
+    """Templates whose every expression is on one line, free of control characters, clipped and escaped."""
+    made = Environment(
+        loader=PackageLoader("harness.report.page"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["block"] = block
+    made.filters["code"] = code
+    return made
+
+
+def block(text: object) -> Markup:
+    """Lines of a `<pre>` element, escaped and bounded in number and width."""
+    lines = [line(part) for part in str(text).split("\n")]
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES:] = [f"… {len(lines) - MOST_LINES} more lines in the record"]
+    return Markup("\n").join(lines)
+
+
+def code(lines: Sequence[CodeLine]) -> Markup:
+    """Numbered lines of a `<pre>` element, those that are meant marked."""
+    shown = (Markup("<i>{:>4} </i>{}").format(each.number, line(each.text)) for each in lines)
+    return Markup("\n").join(
+        Markup("<b>{}</b>").format(text) if each.meant else text for each, text in zip(lines, shown, strict=True)
+    )
+
+
+def line(text: str) -> str:
+    """A line of code with its indentation, without control or format characters."""
+    shown = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text.rstrip()).expandtabs(4)
+    return shown if len(shown) <= MOST_WIDE else shown[: MOST_WIDE - 1] + "…"
+
+
+def data(value: object) -> Markup:
+    """JSON that can end no element and open none.
+
+    Raises:
+        ValueError: it holds NaN or an infinity.
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def _shown(value: object) -> object:
+    return value if isinstance(value, Markup) else escape.plain(value)
+
+
+def _asset(name: str) -> Markup:
+    loader = environment().loader
+    assert loader is not None
+    return Markup(loader.get_source(environment(), name)[0])
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

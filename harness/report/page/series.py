@@ -1,0 +1,94 @@
+"""What records hold that can be drawn: error ratios, exponents of cost and ratios of time, by model."""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.model import Challenge, Evidence, Figure, Record
+
+_NAME = re.compile(r"[a-z0-9_]{1,60}")
+"""Names of figures that can label a line; all others stay in the record."""
+_REFUSED = re.compile(r"error ratio (\S+), at most \S+ passes")
+"""How a probe words a ratio that is too large: it is seen on the input that failed, and measured nowhere else."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One model's figure, with its interval where one is known."""
+
+    model: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One quantity for all models that have it."""
+
+    label: str
+    points: tuple[Point, ...]
+
+
+Reading = tuple[str, float, float | None, float | None]
+"""What a figure is of, the figure, and the ends of its interval."""
+
+
+def error_ratios(challenge: Challenge, records: Sequence[Record]) -> tuple[Line, ...]:
+    """Error ratios in the order of the rubric; the worst one of failing inputs has a line of its own."""
+    return _lines(challenge, records, _ratios)
+
+
+def exponents(challenge: Challenge, records: Sequence[Record]) -> tuple[Line, ...]:
+    """Exponents of cost against size."""
+    return _lines(challenge, records, lambda evidence: _named(evidence, "exponent"))
+
+
+def time_ratios(challenge: Challenge, records: Sequence[Record]) -> tuple[Line, ...]:
+    """Times over those of the reference."""
+    return _lines(challenge, records, lambda evidence: _named(evidence, "time_ratio"))
+
+
+def _lines(
+    challenge: Challenge, records: Sequence[Record], read: Callable[[Evidence], Iterable[Reading]]
+) -> tuple[Line, ...]:
+    points: dict[str, dict[str, list[Point]]] = {criterion.id: {} for criterion in challenge.criteria}
+    for record in records:
+        for evidence in record.evidence:
+            for label, value, low, high in read(evidence):
+                found = points.setdefault(evidence.criterion, {}).setdefault(label, [])
+                found.append(Point(record.model, value, low, high))
+    return tuple(Line(label, tuple(of)) for lines in points.values() for label, of in lines.items())
+
+
+def _ratios(evidence: Evidence) -> Iterator[Reading]:
+    yield from _named(evidence, "error_ratio")
+    seen = [_float(said) for text in (evidence.detail, *evidence.also) for said in _REFUSED.findall(text)]
+    worst = max((ratio for ratio in seen if ratio is not None), default=None)
+    if worst is not None:
+        yield f"{evidence.criterion}, failing input", worst, None, None
+
+
+def _named(evidence: Evidence, quantity: str) -> Iterator[Reading]:
+    """Figures with `quantity` in their name, each with those named `_low` and `_high` after it."""
+    numbers = {name: number for name, value in evidence.measured.items() if (number := _number(value)) is not None}
+    told = evidence.criterion.replace("_", " ")
+    for name, number in numbers.items():
+        if quantity in name and _NAME.fullmatch(name) and not name.endswith(("_low", "_high")):
+            rest = " ".join(name.replace(quantity, "").replace("_", " ").split())
+            label = f"{evidence.criterion}, {rest}" if rest not in ("", told) else evidence.criterion
+            yield label, number, numbers.get(f"{name}_low"), numbers.get(f"{name}_high")
+
+
+def _number(value: Figure) -> float | None:
+    if isinstance(value, bool | str) or math.isnan(value):
+        return None
+    return float(value)
+
+
+def _float(text: str) -> float | None:
+    try:
+        return _number(float(text))
+    except ValueError:
+        return None

@@ -1,0 +1,111 @@
+"""What the page's template sees of one submission: its gates, findings with their code, criteria and reviews."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.model import Challenge, Record, Review
+from harness.report import words
+from harness.report.contexts import Answer, ChallengeReport, CriterionRow, Weakness, challenge_report
+from harness.report.page.code import Excerpt, excerpts
+
+MOST_DETAILED = 200
+"""Of so many submissions the page holds every criterion; of more, gates and findings only, to stay light to open."""
+
+Sources = Mapping[str, Mapping[str, str]]
+"""Texts of submissions' files, by `MODEL/CHALLENGE` and path."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A finding with the code it speaks of; `link` is where its first criterion stands."""
+
+    id: str
+    link: str
+    weakness: Weakness
+    code: tuple[Excerpt, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One dimension of one submission; `rows` hold one cell each, and are left out where little is told."""
+
+    id: str
+    title: str
+    weight: str
+    standing: str
+    rows: tuple[CriterionRow, ...]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One answer to one challenge, as far as a reader may want to know."""
+
+    id: str
+    answer: Answer
+    links: Mapping[str, str]
+    faults: tuple[Fault, ...]
+    build_code: tuple[Excerpt, ...]
+    parts: tuple[Part, ...]
+    detailed: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """All submissions to one challenge, the best first."""
+
+    id: str
+    title: str
+    summary: str
+    verdict: tuple[str, ...]
+    submissions: tuple[Submission, ...]
+
+
+def groups(
+    challenges: Sequence[Challenge], records: Sequence[Record], reviews: Sequence[Review], sources: Sources
+) -> Iterator[Group]:
+    """The submissions by challenge; challenges that nobody answered are left out."""
+    detailed = len(records) <= MOST_DETAILED
+    for challenge in sorted(challenges, key=lambda c: c.id):
+        own = [r for r in records if r.challenge == challenge.id]
+        if own:
+            report = challenge_report(challenge, own, [r for r in reviews if r.challenge == challenge.id])
+            yield Group(
+                challenge.id, challenge.title, challenge.summary, report.verdict.sentences,
+                tuple(_submission(challenge, report, n, sources, detailed) for n in range(len(own))),
+            )  # fmt: skip
+
+
+def _submission(
+    challenge: Challenge, report: ChallengeReport, number: int, sources: Sources, detailed: bool
+) -> Submission:
+    """The `number`-th answer of a challenge's report."""
+    answer = report.answers[number]
+    id = f"{answer.model}/{challenge.id}"
+    files = sources.get(id, {})
+    links = {c.id: f"{id}/{c.dimension}/{c.id}" for c in challenge.criteria} if detailed else {}
+    return Submission(
+        id=id,
+        answer=answer,
+        links=links,
+        faults=tuple(
+            # a colon, which no identifier has, keeps it apart from dimensions
+            Fault(f"{id}/finding:{n}", links.get(weakness.criteria[0], ""), weakness, _code(weakness, files))
+            for n, weakness in enumerate(answer.weaknesses, 1)
+        ),
+        build_code=excerpts([answer.build_error], files),
+        parts=tuple(_parts(challenge, report, number, id, detailed)),
+        detailed=detailed,
+    )
+
+
+def _code(weakness: Weakness, files: Mapping[str, str]) -> tuple[Excerpt, ...]:
+    return excerpts((weakness.title, *weakness.seen, weakness.diagnosis), files)
+
+
+def _parts(challenge: Challenge, report: ChallengeReport, number: int, id: str, detailed: bool) -> Iterator[Part]:
+    for dimension, section in zip(challenge.dimensions, report.sections, strict=True):
+        rows = tuple(
+            CriterionRow(row.id, row.title, row.severity, (row.cells[number],)) for row in section.rows if detailed
+        )  # fmt: skip
+        standing = section.standings[number]
+        yield Part(f"{id}/{dimension.id}", dimension.title, words.number(dimension.weight), standing, rows)

@@ -1,0 +1,174 @@
+"""What the page's template sees of marks: cells that link to their evidence, the board, the heat maps."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.model import Challenge, Record, Score, Status
+from harness.report import words
+from harness.report.contexts import in_order
+from harness.report.scoreboard import Row, Scoreboard
+
+MOST_RANKS = 3
+"""So many ranks of one model are told with their shares, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark with what is known about it, and where its evidence is.
+
+    Attributes:
+        point: the mark, or that nothing was assessed.
+        rest: interval and coverage.
+        note: what else must be known before it is compared.
+        sort: the number to sort by; empty where there is none.
+        shade: 0 to 10 for a colour; empty where there is no mark.
+        link: the id of the evidence on this page; empty where there is none.
+    """
+
+    point: str
+    rest: str = ""
+    note: str = ""
+    sort: str = ""
+    shade: str = ""
+    link: str = ""
+
+
+NO_RECORD = Mark("no record")
+
+
+@dataclass(frozen=True)
+class BoardRow:
+    """One model on the scoreboard."""
+
+    model: str
+    provenance: str
+    rank: str
+    rank_sort: str
+    medal: str
+    marks: tuple[Mark, ...]
+    mean: str
+    mean_sort: str
+    coverage: str
+    coverage_sort: str
+    chances: str
+    chances_sort: str
+    strength: str
+    strength_sort: str
+    won: str
+    won_sort: str
+    remark: str
+
+
+@dataclass(frozen=True)
+class HeatRow:
+    """One submission in a heat map."""
+
+    model: str
+    provenance: str
+    overall: Mark
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Models by the dimensions of one challenge; no rows where nobody answered."""
+
+    id: str
+    title: str
+    dimensions: tuple[tuple[str, str], ...]
+    rows: tuple[HeatRow, ...]
+
+
+def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: str = "") -> Mark:
+    """The cell of one score; `link` is the id of its evidence."""
+    if score is None:
+        return NO_RECORD
+    told = "; ".join(filter(None, ("" if status is Status.GRADED else words.status(status), note)))
+    if score.score is None or not math.isfinite(score.score):
+        return Mark(words.NOT_ASSESSED, note=told, link=link)
+    rest = f"{words.interval(score)}, {words.percent(score.coverage)}"
+    shade = min(10, max(0, int(score.score // 10)))
+    return Mark(words.mark(score.score), rest, told, repr(score.score), str(shade), link)
+
+
+def board_rows(board: Scoreboard) -> tuple[BoardRow, ...]:
+    """The rows of the scoreboard."""
+    return tuple(map(_board_row, board.rows))
+
+
+def heats(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[Heat, ...]:
+    """A heat map for each challenge, by id."""
+    return tuple(_heat(c, [r for r in records if r.challenge == c.id]) for c in sorted(challenges, key=lambda c: c.id))
+
+
+def comparison(heats: Iterable[Heat], models: Sequence[str], records: Sequence[Record]) -> Mapping[str, object]:
+    """What two models are compared from in the browser: [point, low, high, coverage] by model and challenge.
+
+    The overall comes first, then the dimensions in the order of their titles; null where nothing was assessed.
+    """
+    shown = [heat for heat in heats if heat.rows]
+    titles = {
+        heat.id: {"title": heat.title, "parts": ["Overall", *(title for title, _ in heat.dimensions)]} for heat in shown
+    }
+    marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
+    by_name = {r.name: r for r in records}
+    for heat in shown:
+        for row in heat.rows:
+            record = by_name[f"{row.model}/{heat.id}"]
+            ids = [cell.link.rpartition("/")[2] for cell in row.marks]
+            scores = [record.overall, *(record.dimensions.get(id) for id in ids)]
+            marks[row.model][heat.id] = [_numbers(score) for score in scores]
+    return {"models": list(models), "challenges": titles, "marks": marks}
+
+
+def _board_row(row: Row) -> BoardRow:
+    place = row.standing
+    likely = sorted(enumerate(place.chances, 1), key=lambda chance: (-chance[1], chance[0]))
+    ranks = [f"{rank}: {words.percent(share)}" for rank, share in likely[:MOST_RANKS] if share >= 0.01]
+    return BoardRow(
+        model=place.model,
+        provenance=row.provenance,
+        rank="" if place.rank is None else str(place.rank),
+        rank_sort="" if place.rank is None else str(place.rank),
+        medal=place.medal or "",
+        marks=tuple(
+            mark(entry.overall, f"{place.model}/{entry.challenge}", entry.status or Status.GRADED,
+                 "look at the findings" if entry.integrity else "")
+            for entry in row.entries
+        ),
+        mean=row.mean,
+        mean_sort="" if place.mean is None else repr(place.mean),
+        coverage=row.coverage if place.graded else "",
+        coverage_sort=repr(place.coverage) if place.graded else "",
+        chances=", ".join(ranks),
+        chances_sort=repr(sum(rank * share for rank, share in likely)) if likely else "",
+        strength="" if place.strength is None else words.number(round(place.strength)),
+        strength_sort="" if place.strength is None else repr(place.strength),
+        won=f"{place.wins:g} of {place.duels}" if place.duels else "",
+        won_sort=repr(place.wins) if place.duels else "",
+        remark=row.remark,
+    )  # fmt: skip
+
+
+def _heat(challenge: Challenge, records: Sequence[Record]) -> Heat:
+    return Heat(
+        challenge.id,
+        challenge.title,
+        tuple((d.title, words.number(d.weight)) for d in challenge.dimensions),
+        tuple(_heat_row(challenge, record) for record in in_order(records)),
+    )
+
+
+def _heat_row(challenge: Challenge, record: Record) -> HeatRow:
+    marks = tuple(mark(record.dimensions.get(d.id), f"{record.name}/{d.id}") for d in challenge.dimensions)
+    overall = mark(record.overall, record.name, record.status)
+    return HeatRow(record.model, words.provenance(record.provenance), overall, marks)
+
+
+def _numbers(score: Score | None) -> list[float | str] | None:
+    """Point, ends of the interval and coverage as they are shown."""
+    if score is None or score.score is None or not all(map(math.isfinite, (score.score, score.low, score.high))):
+        return None
+    ends = [float(words.mark(value)) for value in (score.score, score.low, score.high)]
+    return [*ends, words.percent(score.coverage)]
