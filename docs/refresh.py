@@ -1,4 +1,4 @@
-"""Runs the commands whose output README.md shows, and puts what they print in its place.
+"""Runs the commands whose output README.md and the pages beside this file show, and puts what they print in place.
 
 A block is a comment `<!-- output: COMMAND -->`, then a fenced block. The comment may go on with `| first N lines`, and
 with `| exits 1` where the command is meant to find something.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 BLOCK = re.compile(
     r"<!-- output: (?P<command>[^|]+?)(?: \| first (?P<lines>\d+) lines)?(?: \| exits (?P<code>1))? -->\n"
     r"```text\n.*?```\n",
@@ -35,7 +35,7 @@ class Ran:
 
 
 def run(command: str) -> Ran:
-    """Run one command line of the README in the checkout, without a shell."""
+    """Run one command line of a page in the checkout, without a shell."""
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "110"}
     env.pop("HARNESS_WORKSPACE", None)
     done = subprocess.run(shlex.split(command), cwd=ROOT, env=env, capture_output=True, text=True, check=False)
@@ -46,7 +46,7 @@ def refreshed(text: str, run: Callable[[str], Ran] = run) -> tuple[str, list[str
     """The text with every block made anew, and the commands that failed, each with its message.
 
     Args:
-        text: of the README.
+        text: of a page.
         run: runs one command line.
     """
     failed = []
@@ -68,12 +68,14 @@ def refreshed(text: str, run: Callable[[str], Ran] = run) -> tuple[str, list[str
 
 def main() -> int:
     """Exit code: 0 when every command ran."""
-    text, failed = refreshed(README.read_text(encoding="utf-8"))
-    for message in failed:
+    pages = {path: refreshed(path.read_text(encoding="utf-8")) for path in PAGES}
+    failures = [message for _, failed in pages.values() for message in failed]
+    for message in failures:
         print(message, file=sys.stderr)
-    if not failed and "--check" not in sys.argv[1:]:
-        README.write_text(text, encoding="utf-8")
-    return 1 if failed else 0
+    for path, (text, failed) in pages.items():
+        if not failed and "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

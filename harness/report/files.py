@@ -8,6 +8,7 @@ from harness.errors import SpecError, StoreError
 from harness.report.contexts import challenge_report
 from harness.report.match import match
 from harness.report.material import Material
+from harness.report.picture import as_svg
 from harness.report.render import render
 from harness.report.rounds import round_view
 from harness.report.scoreboard import as_markdown, scoreboard
@@ -16,6 +17,7 @@ from harness.report.words import pair_page
 from harness.workspace import remedy, write_atomically
 
 SCOREBOARD = "scoreboard.md"
+PICTURE = "scoreboard.svg"
 FOLDERS = ("head_to_head", "rounds")
 """Every page in these is ours; one that is no longer made is removed."""
 
@@ -37,7 +39,8 @@ def render_all(material: Material, source: Source = Source.MEASURED) -> dict[str
     reports = dict(_challenges(material)) if source is Source.MEASURED else {}
     if SCOREBOARD in reports:
         raise SpecError("challenges/scoreboard/challenge.toml", "is the name of the scoreboard", field="id")
-    reports[SCOREBOARD] = as_markdown(scoreboard(material, source))
+    board = scoreboard(material, source)
+    reports[SCOREBOARD], reports[PICTURE] = as_markdown(board), as_svg(board)
     for left, right in combinations(found.models, 2):
         if any(fought.played for fought in found.between(left, right)):
             page = pair_page(left, right)

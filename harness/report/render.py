@@ -16,6 +16,26 @@ def render(template: str, **views: object) -> str:
     return markdown_environment().get_template(template).render(**views).rstrip() + "\n"
 
 
+def render_svg(template: str, **views: object) -> str:
+    """One template of a picture with its views, all text escaped for XML.
+
+    Raises:
+        jinja2.UndefinedError: the template names something that its view lacks.
+    """
+    return _svg_environment().get_template(template).render(**views).rstrip() + "\n"
+
+
+@cache
+def _svg_environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("harness.report"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
 @cache
 def markdown_environment() -> Environment:
     """Templates whose every expression is escaped for Markdown, unless a filter here made it safe."""

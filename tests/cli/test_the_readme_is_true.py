@@ -1,4 +1,4 @@
-"""What the README names exists: its commands and options parse, its outputs are of real commands, its links lead on."""
+"""What the README and the docs name exists: commands and options parse, outputs are of real commands, links lead on."""
 
 import re
 import shlex
@@ -11,6 +11,9 @@ import pytest
 import typer.main
 
 from harness.cli.main import app
+from harness.model import Provenance
+from harness.review import reviews_of
+from harness.workspace import Workspace
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = {
@@ -74,7 +77,7 @@ def test_every_exit_code_is_that_of_the_help() -> None:
     told = subprocess.run(
         [sys.executable, "-m", "harness", "--help"], capture_output=True, text=True, check=True
     ).stdout
-    codes = re.findall(r"^\| (\d+) \|", README, re.MULTILINE)
+    codes = re.findall(r"^\| (\d+) \|", PAGES["docs/commands.md"], re.MULTILINE)
     assert codes == re.findall(r"^    (\d+)  ", told, re.MULTILINE)
 
 
@@ -85,12 +88,28 @@ def test_links_lead_to_files() -> None:
 
 
 def test_every_output_is_marked_with_its_command(refresh: ModuleType) -> None:
-    marked = [match["command"] for match in refresh.BLOCK.finditer(README)]
-    assert {line.split()[1] for line in marked} >= {"show", "replay", "check", "scoreboard"}
-    assert README.count("```text") == len(marked)
-    for match in refresh.BLOCK.finditer(README):
-        body = match[0].partition("```text\n")[2].removesuffix("```\n")
-        assert not body or body.startswith(f"$ {match['command']}\n")
+    shown = {line.split()[1] for text in PAGES.values() for line in commands_shown(refresh, text)}
+    assert shown >= {"show", "replay", "check", "scoreboard", "cuda"}
+    for page, text in PAGES.items():
+        marked = list(refresh.BLOCK.finditer(text))
+        assert text.count("```text") == len(marked), page
+        for match in marked:
+            body = match[0].partition("```text\n")[2].removesuffix("```\n")
+            assert body.startswith(f"$ {match['command']}\n"), page
+
+
+def commands_shown(refresh: ModuleType, text: str) -> list[str]:
+    return [match["command"] for match in refresh.BLOCK.finditer(text)]
+
+
+def test_the_figures_in_the_readme_are_those_of_the_records() -> None:
+    workspace = Workspace(CHECKOUT)
+    hidden = ("kv_cache", "fused_softmax_topk")
+    given = [r.overall for r in reviews_of(workspace) if r.challenge in hidden and r.overall is not None]
+    ran = [r for r in workspace.records() if r.challenge in hidden and r.provenance is not Provenance.BASELINE]
+    measured = [r.overall.score for r in ran if r.overall.score is not None]
+    told = f"marks of {min(given):g} to {max(given):g} become {min(measured):g} to {max(measured):g}"
+    assert told in README
 
 
 def test_refreshing_replaces_outputs_and_nothing_else(refresh: ModuleType) -> None:
