@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import output
-from harness.report.source import Source
+from harness.cli.scoreboard import By
 
 if TYPE_CHECKING:
     from harness.report.material import Material
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def report(
     folder: Annotated[Path | None, typer.Option("--out", "-o", help="Where to; reports/ by default.")] = None,
     source: Annotated[
-        Source | None, typer.Option("--source", help="Only the reports by these marks; both by default.")
+        By | None, typer.Option("--source", help="Only the reports by these marks; both by default.")
     ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write criteria as JUnit test cases.")
@@ -29,13 +29,14 @@ def report(
     Nothing is graded. Files that would not change are left as they are.
     """
     from harness.report import gather, render_all, write
+    from harness.report.source import Source
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     material = gather(workspace)
     place = (folder or workspace.root / "reports").resolve()
     changed, all = [], 0
-    for each in (source,) if source else Source:
+    for each in (Source(source),) if source else Source:
         reports = render_all(material, each)
         all += len(reports)
         changed += write(reports, place / "published" if each is Source.PUBLISHED else place)

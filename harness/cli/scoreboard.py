@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from harness.cli import output
-from harness.report.source import Source
 
 
 class Format(StrEnum):
@@ -18,17 +17,25 @@ class Format(StrEnum):
     CSV = "csv"
 
 
+class By(StrEnum):
+    """By which marks; the names of `harness.report.source.Source`, which takes long to import."""
+
+    MEASURED = "measured"
+    PUBLISHED = "published"
+
+
 def scoreboard(
     format: Annotated[Format, typer.Option("--format", "-F", help="How to print it.")] = Format.TABLE,
-    source: Annotated[Source, typer.Option("--source", help="By which marks.")] = Source.MEASURED,
+    source: Annotated[By, typer.Option("--source", help="By which marks.")] = By.MEASURED,
 ) -> None:
     """Rank all models over all challenges."""
     from harness.report import as_csv, as_json, as_markdown, as_table, gather
     from harness.report import scoreboard as over
     from harness.report.formats import Fitting
+    from harness.report.source import Source
     from harness.workspace import Workspace
 
-    board = over(gather(Workspace.find()), source)
+    board = over(gather(Workspace.find()), Source(source))
     if not board.rows:
         output.note("no records yet\n  try: harness grade --all")
     if format is Format.TABLE:

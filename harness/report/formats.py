@@ -62,7 +62,7 @@ def _text(cell: RenderableType) -> Text:
 
 
 def _widths(console: Console, options: ConsoleOptions, columns: Sequence[Sequence[Text]]) -> list[int] | None:
-    """A width for each column that cuts no word, what is left shared by what they want; None where there is none."""
+    """A width for each column that cuts no word, what is left shared among them; None where there is none."""
     wide = options.update_width(1_000_000)
     spans = [[Measurement.get(console, wide, cell) for cell in column] for column in columns]
     least = [max(span.minimum for span in column) for column in spans]
@@ -70,8 +70,13 @@ def _widths(console: Console, options: ConsoleOptions, columns: Sequence[Sequenc
     free = options.max_width - sum(least) - _GAP * (len(columns) - 1)
     if free < 0:
         return None
-    share = min(1.0, free / sum(wanted)) if any(wanted) else 0.0
-    return [low + int(want * share) for low, want in zip(least, wanted, strict=True)]
+    widths = list(least)
+    # those that want least are served first: a long text gives way before a short one
+    for served, column in enumerate(sorted(range(len(columns)), key=wanted.__getitem__)):
+        given = min(wanted[column], free // (len(columns) - served))
+        widths[column] += given
+        free -= given
+    return widths
 
 
 def csv_text(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -15,7 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.main import main
+from harness.cli.scoreboard import By
 from harness.report.formats import Fitting, csv_text, markdown_table, storable
+from harness.report.source import Source
 from harness.workspace import Workspace
 
 CHECKOUT = Workspace(Path(__file__).parents[2])
@@ -44,6 +46,10 @@ def test_eighty_columns_cut_no_word(printed: Printed, arguments: list[str]) -> N
     # what heads a block goes without the title of its column, and so does a column that holds nothing
     lost = set(printed(*arguments, width=400).split()) - set(narrow.split())
     assert lost <= {"Rank", "Model", "Provenance", "Note", "Criterion", "Dimension", "Challenge", "Mark"}
+
+
+def test_the_names_of_sources_are_those_of_the_reports() -> None:
+    assert [(s.name, s.value) for s in By] == [(s.name, s.value) for s in Source]
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 120, 200])
