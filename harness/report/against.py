@@ -21,7 +21,7 @@ from harness.report import words
 from harness.report.concord import Agreement, Ordered, Pair, agreement, orders
 from harness.report.contexts import Group, grouped
 from harness.report.named import Named, Unnamed, link, named, origin, shared_reason, unnamed
-from harness.review.defects import Ruling, tried
+from harness.review.defects import Ruling, Tried, tried
 
 MOST_DIFFERENCES = 5
 """So many of the largest differences are told."""
@@ -185,6 +185,9 @@ def against(
     sections = tuple(_sections(rubrics, known, published))
     held = [tried(d, rubrics[d.challenge], known.get(d.submission)) for d in defects if d.challenge in rubrics]
     read = {*published, *(t.defect.submission for t in held)}
+    by_name: dict[str, list[Tried]] = {}
+    for one in held:
+        by_name.setdefault(one.defect.submission, []).append(one)
     answered = [known[name] for name in sorted(read & known.keys())]
     return Against(
         origins=_origins(known, read),
@@ -192,7 +195,7 @@ def against(
         agreements=tuple(_agreements(sections)),
         orders=orders([(s.title, _overalls(s)) for s in sections]),
         named=tuple(named(t, known.get(t.defect.submission)) for t in held),
-        unnamed=tuple(u for r in answered for u in unnamed(rubrics[r.challenge], r, held)),
+        unnamed=tuple(u for r in answered for u in unnamed(rubrics[r.challenge], r, by_name.get(r.name, ()))),
         hidden=tuple(Counter(shared_reason(t) for t in held if t.ruling is Ruling.UNSEEN).most_common()),
         reconstructed=any(r.provenance is Provenance.RECONSTRUCTION for r in answered),
     )
@@ -209,7 +212,7 @@ def _origins(known: Mapping[str, Record], read: Iterable[str]) -> tuple[tuple[st
     by_origin: dict[str, list[str]] = {}
     for name in sorted(read):
         by_origin.setdefault(origin(known.get(name)), []).append(name)
-    return tuple((origin, tuple(names)) for origin, names in sorted(by_origin.items()))
+    return tuple((files, tuple(names)) for files, names in sorted(by_origin.items()))
 
 
 def _sections(

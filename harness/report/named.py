@@ -70,10 +70,15 @@ def named(held: Tried, record: Record | None) -> Named:
 
 
 def unnamed(challenge: Challenge, record: Record, held: Iterable[Tried]) -> Iterator[Unnamed]:
-    """Critical and major criteria of a submission that were not met, and that no confirmed defect accounts for."""
+    """Critical and major criteria of a submission that were not met, and that no confirmed defect accounts for.
+
+    Args:
+        challenge: the rubric.
+        record: of the submission.
+        held: its own defects.
+    """
     criteria = {c.id: c for c in challenge.criteria}
-    own = [t for t in held if t.defect.submission == record.name and t.ruling is Ruling.CONFIRMED]
-    accounted = {e.criterion for t in own for e in t.by}
+    accounted = {e.criterion for t in held if t.ruling is Ruling.CONFIRMED for e in t.by}
     for e in record.evidence:
         if e.outcome is Outcome.PASSED or e.severity is Severity.MINOR or e.criterion in accounted:
             continue
