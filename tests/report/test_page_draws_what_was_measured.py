@@ -1,0 +1,170 @@
+"""A figure on the page shows what records hold, all of it, and nothing else."""
+
+import importlib.util
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sample_records as sample
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from page_reader import read
+
+from harness.model import Outcome
+from harness.report import Material
+from harness.report.page import losses, page
+from harness.report.page.drawings import sections
+from harness.report.page.series import Point, error_ratios, exponents, time_ratios
+
+ROOT = Path(__file__).parents[2]
+
+
+def record(model="glm-5", **measured):
+    """A record whose criterion `shapes` measured these figures."""
+    shapes = {"outcome": Outcome.PASSED, "measured": measured}
+    return sample.record(model, sample.RIGHT | {"shapes": shapes})
+
+
+def by_label(lines) -> dict[str, tuple[Point, ...]]:
+    return {line.label: line.points for line in lines}
+
+
+def test_ratios_are_those_measured_and_those_of_failing_inputs():
+    failed = sample.FUTURE | {
+        "detail": "out[0] is 1 instead of 2: error ratio 3.5e+15, at most 32 passes",
+        "also": ("another: error ratio 7e+15, at most 32 passes", "a third: error ratio inf, at most 32 passes"),
+    }
+    lines = by_label(error_ratios(sample.CHALLENGE, [
+        sample.record(), sample.record("wrong", sample.RIGHT | {"causality": failed}),
+    ]))  # fmt: skip
+    assert lines["prefill_then_decode"] == (Point("glm-5", 1.19), Point("wrong", 1.19))
+    assert lines["causality, failing input"] == (Point("wrong", math.inf),)
+    assert list(lines).index("causality, failing input") < list(lines).index("prefill_then_decode")
+
+
+def test_what_is_no_number_or_no_plain_name_is_not_drawn():
+    measured = {"a_error_ratio": math.nan, "b_error_ratio": "large", "c_error_ratio": True, "<b>_error_ratio": 2.0}
+    labels = by_label(error_ratios(sample.CHALLENGE, [record(**measured)]))
+    assert not [label for label in labels if label.startswith("shapes")]
+
+
+def test_a_figure_carries_its_interval():
+    one = record(time_ratio=0.9, time_ratio_low=0.8, time_ratio_high=1.1, decode_cost_exponent=1.2)
+    assert by_label(time_ratios(sample.CHALLENGE, [one])) == {"shapes": (Point("glm-5", 0.9, 0.8, 1.1),)}
+    assert by_label(exponents(sample.CHALLENGE, [one])) == {"shapes, decode cost": (Point("glm-5", 1.2),)}
+
+
+def test_the_table_of_a_figure_holds_what_is_drawn():
+    rows = [record("a", time_ratio=0.9, time_ratio_low=0.8, time_ratio_high=1.1), record("b", time_ratio=2.0)]
+    (drawing,) = sections([sample.CHALLENGE], rows, ["a", "b"])[2].drawings
+    assert drawing.models == ("a", "b")
+    assert drawing.rows == (("shapes", ("0.9 [0.8, 1.1]", "2")),)
+
+
+def test_colours_and_fonts_are_the_page_s_and_words_are_words():
+    models = [f"model-{n:02d}" for n in range(12)]
+    records = [record(m, time_ratio=1 + n / 10) for n, m in enumerate(models)]
+    tree = read(page(Material([sample.CHALLENGE], records)))
+    for svg in tree.all("svg"):
+        for element in svg.all():
+            assert "font-family" not in element.attributes
+            for name in ("fill", "stroke"):
+                assert element.attributes.get(name, "none").startswith(("var(--", "none"))
+    drawing = next(svg for svg in tree.all("svg") if "time ratio" in svg.attributes["aria-label"])
+    assert {e.text for e in drawing.all("text")} >= {"model-00", "model-06", "model-07 and 4 more", "shapes"}
+    assert len([e for e in drawing.all("use")]) >= len(models)
+
+
+def test_dots_lie_where_the_figures_are():
+    records = [record(m, time_ratio=v) for m, v in (("a", 0.6), ("b", 1.0), ("c", 1.4))]
+    tree = read(page(Material([sample.CHALLENGE], records)))
+    svg = next(s for s in tree.all("svg") if "time ratio" in s.attributes["aria-label"])
+    # the first three are dots in the drawing, the last three those of the legend
+    a, b, c = (float(e.attributes["x"]) for e in svg.all("use")[:3])
+    assert b - a == pytest.approx(c - b, abs=0.02)
+    assert c > b > a
+
+
+def test_without_figures_every_section_says_so():
+    plain = {id: {k: v for k, v in o.items() if k != "measured"} for id, o in sample.RIGHT.items()}
+    made = sections([sample.CHALLENGE], [sample.record(outcomes=plain)], ["glm-5"])
+    assert all(not section.drawings and section.missing for section in made)
+    text = read(page(Material([sample.CHALLENGE], [sample.record(outcomes=plain)]))).one("main").text
+    assert all(section.missing in text for section in made)
+
+
+def _described():
+    """The rule that the challenge's own probes word a loss by."""
+    path = ROOT / "challenges" / "fused_softmax_topk" / "pattern.py"
+    spec = importlib.util.spec_from_file_location("pattern", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.described
+
+
+DESCRIBED = _described()
+
+
+@st.composite
+def masks(draw) -> np.ndarray:
+    """Lost columns that follow a residue or a range, as faults of parallel code do; some of 1,104."""
+    n = np.arange(1104)
+    low = draw(st.integers(0, 600))
+    width = draw(st.integers(1, 500))
+    modulus = draw(st.sampled_from([2, 4, 32, 256, 512, 0]))
+    place = n % modulus if modulus else n
+    return (place >= low % (modulus or 1104)) & (place < low % (modulus or 1104) + width)
+
+
+@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@given(masks())
+def test_a_loss_map_is_the_loss_that_was_seen(mask):
+    rule = DESCRIBED(mask, "c")
+    if rule is None or mask.all():
+        return
+    loss = losses.read("m/c", f"winners placed in columns c with {rule} are lost (k = 16)")
+    drawn = np.zeros(loss.size, bool)
+    for begin, length in loss.runs:
+        drawn[begin : begin + length] = True
+    size = min(loss.size, len(mask))
+    assert (drawn[:size] == mask[:size]).all()
+    assert drawn.any() and not drawn.all()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unit", "runs", "found"),
+    [
+        ("rows r with r mod 4 != 0 are never written", "rows", ((1, 3), (5, 3)), ()),
+        ("winners placed in columns c with c >= 8 are lost (k = 16)", "columns", ((8, 3),), ()),
+        (
+            "of 48 winners 256 columns apart only 16 are found; 24 of those 512 apart",
+            "",
+            (),
+            ((256, 1 / 3), (512, 0.5)),
+        ),
+        ("of 48 neighbouring winners only 12 are found", "", (), ((1, 0.25),)),
+    ],
+)
+def test_sentences_of_the_probes_are_read(sentence, unit, runs, found):
+    loss = losses.read("m/c", sentence)
+    assert (loss.unit, loss.runs, loss.found) == (unit, runs, found)
+    assert losses.read("m/c", "agrees with `no causal mask` to 1e-12") is None
+
+
+def test_a_loss_is_drawn_with_its_sentence():
+    lost = sample.FUTURE | {"diagnosis": "winners placed in columns c with c mod 256 >= 10 are lost (k = 16)"}
+    tree = read(page(Material([sample.CHALLENGE], [sample.record(outcomes=sample.RIGHT | {"causality": lost})])))
+    assert any(lost["diagnosis"] in figure.one("figcaption").text for figure in tree.all("figure"))
+
+
+@pytest.mark.parametrize("sentence", [
+    "rows r with r mod 0 != 0 are never written",
+    "winners placed in columns c with c mod 9999999 >= 9999998 are lost",
+    "winners placed in columns c with c >= 9999999 are lost",
+    "winners placed in columns c with <script> are lost",
+    "of 0 winners 0 columns apart only 0 are found",
+])  # fmt: skip
+def test_a_sentence_that_makes_no_sense_breaks_nothing(sentence):
+    failed = sample.FUTURE | {"diagnosis": sentence}
+    read(page(Material([sample.CHALLENGE], [sample.record(outcomes=sample.RIGHT | {"causality": failed})])))
