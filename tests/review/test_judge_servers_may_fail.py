@@ -186,6 +186,19 @@ def test_the_key_is_read_from_the_environment(
     assert ("You sent ***." in written) == bool(variables), "a server that repeats the key does not get it stored"
 
 
+def test_a_server_that_sends_us_on_does_not_send_the_key_on(
+    root: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(root, "acme-7b")
+    monkeypatch.setenv("HARNESS_JUDGE_KEY", KEY)
+    with serving(Request.mark) as other:
+        place = f"{other.url}/chat/completions"
+        with serving(lambda request: request.send(b"", 307, location=place)) as server:
+            assert review(command, server.url).code == 0
+    assert [request.headers["authorization"] for request in server.requests] == [f"Bearer {KEY}"]
+    assert [request.headers["authorization"] for request in other.requests] == [None]
+
+
 def test_a_key_of_several_words_is_refused(root: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = submit(root, "acme-7b")
     monkeypatch.setenv("HARNESS_JUDGE_KEY", f"key: {KEY}")
