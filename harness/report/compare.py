@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Challenge, Criterion, Evidence, Outcome, Record
+from harness.model import Challenge, Criterion, Evidence, Outcome, Record, Status
 from harness.report import words
 from harness.report.escape import markdown, plain
 from harness.report.formats import Fitting, csv_text, markdown_table
@@ -86,10 +86,12 @@ class Task:
         one = self.duel
         if not one.played:
             return "Nothing was assessed on both: there is no winner."
-        on = f"{words.mark(one.left_mark)} to {words.mark(one.right_mark)} on the {one.criteria} criteria both were "
+        pair = (one.left_mark, one.right_mark)
+        first, second = map(words.mark, reversed(pair) if one.winner == one.right else pair)
+        told = f"{first} to {second} on the {one.criteria} criteria both were assessed on"
         if one.winner is None:
-            return f"A split: {on}assessed on; a lead up to {words.mark(one.noise)} counts as none."
-        return f"{one.winner} wins: {on}assessed on."
+            return f"A split: {told}; a lead up to {words.mark(one.noise)} counts as none."
+        return f"{one.winner} wins: {told}."
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def _marks(task: Task) -> Iterator[list[str]]:
     for dimension in task.challenge.dimensions:
         marks = [r.dimensions.get(dimension.id) for r in pair]
         yield [dimension.title, *(words.standing(m) if m else words.NOT_ASSESSED for m in marks)]
-    if any(r.status != "graded" for r in pair):
+    if any(r.status is not Status.GRADED for r in pair):
         yield ["Status", *(words.status(r.status) for r in pair)]
 
 
@@ -249,10 +251,7 @@ def compared_csv(compared: Compared) -> str:
     for task in compared.tasks:
         for row in task.rows:
             c = row.criterion
-            cells = [
-                *_csv_side(compared.left, row.left),
-                *_csv_side(compared.right, row.right),
-            ]
+            cells = [*_csv_side(compared.left, row.left), *_csv_side(compared.right, row.right)]
             lines.append([task.challenge.id, c.id, c.dimension, c.severity.value, *cells, _ahead(task, row)])
     return csv_text([*titles, "ahead"], lines)
 

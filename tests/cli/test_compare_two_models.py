@@ -171,6 +171,14 @@ def test_what_only_one_answered_is_said(place: Workspace, told: Callable[..., To
     assert "layernorm_backward" not in out
 
 
+def test_the_winner_s_mark_comes_first(both: Workspace, told: Callable[..., Told]) -> None:
+    for order in ((LEFT, RIGHT), (RIGHT, LEFT)):
+        _, out, _ = told(*order, "-c", "kv_cache")
+        (line,) = [line for line in out.splitlines() if " wins: " in line]
+        high, low = (float(word) for word in line.split(": ")[1].split(" on ")[0].split(" to "))
+        assert high > low
+
+
 @pytest.mark.parametrize(
     "arguments",
     [(LEFT, RIGHT, "-c", "kv_cache"), (f"{LEFT}/kv_cache", RIGHT), (LEFT, f"{RIGHT}/kv_cache"),
