@@ -5,6 +5,7 @@ from itertools import combinations
 from pathlib import Path
 
 from harness.errors import SpecError, StoreError
+from harness.report.against import against
 from harness.report.contexts import challenge_report
 from harness.report.match import match
 from harness.report.material import Material
@@ -18,6 +19,7 @@ from harness.workspace import remedy, write_atomically
 
 SCOREBOARD = "scoreboard.md"
 PICTURE = "scoreboard.svg"
+AGAINST = "published_vs_measured.md"
 FOLDERS = ("head_to_head", "rounds")
 """Every page in these is ours; one that is no longer made is removed."""
 
@@ -37,10 +39,14 @@ def render_all(material: Material, source: Source = Source.MEASURED) -> dict[str
     if source is Source.PUBLISHED and not found.marked and not found.fought:
         return {}
     reports = dict(_challenges(material)) if source is Source.MEASURED else {}
-    if SCOREBOARD in reports:
-        raise SpecError("challenges/scoreboard/challenge.toml", "is the name of the scoreboard", field="id")
+    for name in (SCOREBOARD, AGAINST):
+        if name in reports:
+            raise SpecError(f"challenges/{name[:-3]}/challenge.toml", "is the name of another report", field="id")
     board = scoreboard(material, source)
     reports[SCOREBOARD], reports[PICTURE] = as_markdown(board), as_svg(board)
+    if source is Source.MEASURED and marks(material, Source.PUBLISHED).marked:
+        view = against(material.challenges, material.records, material.reviews, material.defects)
+        reports[AGAINST] = render("published_vs_measured.md.j2", against=view)
     for left, right in combinations(found.models, 2):
         if any(fought.played for fought in found.between(left, right)):
             page = pair_page(left, right)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.model import Challenge, Comparison, Ranking, Record, Review, Round
+from harness.model import Challenge, Comparison, Defect, Ranking, Record, Review, Round
 from harness.review import reviews_of
+from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_ranking, read_rounds
 from harness.workspace import Workspace
 
@@ -20,6 +21,7 @@ class Material:
         rounds: named groups of models.
         comparisons: published two-way tables.
         ranking: the published final order; None where there is none.
+        defects: what published reviews said is wrong.
     """
 
     challenges: Sequence[Challenge]
@@ -28,6 +30,7 @@ class Material:
     rounds: Sequence[Round] = ()
     comparisons: Sequence[Comparison] = ()
     ranking: Ranking | None = None
+    defects: Sequence[Defect] = ()
 
     def challenge(self, id: str) -> Challenge | None:
         """The rubric of that id; None where it is not here."""
@@ -48,4 +51,5 @@ def gather(workspace: Workspace) -> Material:
         rounds=read_rounds(workspace),
         comparisons=read_comparisons(workspace),
         ranking=read_ranking(workspace),
+        defects=read_defects(workspace),
     )
