@@ -1,0 +1,114 @@
+"""Every harness command that the README and the docs show runs, and the steps to add a model and a challenge work."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_runs import ABOUT, command, environment
+
+from harness.cli import scaffold
+from harness.workspace import Workspace
+
+CHECKOUT = Path(__file__).parents[2]
+PAGES = [path.read_text(encoding="utf-8") for path in (CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md"))]
+FAULTY = str(CHECKOUT / "tests" / "cuda" / "faults" / "broadcast_overwritten.cu")
+NOBODY = "http://127.0.0.1:9"
+"""Nothing listens there: asking it ends in a message, and no review is written."""
+ONE = "one/rows"
+STANDS_FOR = {
+    "NAME": ONE, "NAME...": ONE, "MODEL/CHALLENGE": ONE, "my-model": "one", "my-model/my_kernel": ONE,
+    "my-model/layernorm_backward": ONE, "qwen3.6-27b/kv_cache": ONE, "path/to/folder": f"submissions/{ONE}",
+    "MODEL": "one", "CHALLENGE...": "rows", "layernorm_backward": "rows", "my_kernel": "rows", "CRITERION": "values",
+    "decode_history": "values", "FILE.cu": FAULTY, "tests/cuda/faults/broadcast_overwritten.cu": FAULTY, "URL": NOBODY,
+    "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "softmax.cu": FAULTY, "main.cu": FAULTY,
+}  # fmt: skip
+"""The small workspace's names for those on the pages."""
+ENDS_WITH = {"cuda check": 1, "review": 3}
+"""Exit codes other than 0: a fault is found, a judge is not there."""
+
+
+def shown() -> set[str]:
+    """Command lines with anything after the command; a bare `harness grade` is only its name."""
+    found: set[str] = set()
+    for text in PAGES:
+        found |= set(re.findall(r"`(harness [a-z][^`\n]*)`", text))
+        found |= set(re.findall(r"^(?:\$ )?(harness [a-z][^#\n]+)", text, re.MULTILINE))
+    return {line.strip() for line in found}
+
+
+def stood_for(line: str) -> tuple[str, ...]:
+    """The command line in the names of the small workspace; what makes something new gets a new name."""
+    words = shlex.split(line)[1:]
+    words = words[: words.index("--")] if "--" in words else words
+    if words[:1] == ["new"] and len(words) > 2:
+        return (*words[:2], {"submission": "fresh/rows"}.get(words[1], f"fresh-{words[1]}"))
+    told = [STANDS_FOR.get(word, word) for word in words if word != "kernels.cu"]
+    if words[:1] == ["compare"] and told[1] == told[2]:
+        told[2] = "two"
+    return tuple("made.out" if word == "FILE" or word.endswith((".xml", ".sarif")) else word for word in told)
+
+
+COMMANDS = sorted({stood_for(line) for line in shown()})
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with one challenge and two graded submissions."""
+    root = tmp_path_factory.mktemp("shown")
+    (root / "challenges").mkdir()
+    scaffold.challenge(Workspace(root), "rows")
+    for model in ("one", "two"):
+        folder = root / "submissions" / model / "rows"
+        folder.mkdir(parents=True)
+        (folder / "submission.toml").write_text(ABOUT.format(model=model))
+        (folder / "answer.py").write_text((root / "references" / "rows" / "reference.py").read_text())
+    assert run(root, "grade", "--all").returncode == 0
+    return root
+
+
+def run(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command(*words), cwd=root, env=environment(root), capture_output=True, text=True, check=False, timeout=180
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_command_runs(words: tuple[str, ...], root: Path) -> None:
+    bare = len(words) == 1 and words[0] in ("grade", "new", "cuda", "replay", "compare", "review", "ls")
+    ended = run(root, *words, *(["--help"] if bare or words == ("new", "submission") else []))
+    expected = next((code for start, code in ENDS_WITH.items() if " ".join(words).startswith(f"{start} ")), 0)
+    assert ended.returncode == expected, ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_what_runs_is_what_the_pages_show() -> None:
+    assert {words[0] for words in COMMANDS} >= {
+        "grade", "report", "scoreboard", "show", "compare", "replay", "check", "new", "ls", "doctor", "cuda", "review",
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("section", ["## Add a model", "## Add a challenge"])
+def test_the_steps_of_the_readme_work_as_they_stand(section: str, tmp_path: Path) -> None:
+    text = PAGES[0].partition(f"{section}\n")[2]
+    steps = re.findall(r"^\$ (.+)$", text.partition("```console\n")[2].partition("```")[0], re.MULTILINE)
+    assert steps
+    for folder in ("challenges", "references"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "layernorm_backward").symlink_to(CHECKOUT / folder / "layernorm_backward")
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    (binaries / "harness").write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m harness "$@"\n')
+    (binaries / "harness").chmod(0o755)
+    env = environment(tmp_path) | {"PATH": f"{binaries}:{os.environ['PATH']}"}
+    ended = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(steps)], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert list((tmp_path / "reports" / "records").glob("*/my-model.json"))
