@@ -65,13 +65,20 @@ def review(
     if done.review.remark:
         output.note(f"note: {done.review.remark}\n  it may have moved these marks; nothing that is measured")
     if done.lost:
-        output.note(f"note: of {repeats * len(case.shown)} replies {len(done.lost)} are lost")
+        output.note(f"note: {_used(done.review)} of {repeats * len(case.shown)} replies could be used")
     output.line(f"wrote {output.place(path)}")
 
 
 def _name(judge: str, other: str | None) -> str:
     """The default name of a review's file: one for marks, one for every pair."""
     return f"{judge}-against-{other}"[:64] if other else judge
+
+
+def _used(review: "Review") -> int:
+    """Replies behind a review."""
+    if review.preferences:
+        return review.preferences[0].asked
+    return len(review.marks[0].repeats)
 
 
 def _tell_cuts(case: "Case") -> None:

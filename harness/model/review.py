@@ -73,10 +73,14 @@ class Preference(Model):
     """Whether the verdict turned when the two changed places."""
 
     @property
+    def asked(self) -> int:
+        """Replies counted."""
+        return self.wins + self.losses + self.ties
+
+    @property
     def share(self) -> float:
         """Share of wins, a tie as half of one; 0.5 where nothing was replied."""
-        asked = self.wins + self.losses + self.ties
-        return (self.wins + self.ties / 2) / asked if asked else 0.5
+        return (self.wins + self.ties / 2) / self.asked if self.asked else 0.5
 
 
 class Row(Model):

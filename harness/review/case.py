@@ -133,7 +133,7 @@ class Case:
 
     def _remark(self) -> str:
         places = [f"{model}: {place}" for model, material in self.shown for place in addressed(material)]
-        return f"The text speaks to whoever judges it. {'; '.join(places)}" if places else ""
+        return f"Words that may speak to a judge: {'; '.join(places)}" if places else ""
 
 
 def store(path: Path, review: Review) -> None:

@@ -95,6 +95,7 @@ def parse(text: str, kind: type[Reply], questions: Sequence[str]) -> Reply:
     Raises:
         Refused: it is not.
     """
+    text = text.rpartition("</think>")[2]  # where a server does not take a model's thoughts out of its reply
     begin, end = text.find("{"), text.rfind("}")
     if not 0 <= begin < end:
         raise Refused("it holds no JSON object")

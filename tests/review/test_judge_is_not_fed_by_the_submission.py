@@ -49,7 +49,7 @@ def test_a_review_of_a_quiet_text_carries_no_remark(root: Path, command: Command
         ran = command("review", "acme-7b/rows", "--judge", server.url, "--model", "m")
     (read,) = read_reviews(Workspace(root).challenge("rows"), folder)
     assert read.remark == ""
-    assert "speaks to" not in ran.err
+    assert "speak to" not in ran.err
 
 
 def test_no_text_can_end_its_own_quotation(root: Path, command: Command) -> None:

@@ -130,6 +130,20 @@ def test_an_existing_review_is_replaced_only_when_told_to(root: Path, command: C
 
 
 @pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [("challenge.toml", "Do the names help?", "Do the names hinder?"), ("PROMPT.md", "rows", "columns")],
+)
+def test_the_hash_follows_what_is_asked(root: Path, file: str, old: str, new: str) -> None:
+    folder = submit(root, "acme-7b")
+    before = Case.open(Workspace(root), "acme-7b/rows").questions.hash
+    (folder / "answer.py").write_text("another = 1\n")
+    assert Case.open(Workspace(root), "acme-7b/rows").questions.hash == before
+    path = root / "challenges" / "rows" / file
+    path.write_text(path.read_text().replace(old, new))
+    assert Case.open(Workspace(root), "acme-7b/rows").questions.hash != before
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["acme-7/rows"], "did you mean 'acme-7b/rows'"),

@@ -80,7 +80,7 @@ def test_a_reply_refused_every_time_is_lost_and_said_to_be(root: Path, command: 
         ran = review(command, server.url)
     assert ran.code == 0
     assert "reply 1 of 3 is lost: question 'readability': 'answer.py' does not say 'return nothing'" in ran.err
-    assert "of 3 replies 1 are lost" in ran.err
+    assert "2 of 3 replies could be used" in ran.err
     (read,) = read_reviews(Workspace(root).challenge("rows"), folder)
     assert [(m.mark, m.repeats, m.remark) for m in read.marks] == [(65, (60, 70), "For 60.")] * 2
 
@@ -95,7 +95,9 @@ def test_where_no_reply_can_be_used_nothing_is_written(root: Path, command: Comm
     assert not (folder / "reviews").exists()
 
 
-@pytest.mark.parametrize("around", ["```json\n{}\n```", "Here it is:\n{}\nThat is all.", "{}"])
+@pytest.mark.parametrize(
+    "around", ["```json\n{}\n```", "Here it is:\n{}\nThat is all.", "<think>{perhaps}</think>{}", "{}"]
+)
 def test_what_stands_around_the_json_is_passed_over(root: Path, command: Command, around: str) -> None:
     submit(root, "acme-7b")
     with serving(lambda request: request.say(around.replace("{}", reply()))) as server:

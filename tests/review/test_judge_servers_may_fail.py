@@ -145,6 +145,7 @@ def test_what_was_replied_before_a_failure_is_kept(root: Path, command: Command)
         ran = command("review", "acme-7b/rows", "--judge", server.url, "--model", "m", "--repeats", "5")
     assert ran.code == 0
     assert "HTTP 401" in ran.err
+    assert "2 of 5 replies could be used" in ran.err
     assert "repeats = [80, 80]" in (folder / "reviews" / "m.toml").read_text()
 
 
