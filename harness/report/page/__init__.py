@@ -2,13 +2,14 @@
 
 from harness.model import Provenance
 from harness.report import words
+from harness.report.code import Sources
 from harness.report.material import Material
 from harness.report.page.html import data, render
-from harness.report.page.submissions import MOST_DETAILED, Sources, groups
+from harness.report.page.submissions import MOST_DETAILED, groups
 from harness.report.page.views import board_rows, comparison, heats
 from harness.report.scoreboard import Scoreboard, scoreboard
 
-__all__ = ["Sources", "page"]
+__all__ = ["page"]
 
 
 def page(material: Material, sources: Sources | None = None, board: Scoreboard | None = None) -> str:

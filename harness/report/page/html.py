@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.report import escape
-from harness.report.page.code import CodeLine
+from harness.report.code import CodeLine
 
 MOST_WIDE = 200
 """Longest line shown of a block of code or of a compiler's output."""

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Record, Review
 from harness.report import words
+from harness.report.code import Excerpt, Sources, excerpts
 from harness.report.contexts import Answer, ChallengeReport, CriterionRow, Weakness, challenge_report
-from harness.report.page.code import Excerpt, excerpts
 
 MOST_DETAILED = 200
 """Of so many submissions the page holds every criterion; of more, gates and findings only, to stay light to open."""
-
-Sources = Mapping[str, Mapping[str, str]]
-"""Texts of submissions' files, by `MODEL/CHALLENGE` and path."""
 
 
 @dataclass(frozen=True)

@@ -72,11 +72,11 @@ class HeatRow:
 
 @dataclass(frozen=True)
 class Heat:
-    """Models by the dimensions of one challenge; no rows where nobody answered."""
+    """Models by the dimensions of one challenge (id, title, weight); no rows where nobody answered."""
 
     id: str
     title: str
-    dimensions: tuple[tuple[str, str], ...]
+    dimensions: tuple[tuple[str, str, str], ...]
     rows: tuple[HeatRow, ...]
 
 
@@ -102,24 +102,22 @@ def heats(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[H
     return tuple(_heat(c, [r for r in records if r.challenge == c.id]) for c in sorted(challenges, key=lambda c: c.id))
 
 
-def comparison(heats: Iterable[Heat], models: Sequence[str], records: Sequence[Record]) -> Mapping[str, object]:
+def comparison(heats: Sequence[Heat], models: Sequence[str], records: Sequence[Record]) -> Mapping[str, object]:
     """What two models are compared from in the browser: [point, low, high, coverage] by model and challenge.
 
-    The overall comes first, then the dimensions in the order of their titles; null where nothing was assessed.
+    The overall comes first, then the dimensions in the order of `parts`; null where nothing was assessed.
     """
-    shown = [heat for heat in heats if heat.rows]
-    titles = {
-        heat.id: {"title": heat.title, "parts": ["Overall", *(title for title, _ in heat.dimensions)]} for heat in shown
+    challenges = {
+        heat.id: {"title": heat.title, "parts": [["", "Overall"], *([id, title] for id, title, _ in heat.dimensions)]}
+        for heat in heats
+        if heat.rows
     }
     marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
-    by_name = {r.name: r for r in records}
-    for heat in shown:
-        for row in heat.rows:
-            record = by_name[f"{row.model}/{heat.id}"]
-            ids = [cell.link.rpartition("/")[2] for cell in row.marks]
-            scores = [record.overall, *(record.dimensions.get(id) for id in ids)]
-            marks[row.model][heat.id] = [_numbers(score) for score in scores]
-    return {"models": list(models), "challenges": titles, "marks": marks}
+    for record in records:
+        ids = [id for heat in heats if heat.id == record.challenge for id, _, _ in heat.dimensions]
+        scores = [record.overall, *(record.dimensions.get(id) for id in ids)]
+        marks[record.model][record.challenge] = [_numbers(score) for score in scores]
+    return {"models": list(models), "challenges": challenges, "marks": marks}
 
 
 def _board_row(row: Row) -> BoardRow:
@@ -155,7 +153,7 @@ def _heat(challenge: Challenge, records: Sequence[Record]) -> Heat:
     return Heat(
         challenge.id,
         challenge.title,
-        tuple((d.title, words.number(d.weight)) for d in challenge.dimensions),
+        tuple((d.id, d.title, words.number(d.weight)) for d in challenge.dimensions),
         tuple(_heat_row(challenge, record) for record in in_order(records)),
     )
 

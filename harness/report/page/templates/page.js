@@ -92,9 +92,13 @@
       head.append(make("th", { scope: "col" }, make("span", { class: n ? "second" : "first" }, name))),
     );
     head.append(make("th", { scope: "col" }, "Difference"));
-    const body = titles.parts.map((part, n) => {
+    const body = titles.parts.map(([dimension, part], n) => {
       const pair = of.map((own) => own?.[n] ?? null);
-      const cells = pair.map((mark, side) => make("td", mark ? {} : { class: "open" }, of[side] ? told(mark) : "no record"));
+      const cells = pair.map((mark, side) => {
+        if (!of[side]) return make("td", { class: "open" }, "no record");
+        const evidence = [names[side], id, dimension].filter(Boolean).join("/");
+        return make("td", mark ? {} : { class: "open" }, make("a", { href: `#${evidence}` }, told(mark)));
+      });
       return make("tr", {}, make("th", { scope: "row" }, part), make("td", {}, bars(pair)), ...cells,
         make("td", {}, difference(pair)));
     });
