@@ -9,6 +9,7 @@ from harness.report.against import against
 from harness.report.contexts import challenge_report
 from harness.report.match import match
 from harness.report.material import Material
+from harness.report.page import page
 from harness.report.picture import as_svg
 from harness.report.render import render
 from harness.report.rounds import round_view
@@ -20,6 +21,7 @@ from harness.workspace import remedy, write_atomically
 SCOREBOARD = "scoreboard.md"
 PICTURE = "scoreboard.svg"
 AGAINST = "published_vs_measured.md"
+INDEX = "index.html"
 FOLDERS = ("head_to_head", "rounds")
 """Every page in these is ours; one that is no longer made is removed."""
 
@@ -49,14 +51,16 @@ def render_all(material: Material, source: Source = Source.MEASURED) -> dict[str
         reports[AGAINST] = render("published_vs_measured.md.j2", against=view)
     for left, right in combinations(found.models, 2):
         if any(fought.played for fought in found.between(left, right)):
-            page = pair_page(left, right)
-            if page in reports:
-                raise SpecError(page, "is the page of two pairs of models", hint="rename one of them")
-            reports[page] = render("head_to_head.md.j2", match=match(material, found, left, right))
+            path = pair_page(left, right)
+            if path in reports:
+                raise SpecError(path, "is the page of two pairs of models", hint="rename one of them")
+            reports[path] = render("head_to_head.md.j2", match=match(material, found, left, right))
     for round in material.rounds:
         view_of_round = round_view(material, round, source)
         if view_of_round.rows:
             reports[f"rounds/{round.id}.md"] = render("round.md.j2", round=view_of_round)
+    if source is Source.MEASURED:
+        reports[INDEX] = page(material, board)
     return reports
 
 

@@ -255,7 +255,7 @@ def test_whatever_a_submission_says_stays_text(tab: Tab, material: Material, pla
         records.append(record.model_copy(update={"model": SCRIPT, "findings": findings}))
     sources = {r.name: {"a.py": SCRIPT} for r in records}
     path = place / "hostile.html"
-    path.write_text(page(Material(material.challenges, records), sources), encoding="utf-8")
+    path.write_text(page(Material(material.challenges, records, sources=sources)), encoding="utf-8")
     tab.open(path)
     tab.run(_choice("compare-left", SCRIPT) + ";" + _choice("compare-right", "baseline"))
     tab.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")

@@ -15,7 +15,7 @@ GOOD = sample.record("good", sample.RIGHT, provenance=Provenance.MODEL_OUTPUT)
 
 
 def shown(*records, challenges=(sample.CHALLENGE,), reviews=(), sources=None) -> Element:
-    return read(page(Material(challenges, records, reviews), sources))
+    return read(page(Material(challenges, records, reviews, sources=sources or {})))
 
 
 def board(tree: Element) -> dict[str, list[Element]]:

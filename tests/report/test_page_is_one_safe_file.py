@@ -32,7 +32,7 @@ def said(words: str, model: str = "glm-5") -> str:
     line = words.replace("\n", " ")
     sources = {record.name: {"answer.py": f"{line}\n{line}\n{line}"}}
     broken = sample.unbuilt(f"{words} answer.py:2")
-    return page(Material([sample.CHALLENGE], [record, broken], [review(words, model)]), sources)
+    return page(Material([sample.CHALLENGE], [record, broken], [review(words, model)], sources=sources))
 
 
 def structure(text: str) -> list[tuple[str, tuple[str, ...]]]:

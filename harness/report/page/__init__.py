@@ -2,7 +2,6 @@
 
 from harness.model import Provenance
 from harness.report import words
-from harness.report.code import Sources
 from harness.report.material import Material
 from harness.report.page.html import data, render
 from harness.report.page.submissions import MOST_DETAILED, groups
@@ -12,13 +11,11 @@ from harness.report.scoreboard import Scoreboard, scoreboard
 __all__ = ["page"]
 
 
-def page(material: Material, sources: Sources | None = None, board: Scoreboard | None = None) -> str:
+def page(material: Material, board: Scoreboard | None = None) -> str:
     """The page. The same material gives the same bytes.
 
     Args:
         material: rubrics, records and reviews, in any order; the last of two records of one submission counts.
-        sources: texts of submissions' files by `MODEL/CHALLENGE` and path, from which findings show the code they
-            speak of; without them no code is shown.
         board: the scoreboard of the measured marks, where it was made before.
     """
     # loads matplotlib, which only this page needs
@@ -40,7 +37,7 @@ def page(material: Material, sources: Sources | None = None, board: Scoreboard |
         provenances=[words.provenance(p) for p in provenances],
         reconstructed=sorted(r.name for r in records if r.provenance is Provenance.RECONSTRUCTION),
         figures=sections(material.challenges, records, models),
-        groups=tuple(groups(material.challenges, records, material.reviews, sources or {})),
+        groups=tuple(groups(material.challenges, records, material.reviews, material.sources)),
         submissions=len(records),
         most_detailed=MOST_DETAILED,
     )
