@@ -9,7 +9,7 @@ from harness.model import Challenge, Record
 from harness.numerics import FULL, PASS
 from harness.report import words
 from harness.report.contexts import in_order
-from harness.report.page.figures import Axis, dots, loss_map
+from harness.report.page.figures import MOST_LINES, Axis, dots, drawn, loss_map
 from harness.report.page.losses import losses
 from harness.report.page.series import Line, Point, error_ratios, exponents, time_ratios
 
@@ -27,6 +27,7 @@ class Drawing:
         svg: the figure.
         models: heads of the table's columns.
         rows: a quantity and its figure for each model.
+        left_out: what is in the table only, in words.
     """
 
     challenge: str
@@ -34,6 +35,7 @@ class Drawing:
     svg: Markup
     models: tuple[str, ...] = ()
     rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,17 @@ def _dots(
             title = f"{challenge.title}: {kind}"
             svg = dots(f"{challenge.id}-{kind.replace(' ', '-')}", title, lines, models, axis)
             shown = tuple(r.model for r in records if any(r.model == p.model for line in lines for p in line.points))
-            yield Drawing(challenge.id, title, svg, shown, tuple(_row(line, shown) for line in lines))
+            rows = tuple(_row(line, shown) for line in lines)
+            yield Drawing(challenge.id, title, svg, shown, rows, _left_out(lines, models, shown))
+
+
+def _left_out(lines: Sequence[Line], models: Sequence[str], shown: Sequence[str]) -> str:
+    told = []
+    if len(shown) > (count := len(drawn(lines, models))):
+        told.append(f"the first {count} of {len(shown)} models are drawn")
+    if len(lines) > MOST_LINES:
+        told.append(f"the first {MOST_LINES} of {len(lines)} lines are drawn")
+    return "; ".join(told)
 
 
 def _row(line: Line, models: Sequence[str]) -> tuple[str, tuple[str, ...]]:

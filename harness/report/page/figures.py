@@ -55,14 +55,14 @@ def dots(name: str, title: str, lines: Sequence[Line], models: Sequence[str], ax
         name: unlike that of any other drawing on the page.
         title: what is drawn.
         lines: top to bottom.
-        models: in the order of colours and markers; those past the last colour share it.
+        models: in the order of colours and markers; see `drawn`.
         axis: what is drawn along.
     """
     shown = lines[:MOST_LINES]
-    present = {point.model for line in shown for point in line.points}
-    numbers = {model: min(n, len(SERIES) - 1) for n, model in enumerate(models) if model in present}
-    legend = 0.05 + 0.2 * math.ceil(len(set(numbers.values())) / _NAMES_IN_ROW)
-    lane = max(0.26, 0.085 * min(len(models), len(SERIES)))
+    numbers = drawn(lines, models)
+    lanes = max(numbers.values(), default=0) + 1
+    legend = 0.05 + 0.2 * math.ceil(len(numbers) / _NAMES_IN_ROW)
+    lane = max(0.26, 0.085 * lanes)
     labels = [plain(line.label, _LABEL) for line in shown]
     axes = _axes(_TOP + legend, lane * len(shown), labels)
     axes.set_yticks(range(len(shown)), labels, color=INK)
@@ -73,9 +73,20 @@ def dots(name: str, title: str, lines: Sequence[Line], models: Sequence[str], ax
         for point in line.points:
             if point.model in numbers:
                 number = numbers[point.model]
-                _dot(axes, point, row + 0.7 * ((number + 0.5) / min(len(models), len(SERIES)) - 0.5), number, axis.log)
+                _dot(axes, point, row + 0.7 * ((number + 0.5) / lanes - 0.5), number, axis.log)
     _legend(axes, numbers)
     return _finished(axes, name, title)
+
+
+def drawn(lines: Sequence[Line], models: Sequence[str]) -> dict[str, int]:
+    """Models that are drawn, with the numbers of their colours; of more than there are colours the first with a figure.
+
+    As long as there is a colour for each, a model has the same one in all figures.
+    """
+    present = {point.model for line in lines for point in line.points}
+    if len(models) <= len(SERIES):
+        return {model: number for number, model in enumerate(models) if model in present}
+    return {model: number for number, model in enumerate([m for m in models if m in present][: len(SERIES)])}
 
 
 @steady()
@@ -160,12 +171,8 @@ def _dot(axes: Axes, point: Point, height: float, number: int, log: bool) -> Non
 
 def _legend(axes: Axes, numbers: dict[str, int]) -> None:
     """Markers with the models' names in rows at the top."""
-    sharing = [model for model, number in numbers.items() if number == len(SERIES) - 1]
     for model, number in numbers.items():
-        if model not in sharing[1:]:
-            more = f" and {len(sharing) - 1} more" if model in sharing[:1] and len(sharing) > 1 else ""
-            label = plain(model, _NAME) + more
-            axes.plot([], [], MARKERS[number], color=SERIES[number], ms=5, label=label)
+        axes.plot([], [], MARKERS[number], color=SERIES[number], ms=5, label=plain(model, _NAME))
     figure = axes.get_figure()
     assert figure is not None
     figure.legend(loc="upper left", bbox_to_anchor=(0, 1), ncols=_NAMES_IN_ROW, frameon=False, labelcolor=INK,
