@@ -14,10 +14,9 @@ MOST_DETAILED = 200
 
 @dataclass(frozen=True)
 class Fault:
-    """A finding with the code it speaks of; `link` is where its first criterion stands."""
+    """A finding with the code it speaks of."""
 
     id: str
-    link: str
     weakness: Weakness
     code: tuple[Excerpt, ...]
 
@@ -41,7 +40,6 @@ class Submission:
     answer: Answer
     links: Mapping[str, str]
     faults: tuple[Fault, ...]
-    build_code: tuple[Excerpt, ...]
     parts: tuple[Part, ...]
     detailed: bool
 
@@ -86,10 +84,9 @@ def _submission(
         links=links,
         faults=tuple(
             # a colon, which no identifier has, keeps it apart from dimensions
-            Fault(f"{id}/finding:{n}", links.get(weakness.criteria[0], ""), weakness, _code(weakness, files))
+            Fault(f"{id}/finding:{n}", weakness, _code(weakness, files))
             for n, weakness in enumerate(answer.weaknesses, 1)
         ),
-        build_code=excerpts([answer.build_error], files),
         parts=tuple(_parts(challenge, report, number, id, detailed)),
         detailed=detailed,
     )
