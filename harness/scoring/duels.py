@@ -87,9 +87,7 @@ def duel(challenge: Challenge, left: Record, right: Record) -> Duel:
 
     Gates apply as far as the criteria behind them are among these; a submission that does not build keeps its own.
     """
-    common = _assessed(left) & _assessed(right)
-    marks = [_mark(challenge, record, common) for record in (left, right)]
-    return Duel(challenge.id, left.model, right.model, marks[0], marks[1], len(common))
+    return _Marker(challenge).duel(left, right)
 
 
 def duels(challenges: Iterable[Challenge], records: Iterable[Record]) -> tuple[Duel, ...]:
@@ -99,9 +97,8 @@ def duels(challenges: Iterable[Challenge], records: Iterable[Record]) -> tuple[D
     for record in sorted(records, key=lambda r: (r.challenge, r.model)):
         if record.challenge in rubrics and record.status is not Status.JUDGE_ERROR:
             by_challenge.setdefault(record.challenge, []).append(record)
-    return tuple(
-        duel(rubrics[id], left, right) for id, own in by_challenge.items() for left, right in combinations(own, 2)
-    )
+    markers = {id: _Marker(rubrics[id]) for id in by_challenge}
+    return tuple(markers[id].duel(*pair) for id, own in by_challenge.items() for pair in combinations(own, 2))
 
 
 def win_table(models: Sequence[str], fought: Iterable[Fought]) -> NDArray[np.float64]:
@@ -117,22 +114,42 @@ def win_table(models: Sequence[str], fought: Iterable[Fought]) -> NDArray[np.flo
     return wins
 
 
-def _assessed(record: Record) -> frozenset[str]:
-    return frozenset(e.criterion for e in record.evidence if e.outcome.assessed)
+class _Marker:
+    """Marks records of one challenge again on a part of its criteria; most pairs share the same part."""
 
+    def __init__(self, challenge: Challenge) -> None:
+        self._challenge = challenge
+        self._weights: Mapping[str, Fraction] = {d.id: exact(d.weight) for d in challenge.dimensions}
+        self._assessed: dict[str, frozenset[str]] = {}
+        self._marks: dict[tuple[str, frozenset[str]], float | None] = {}
 
-def _mark(challenge: Challenge, record: Record, common: frozenset[str]) -> float | None:
-    own = [e for e in record.evidence if e.criterion in common]
-    ceilings = gates(challenge, own, built=record.status is not Status.BUILD_FAILED)
-    weights: Mapping[str, Fraction] = {d.id: exact(d.weight) for d in challenge.dimensions}
-    points: dict[str, Fraction] = {}
-    for id in weights:
-        found: Sequence[Evidence] = [e for e in own if e.dimension == id]
-        point = Mark.of(found).capped(ceiling(ceilings, id)).point if found else None
-        if point is not None:
-            points[id] = point
-    if not points:
-        return None
-    total = sum((weights[id] for id in points), Fraction(0))
-    mean = sum((weights[id] * point for id, point in points.items()), Fraction(0)) / total
-    return Mark(mean, mean, mean, Fraction(1)).rounded().capped(ceiling(ceilings, None)).stated().score
+    def duel(self, left: Record, right: Record) -> Duel:
+        common = self._of(left) & self._of(right)
+        marks = [self._known(record, common) for record in (left, right)]
+        return Duel(self._challenge.id, left.model, right.model, marks[0], marks[1], len(common))
+
+    def _of(self, record: Record) -> frozenset[str]:
+        if record.model not in self._assessed:
+            self._assessed[record.model] = frozenset(e.criterion for e in record.evidence if e.outcome.assessed)
+        return self._assessed[record.model]
+
+    def _known(self, record: Record, common: frozenset[str]) -> float | None:
+        key = record.model, common
+        if key not in self._marks:
+            self._marks[key] = self._mark(record, common)
+        return self._marks[key]
+
+    def _mark(self, record: Record, common: frozenset[str]) -> float | None:
+        own = [e for e in record.evidence if e.criterion in common]
+        ceilings = gates(self._challenge, own, built=record.status is not Status.BUILD_FAILED)
+        points: dict[str, Fraction] = {}
+        for id in self._weights:
+            found: Sequence[Evidence] = [e for e in own if e.dimension == id]
+            point = Mark.of(found).capped(ceiling(ceilings, id)).point if found else None
+            if point is not None:
+                points[id] = point
+        if not points:
+            return None
+        total = sum((self._weights[id] for id in points), Fraction(0))
+        mean = sum((self._weights[id] * point for id, point in points.items()), Fraction(0)) / total
+        return Mark(mean, mean, mean, Fraction(1)).rounded().capped(ceiling(ceilings, None)).stated().score

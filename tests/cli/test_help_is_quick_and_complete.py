@@ -13,8 +13,8 @@ from cli_runs import Run, command, environment
 
 HEAVY = ("numpy", "pydantic", "pandas", "matplotlib", "scipy", "jinja2", "rich", "filelock")
 COMMANDS = (
-    "grade", "report", "scoreboard", "show", "replay", "check", "cuda", "cuda check", "cuda count", "ls", "doctor",
-    "new", "new challenge", "new submission", "new model",
+    "grade", "report", "scoreboard", "show", "compare", "replay", "review", "check", "cuda", "cuda check", "cuda count",
+    "ls", "doctor", "new", "new challenge", "new submission", "new model",
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import io
 import re
+from xml.etree import ElementTree
 
 import pytest
 import sample_records as sample
@@ -86,25 +87,40 @@ def spoken(words: str):
     return record.model_copy(update={"findings": (finding, *record.findings[1:])})
 
 
+def pages(material: Material) -> dict[str, str]:
+    return {name: text for name, text in render_all(material).items() if name.endswith(".md")}
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_the_picture_of_the_scoreboard_is_a_picture_whatever_a_challenge_is_called(words):
+    def drawn(title):
+        challenge = sample.CHALLENGE.model_copy(update={"title": title})
+        return ElementTree.fromstring(render_all(Material([challenge], [sample.record()]))["scoreboard.svg"])
+
+    assert [each.tag for each in drawn(words).iter()] == [each.tag for each in drawn("plain").iter()]
+
+
 @pytest.mark.parametrize("words", HOSTILE)
 def test_a_report_has_the_same_structure_whatever_is_said_in_it(words):
     plain_reports = render_all(Material([sample.CHALLENGE], [spoken("plain")]))
-    for name, text in render_all(Material([sample.CHALLENGE], [spoken(words)])).items():
+    for name, text in pages(Material([sample.CHALLENGE], [spoken(words)])).items():
         assert structure(text) == structure(plain_reports[name]), name
         assert not any(kind.startswith("html") or kind == "image" for kind in structure(text))
 
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_a_build_failure_is_quoted_in_one_block(words):
-    (text, _) = render_all(Material([sample.CHALLENGE], [sample.unbuilt(words)])).values()
-    benign, _ = render_all(Material([sample.CHALLENGE], [sample.unbuilt("plain")])).values()
+    text = render_all(Material([sample.CHALLENGE], [sample.unbuilt(words)]))["kv_cache.md"]
+    benign = render_all(Material([sample.CHALLENGE], [sample.unbuilt("plain")]))["kv_cache.md"]
     assert structure(text) == structure(benign)
 
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_our_own_error_is_quoted_in_one_block(words):
-    (text, _) = render_all(Material([sample.CHALLENGE], [sample.record(status="judge_error", error=words)])).values()
-    benign, _ = render_all(Material([sample.CHALLENGE], [sample.record(status="judge_error", error="plain")])).values()
+    text, benign = (
+        render_all(Material([sample.CHALLENGE], [sample.record(status="judge_error", error=said)]))["kv_cache.md"]
+        for said in (words, "plain")
+    )
     assert structure(text) == structure(benign)
 
 

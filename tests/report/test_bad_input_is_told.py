@@ -175,7 +175,7 @@ def test_an_empty_workspace_says_what_to_do(run: Run, root: Path) -> None:
 
 
 def test_without_a_challenge_nothing_breaks() -> None:
-    assert list(render_all(Material(()))) == ["scoreboard.md"]
+    assert list(render_all(Material(()))) == ["scoreboard.md", "scoreboard.svg"]
     assert render_all(Material(()), Source.PUBLISHED) == {}
 
 

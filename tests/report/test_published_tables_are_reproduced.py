@@ -129,4 +129,6 @@ def test_published_marks_never_move_a_measured_one() -> None:
 def test_published_pages_say_that_nobody_ran_anything() -> None:
     assert PAGES
     for name, text in PAGES.items():
+        if name.endswith(".svg"):
+            continue
         assert "did not run them" in text, name

@@ -20,7 +20,13 @@ def records() -> list[Record]:
 
 def test_the_order_of_records_and_challenges_does_not_matter():
     expected = render_all(Material([sample.CHALLENGE, OTHER], records()))
-    assert sorted(expected) == ["another.md", "head_to_head/broken_vs_glm-5.md", "kv_cache.md", "scoreboard.md"]
+    assert sorted(expected) == [
+        "another.md",
+        "head_to_head/broken_vs_glm-5.md",
+        "kv_cache.md",
+        "scoreboard.md",
+        "scoreboard.svg",
+    ]
     for order in itertools.permutations(records()):
         assert render_all(Material([OTHER, sample.CHALLENGE], order)) == expected
 
@@ -53,16 +59,16 @@ def test_another_process_with_another_hash_seed_renders_the_same_bytes():
 
 def test_only_what_changed_is_written(tmp_path):
     reports = render_all(Material([sample.CHALLENGE], [sample.record()]))
-    assert write(reports, tmp_path) == [tmp_path / "kv_cache.md", tmp_path / "scoreboard.md"]
+    assert [path.name for path in write(reports, tmp_path)] == ["kv_cache.md", "scoreboard.md", "scoreboard.svg"]
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert write(reports, tmp_path) == []
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == stamps
     changed = reports | {"kv_cache.md": "new\n"}
     assert write(changed, tmp_path) == [tmp_path / "kv_cache.md"]
     assert (tmp_path / "kv_cache.md").read_text() == "new\n"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["kv_cache.md", "scoreboard.md"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["kv_cache.md", "scoreboard.md", "scoreboard.svg"]
 
 
 def test_without_a_record_there_is_a_scoreboard_that_says_what_to_do():
-    (text,) = render_all(Material([sample.CHALLENGE], [])).values()
+    text = render_all(Material([sample.CHALLENGE], []))["scoreboard.md"]
     assert "harness grade --all" in text
