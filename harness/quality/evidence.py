@@ -20,6 +20,8 @@ FIGURES = {
     "duplication": "repeated_code_percent",
 }
 """What each source metric counts, as a name with its unit."""
+SIZE = "largest_file"
+"""The metric beside which files and lines are told."""
 SHOWN = 5
 """Survivors and hollow assertions named in a detail."""
 
@@ -29,7 +31,13 @@ def source_evidence(criteria: Sequence[Criterion], folder: Path, entries: Iterab
     if not criteria:
         return {}
     report = measure(folder, tuple(entries))
-    return {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
+    size: dict[str, Figure] = {"source_files": report.files, "source_lines": report.sloc}
+    found = {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
+    for criterion in criteria:
+        seen = found[criterion.id]
+        if criterion.metric == SIZE and seen.measured:
+            found[criterion.id] = seen.model_copy(update={"measured": seen.measured | size})
+    return found
 
 
 def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:

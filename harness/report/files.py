@@ -14,7 +14,7 @@ from harness.report.picture import as_svg
 from harness.report.render import render
 from harness.report.rounds import round_view
 from harness.report.scoreboard import as_markdown, scoreboard
-from harness.report.source import Source, marks
+from harness.report.source import Marks, Source, marks
 from harness.report.words import pair_page
 from harness.workspace import remedy, write_atomically
 
@@ -31,37 +31,40 @@ def render_all(material: Material, source: Source = Source.MEASURED) -> dict[str
 
     Args:
         material: what they are made from, in any order.
-        source: measured marks make a page for each challenge with a record, besides what both make: head to head,
-            rounds and scoreboard. Without any published review there is no published report.
+        source: both make scoreboard, head to head and rounds; measured marks also a page for each challenge with a
+            record and the one page with everything. Without any published review there is no published report.
 
     Raises:
-        SpecError: a challenge has the name of another report.
+        SpecError: two reports have one name, as where a challenge is called `scoreboard`.
     """
     found = marks(material, source)
     if source is Source.PUBLISHED and not found.marked and not found.fought:
         return {}
-    reports = dict(_challenges(material)) if source is Source.MEASURED else {}
-    for name in (SCOREBOARD, AGAINST):
-        if name in reports:
-            raise SpecError(f"challenges/{name[:-3]}/challenge.toml", "is the name of another report", field="id")
-    board = scoreboard(material, source)
-    reports[SCOREBOARD], reports[PICTURE] = as_markdown(board), as_svg(board)
-    if source is Source.MEASURED and marks(material, Source.PUBLISHED).marked:
-        view = against(material.challenges, material.records, material.reviews, material.defects)
-        reports[AGAINST] = render("published_vs_measured.md.j2", against=view)
+    reports: dict[str, str] = {}
+    for path, text in _reports(material, found):
+        if path in reports:
+            raise SpecError(path, "is the name of two reports", hint="rename the challenge or the models")
+        reports[path] = text
+    return reports
+
+
+def _reports(material: Material, found: Marks) -> Iterator[tuple[str, str]]:
+    board = scoreboard(material, found.source)
+    yield SCOREBOARD, as_markdown(board)
+    yield PICTURE, as_svg(board)
     for left, right in combinations(found.models, 2):
         if any(fought.played for fought in found.between(left, right)):
-            path = pair_page(left, right)
-            if path in reports:
-                raise SpecError(path, "is the page of two pairs of models", hint="rename one of them")
-            reports[path] = render("head_to_head.md.j2", match=match(material, found, left, right))
+            yield pair_page(left, right), render("head_to_head.md.j2", match=match(material, found, left, right))
     for round in material.rounds:
-        view_of_round = round_view(material, round, source)
-        if view_of_round.rows:
-            reports[f"rounds/{round.id}.md"] = render("round.md.j2", round=view_of_round)
-    if source is Source.MEASURED:
-        reports[INDEX] = page(material, board)
-    return reports
+        view = round_view(material, round, found.source)
+        if view.rows:
+            yield f"rounds/{round.id}.md", render("round.md.j2", round=view)
+    if found.source is Source.MEASURED:
+        yield from _challenges(material)
+        if marks(material, Source.PUBLISHED).marked:
+            compared = against(material.challenges, material.records, material.reviews, material.defects)
+            yield AGAINST, render("published_vs_measured.md.j2", against=compared)
+        yield INDEX, page(material, board)
 
 
 def write(reports: Mapping[str, str], folder: Path) -> list[Path]:

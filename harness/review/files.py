@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from harness.errors import SpecError
-from harness.model import Challenge, Mark, Quote, Review, ReviewerKind
+from harness.model import Challenge, Quote, Review, ReviewerKind
 from harness.workspace import Workspace, nearest, read_toml
 
 FOLDER = "reviews"
@@ -49,35 +49,47 @@ def _checked(challenge: Challenge, folder: Path, path: Path) -> Review:
     ):
         if value != place:
             raise SpecError(path, f"is {value!r}, but the folder is {place!r}", field=field)
+    _check_marks(path, challenge, folder, review)
+    _check_preferences(path, challenge, review)
+    return review
+
+
+def _check_marks(path: Path, challenge: Challenge, folder: Path, review: Review) -> None:
     targets = [mark.target for mark in review.marks]
     for number, mark in enumerate(review.marks):
         where = f"marks.{number}"
-        if problem := _target_problem(challenge, review, mark):
+        if problem := _target_problem(challenge, review, mark.target):
             raise SpecError(path, problem, field=f"{where}.target")
         if targets.index(mark.target) != number:
             raise SpecError(path, f"{mark.target!r} is marked twice", field=f"{where}.target")
         for quote in mark.quotes:
             if problem := _quote_problem(folder, quote):
                 raise SpecError(path, problem, field=f"{where}.quotes")
-    return review
 
 
-def _target_problem(challenge: Challenge, review: Review, mark: Mark) -> str:
-    """Why a mark cannot stand; empty when it can."""
+def _check_preferences(path: Path, challenge: Challenge, review: Review) -> None:
+    for number, preference in enumerate(review.preferences):
+        where = f"preferences.{number}"
+        if problem := _target_problem(challenge, review, preference.target):
+            raise SpecError(path, problem, field=f"{where}.target")
+        if preference.other == review.model:
+            raise SpecError(path, f"sets {review.model!r} against itself", field=f"{where}.other")
+
+
+def _target_problem(challenge: Challenge, review: Review, target: str) -> str:
+    """Why a review cannot speak of a target; empty when it can."""
     dimensions = [d.id for d in challenge.dimensions]
     criteria = {c.id: c for c in challenge.criteria}
-    if mark.target in dimensions:
-        return ""
-    if mark.target not in criteria:
-        closest = nearest(mark.target, (*dimensions, *criteria))
-        return f"{challenge.id} has no dimension or criterion {mark.target!r}{closest}"
-    if review.reviewer.kind is ReviewerKind.MODEL and not criteria[mark.target].review:
-        return f"{mark.target!r} is measured by running: a model's reading does not mark it"
+    if target not in dimensions and target not in criteria:
+        closest = nearest(target, (*dimensions, *criteria))
+        return f"{challenge.id} has no dimension or criterion {target!r}{closest}"
+    if review.reviewer.kind is ReviewerKind.MODEL and not (target in criteria and criteria[target].review):
+        return f"{target!r} is measured by running, in whole or in part: a model's reading does not mark it"
     return ""
 
 
 def _quote_problem(folder: Path, quote: Quote) -> str:
-    """Why a quote cannot stand; empty when its words are in the file, white space aside."""
+    """Why a quote cannot stand; empty when the file holds its words as they stand."""
     path = folder / quote.file
     if not path.is_file() or path.is_symlink():
         return f"quotes {quote.file}, which the submission does not have"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
 from scipy.special import expit
+from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 
@@ -74,11 +75,10 @@ def rank_chances(marks: Floats, draws: int = DRAWS) -> Floats:
         (models, models), share of the draws by model and rank, the first rank first. Equal means share the better rank.
     """
     means = _drawn_means(marks, draws)
-    ranks = np.sort(-means, axis=0)
+    places = rankdata(-means, method="min", axis=0).astype(int) - 1
     chances: Floats = np.zeros((len(marks), len(marks)))
-    for draw in range(means.shape[1]):
-        place = np.searchsorted(ranks[:, draw], -means[:, draw], side="left")
-        chances[np.arange(len(marks)), place] += 1.0
+    models = np.broadcast_to(np.arange(len(marks))[:, None], places.shape)
+    np.add.at(chances, (models, places), 1.0)
     chances /= means.shape[1]
     return chances
 

@@ -119,6 +119,30 @@ def test_a_review_outside_the_rubric_is_refused(run: Run, root: Path, changes: d
     refused(run("report"), 2, "somebody.toml", told)
 
 
+@pytest.mark.parametrize("target", ["correctness", "causality"])
+def test_a_model_does_not_mark_what_is_measured(run: Run, root: Path, target: str) -> None:
+    folder = root / "submissions" / "glm-5" / "kv_cache" / "reviews"
+    text = REVIEW.format(target=target, mark=50, remark="").replace('"person"', '"model"')
+    (folder / "somebody.toml").write_text(text)
+    refused(run("report"), 2, "somebody.toml", f"'{target}' is measured by running")
+
+
+@pytest.mark.parametrize(
+    ("other", "target", "told"),
+    [("glm-5", "readability", "against itself"), ("minimax-m2.7", "causality", "is measured by running")],
+)
+def test_a_preference_outside_the_rubric_is_refused(run: Run, root: Path, other: str, target: str, told: str) -> None:
+    folder = root / "submissions" / "glm-5" / "kv_cache" / "reviews"
+    head = (
+        REVIEW.partition("[[marks]]")[0]
+        .replace('"person"', '"model"')
+        .replace("[reviewer]", "marks = []\n\n[reviewer]")
+    )
+    counts = f'[[preferences]]\ntarget = "{target}"\nother = "{other}"\n'
+    (folder / "somebody.toml").write_text(head + counts + "wins = 3\nlosses = 3\nties = 0\nundecided = true\n")
+    refused(run("report"), 2, "somebody.toml", told)
+
+
 def test_a_quote_that_is_not_in_the_files_is_refused_with_its_words(run: Run, root: Path) -> None:
     folder = root / "submissions" / "glm-5" / "kv_cache" / "reviews"
     quote = '\n[[marks.quotes]]\nfile = "adapter.py"\ntext = "never written here"\n'
@@ -175,7 +199,7 @@ def test_an_empty_workspace_says_what_to_do(run: Run, root: Path) -> None:
 
 
 def test_without_a_challenge_nothing_breaks() -> None:
-    assert list(render_all(Material(()))) == ["scoreboard.md", "scoreboard.svg"]
+    assert list(render_all(Material(()))) == ["scoreboard.md", "scoreboard.svg", "index.html"]
     assert render_all(Material(()), Source.PUBLISHED) == {}
 
 

@@ -23,6 +23,7 @@ def test_the_order_of_records_and_challenges_does_not_matter():
     assert sorted(expected) == [
         "another.md",
         "head_to_head/broken_vs_glm-5.md",
+        "index.html",
         "kv_cache.md",
         "scoreboard.md",
         "scoreboard.svg",
@@ -59,14 +60,24 @@ def test_another_process_with_another_hash_seed_renders_the_same_bytes():
 
 def test_only_what_changed_is_written(tmp_path):
     reports = render_all(Material([sample.CHALLENGE], [sample.record()]))
-    assert [path.name for path in write(reports, tmp_path)] == ["kv_cache.md", "scoreboard.md", "scoreboard.svg"]
+    assert [path.name for path in write(reports, tmp_path)] == [
+        "index.html",
+        "kv_cache.md",
+        "scoreboard.md",
+        "scoreboard.svg",
+    ]
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert write(reports, tmp_path) == []
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == stamps
     changed = reports | {"kv_cache.md": "new\n"}
     assert write(changed, tmp_path) == [tmp_path / "kv_cache.md"]
     assert (tmp_path / "kv_cache.md").read_text() == "new\n"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["kv_cache.md", "scoreboard.md", "scoreboard.svg"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "index.html",
+        "kv_cache.md",
+        "scoreboard.md",
+        "scoreboard.svg",
+    ]
 
 
 def test_without_a_record_there_is_a_scoreboard_that_says_what_to_do():
