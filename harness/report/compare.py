@@ -48,6 +48,11 @@ class Row:
     right: Side
 
     @property
+    def measured(self) -> bool:
+        """Whether any figure was measured on either side."""
+        return any(side.evidence and side.evidence.measured for side in (self.left, self.right))
+
+    @property
     def lead(self) -> float | None:
         """How much more of the criterion the left one meets; None unless both were assessed."""
         if self.left.met is None or self.right.met is None:
@@ -126,7 +131,7 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
     by_name = {record.name: record for record in own}
     rubrics = sorted(challenges, key=lambda c: c.id)
     both = [c for c in rubrics if f"{left}/{c.id}" in by_name and f"{right}/{c.id}" in by_name]
-    tasks = tuple(_task(c, by_name[f"{left}/{c.id}"], by_name[f"{right}/{c.id}"]) for c in both)
+    tasks = tuple(task(c, by_name[f"{left}/{c.id}"], by_name[f"{right}/{c.id}"]) for c in both)
     shared = {c.id for c in both}
     wins = win_table([left, right], [task.duel for task in tasks])
     return Compared(
@@ -137,7 +142,8 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
     )  # fmt: skip
 
 
-def _task(challenge: Challenge, left: Record, right: Record) -> Task:
+def task(challenge: Challenge, left: Record, right: Record) -> Task:
+    """Two records of one challenge, criterion by criterion."""
     sides = [_sides(record) for record in (left, right)]
     absent = Side(None, "")
     rows = tuple(Row(c, sides[0].get(c.id, absent), sides[1].get(c.id, absent)) for c in challenge.criteria)

@@ -1,15 +1,16 @@
 """Two models head to head: their criteria side by side, with an edge where one of them earned more."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scipy.stats import binomtest
 
-from harness.model import Challenge, Comparison, Evidence, Finding, Outcome, Record
+from harness.model import Challenge, Comparison, Record
 from harness.report import words
+from harness.report.compare import Row, task
 from harness.report.material import Material
 from harness.report.source import Marks, Source
-from harness.scoring.duels import Duel, Fought
+from harness.scoring.duels import Fought
 
 TIE = ""
 """Nobody's edge."""
@@ -120,13 +121,18 @@ def _bout(
 ) -> Bout:
     alike: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
-    if isinstance(fought, Duel):
-        by_model = {r.model: r for r in records if r.challenge == challenge.id}
-        lines, alike, unseen = _seen(challenge, by_model[left], by_model[right])
-        why = _why(fought, left)
+    if isinstance(fought, Comparison):
+        lines = _said(fought, left)
+        won = "a split" if fought.winner is None else f"won by {fought.winner}"
+        why = f"As the judge gave it: {won}."
     else:
-        assert isinstance(fought, Comparison)
-        lines, why = _said(fought, left), "as the judge gave it"
+        by_model = {r.model: r for r in records if r.challenge == challenge.id}
+        seen = task(challenge, by_model[left], by_model[right])
+        told = [row for row in seen.rows if row.lead is not None and (row.lead or row.measured)]
+        lines = tuple(_line(row, left, right) for row in told)
+        alike = tuple(row.criterion.id for row in seen.rows if row.lead == 0 and not row.measured)
+        unseen = tuple(row.criterion.id for row in seen.rows if row.lead is None)
+        why = seen.told
     return Bout(
         challenge.id, challenge.title, standings[0], standings[1], fought.winner or "split", why, lines, alike, unseen,
         _edges(left, right, lines),
@@ -142,55 +148,17 @@ def _said(table: Comparison, left: str) -> tuple[Line, ...]:
     )  # fmt: skip
 
 
-def _seen(
-    challenge: Challenge, left: Record, right: Record
-) -> tuple[tuple[Line, ...], tuple[str, ...], tuple[str, ...]]:
-    """Criteria that differ or carry figures, those alike without any, and those that one was not assessed on."""
-    lines, alike, unseen = [], [], []
-    evidence = [{e.criterion: e for e in record.evidence} for record in (left, right)]
-    titles = [{f.criterion: f for f in record.findings} for record in (left, right)]
-    for criterion in challenge.criteria:
-        pair = [own.get(criterion.id) for own in evidence]
-        one, other = pair
-        if one is None or other is None or not (one.outcome.assessed and other.outcome.assessed):
-            unseen.append(criterion.id)
-        elif one.satisfied == other.satisfied and not one.measured and not other.measured:
-            alike.append(criterion.id)
-        else:
-            edge = (
-                TIE if one.satisfied == other.satisfied else (left.model, right.model)[other.satisfied > one.satisfied]
-            )
-            cells = [_cell(e, found) for e, found in zip((one, other), titles, strict=True)]
-            title = f"{criterion.title.rstrip('.')} ({criterion.severity.value})"
-            lines.append(Line(title, cells[0], cells[1], edge))
-    return tuple(lines), tuple(alike), tuple(unseen)
-
-
-def _cell(evidence: Evidence, findings: Mapping[str, Finding]) -> str:
-    told = [words.outcome(evidence)]
-    finding = findings.get(evidence.criterion)
-    if finding and evidence.outcome is Outcome.FAILED and not words.not_offered(evidence):
-        told[0] += f": {finding.title}"
-    figures = words.figures(evidence.measured)
-    return f"{told[0]} ({figures})" if figures else told[0]
-
-
-def _why(duel: Duel, left: str) -> str:
-    """How the verdict follows from the marks on what both were assessed on."""
-    marks = (duel.left_mark, duel.right_mark) if duel.left == left else (duel.right_mark, duel.left_mark)
-    told = (
-        f"{words.mark(marks[0])} against {words.mark(marks[1])} on the {duel.criteria} criteria both were assessed on"
-    )
-    if duel.winner is None and duel.lead:
-        return f"{told}; a lead of up to {words.mark(duel.noise)} points is noise"
-    return told
+def _line(row: Row, left: str, right: str) -> Line:
+    edge = TIE if not row.lead else (left if row.lead > 0 else right)
+    title = f"{row.criterion.title.rstrip('.')} ({row.criterion.severity.value})"
+    return Line(title, row.left.told, row.right.told, edge)
 
 
 def _edges(left: str, right: str, lines: Sequence[Line]) -> str:
     won = [sum(line.edge == side for line in lines) for side in (left, right)]
     if not any(won):
-        return "no edge on either side"
+        return "No edge on either side."
     p = binomtest(won[0], sum(won)).pvalue
     ties = len(lines) - sum(won)
     level = f", {ties} level" if ties else ""
-    return f"edges: {left} {won[0]}, {right} {won[1]}{level} (sign test p = {p:.2g})"
+    return f"Edges: {left} {won[0]}, {right} {won[1]}{level} (sign test p = {p:.2g})."
