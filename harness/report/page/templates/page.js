@@ -36,7 +36,7 @@
     const modelHidden = (data) =>
       data.model !== undefined &&
       (!data.model.toLowerCase().includes(wanted) ||
-        (provenance.value !== "" && !data.provenance.split(", ").includes(provenance.value)));
+        (!data.provenance.includes(provenance.value)));
     const challengeHidden = (data) =>
       challenge.value !== "" && data.challenge !== undefined && data.challenge !== challenge.value;
     for (const element of all("[data-model], [data-challenge]"))
