@@ -7,8 +7,8 @@ from harness.report.escape import plain
 from harness.report.render import render_svg
 from harness.report.scoreboard import Entry, Scoreboard
 
-LEFT, COLUMN, RIGHT, TOP, ROW = 200, 190, 70, 64, 46
-BAR = 130
+LEFT, COLUMN, RIGHT, TOP, ROW = 200, 220, 70, 64, 46
+BAR = 150
 """Width of a bar of 100 points; all of these in pixels of the picture."""
 LONGEST_NAME = 26
 
