@@ -44,7 +44,7 @@ def column(tab: Tab, name: str) -> int:
 def models(tab: Tab) -> list[str]:
     """Models on the scoreboard, top to bottom, as far as they are shown."""
     return list(
-        tab.run("[...document.querySelectorAll('#board tbody tr:not([hidden]) th')].map((th) => th.textContent)")
+        tab.run("[...document.querySelectorAll('#board tbody tr:not([hidden]) th .model')].map((th) => th.textContent)")
     )
 
 

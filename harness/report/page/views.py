@@ -19,7 +19,7 @@ class Mark:
 
     Attributes:
         point: the mark, or that nothing was assessed.
-        rest: interval and coverage.
+        interval, coverage: what is known about it.
         note: what else must be known before it is compared.
         sort: the number to sort by; empty where there is none.
         shade: 0 to 10 for a colour; empty where there is no mark.
@@ -27,7 +27,8 @@ class Mark:
     """
 
     point: str
-    rest: str = ""
+    interval: str = ""
+    coverage: str = ""
     note: str = ""
     sort: str = ""
     shade: str = ""
@@ -87,9 +88,9 @@ def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: s
     told = "; ".join(filter(None, ("" if status is Status.GRADED else words.status(status), note)))
     if score.score is None or not math.isfinite(score.score):
         return Mark(words.NOT_ASSESSED, note=told, link=link)
-    rest = f"{words.interval(score)}, {words.percent(score.coverage)}"
-    shade = min(10, max(0, int(score.score // 10)))
-    return Mark(words.mark(score.score), rest, told, repr(score.score), str(shade), link)
+    shade = str(min(10, max(0, int(score.score // 10))))
+    interval, coverage = words.interval(score), words.percent(score.coverage)
+    return Mark(words.mark(score.score), interval, coverage, told, repr(score.score), shade, link)
 
 
 def board_rows(board: Scoreboard) -> tuple[BoardRow, ...]:

@@ -35,8 +35,7 @@
     const wanted = words.value.trim().toLowerCase();
     const modelHidden = (data) =>
       data.model !== undefined &&
-      (!data.model.toLowerCase().includes(wanted) ||
-        (!data.provenance.includes(provenance.value)));
+      !(data.model.toLowerCase().includes(wanted) && data.provenance.includes(provenance.value));
     const challengeHidden = (data) =>
       challenge.value !== "" && data.challenge !== undefined && data.challenge !== challenge.value;
     for (const element of all("[data-model], [data-challenge]"))
@@ -79,10 +78,11 @@
   const told = (mark) => (mark ? `${mark[0]} [${mark[1]}, ${mark[2]}], ${mark[3]}` : "not assessed");
 
   function difference([one, other]) {
-    if (!one || !other) return "";
+    if (!one || !other) return [];
     const lead = Math.round(10 * (one[0] - other[0])) / 10;
     const apart = one[1] > other[2] || other[1] > one[2];
-    return `${lead > 0 ? "+" : ""}${lead}${apart || lead === 0 ? "" : " (intervals overlap)"}`;
+    const sure = apart || lead === 0 ? [] : [" ", make("small", {}, "intervals overlap")];
+    return [`${lead > 0 ? "+" : ""}${lead}`, ...sure];
   }
 
   function compared(id, titles, names) {
@@ -100,7 +100,7 @@
         return make("td", mark ? {} : { class: "open" }, make("a", { href: `#${evidence}` }, told(mark)));
       });
       return make("tr", {}, make("th", { scope: "row" }, part), make("td", {}, bars(pair)), ...cells,
-        make("td", {}, difference(pair)));
+        make("td", {}, ...difference(pair)));
     });
     const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
     return make("div", { class: "scroll pinned", tabindex: "0", role: "region", "aria-label": titles.title,
