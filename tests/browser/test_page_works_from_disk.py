@@ -226,6 +226,8 @@ def test_a_phone_scrolls_the_page_downwards_only(tab: Tab, bundled: Path, width:
 
 def test_paper_shows_all_and_no_controls(opened: Tab) -> None:
     opened.prefer(media="print")
+    opened.size(1032)  # A4 across less its margins, at 96 pixels an inch
+    assert opened.run("document.documentElement.scrollWidth") <= 1032
     assert not opened.run("[...document.querySelectorAll('.controls, nav')].some((e) => e.checkVisibility())")
     hidden = (
         "[...document.querySelectorAll('details.submission > *')].filter((e) => e.getBoundingClientRect().height === 0)"
