@@ -12,6 +12,7 @@ from test_a_submission_s_words_stay_words import HOSTILE, spoken
 
 from harness.model import Mark, Quote, Review, Reviewer
 from harness.report import Material
+from harness.report.escape import LIMIT
 from harness.report.page import page
 
 MARK = "<script>alert(1)</script>"
@@ -116,3 +117,10 @@ def test_a_title_cannot_end_the_data():
     tree = read(page(Material([challenge], [sample.record()])))
     data = json.loads(tree.one("script", id="marks").text)
     assert data["challenges"]["kv_cache"]["title"] == challenge.title
+
+
+def test_long_words_are_clipped_wherever_they_stand():
+    tree = read(said("longword" * 2_500))
+    runs = re.findall(r"(?:longword)+\w*", tree.one("main").text)
+    assert len(runs) > 10 and max(map(len, runs)) <= LIMIT
+    assert "…" in tree.one("main").text
