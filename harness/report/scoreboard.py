@@ -155,7 +155,7 @@ class Scoreboard:
         drawn = (
             f"When the {len(self.columns)} challenges are drawn anew with repetition, {', '.join(sure)} of the draws."
         )
-        return f"{drawn} Neighbours share a medal where their order holds in less than {words.percent(STABLE)} of them."
+        return f"{drawn} Who is not behind the best of a medal in {words.percent(STABLE)} of them shares it."
 
 
 def scoreboard(material: Material, source: Source = Source.MEASURED) -> Scoreboard:

@@ -1,7 +1,7 @@
 """The order of models on a scoreboard: the plain mean of their overalls, and how far that order can be trusted.
 
-A medal is a model's own where the order holds when the challenges are drawn anew; neighbours that change places too
-often share the better one.
+A medal is a model's own where the order holds when the challenges are drawn anew; those that are not clearly behind its
+best share it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from harness.scoring.strength import ahead, elo, rank_chances, strengths
 MEDAL_COVERAGE = 0.7
 MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
 STABLE = 0.8
-"""Share of the draws in which a model must lie ahead of the next for an order that counts."""
+"""Share of the draws in which a model must lie ahead of another to be told apart from it."""
 
 
 @dataclass(frozen=True)
@@ -90,23 +90,30 @@ def _trusted(places: Sequence[Standing], marks: NDArray[np.float64], fought: Ite
     wins = win_table([place.model for place in places], fought)
     power = strengths(wins)
     chances = rank_chances(marks)
-    apart = [*(ahead(marks) >= STABLE), True]
-    first = 0
+    groups = _alike(marks)
     for number, place in enumerate(places):
         played = round(float((wins[number] + wins[:, number]).sum()))
         known = replace(
             place, wins=float(wins[number].sum()), duels=played, chances=tuple(chances[number].tolist()),
             strength=round(float(elo(power[number])), 1) if played else None,
         )  # fmt: skip
-        if not (number == first and apart[number]):
-            known = _sharing(known, MEDALS.get(places[first].rank or 0))
-        yield known
-        if apart[number]:
-            first = number + 1
+        shared = groups.count(groups[number]) > 1
+        yield _sharing(known, MEDALS.get(places[groups[number]].rank or 0)) if shared else known
+
+
+def _alike(marks: NDArray[np.float64]) -> list[int]:
+    """For each model, the best placed first, the first of those that it cannot be told apart from: maybe itself."""
+    first, lead = 0, ahead(marks, 0)
+    groups = []
+    for number in range(len(marks)):
+        if lead[number] >= STABLE:
+            first, lead = number, ahead(marks, number)
+        groups.append(first)
+    return groups
 
 
 def _sharing(place: Standing, medal: str | None) -> Standing:
-    """A standing whose order with its neighbours is not certain."""
+    """A standing whose order within its group is not certain."""
     if place.coverage < MEDAL_COVERAGE or medal is None:
         return place
     return replace(place, medal=medal, note="shares its medal: the order turns when the challenges are drawn anew")

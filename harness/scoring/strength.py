@@ -83,11 +83,10 @@ def rank_chances(marks: Floats, draws: int = DRAWS) -> Floats:
     return chances
 
 
-def ahead(marks: Floats, draws: int = DRAWS) -> Floats:
-    """How often each model's mean lies above that of the next row, of equal ones half; (models - 1,)."""
+def ahead(marks: Floats, model: int, draws: int = DRAWS) -> Floats:
+    """How often one model's mean lies above that of each model, of equal ones half; (models,)."""
     means = _drawn_means(marks, draws)
-    above, below = means[:-1], means[1:]
-    shares: Floats = (above > below).mean(axis=1) + 0.5 * (above == below).mean(axis=1)
+    shares: Floats = (means[model] > means).mean(axis=1) + 0.5 * (means[model] == means).mean(axis=1)
     return shares
 
 

@@ -166,7 +166,7 @@ def test_nothing_printed_moves_the_cursor_or_reorders_the_line():
 
 
 def test_long_words_are_clipped_and_the_rest_is_left_to_the_record():
-    text = "".join(render_all(Material([sample.CHALLENGE], [spoken("a" * 20_000)])).values())
+    text = "".join(pages(Material([sample.CHALLENGE], [spoken("a" * 20_000)])).values())
     assert "…" in text
     assert len(text) < 30_000
 

@@ -2,11 +2,14 @@
 
 import itertools
 
+import numpy as np
 import pytest
 from rubrics import graded
 
 from harness.model import Provenance
 from harness.scoring import standings
+from harness.scoring.ranking import STABLE
+from harness.scoring.strength import ahead
 
 TASKS = ["a", "b"]
 
@@ -73,3 +76,18 @@ def test_alone_a_model_wins_nothing():
 def test_without_any_overall_there_is_no_mean():
     only = board([graded("m", "a", None)])["m"]
     assert (only.mean, only.rank, only.graded) == (None, None, 0)
+
+
+def test_a_medal_goes_to_all_that_are_not_clearly_behind_its_best_and_to_nobody_else() -> None:
+    rng = np.random.default_rng(7)
+    ids = [f"c{number}" for number in range(4)]
+    given = rng.integers(30, 90, size=(50, 4))
+    records = [graded(f"m{m}", id, int(given[m, place])) for m in range(50) for place, id in enumerate(ids)]
+    places = [s for s in standings(records, ids) if s.rank is not None]
+    marks = np.array([given[int(s.model[1:])] for s in places], dtype=float)
+    lead = ahead(marks, 0)
+    for number, place in enumerate(places):
+        # 50 models of like strength: the first group is long, and ends where the best is clearly ahead
+        alike = all(lead[: number + 1] < STABLE)
+        assert (place.medal == "gold") is alike
+    assert 1 < sum(s.medal == "gold" for s in places) < 50
