@@ -25,7 +25,7 @@ def compare(
     ] = None,
     format: Annotated[Format, typer.Option("--format", "-F", help="How to print it.")] = Format.TABLE,
 ) -> None:
-    """Compare two models, criterion by criterion.
+    """Compare two models by their criteria.
 
     On each challenge both answered: marks with intervals, the winner on what both were assessed on, the criteria that
     tell them apart, and those that both miss. Nothing is run or scored again.

@@ -24,9 +24,9 @@ def report(
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write findings as SARIF 2.1.0.")
     ] = None,
 ) -> None:
-    """Write the reports from records and reviews; those by published marks go to published/.
+    """Write the reports from records and reviews.
 
-    Nothing is graded. Files that would not change are left as they are.
+    Nothing is graded. Files that would not change are left as they are. Those by published marks go to published/.
     """
     from harness.report import gather, render_all, write
     from harness.report.source import Source

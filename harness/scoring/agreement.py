@@ -10,7 +10,6 @@ from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 LEAST_MODELS = 3
 """Of two models every order is a perfect one."""
@@ -85,6 +84,9 @@ def order(left: Sequence[float], right: Sequence[float]) -> Order:
     models = len(left)
     if models < LEAST_MODELS or len(set(left)) == 1 or len(set(right)) == 1:
         return Order(models, None, None, counted=True)
+    # takes longer to import than all the rest of a scoreboard
+    from scipy.stats import kendalltau
+
     found = kendalltau(left, right, variant="b")
     if models > MOST_ENUMERATED:
         return Order(models, float(found.statistic), float(found.pvalue), counted=False)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
 from scipy.special import expit
-from scipy.stats import rankdata
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +74,8 @@ def rank_chances(marks: Floats, draws: int = DRAWS) -> Floats:
         (models, models), share of the draws by model and rank, the first rank first. Equal means share the better rank.
     """
     means = _drawn_means(marks, draws)
-    places = rankdata(-means, method="min", axis=0).astype(int) - 1
+    ordered = np.sort(-means, axis=0)
+    places = np.stack([np.searchsorted(o, -m) for o, m in zip(ordered.T, means.T, strict=True)], axis=1)
     chances: Floats = np.zeros((len(marks), len(marks)))
     models = np.broadcast_to(np.arange(len(marks))[:, None], places.shape)
     np.add.at(chances, (models, places), 1.0)

@@ -27,8 +27,8 @@ STANDS_FOR = {
     "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "softmax.cu": FAULTY, "main.cu": FAULTY,
 }  # fmt: skip
 """The small workspace's names for those on the pages."""
-ENDS_WITH = {"cuda check": 1, "review": 3}
-"""Exit codes other than 0: a fault is found, a judge is not there."""
+ENDS_WITH = {"cuda check": 1, "review": 3, "grade one/rows --device": 2}
+"""Exit codes other than 0: a fault is found, a judge is not there, no challenge here is in CUDA."""
 
 
 def shown() -> set[str]:
@@ -45,7 +45,7 @@ def stood_for(line: str) -> tuple[str, ...]:
     words = shlex.split(line)[1:]
     words = words[: words.index("--")] if "--" in words else words
     if words[:1] == ["new"] and len(words) > 2:
-        return (*words[:2], {"submission": "fresh/rows"}.get(words[1], f"fresh-{words[1]}"))
+        return (*words[:2], {"submission": "fresh/rows"}.get(words[1], f"fresh_{words[1]}"))
     told = [STANDS_FOR.get(word, word) for word in words if word != "kernels.cu"]
     if words[:1] == ["compare"] and told[1] == told[2]:
         told[2] = "two"
