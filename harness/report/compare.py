@@ -1,8 +1,9 @@
 """Two models compared criterion by criterion, from their records: the view, and the formats it is printed in."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -24,12 +25,12 @@ class Side:
     evidence: Evidence | None
     fault: str
 
-    @property
+    @cached_property
     def met(self) -> float | None:
         """Share of the criterion that is met, 0 to 1; None where it was not assessed."""
         return self.evidence.satisfied if self.evidence and self.evidence.outcome.assessed else None
 
-    @property
+    @cached_property
     def told(self) -> str:
         """The outcome with the fault and the figures behind it."""
         if self.evidence is None:
@@ -37,6 +38,9 @@ class Side:
         fault = f": {self.fault}" if self.fault and self.evidence.outcome is Outcome.FAILED else ""
         figures = words.figures(self.evidence.measured)
         return words.outcome(self.evidence) + fault + (f" ({figures})" if figures else "")
+
+
+ABSENT = Side(None, "")
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,10 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
     by_name = {record.name: record for record in own}
     rubrics = sorted(challenges, key=lambda c: c.id)
     both = [c for c in rubrics if f"{left}/{c.id}" in by_name and f"{right}/{c.id}" in by_name]
-    tasks = tuple(task(c, by_name[f"{left}/{c.id}"], by_name[f"{right}/{c.id}"]) for c in both)
+    pairs = [(by_name[f"{left}/{c.id}"], by_name[f"{right}/{c.id}"]) for c in both]
+    tasks = tuple(
+        task(c, sides(one), sides(other), duel(c, one, other)) for c, (one, other) in zip(both, pairs, strict=True)
+    )
     shared = {c.id for c in both}
     wins = win_table([left, right], [task.duel for task in tasks])
     return Compared(
@@ -142,17 +149,26 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
     )  # fmt: skip
 
 
-def task(challenge: Challenge, left: Record, right: Record) -> Task:
-    """Two records of one challenge, criterion by criterion."""
-    sides = [_sides(record) for record in (left, right)]
-    absent = Side(None, "")
-    rows = tuple(Row(c, sides[0].get(c.id, absent), sides[1].get(c.id, absent)) for c in challenge.criteria)
-    return Task(challenge, left, right, duel(challenge, left, right), rows)
+@dataclass(frozen=True)
+class Sides:
+    """A record, and how it stands on each criterion."""
+
+    record: Record
+    by_criterion: Mapping[str, Side]
 
 
-def _sides(record: Record) -> dict[str, Side]:
+def sides(record: Record) -> Sides:
+    """Every criterion of a record."""
     faults = {f.criterion: f.title for f in record.findings}
-    return {e.criterion: Side(e, "" if words.not_offered(e) else faults.get(e.criterion, "")) for e in record.evidence}
+    told = {e.criterion: "" if words.not_offered(e) else faults.get(e.criterion, "") for e in record.evidence}
+    return Sides(record, {e.criterion: Side(e, told[e.criterion]) for e in record.evidence})
+
+
+def task(challenge: Challenge, left: Sides, right: Sides, fought: Duel) -> Task:
+    """Two records of one challenge, criterion by criterion, and the duel between them."""
+    ours, theirs = left.by_criterion, right.by_criterion
+    rows = tuple(Row(c, ours.get(c.id, ABSENT), theirs.get(c.id, ABSENT)) for c in challenge.criteria)
+    return Task(challenge, left.record, right.record, fought, rows)
 
 
 def compared_table(compared: Compared) -> RenderableType:

@@ -6,6 +6,7 @@ A bare web address stays what it is; it cannot hide behind other words.
 """
 
 import re
+from functools import lru_cache
 
 from markupsafe import Markup
 
@@ -23,16 +24,22 @@ _BLOCK_START = re.compile(r"^([-+#=:](?=[-+#=:\s]|$)|\d{1,9}(?=[.)](?:\s|$)))(.?
 
 def plain(text: object, limit: int = LIMIT) -> str:
     """The text on one line, without control, format or private characters, clipped at `limit` characters."""
-    shown = "".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in str(text))
+    shown = str(text)
+    if not shown.isprintable():
+        shown = "".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in shown)
     line = " ".join(shown.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def markdown(value: object) -> Markup:
     """The value as text that Markdown shows as it is; what is safe already passes unchanged."""
-    if isinstance(value, Markup):
-        return value
-    parts = _INDEX.split(plain(value))
+    return value if isinstance(value, Markup) else _markdown(str(value))
+
+
+# the same words stand in many cells: of two thousand records in a million
+@lru_cache(1 << 16)
+def _markdown(text: str) -> Markup:
+    parts = _INDEX.split(plain(text))
     parts[::2] = [_INSIDE_WORD.sub("_", part.translate(_MARKS)) for part in parts[::2]]
     return Markup(_BLOCK_START.sub(_defused, "".join(parts)))
 

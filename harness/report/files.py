@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.errors import SpecError, StoreError
 from harness.report.against import against
 from harness.report.contexts import challenge_report
-from harness.report.match import match
+from harness.report.match import Matches
 from harness.report.material import Material
 from harness.report.page import page
 from harness.report.picture import as_svg
@@ -52,9 +52,10 @@ def _reports(material: Material, found: Marks) -> Iterator[tuple[str, str]]:
     board = scoreboard(material, found.source)
     yield SCOREBOARD, as_markdown(board)
     yield PICTURE, as_svg(board)
+    matches = Matches(material, found)
     for left, right in combinations(found.models, 2):
         if any(fought.played for fought in found.between(left, right)):
-            yield pair_page(left, right), render("head_to_head.md.j2", match=match(material, found, left, right))
+            yield pair_page(left, right), render("head_to_head.md.j2", match=matches.of(left, right))
     for round in material.rounds:
         view = round_view(material, round, found.source)
         if view.rows:

@@ -1,16 +1,15 @@
 """Two models head to head: their criteria side by side, with an edge where one of them earned more."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scipy.special import bdtr
-
-from harness.model import Challenge, Comparison, Record
+from harness.model import Comparison, Provenance
 from harness.report import words
-from harness.report.compare import Row, task
+from harness.report.compare import Row, sides, task
 from harness.report.material import Material
 from harness.report.source import Marks, Source
-from harness.scoring.duels import Fought
+from harness.scoring.duels import Duel, Fought
 
 TIE = ""
 """Nobody's edge."""
@@ -80,24 +79,51 @@ def match(material: Material, marks: Marks, left: str, right: str) -> Match:
         marks: of one source.
         left, right: the models, in the order of the columns.
     """
-    by_name = {(m.model, m.challenge): m for m in marks.marked}
-    fought = marks.between(left, right)
-    bouts = []
-    for one in sorted(fought, key=lambda f: f.challenge):
-        challenge = material.challenge(one.challenge)
-        if challenge is not None and one.played:
-            standings = [
-                words.standing(by_name[m, challenge.id].overall) if (m, challenge.id) in by_name else ""
-                for m in (left, right)
-            ]
-            bouts.append(_bout(challenge, one, material.records, left, right, standings))
-    provenance = [sorted({m.provenance for m in marks.marked if m.model == model}) for model in (left, right)]
-    lead, behind = tally(left, right, fought)
-    return Match(
-        marks.source, left, right,
-        (words.provenances(provenance[0]), words.provenances(provenance[1])),
-        words.score(lead, behind), _told(left, right, lead, behind), tuple(bouts),
-    )  # fmt: skip
+    return Matches(material, marks).of(left, right)
+
+
+class Matches:
+    """Any two models head to head, by the marks of one source; what is the same for all pairs is found once."""
+
+    def __init__(self, material: Material, marks: Marks) -> None:
+        self._marks = marks
+        self._challenges = {c.id: c for c in material.challenges}
+        self._sides = {(r.model, r.challenge): sides(r) for r in material.records}
+        self._standings = {(m.model, m.challenge): words.standing(m.overall) for m in marks.marked}
+        self._provenances: dict[str, set[Provenance]] = {}
+        for marked in marks.marked:
+            self._provenances.setdefault(marked.model, set()).add(marked.provenance)
+
+    def of(self, left: str, right: str) -> Match:
+        """Two models, in the order of the columns."""
+        fought = sorted(self._marks.between(left, right), key=lambda f: f.challenge)
+        bouts = [self._bout(one, left, right) for one in fought if one.played and one.challenge in self._challenges]
+        lead, behind = tally(left, right, fought)
+        return Match(
+            self._marks.source, left, right, (self._from(left), self._from(right)),
+            words.score(lead, behind), _told(left, right, lead, behind), tuple(bouts),
+        )  # fmt: skip
+
+    def _from(self, model: str) -> str:
+        return words.provenances(sorted(self._provenances.get(model, ())))
+
+    def _bout(self, fought: Fought, left: str, right: str) -> Bout:
+        challenge = self._challenges[fought.challenge]
+        ours, theirs = ((model, challenge.id) for model in (left, right))
+        if isinstance(fought, Duel):
+            seen = task(challenge, self._sides[ours], self._sides[theirs], fought)
+            lines = tuple(_line(row, left, right) for row in seen.rows if row.lead or (row.lead == 0 and row.measured))
+            alike = tuple(row.criterion.id for row in seen.rows if row.lead == 0 and not row.measured)
+            unseen = tuple(row.criterion.id for row in seen.rows if row.lead is None)
+            why = seen.told
+        else:
+            lines = _said(fought, left) if isinstance(fought, Comparison) else ()
+            alike = unseen = ()
+            why = f"As the judge gave it: {f'won by {fought.winner}' if fought.winner else 'a split'}."
+        return Bout(
+            challenge.id, challenge.title, self._standings.get(ours, ""), self._standings.get(theirs, ""),
+            fought.winner or "split", why, lines, alike, unseen, _edges(left, right, lines),
+        )  # fmt: skip
 
 
 def tally(left: str, right: str, fought: Iterable[Fought]) -> tuple[float, float]:
@@ -114,29 +140,6 @@ def _told(left: str, right: str, lead: float, behind: float) -> str:
     if lead == behind:
         return f"{left} and {right} are level"
     return f"{left} is ahead of {right}" if lead > behind else f"{right} is ahead of {left}"
-
-
-def _bout(
-    challenge: Challenge, fought: Fought, records: Iterable[Record], left: str, right: str, standings: Sequence[str]
-) -> Bout:
-    alike: tuple[str, ...] = ()
-    unseen: tuple[str, ...] = ()
-    if isinstance(fought, Comparison):
-        lines = _said(fought, left)
-        won = "a split" if fought.winner is None else f"won by {fought.winner}"
-        why = f"As the judge gave it: {won}."
-    else:
-        by_model = {r.model: r for r in records if r.challenge == challenge.id}
-        seen = task(challenge, by_model[left], by_model[right])
-        told = [row for row in seen.rows if row.lead is not None and (row.lead or row.measured)]
-        lines = tuple(_line(row, left, right) for row in told)
-        alike = tuple(row.criterion.id for row in seen.rows if row.lead == 0 and not row.measured)
-        unseen = tuple(row.criterion.id for row in seen.rows if row.lead is None)
-        why = seen.told
-    return Bout(
-        challenge.id, challenge.title, standings[0], standings[1], fought.winner or "split", why, lines, alike, unseen,
-        _edges(left, right, lines),
-    )  # fmt: skip
 
 
 def _said(table: Comparison, left: str) -> tuple[Line, ...]:
@@ -159,7 +162,8 @@ def _edges(left: str, right: str, lines: Sequence[Line]) -> str:
     if not any(won):
         return "No edge on either side."
     # both tails of a fair coin
-    p = min(1.0, 2.0 * float(bdtr(min(won), sum(won), 0.5)))
+    tail = sum(math.comb(sum(won), few) for few in range(min(won) + 1))
+    p = min(1.0, 2.0 * tail / 2 ** sum(won))
     ties = len(lines) - sum(won)
     level = f", {ties} level" if ties else ""
     return f"Edges: {left} {won[0]}, {right} {won[1]}{level} (sign test p = {p:.2g})."

@@ -1,8 +1,9 @@
 """Where marks come from: measured by running, or published by judges who read. The same pages are made of both."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import combinations
 
 from harness.model import Provenance, Round
@@ -50,7 +51,14 @@ class Marks:
 
     def between(self, left: str, right: str) -> tuple[Fought, ...]:
         """The comparisons of two models, whichever of them is named first."""
-        return tuple(f for f in self.fought if {f.left, f.right} == {left, right})
+        return tuple(self._by_pair.get(frozenset((left, right)), ()))
+
+    @cached_property
+    def _by_pair(self) -> Mapping[frozenset[str], Sequence[Fought]]:
+        pairs: dict[frozenset[str], list[Fought]] = {}
+        for fought in self.fought:
+            pairs.setdefault(frozenset((fought.left, fought.right)), []).append(fought)
+        return pairs
 
 
 def marks(material: Material, source: Source, round: Round | None = None) -> Marks:

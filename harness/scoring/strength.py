@@ -10,8 +10,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve
-from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
@@ -45,12 +43,12 @@ def strengths(wins: Floats) -> Floats:
     found = np.zeros(len(wins))
     for _ in range(_STEPS):
         # Newton's step on a concave likelihood; the phantom keeps the matrix regular
-        chances = expit(found[:, None] - found[None, :])
-        alone = expit(found)
+        chances = _logistic(found[:, None] - found[None, :])
+        alone = _logistic(found)
         slope = won - (played * chances).sum(axis=1) - alone
         weights = played * chances * (1.0 - chances)
         curvature = np.diag(weights.sum(axis=1) + alone * (1.0 - alone)) - weights
-        step = solve(curvature, slope, assume_a="pos")
+        step = np.linalg.solve(curvature, slope)
         largest = float(np.abs(step).max(initial=0.0))
         found = found + step * min(1.0, _LARGEST_STEP / largest if largest else 1.0)
         if largest < _CLOSE:
@@ -88,6 +86,12 @@ def ahead(marks: Floats, model: int, draws: int = DRAWS) -> Floats:
     means = _drawn_means(marks, draws)
     shares: Floats = (means[model] > means).mean(axis=1) + 0.5 * (means[model] == means).mean(axis=1)
     return shares
+
+
+def _logistic(x: Floats) -> Floats:
+    # by its hyperbolic tangent, which never overflows
+    chances: Floats = 0.5 * (1.0 + np.tanh(0.5 * x))
+    return chances
 
 
 def _drawn_means(marks: Floats, draws: int) -> Floats:
