@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 from harness.model import Evidence, Score
@@ -65,6 +66,7 @@ class Mark:
         return Score(score=point, low=float(self.low), high=float(self.high), coverage=float(self.coverage))
 
 
+@lru_cache(1 << 12)
 def exact(value: float) -> Fraction:
     """The number as it is written in decimal: 0.1 is one tenth, so that ties at .5 are ties."""
     return Fraction(repr(value))

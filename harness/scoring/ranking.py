@@ -4,6 +4,7 @@ A medal is a model's own where the order holds when the challenges are drawn ane
 best share it.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ from harness.model import Provenance, Status
 from harness.scoring.duels import Fought, win_table
 from harness.scoring.marked import Marked
 from harness.scoring.marks import exact
-from harness.scoring.strength import ahead, elo, rank_chances, strengths
+from harness.scoring.strength import ahead, drawn_means, elo, rank_chances, strengths
 
 MEDAL_COVERAGE = 0.7
 MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
@@ -76,7 +77,7 @@ def standings(
         if one.challenge in challenges:
             by_model.setdefault(one.model, []).append(one)
     rows = [_Row(model, by_model[model], len(challenges)) for model in sorted(by_model)]
-    means = [row.mean for row in rows if row.mean is not None and not row.unranked]
+    means = sorted(row.mean for row in rows if row.mean is not None and not row.unranked)
     rows.sort(key=lambda row: (row.baseline, bool(row.unranked), -(row.mean if row.mean is not None else -1)))
     places = [row.standing(means) for row in rows]
     marks = np.array([row.by_challenge(challenges) for row in rows[: len(means)]]).reshape(len(means), len(challenges))
@@ -89,8 +90,9 @@ def _trusted(places: Sequence[Standing], marks: NDArray[np.float64], fought: Ite
         return
     wins = win_table([place.model for place in places], fought)
     power = strengths(wins)
-    chances = rank_chances(marks)
-    groups = _alike(marks)
+    means = drawn_means(marks)
+    chances = rank_chances(means)
+    groups = _alike(means)
     for number, place in enumerate(places):
         played = round(float((wins[number] + wins[:, number]).sum()))
         known = replace(
@@ -101,13 +103,13 @@ def _trusted(places: Sequence[Standing], marks: NDArray[np.float64], fought: Ite
         yield _sharing(known, MEDALS.get(places[groups[number]].rank or 0)) if shared else known
 
 
-def _alike(marks: NDArray[np.float64]) -> list[int]:
+def _alike(means: NDArray[np.float64]) -> list[int]:
     """For each model, the best placed first, the first of those that it cannot be told apart from: maybe itself."""
-    first, lead = 0, ahead(marks, 0)
+    first, lead = 0, ahead(means, 0)
     groups = []
-    for number in range(len(marks)):
+    for number in range(len(means)):
         if lead[number] >= STABLE:
-            first, lead = number, ahead(marks, number)
+            first, lead = number, ahead(means, number)
         groups.append(first)
     return groups
 
@@ -147,10 +149,10 @@ class _Row:
         return [self.marks[id] for id in challenges]
 
     def standing(self, means: Sequence[Fraction]) -> Standing:
-        """Its place among the `means` of all ranked models."""
+        """Its place among the `means` of all ranked models, the least first."""
         rank, medal, note = None, None, self.unranked
         if self.mean is not None and not note:
-            rank = 1 + sum(mean > self.mean for mean in means)
+            rank = 1 + len(means) - bisect_right(means, self.mean)
             covered = self.coverage >= MEDAL_COVERAGE
             medal = MEDALS.get(rank) if covered and len(means) > 1 else None
             note = (

@@ -61,29 +61,41 @@ def elo(strength: float) -> float:
     return 1000.0 + 400.0 / math.log(10.0) * strength
 
 
-def rank_chances(marks: Floats, draws: int = DRAWS) -> Floats:
-    """How often each model comes to each rank of mean mark when the challenges are drawn anew.
+def drawn_means(marks: Floats, draws: int = DRAWS) -> Floats:
+    """Mean marks when the challenges are drawn anew: as many as there are, with repetition.
 
     Args:
         marks: (models, challenges), every one of them a number.
         draws: how often; the same draws for the same number of challenges.
 
     Returns:
+        (models, draws).
+    """
+    count = marks.shape[1]
+    draw = np.random.default_rng(0)
+    taken = draw.multinomial(count, np.full(count, 1.0 / count), size=draws) if count else np.zeros((draws, 0))
+    # rounded, so that sums of the same marks in another order are equal
+    means: Floats = np.round(marks @ taken.T / max(count, 1), 9)
+    return means
+
+
+def rank_chances(means: Floats) -> Floats:
+    """How often each model comes to each rank of (models, draws) mean marks.
+
+    Returns:
         (models, models), share of the draws by model and rank, the first rank first. Equal means share the better rank.
     """
-    means = _drawn_means(marks, draws)
     ordered = np.sort(-means, axis=0)
     places = np.stack([np.searchsorted(o, -m) for o, m in zip(ordered.T, means.T, strict=True)], axis=1)
-    chances: Floats = np.zeros((len(marks), len(marks)))
-    models = np.broadcast_to(np.arange(len(marks))[:, None], places.shape)
+    chances: Floats = np.zeros((len(means), len(means)))
+    models = np.broadcast_to(np.arange(len(means))[:, None], places.shape)
     np.add.at(chances, (models, places), 1.0)
     chances /= means.shape[1]
     return chances
 
 
-def ahead(marks: Floats, model: int, draws: int = DRAWS) -> Floats:
-    """How often one model's mean lies above that of each model, of equal ones half; (models,)."""
-    means = _drawn_means(marks, draws)
+def ahead(means: Floats, model: int) -> Floats:
+    """How often one model's mean, of (models, draws), lies above that of each model, of equal ones half; (models,)."""
     shares: Floats = (means[model] > means).mean(axis=1) + 0.5 * (means[model] == means).mean(axis=1)
     return shares
 
@@ -92,13 +104,3 @@ def _logistic(x: Floats) -> Floats:
     # by its hyperbolic tangent, which never overflows
     chances: Floats = 0.5 * (1.0 + np.tanh(0.5 * x))
     return chances
-
-
-def _drawn_means(marks: Floats, draws: int) -> Floats:
-    """Mean marks, (models, draws), each over as many challenges as there are, drawn with repetition."""
-    count = marks.shape[1]
-    draw = np.random.default_rng(0)
-    taken = draw.multinomial(count, np.full(count, 1.0 / count), size=draws) if count else np.zeros((draws, 0))
-    # rounded, so that sums of the same marks in another order are equal
-    means: Floats = np.round(marks @ taken.T / max(count, 1), 9)
-    return means

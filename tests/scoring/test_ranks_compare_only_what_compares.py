@@ -9,7 +9,7 @@ from rubrics import graded
 from harness.model import Provenance
 from harness.scoring import standings
 from harness.scoring.ranking import STABLE
-from harness.scoring.strength import ahead
+from harness.scoring.strength import ahead, drawn_means
 
 TASKS = ["a", "b"]
 
@@ -85,7 +85,7 @@ def test_a_medal_goes_to_all_that_are_not_clearly_behind_its_best_and_to_nobody_
     records = [graded(f"m{m}", id, int(given[m, place])) for m in range(50) for place, id in enumerate(ids)]
     places = [s for s in standings(records, ids) if s.rank is not None]
     marks = np.array([given[int(s.model[1:])] for s in places], dtype=float)
-    lead = ahead(marks, 0)
+    lead = ahead(drawn_means(marks), 0)
     for number, place in enumerate(places):
         # 50 models of like strength: the first group is long, and ends where the best is clearly ahead
         alike = all(lead[: number + 1] < STABLE)
