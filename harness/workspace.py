@@ -261,12 +261,18 @@ def read_stored(path: Path, kind: type[M]) -> M:
     assert issubclass(kind, Stored)
     try:
         text = path.read_bytes()
-        version = json.loads(text).get("schema_version")
-        if isinstance(version, int) and version > kind.SCHEMA:
+        try:
+            found = kind.from_json(text)
+            version = found.schema_version
+        except ValidationError:
+            found, version = None, json.loads(text).get("schema_version")
+            if not isinstance(version, int) or version <= kind.SCHEMA:
+                raise
+        if found is None or version > kind.SCHEMA:
             raise StoreError(
                 f"{path}: schema {version} is newer than this harness knows ({kind.SCHEMA}); update the harness"
             )
-        return kind.from_json(text)
+        return found
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(

@@ -29,13 +29,14 @@ def scoreboard(
     source: Annotated[By, typer.Option("--source", help="By which marks.")] = By.MEASURED,
 ) -> None:
     """Rank all models over all challenges."""
-    from harness.report import as_csv, as_json, as_markdown, as_table, gather
+    from harness.report import as_csv, as_json, as_markdown, as_table, gather, measured
     from harness.report import scoreboard as over
     from harness.report.formats import Fitting
     from harness.report.source import Source
     from harness.workspace import Workspace
 
-    board = over(gather(Workspace.find()), Source(source))
+    read = measured if source is By.MEASURED else gather
+    board = over(read(Workspace.find()), Source(source))
     if not board.rows:
         output.note("no records yet\n  try: harness grade --all")
     if format is Format.TABLE:

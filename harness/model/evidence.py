@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from harness.model.base import Figure, Identifier, Model, Text
 from harness.model.challenge import Severity
@@ -30,8 +30,11 @@ class Words(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _text(cls, values: Any) -> Any:
-        return {k: _readable(v) for k, v in values.items()} if isinstance(values, dict) else values
+    def _text(cls, values: Any, info: ValidationInfo) -> Any:
+        # what was read from JSON is text already
+        if info.mode == "json" or not isinstance(values, dict):
+            return values
+        return {k: _readable(v) for k, v in values.items()}
 
 
 def _readable(value: Any) -> Any:

@@ -51,12 +51,12 @@ class Row:
     left: Side
     right: Side
 
-    @property
+    @cached_property
     def measured(self) -> bool:
         """Whether any figure was measured on either side."""
         return any(side.evidence and side.evidence.measured for side in (self.left, self.right))
 
-    @property
+    @cached_property
     def lead(self) -> float | None:
         """How much more of the criterion the left one meets; None unless both were assessed."""
         if self.left.met is None or self.right.met is None:

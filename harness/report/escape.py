@@ -46,6 +46,11 @@ def _markdown(text: str) -> Markup:
 
 def code(value: object) -> Markup:
     """The value as a code span that also holds in a table; backticks and bars are replaced by look-alikes."""
+    return _code(str(value))
+
+
+@lru_cache(1 << 12)
+def _code(value: str) -> Markup:
     text = plain(value).replace("`", "'").replace("|", "¦")
     return Markup(f"`{text}`") if text else Markup("")
 

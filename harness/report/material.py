@@ -1,13 +1,15 @@
 """What reports are made from, read once; everything after it is a pure function."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from harness.model import Challenge, Comparison, Defect, Ranking, Record, Review, Round
+from harness.model import Challenge, Comparison, Defect, Provenance, Ranking, Record, Review, Round
 from harness.report.code import Sources, named_files
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_ranking, read_rounds
+from harness.scoring.duels import Duel, duels
 from harness.workspace import Workspace
 
 
@@ -37,7 +39,32 @@ class Material:
 
     def challenge(self, id: str) -> Challenge | None:
         """The rubric of that id; None where it is not here."""
-        return next((c for c in self.challenges if c.id == id), None)
+        return self._rubrics.get(id)
+
+    @cached_property
+    def known(self) -> tuple[Record, ...]:
+        """The records of challenges that are here."""
+        return tuple(record for record in self.records if record.challenge in self._rubrics)
+
+    @cached_property
+    def duels(self) -> tuple[Duel, ...]:
+        """Every two models on every challenge both have a grade on; baselines fight none."""
+        return duels(self.challenges, (r for r in self.known if r.provenance is not Provenance.BASELINE))
+
+    @cached_property
+    def _rubrics(self) -> Mapping[str, Challenge]:
+        return {challenge.id: challenge for challenge in self.challenges}
+
+
+def measured(workspace: Workspace) -> Material:
+    """Rubrics and records alone: all that a table of measured marks is made from.
+
+    Raises:
+        SpecError: a challenge is malformed.
+        StoreError: a record cannot be read.
+    """
+    rubrics = tuple(workspace.challenge(id) for id in workspace.challenges())
+    return Material(rubrics, tuple(workspace.records()))
 
 
 def gather(workspace: Workspace) -> Material:

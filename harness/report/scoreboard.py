@@ -238,7 +238,7 @@ def as_csv(board: Scoreboard) -> str:
 
 def _row(place: Standing, own: Sequence[tuple[Challenge, Marked | None]], found: Marks) -> Row:
     means = {c.title: m.overall.score for c, m in own if m is not None and m.overall.score is not None}
-    fought = [f for f in found.fought if f.played and place.model in (f.left, f.right)]
+    fought = [f for f in found.of(place.model) if f.played]
     won, split = sum(f.winner == place.model for f in fought), sum(f.winner is None for f in fought)
     told = f"{won} of {len(fought)}" + (f", {split} split" if split else "") if fought else ""
     entries = tuple(_entry(challenge, one) for challenge, one in own)

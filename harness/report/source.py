@@ -9,7 +9,7 @@ from itertools import combinations
 from harness.model import Provenance, Round
 from harness.report.material import Material
 from harness.review.published import published
-from harness.scoring.duels import Duel, Fought, duels
+from harness.scoring.duels import Duel, Fought
 from harness.scoring.marked import Marked
 
 
@@ -34,7 +34,7 @@ class Marks:
     marked: tuple[Marked, ...]
     fought: tuple[Fought, ...]
 
-    @property
+    @cached_property
     def models(self) -> tuple[str, ...]:
         """All that have marks, baselines left out."""
         return tuple(sorted({m.model for m in self.marked if m.provenance is not Provenance.BASELINE}))
@@ -53,6 +53,18 @@ class Marks:
         """The comparisons of two models, whichever of them is named first."""
         return tuple(self._by_pair.get(frozenset((left, right)), ()))
 
+    def of(self, model: str) -> tuple[Fought, ...]:
+        """The comparisons of one model with any other."""
+        return tuple(self._by_model.get(model, ()))
+
+    @cached_property
+    def _by_model(self) -> Mapping[str, Sequence[Fought]]:
+        found: dict[str, list[Fought]] = {}
+        for fought in self.fought:
+            for model in (fought.left, fought.right):
+                found.setdefault(model, []).append(fought)
+        return found
+
     @cached_property
     def _by_pair(self) -> Mapping[frozenset[str], Sequence[Fought]]:
         pairs: dict[frozenset[str], list[Fought]] = {}
@@ -70,9 +82,7 @@ def marks(material: Material, source: Source, round: Round | None = None) -> Mar
         round: its models and challenges; published marks are those of its own reviews, where it has any.
     """
     if source is Source.MEASURED:
-        known = [r for r in material.records if material.challenge(r.challenge)]
-        models = [r for r in known if r.provenance is not Provenance.BASELINE]
-        found = Marks(source, tuple(known), duels(material.challenges, models))
+        found = Marks(source, material.known, material.duels)
         return found.among(round.models, round.challenges) if round else found
     own = published(material.reviews, round.id) if round else ()
     if round and own:

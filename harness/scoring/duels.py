@@ -142,10 +142,13 @@ class _Marker:
     def _mark(self, record: Record, common: frozenset[str]) -> float | None:
         own = [e for e in record.evidence if e.criterion in common]
         ceilings = gates(self._challenge, own, built=record.status is not Status.BUILD_FAILED)
+        by_dimension: dict[str, list[Evidence]] = {}
+        for each in own:
+            if each.dimension in self._weights:
+                by_dimension.setdefault(each.dimension, []).append(each)
         points: dict[str, Fraction] = {}
-        for id in self._weights:
-            found: Sequence[Evidence] = [e for e in own if e.dimension == id]
-            point = Mark.of(found).capped(ceiling(ceilings, id)).point if found else None
+        for id, found in by_dimension.items():
+            point = Mark.of(found).capped(ceiling(ceilings, id)).point
             if point is not None:
                 points[id] = point
         if not points:

@@ -35,17 +35,22 @@ class Mark:
         Raises:
             ValueError: there is no evidence.
         """
-        total = assessed = met = Fraction(0)
+        total = assessed = whole = 0
+        partly = Fraction(0)
         for item in evidence:
-            weight = item.severity.weight
+            weight, met = item.severity.weight, item.satisfied
             total += weight
             if item.outcome.assessed:
                 assessed += weight
-                met += weight * exact(item.satisfied)
+                if met == 1.0:
+                    whole += weight
+                elif met:
+                    partly += weight * exact(met)
         if not total:
             raise ValueError("a dimension needs evidence")
-        point = FULL * met / assessed if assessed else None
-        return cls(point, FULL * met / total, FULL * (met + total - assessed) / total, assessed / total)
+        credit = partly + whole
+        point = FULL * credit / assessed if assessed else None
+        return cls(point, FULL * credit / total, FULL * (credit + total - assessed) / total, Fraction(assessed, total))
 
     def capped(self, ceiling: float | None) -> "Mark":
         """The same with no value above `ceiling`; a ceiling of 0 leaves 0 even where nothing was assessed."""
