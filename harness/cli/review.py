@@ -8,7 +8,7 @@ from harness.cli import complete, output
 
 if TYPE_CHECKING:
     from harness.model import Preference, Review
-    from harness.review.case import Case
+    from harness.review.case import Case, Reviewed
 
 
 def review(
@@ -62,10 +62,7 @@ def review(
         done = case.hear(endpoint.ask, reviewer, repeats, steps.done)
     store(path, done.review)
     _print(done.review)
-    if done.review.remark:
-        output.note(f"note: {done.review.remark}\n  it may have moved these marks; nothing that is measured")
-    if done.lost:
-        output.note(f"note: {_used(done.review)} of {repeats * len(case.shown)} replies could be used")
+    _tell_doubts(done, repeats * len(case.shown))
     output.line(f"wrote {output.place(path)}")
 
 
@@ -86,6 +83,13 @@ def _tell_cuts(case: "Case") -> None:
         for file in material.files:
             if file.cut:
                 output.note(f"note: {model}: {file.path} is {file.cut}")
+
+
+def _tell_doubts(done: "Reviewed", asked: int) -> None:
+    if done.review.remark:
+        output.note(f"note: {done.review.remark}\n  it may have moved these marks; nothing that is measured")
+    if done.lost:
+        output.note(f"note: {_used(done.review)} of {asked} replies could be used")
 
 
 def _print(review: "Review") -> None:

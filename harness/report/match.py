@@ -71,19 +71,13 @@ class Match:
     bouts: tuple[Bout, ...]
 
 
-def match(material: Material, marks: Marks, left: str, right: str) -> Match:
-    """Two models head to head.
+class Matches:
+    """Any two models head to head, by the marks of one source; what is the same for all pairs is found once.
 
     Args:
         material: rubrics, records and published tables.
         marks: of one source.
-        left, right: the models, in the order of the columns.
     """
-    return Matches(material, marks).of(left, right)
-
-
-class Matches:
-    """Any two models head to head, by the marks of one source; what is the same for all pairs is found once."""
 
     def __init__(self, material: Material, marks: Marks) -> None:
         self._marks = marks

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.report import Material, Source, gather, render_all, scoreboard
-from harness.report.match import match
+from harness.report.match import Matches
 from harness.report.rounds import RoundView, round_view
 from harness.report.source import marks
 from harness.workspace import Workspace
@@ -15,6 +15,7 @@ from harness.workspace import Workspace
 FIGURES: dict[str, Any] = json.loads(Path(__file__).with_name("published_reviews.json").read_text(encoding="utf-8"))
 MATERIAL = gather(Workspace(Path(__file__).parents[2]))
 BOARD = scoreboard(MATERIAL, Source.PUBLISHED)
+MATCHES = Matches(MATERIAL, marks(MATERIAL, Source.PUBLISHED))
 PAGES = render_all(MATERIAL, Source.PUBLISHED)
 SCORES = [(each["id"], score) for each in FIGURES["rounds"] for score in each["scores"]]
 
@@ -88,7 +89,7 @@ def test_the_first_won_five_of_six() -> None:
 
 @pytest.mark.parametrize("table", FIGURES["head_to_head"], ids=lambda t: f"{t['left']}-{t['right']}-{t['challenge']}")
 def test_a_two_way_table_has_its_rows_edges_and_winner(table: dict[str, Any]) -> None:
-    view = match(MATERIAL, marks(MATERIAL, Source.PUBLISHED), table["left"], table["right"])
+    view = MATCHES.of(table["left"], table["right"])
     (bout,) = (b for b in view.bouts if b.id == table["challenge"])
     shown = [(line.criterion, line.left, line.right, line.edge) for line in bout.lines]
     edge = {None: "", "tie": ""}
@@ -97,9 +98,7 @@ def test_a_two_way_table_has_its_rows_edges_and_winner(table: dict[str, Any]) ->
 
 
 def test_there_are_nine_tables_with_ninety_five_rows() -> None:
-    shown = [
-        b for m in BOARD.meetings for b in match(MATERIAL, marks(MATERIAL, Source.PUBLISHED), m.left, m.right).bouts
-    ]
+    shown = [b for m in BOARD.meetings for b in MATCHES.of(m.left, m.right).bouts]
     assert (len(shown), sum(len(bout.lines) for bout in shown)) == (9, 95)
 
 
