@@ -1,5 +1,6 @@
 """`harness review`: a model judges what cannot be executed."""
 
+import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,9 +29,7 @@ def review(
     repeats: Annotated[
         int, typer.Option("--repeats", min=1, max=25, help="How often to ask; of a pair, in either order.")
     ] = 3,
-    name: Annotated[
-        str | None, typer.Option("--name", help="Name of the review's file; the judge's by default.")
-    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="The review's file; the judge's name by default.")] = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, max=3600, help="Seconds the judge has for one reply.")
     ] = 120.0,
@@ -45,8 +44,6 @@ def review(
     \b
     harness review glm-5/kv_cache --judge http://localhost:8000/v1 --model Qwen/Qwen3-32B
     """
-    import datetime
-
     from harness.review import judge as judging
     from harness.review.case import Case, store
     from harness.review.endpoint import Endpoint
@@ -55,11 +52,11 @@ def review(
     case = Case.open(Workspace.find(), submission, against)
     reviewer = judging.reviewer(model, case.questions, datetime.date.today())
     path = case.path(name or _name(reviewer.id, case.other), force)
-    endpoint = Endpoint(judge, model, timeout=timeout)
+    ask = Endpoint(judge, model, timeout=timeout).ask
     _tell_cuts(case)
     with output.Steps(repeats * len(case.shown)) as steps:
         steps.now(f"asking {model}")
-        done = case.hear(endpoint.ask, reviewer, repeats, steps.done)
+        done = case.hear(ask, reviewer, repeats, steps.done)
     store(path, done.review)
     _print(done.review)
     _tell_doubts(done, repeats * len(case.shown))
