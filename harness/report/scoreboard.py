@@ -4,7 +4,8 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import combinations
 
 from rich.table import Table
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from harness.model import Challenge, Provenance, Record, Score, Status
 from harness.report import words
-from harness.report.contexts import weaknesses
+from harness.report.contexts import Weakness, weaknesses
 from harness.report.match import tally
 from harness.report.material import Material
 from harness.report.notes import notes
@@ -21,6 +22,7 @@ from harness.report.source import Marks, Source, marks
 from harness.report.summary import Gap, Hybrid, Task, gaps, hybrids, tasks
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
+from harness.scoring.duels import Fought
 from harness.scoring.integrity import INTEGRITY
 from harness.scoring.marked import Marked
 from harness.scoring.ranking import MEDAL_COVERAGE, STABLE
@@ -39,17 +41,25 @@ class Column:
 
 @dataclass(frozen=True)
 class Entry:
-    """One model on one challenge; `overall` is None where it has no record.
+    """One model on one challenge; `marked` is None where it has no mark there."""
 
-    `integrity` counts the findings that tell of conduct in the box; they carry no mark.
-    """
+    rubric: Challenge
+    marked: Marked | None
 
-    challenge: str
-    status: Status | None
-    overall: Score | None
-    findings: tuple[str, ...]
-    more: int
-    integrity: int
+    @property
+    def challenge(self) -> str:
+        """Its id."""
+        return self.rubric.id
+
+    @property
+    def status(self) -> Status | None:
+        """How far the grade got; None where there is none."""
+        return self.marked.status if self.marked else None
+
+    @property
+    def overall(self) -> Score | None:
+        """The mark over all."""
+        return self.marked.overall if self.marked else None
 
     @property
     def told(self) -> str:
@@ -59,16 +69,58 @@ class Entry:
         status = "" if self.status is Status.GRADED else f" ({words.status(self.status)})"
         return words.standing(self.overall) + status + (f" {words.FLAG}" if self.integrity else "")
 
+    @property
+    def integrity(self) -> int:
+        """How many findings tell of conduct in the box; they carry no mark."""
+        found = self.marked.findings if isinstance(self.marked, Record) else ()
+        return sum(f.criterion == INTEGRITY for f in found)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """The gravest in short."""
+        return tuple(f"{w.title} ({w.weight})" for w in self._weaknesses[:MOST_FINDINGS])
+
+    @property
+    def more(self) -> int:
+        """How many findings there are besides."""
+        return len(self._weaknesses) - len(self.findings)
+
+    @cached_property
+    def _weaknesses(self) -> tuple[Weakness, ...]:
+        return weaknesses(self.rubric, self.marked) if isinstance(self.marked, Record) else ()
+
 
 @dataclass(frozen=True)
 class Row:
-    """One model; `best` and `worst` name its extreme tasks, `won` its duels in words."""
+    """One model, and whom it fought."""
 
     standing: Standing
     entries: tuple[Entry, ...]
-    best: str = ""
-    worst: str = ""
-    won: str = ""
+    fought: tuple[Fought, ...] = ()
+
+    @property
+    def best(self) -> str:
+        """The tasks with its highest mark."""
+        return self._extreme(max)
+
+    @property
+    def worst(self) -> str:
+        """The tasks with its lowest mark."""
+        return self._extreme(min)
+
+    def _extreme(self, pick: Callable[[Iterable[float]], float]) -> str:
+        means = {e.rubric.title: e.overall.score for e in self.entries if e.overall and e.overall.score is not None}
+        if len(means) < 2:
+            return ""
+        end = pick(means.values())
+        return f"{', '.join(title for title, mean in means.items() if mean == end)} ({words.mark(end)})"
+
+    @property
+    def won(self) -> str:
+        """Its duels in words."""
+        played = [f for f in self.fought if f.played]
+        won, split = sum(f.winner == self.standing.model for f in played), sum(f.winner is None for f in played)
+        return f"{won} of {len(played)}" + (f", {split} split" if split else "") if played else ""
 
     @property
     def anchor(self) -> str:
@@ -124,18 +176,60 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """All models on all challenges that any mark is about, and what the marks come to."""
+    """All models on all challenges that any mark is about; what the marks come to is found where a page asks for it.
 
-    columns: tuple[Column, ...]
+    Attributes:
+        material: what all of it is made from.
+        marks: of the source at hand.
+        challenges: those with a mark.
+        rows: one for each model, the best first.
+        notes: what a reader must know before comparing.
+    """
+
+    material: Material
+    marks: Marks
+    challenges: tuple[Challenge, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
-    source: Source = Source.MEASURED
-    meetings: tuple[Meeting, ...] = ()
-    tasks: tuple[Task, ...] = ()
-    gaps: tuple[Gap, ...] = ()
-    hybrids: tuple[Hybrid, ...] = ()
-    contradictions: Mapping[str, tuple[Contradiction, ...]] = field(default_factory=dict)
     medal_coverage: str = words.percent(MEDAL_COVERAGE)
+
+    @property
+    def source(self) -> Source:
+        """Where the marks come from."""
+        return self.marks.source
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """One for each challenge."""
+        return tuple(Column(c.id, c.title) for c in self.challenges)
+
+    @cached_property
+    def meetings(self) -> tuple[Meeting, ...]:
+        """Every two models that met."""
+        return tuple(_meetings(self.marks, [row.standing.model for row in self.rows]))
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """Challenge by challenge."""
+        return tasks(self.challenges, self.marks)
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What lies between neighbours."""
+        return gaps(self.challenges, [row.standing for row in self.rows], self.marks)
+
+    @cached_property
+    def hybrids(self) -> tuple[Hybrid, ...]:
+        """The best of every part."""
+        return hybrids(self.challenges, self.marks)
+
+    @cached_property
+    def contradictions(self) -> Mapping[str, tuple[Contradiction, ...]]:
+        """Published figures that do not agree with each other, by kind."""
+        if self.source is Source.MEASURED:
+            return {}
+        m = self.material
+        return _by_kind(contradictions(m.reviews, m.comparisons, m.ranking))
 
     @property
     def ranked(self) -> tuple[Row, ...]:
@@ -170,21 +264,10 @@ def scoreboard(material: Material, source: Source = Source.MEASURED) -> Scoreboa
     shown = sorted((c for c in material.challenges if c.id in known), key=lambda c: c.id)
     by_name = {(m.model, m.challenge): m for m in found.marked}
     places = standings(found.marked, [c.id for c in shown], found.fought)
-    rows = tuple(_row(place, [(c, by_name.get((place.model, c.id))) for c in shown], found) for place in places)
+    rows = tuple(_row(place, shown, by_name, found) for place in places)
     measured = source is Source.MEASURED
-    return Scoreboard(
-        columns=tuple(Column(c.id, c.title) for c in shown),
-        rows=rows,
-        notes=notes(shown, sorted(material.records, key=lambda r: (r.challenge, r.model))) if measured else (),
-        source=source,
-        meetings=tuple(_meetings(found, [place.model for place in places])),
-        tasks=tasks(shown, found),
-        gaps=gaps(shown, places, found),
-        hybrids=hybrids(shown, found),
-        contradictions={} if measured else _by_kind(
-            contradictions(material.reviews, material.comparisons, material.ranking)
-        ),
-    )  # fmt: skip
+    told = notes(shown, sorted(material.records, key=lambda r: (r.challenge, r.model))) if measured else ()
+    return Scoreboard(material, found, tuple(shown), rows, told)
 
 
 def as_table(board: Scoreboard) -> Table:
@@ -236,20 +319,9 @@ def as_csv(board: Scoreboard) -> str:
     return out.getvalue()
 
 
-def _row(place: Standing, own: Sequence[tuple[Challenge, Marked | None]], found: Marks) -> Row:
-    means = {c.title: m.overall.score for c, m in own if m is not None and m.overall.score is not None}
-    fought = [f for f in found.of(place.model) if f.played]
-    won, split = sum(f.winner == place.model for f in fought), sum(f.winner is None for f in fought)
-    told = f"{won} of {len(fought)}" + (f", {split} split" if split else "") if fought else ""
-    entries = tuple(_entry(challenge, one) for challenge, one in own)
-    return Row(place, entries, _extreme(means, max), _extreme(means, min), told)
-
-
-def _extreme(means: Mapping[str, float], pick: Callable[[Iterable[float]], float]) -> str:
-    if len(means) < 2:
-        return ""
-    end = pick(means.values())
-    return f"{', '.join(title for title, mean in means.items() if mean == end)} ({words.mark(end)})"
+def _row(place: Standing, shown: Iterable[Challenge], by_name: Mapping[tuple[str, str], Marked], found: Marks) -> Row:
+    entries = tuple(Entry(challenge, by_name.get((place.model, challenge.id))) for challenge in shown)
+    return Row(place, entries, found.of(place.model))
 
 
 def _meetings(found: Marks, order: Sequence[str]) -> Iterator[Meeting]:
@@ -268,17 +340,6 @@ def _by_kind(found: Iterable[Contradiction]) -> dict[str, tuple[Contradiction, .
     for one in found:
         kinds.setdefault(one.kind, []).append(one)
     return {kind: tuple(all) for kind, all in kinds.items()}
-
-
-def _entry(challenge: Challenge, marked: Marked | None) -> Entry:
-    if marked is None:
-        return Entry(challenge.id, None, None, (), 0, 0)
-    if not isinstance(marked, Record):
-        return Entry(challenge.id, marked.status, marked.overall, (), 0, 0)
-    found = weaknesses(challenge, marked)
-    told = tuple(f"{w.title} ({w.weight})" for w in found[:MOST_FINDINGS])
-    seen = sum(f.criterion == INTEGRITY for f in marked.findings)
-    return Entry(challenge.id, marked.status, marked.overall, told, len(found) - len(told), seen)
 
 
 def _fields(entry: Entry) -> Sequence[object]:

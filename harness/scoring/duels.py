@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.model import Challenge, Evidence, Record, Status
-from harness.scoring.gates import ceiling, gates
-from harness.scoring.marks import Mark, exact
+from harness.model import Challenge, Record, Status
+from harness.scoring.gates import ceiling, gates, gates_marks
+from harness.scoring.marks import credited, exact, half_up
 
 
 class Fought(Protocol):
@@ -74,7 +75,7 @@ class Duel:
         """Points of the left one over the right one."""
         return (self.left_mark or 0.0) - (self.right_mark or 0.0)
 
-    @property
+    @cached_property
     def winner(self) -> str | None:
         """Who leads by more than the noise; None for a split, and where nothing was played."""
         if not self.played or abs(self.lead) <= self.noise:
@@ -120,39 +121,63 @@ class _Marker:
     def __init__(self, challenge: Challenge) -> None:
         self._challenge = challenge
         self._weights: Mapping[str, Fraction] = {d.id: exact(d.weight) for d in challenge.dimensions}
-        self._assessed: dict[str, frozenset[str]] = {}
+        self._assessed: dict[str, _Assessed] = {}
+        self._common: dict[tuple[frozenset[str], frozenset[str]], frozenset[str]] = {}
         self._marks: dict[tuple[str, frozenset[str]], float | None] = {}
 
     def duel(self, left: Record, right: Record) -> Duel:
-        common = self._of(left) & self._of(right)
-        marks = [self._known(record, common) for record in (left, right)]
+        both = self._of(left).criteria, self._of(right).criteria
+        common = self._common.get(both)
+        if common is None:
+            common = self._common[both] = both[0] & both[1]
+        marks = self._known(left, common), self._known(right, common)
         return Duel(self._challenge.id, left.model, right.model, marks[0], marks[1], len(common))
 
-    def _of(self, record: Record) -> frozenset[str]:
-        if record.model not in self._assessed:
-            self._assessed[record.model] = frozenset(e.criterion for e in record.evidence if e.outcome.assessed)
-        return self._assessed[record.model]
+    def _of(self, record: Record) -> "_Assessed":
+        known = self._assessed.get(record.model)
+        if known is None:
+            known = self._assessed[record.model] = _Assessed(record)
+        return known
 
     def _known(self, record: Record, common: frozenset[str]) -> float | None:
         key = record.model, common
         if key not in self._marks:
-            self._marks[key] = self._mark(record, common)
+            self._marks[key] = self._mark(self._of(record), common)
         return self._marks[key]
 
-    def _mark(self, record: Record, common: frozenset[str]) -> float | None:
-        own = [e for e in record.evidence if e.criterion in common]
-        ceilings = gates(self._challenge, own, built=record.status is not Status.BUILD_FAILED)
-        by_dimension: dict[str, list[Evidence]] = {}
-        for each in own:
-            if each.dimension in self._weights:
-                by_dimension.setdefault(each.dimension, []).append(each)
+    def _mark(self, own: "_Assessed", common: frozenset[str]) -> float | None:
+        gating = [e for e in own.gating if e.criterion in common]
+        ceilings = () if own.built and not gating else gates(self._challenge, gating, built=own.built)
         points: dict[str, Fraction] = {}
-        for id, found in by_dimension.items():
-            point = Mark.of(found).capped(ceiling(ceilings, id)).point
-            if point is not None:
-                points[id] = point
+        for id, earned in own.earned.items():
+            inside = [(weight, credit) for criterion, weight, credit in earned if criterion in common]
+            if inside and id in self._weights:
+                point = Fraction(100 * sum(credit for _, credit in inside), sum(weight for weight, _ in inside))
+                top = ceiling(ceilings, id)
+                points[id] = point if top is None else min(point, exact(top))
         if not points:
             return None
         total = sum((self._weights[id] for id in points), Fraction(0))
-        mean = sum((self._weights[id] * point for id, point in points.items()), Fraction(0)) / total
-        return Mark(mean, mean, mean, Fraction(1)).rounded().capped(ceiling(ceilings, None)).stated().score
+        mean = half_up(sum((self._weights[id] * point for id, point in points.items()), Fraction(0)) / total)
+        top = ceiling(ceilings, None)
+        return float(mean if top is None else min(mean, exact(top)))
+
+
+class _Assessed:
+    """What a record assessed, laid out for marking parts of it.
+
+    Attributes:
+        built: whether the submission was built.
+        criteria: ids.
+        earned: for each dimension, id, severity weight and earned weight of its criteria.
+        gating: evidence that may cap a mark.
+    """
+
+    def __init__(self, record: Record) -> None:
+        assessed = [e for e in record.evidence if e.outcome.assessed]
+        self.built = record.status is not Status.BUILD_FAILED
+        self.criteria = frozenset(e.criterion for e in assessed)
+        self.gating = [e for e in assessed if gates_marks(e)]
+        self.earned: dict[str, list[tuple[str, int, Fraction | int]]] = {}
+        for each in assessed:
+            self.earned.setdefault(each.dimension, []).append((each.criterion, each.severity.weight, credited(each)))

@@ -21,7 +21,7 @@ def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
         built: whether the submission imported, compiled and linked, with all its functions.
     """
     place = {c.id: number for number, c in enumerate(challenge.criteria)}
-    failed = sorted((e for e in evidence if _gating(e)), key=lambda e: place[e.criterion])
+    failed = sorted((e for e in evidence if gates_marks(e)), key=lambda e: place[e.criterion])
     every = [*_unbuilt(challenge, built), *_critical(challenge, failed)]
     targets = [None, *(d.id for d in challenge.dimensions)]
     return tuple(strictest for target in targets if (strictest := _strictest(every, target)))
@@ -32,7 +32,8 @@ def ceiling(gates: Iterable[Gate], dimension: str | None) -> float | None:
     return min((gate.ceiling for gate in gates if gate.dimension == dimension), default=None)
 
 
-def _gating(evidence: Evidence) -> bool:
+def gates_marks(evidence: Evidence) -> bool:
+    """Whether it caps a mark: a critical criterion that failed by itself."""
     seen = evidence.outcome is Outcome.FAILED and evidence.rests_on is None
     return seen and evidence.severity is Severity.CRITICAL
 

@@ -35,20 +35,16 @@ class Mark:
         Raises:
             ValueError: there is no evidence.
         """
-        total = assessed = whole = 0
-        partly = Fraction(0)
+        total = assessed = 0
+        credit: Fraction | int = 0
         for item in evidence:
-            weight, met = item.severity.weight, item.satisfied
+            weight = item.severity.weight
             total += weight
             if item.outcome.assessed:
                 assessed += weight
-                if met == 1.0:
-                    whole += weight
-                elif met:
-                    partly += weight * exact(met)
+                credit += credited(item)
         if not total:
             raise ValueError("a dimension needs evidence")
-        credit = partly + whole
         point = FULL * credit / assessed if assessed else None
         return cls(point, FULL * credit / total, FULL * (credit + total - assessed) / total, Fraction(assessed, total))
 
@@ -69,6 +65,12 @@ class Mark:
         """As it is kept in a record."""
         point = None if self.point is None else float(self.point)
         return Score(score=point, low=float(self.low), high=float(self.high), coverage=float(self.coverage))
+
+
+def credited(evidence: Evidence) -> Fraction | int:
+    """The severity weight that an assessed criterion earns."""
+    met = evidence.satisfied
+    return int(met) * evidence.severity.weight if met in (0.0, 1.0) else evidence.severity.weight * exact(met)
 
 
 @lru_cache(1 << 12)
