@@ -18,6 +18,8 @@ from harness.errors import JudgeError, PrerequisiteError
 
 RUNTIME = Path(__file__).parent / "runtime"
 INCLUDE = Path(__file__).parent / "include"
+HEADER = Path(__file__).parent / "rewriting" / "rewritten.h"
+"""Parsed once for all answers, and kept beside the objects."""
 _VARIABLE = "HARNESS_CACHE"
 _SECONDS = 600
 CORE, WATCHING, STAND_IN = "core", "watching", "observer_none"
@@ -35,8 +37,9 @@ def runtime(compiler: HostCompiler) -> Path:
     cache = cache_folder() / "runtime"
     (cache / "objects").mkdir(parents=True, exist_ok=True)
     keys = {part: _key(compiler, files) for part, files in parts().items()}
+    keys_of_all = sorted([*keys.values(), _key(compiler, [HEADER])])
     hiding = Path(linkage.__file__).read_text(encoding="utf-8")
-    place = cache / _digest(repr((sorted(keys.values()), flags.EXPORTS, hiding)).encode())
+    place = cache / _digest(repr((keys_of_all, flags.EXPORTS, hiding)).encode())
     if place.is_dir():
         return place
     with FileLock(cache / "lock"):  # others wait for the objects rather than make them, too
@@ -102,7 +105,8 @@ def parts() -> dict[str, list[Path]]:
 
 def _key(compiler: HostCompiler, files: Sequence[Path]) -> str:
     """A name for an object: of the compiler, its options, and all that the files include of ours."""
-    found = [repr((compiler, flags.runtime_flags(compiler))).encode()]
+    watched = flags.compile_flags(compiler, instrumented=True)
+    found = [repr((compiler, flags.runtime_flags(compiler), watched)).encode()]
     seen: dict[Path, None] = {}
     waiting = list(files)
     while waiting:

@@ -3,6 +3,7 @@
 import itertools
 import re
 import shutil
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,6 +21,10 @@ _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2
 _WARMING = 1200.0
 """Seconds that zig may take, once, to build its C++ library."""
+_HEADER = archive.HEADER.name
+"""Included before every rewritten source."""
+_PARSING = 120.0
+"""Seconds that g++ may take, once, to parse it."""
 _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _OURS = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
 _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/source)/")
@@ -78,6 +83,9 @@ def build(
     start = clock.now()
     if compiler.kind == "zig":
         _warm(compiler, objects, tier)
+        start = clock.now()
+    elif compiler.kind == "gcc" and not (objects / _parsed(tier)).exists():
+        _parse(compiler, objects, tier)
         start = clock.now()
     rewritten = rewriting.rewrite(folder, entries)
     if rewritten.problems:
@@ -166,9 +174,15 @@ class _Held:
         self.refused.extend(linkage.refusals(made, [self.objects / name for name in device]))
 
     def _translation(self, words: Sequence[str]) -> tuple[str, ...]:
-        folders = ("-I", "{include}", "-I", "{runtime}", "-I", "{rewriting}", "-I", ".")
-        mapped = ("-ffile-prefix-map={include}=include", "-ffile-prefix-map={runtime}=runtime")
-        return (*words, *folders, *mapped, *flags.LANGUAGE, "-include", "rewritten.h")
+        parsed = ("-I", f"{{exports}}/{_parsed(self.tier)}") if self.compiler.kind == "gcc" else ()
+        return (*words, *parsed, *_OURS_INCLUDED, *flags.LANGUAGE, "-include", _HEADER)
+
+    def parse(self, name: str) -> Completed:
+        """Parse the header that every source begins with, into `place/out`; g++ takes it for options that are alike."""
+        words = flags.compile_flags(self.compiler, instrumented=self.instrumented)
+        language = ("-x", "c++-header", *flags.LANGUAGE[2:])
+        header = f"{{rewriting}}/{_HEADER}"
+        return self._run((*words, *_OURS_INCLUDED, *language, header, "-o", f"{{out}}/{name}"), self.place / "out")
 
     def _linking(self, link: Sequence[str], name: str) -> tuple[str, ...]:
         linked = archive.objects(self.objects, instrumented=self.instrumented)
@@ -189,6 +203,39 @@ class _Held:
             (*prefix, *self.compiler.command, *words), self.place / "source", tier=self.tier,
             seconds=max(0.1, self.deadline - clock.now()), memory_mib=self.memory_mib, extra=extra, writable=writable,
         )  # fmt: skip
+
+
+_OURS_INCLUDED = (
+    "-I", "{include}", "-I", "{runtime}", "-I", "{rewriting}", "-I", ".",
+    "-ffile-prefix-map={include}=include", "-ffile-prefix-map={runtime}=runtime",
+)  # fmt: skip
+
+
+def _parsed(tier: Tier) -> str:
+    """The folder beside the objects with our header as g++ parsed it in a box of that tier, whose paths go into it."""
+    return f"parsed-{tier.value}"
+
+
+def _parse(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
+    """Have g++ parse our header once, for plain and for instrumented builds: half of what compiling an answer takes.
+
+    Where it does not work, the folder stays empty and the header is parsed every time.
+    """
+    made = Path(tempfile.mkdtemp(prefix=".parsing-", dir=objects))
+    (made / f"{_HEADER}.gch").mkdir()
+    with scratch.folder() as place:
+        _lay_out(place, {"empty.cu": b""})
+        for instrumented in (False, True):
+            held = _Held(compiler, objects, place, tier, clock.now() + _PARSING, 8192, instrumented, False)
+            name = "instrumented" if instrumented else "plain"
+            if held.parse(name).returncode == 0:
+                # copied, so that it is ours: the box has users of its own
+                shutil.copyfile(place / "out" / name, made / f"{_HEADER}.gch" / name)
+    made.chmod(0o755)
+    try:
+        made.rename(objects / _parsed(tier))
+    except OSError:  # another process was quicker
+        shutil.rmtree(made)
 
 
 def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
