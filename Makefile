@@ -6,8 +6,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
-# many tests wait for what must not end in time
-TESTERS ?= $(shell expr $(JOBS) + 1)
+# many tests wait for what must not end in time, or for a box to start
+TESTERS ?= $(shell expr $(JOBS) \* 2)
 # the first of these that is new enough; make PYTHON=/path/to/python grade takes another
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $$p && break; done)

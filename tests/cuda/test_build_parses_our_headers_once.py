@@ -19,13 +19,30 @@ FOUND = host_compiler()
 pytestmark = pytest.mark.skipif(FOUND is None or FOUND.kind != "gcc", reason="g++ alone is given parsed headers")
 
 
-@pytest.fixture
-def objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The objects of the emulated device in a folder of the test's own, with no header parsed yet."""
+PLANTED = "planted"
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The objects of the emulated device beside our header, parsed with a name more than it has."""
     assert FOUND is not None
-    shared = archive.runtime(FOUND)
+    place = tmp_path_factory.mktemp("parsed")
+    shutil.copytree(archive.HEADER.parent, place / "rewriting")
+    with (place / "rewriting" / archive.HEADER.name).open("a", encoding="utf-8") as header:
+        header.write(f"\nconstexpr int {PLANTED} = 7;\n")
+    copied = place / "objects"
+    shutil.copytree(archive.runtime(FOUND), copied, ignore=shutil.ignore_patterns("parsed-*", ".parsing-*"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(room, "_REWRITING", place / "rewriting")
+        room._parse(FOUND, copied, detect())
+    return copied
+
+
+@pytest.fixture
+def objects(first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same for one test alone."""
     own = tmp_path / "objects"
-    shutil.copytree(shared, own, ignore=shutil.ignore_patterns("parsed-*", ".parsing-*"))
+    shutil.copytree(first, own)
     monkeypatch.setattr(archive, "runtime", lambda compiler: own)
     return own
 
@@ -67,42 +84,41 @@ def test_the_compiler_takes_what_was_parsed(
     objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instrumented: bool
 ) -> None:
     """A name that only the parsed header declares is known to a program as long as it is there."""
-    ours = tmp_path / "rewriting"
-    shutil.copytree(archive.HEADER.parent, ours)
-    header = ours / archive.HEADER.name
-    header.write_text(f"{header.read_text(encoding='utf-8')}\nconstexpr int planted = 7;\n", encoding="utf-8")
-    program = tmp_path / "program" / "planted.cu"
+    program = tmp_path / "program" / "asks.cu"
     program.parent.mkdir()
-    program.write_text("int main() { return planted; }\n", encoding="utf-8")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(room, "_REWRITING", ours)
-        assert compiled(monkeypatch, program, tmp_path / "first", instrumented=instrumented).path is not None
+    program.write_text(f"int main() {{ return {PLANTED}; }}\n", encoding="utf-8")
     assert compiled(monkeypatch, program, tmp_path / "taken", instrumented=instrumented).path is not None
     for made in parsed(objects):
         made.unlink()
-    assert "planted" in compiled(monkeypatch, program, tmp_path / "gone", instrumented=instrumented).errors
+    assert PLANTED in compiled(monkeypatch, program, tmp_path / "gone", instrumented=instrumented).errors
 
 
-def test_answers_cannot_write_what_was_parsed(objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled(monkeypatch, KERNEL, tmp_path / "made", instrumented=False)
+def test_answers_cannot_write_what_was_parsed(objects: Path) -> None:
     for path in (*parsed(objects), *{p.parent for p in parsed(objects)}):
         assert path.stat().st_uid == objects.stat().st_uid
         assert not path.stat().st_mode & 0o022
 
 
-def test_an_answer_that_comes_while_another_has_it_parsed_is_built(objects: Path) -> None:
-    """Whoever is first leaves it for all, and nobody leaves half of it."""
+def test_who_comes_second_takes_what_the_first_left(objects: Path) -> None:
+    """And leaves nothing half made beside it."""
     assert FOUND is not None
+    before = [(p.name, p.stat().st_mtime_ns) for p in parsed(objects)]
     room._parse(FOUND, objects, detect())
-    first = [(p.name, p.stat().st_mtime_ns) for p in parsed(objects)]
-    room._parse(FOUND, objects, detect())
-    assert [(p.name, p.stat().st_mtime_ns) for p in parsed(objects)] == first
+    assert [(p.name, p.stat().st_mtime_ns) for p in parsed(objects)] == before
     assert list(objects.glob(".parsing-*")) == []
+
+
+def test_the_first_answer_of_a_tier_has_it_parsed(
+    objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(objects / f"parsed-{detect().value}")
+    assert compiled(monkeypatch, KERNEL, tmp_path / "made", instrumented=True).path is not None
+    assert [p.name for p in parsed(objects)] == ["instrumented", "plain"]
 
 
 def test_an_answer_is_built_where_nothing_could_be_parsed(
     objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shutil.rmtree(objects / f"parsed-{detect().value}")
     (objects / f"parsed-{detect().value}").mkdir()
     assert compiled(monkeypatch, KERNEL, tmp_path / "made", instrumented=True).path is not None
