@@ -118,5 +118,5 @@ def run() -> None:
     """Entry point of the `harness` script."""
     shield()
     # thousands of records are objects that all stay: looking through them for garbage again and again doubles the time
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(200_000, 50, 100)
     sys.exit(main())

@@ -24,7 +24,10 @@ class Severity(StrEnum):
     @property
     def weight(self) -> int:
         """Weight inside the criterion's dimension: 5, 3 or 1."""
-        return {"critical": 5, "major": 3, "minor": 1}[self.value]
+        return _WEIGHTS[self]
+
+
+_WEIGHTS = {Severity.CRITICAL: 5, Severity.MAJOR: 3, Severity.MINOR: 1}
 
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]

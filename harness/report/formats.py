@@ -64,10 +64,13 @@ def _text(cell: RenderableType) -> Text:
 def _widths(console: Console, options: ConsoleOptions, columns: Sequence[Sequence[Text]]) -> list[int] | None:
     """A width for each column that cuts no word, what is left shared among them; None where there is none."""
     wide = options.update_width(1_000_000)
+    gaps = _GAP * (len(columns) - 1)
+    if sum(Measurement.get(console, wide, column[0]).minimum for column in columns) + gaps > options.max_width:
+        return None
     spans = [[Measurement.get(console, wide, cell) for cell in column] for column in columns]
     least = [max(span.minimum for span in column) for column in spans]
     wanted = [max(span.maximum for span in column) - low for column, low in zip(spans, least, strict=True)]
-    free = options.max_width - sum(least) - _GAP * (len(columns) - 1)
+    free = options.max_width - sum(least) - gaps
     if free < 0:
         return None
     widths = list(least)

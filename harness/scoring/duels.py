@@ -1,6 +1,8 @@
 """Duels: two submissions to one challenge compared on what both were assessed on."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import operator
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -157,10 +159,18 @@ class _Marker:
                 points[id] = point if top is None else min(point, exact(top))
         if not points:
             return None
-        total = sum((self._weights[id] for id in points), Fraction(0))
-        mean = half_up(sum((self._weights[id] * point for id, point in points.items()), Fraction(0)) / total)
+        mean = half_up(_mean(points.values(), [self._weights[id] for id in points]))
         top = ceiling(ceilings, None)
         return float(mean if top is None else min(mean, exact(top)))
+
+
+def _mean(points: Collection[Fraction], weights: Sequence[Fraction]) -> Fraction:
+    """The weighted mean, over one denominator: adding fractions one by one takes ten times as long."""
+    shares = math.lcm(*(weight.denominator for weight in weights))
+    scale = math.lcm(*(point.denominator for point in points))
+    parts = [weight.numerator * (shares // weight.denominator) for weight in weights]
+    whole = [point.numerator * (scale // point.denominator) for point in points]
+    return Fraction(sum(map(operator.mul, parts, whole)), scale * sum(parts))
 
 
 class _Assessed:

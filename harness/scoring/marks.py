@@ -69,8 +69,8 @@ class Mark:
 
 def credited(evidence: Evidence) -> Fraction | int:
     """The severity weight that an assessed criterion earns."""
-    met = evidence.satisfied
-    return int(met) * evidence.severity.weight if met in (0.0, 1.0) else evidence.severity.weight * exact(met)
+    met, weight = evidence.satisfied, evidence.severity.weight
+    return int(met) * weight if met in (0.0, 1.0) else exact(met) * weight
 
 
 @lru_cache(1 << 12)
