@@ -12,6 +12,9 @@ TESTERS ?= $(shell expr $(JOBS) \* 2)
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' && echo $$p && break; done)
 
+# where it is set, every command and every worker compiles this project anew
+export PYTHONDONTWRITEBYTECODE =
+
 BIN := .venv/bin
 STAMP := .venv/.installed
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 20
@@ -27,6 +30,7 @@ grade: environment compilers
 	$(BIN)/harness report && $(BIN)/harness scoreboard && exit $$status
 
 test: environment
+	$(BIN)/python -m compileall -q harness tests
 	$(BIN)/python -m pytest -m 'not alone' -n $(TESTERS) --dist loadfile
 	$(BIN)/python -m pytest -m alone
 
