@@ -13,6 +13,8 @@ WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
 SEED = 20
 RIGHT = [None, *CODE.variants]
+TIMED = "decode_speed"
+FAULTY = [pytest.param(m, marks=pytest.mark.alone if m.criterion == TIMED else ()) for m in CODE.mutants]
 OPTIONS = {c.id for c in CODE.challenge.criteria if c.capability}
 COSTS = {"decode_cost", "memory_growth", "memory_report"}
 COPIES = """
@@ -31,7 +33,7 @@ def release(cache, slot):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", CODE.mutants, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
     with boxed(CODE, CODE.source(mutant)) as answer:
         (evidence,) = assess(CODE, answer, SEED, mutant.criterion)
@@ -46,7 +48,7 @@ def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
 
     How fast it is compared with the reference is no question of right or wrong.
     """
-    spared = {"decode_speed"} | (set() if right is None else OPTIONS if right.file else COSTS)
+    spared = {TIMED} | (set() if right is None else OPTIONS if right.file else COSTS)
     judged = [c.id for c in CODE.challenge.criteria if c.probes and c.id not in spared]
     with boxed(CODE, CODE.source(right)) as answer:
         evidence = [e for id in judged for e in assess(CODE, answer, SEED, id)]
