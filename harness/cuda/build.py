@@ -80,13 +80,8 @@ def build(
     if compiler is None:
         raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
     objects = archive.runtime(compiler)
+    _prepare(compiler, objects, tier)
     start = clock.now()
-    if compiler.kind == "zig":
-        _warm(compiler, objects, tier)
-        start = clock.now()
-    elif compiler.kind == "gcc" and not (objects / _parsed(tier)).exists():
-        _parse(compiler, objects, tier)
-        start = clock.now()
     rewritten = rewriting.rewrite(folder, entries)
     if rewritten.problems:
         return Built(None, (), "\n".join(rewritten.problems), clock.now() - start)
@@ -209,6 +204,14 @@ _OURS_INCLUDED = (
     "-I", "{include}", "-I", "{runtime}", "-I", "{rewriting}", "-I", ".",
     "-ffile-prefix-map={include}=include", "-ffile-prefix-map={runtime}=runtime",
 )  # fmt: skip
+
+
+def _prepare(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
+    """What the compiler makes once for all answers."""
+    if compiler.kind == "zig":
+        _warm(compiler, objects, tier)
+    elif compiler.kind == "gcc" and not (objects / _parsed(tier)).exists():
+        _parse(compiler, objects, tier)
 
 
 def _parsed(tier: Tier) -> str:
