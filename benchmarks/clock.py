@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.box import Array, Box, Came, Target, clock, detect
-from harness.box.contest import Result
 from harness.model import Limits
 from harness.numerics.paired import Verdict
 from harness.probing import Answer, BoxedAnswer, Refuted, Unmeasured
 from harness.probing.speed import credit, measure
+from harness.sandbox import Array, Box, Came, Target, clock, detect
+from harness.timing.contest import Result
 
 Floats = NDArray[np.float64]
 HOGS = 2

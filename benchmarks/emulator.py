@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.box import detect
 from harness.cuda.program import Mode, Ran, Source, build_program, run_program
+from harness.sandbox import detect
 
 HERE = Path(__file__).parent
 CORPUS = HERE.parent / "tests" / "cuda"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.box import Array, Box, Came, detect
 from harness.cuda.gpu import Bench, GpuDevice, Measured, build_for, gpu_device, target
 from harness.cuda.gpu_figures import necessary_bytes, plan_rows
 from harness.cuda.nvcc import cuda_compiler
 from harness.errors import HarnessError
+from harness.sandbox import Array, Box, Came, detect
 
 SYMBOL = "fused_softmax_topk"
 REFERENCE = Path(__file__).parents[1] / "references" / SYMBOL

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.box import Array, Box, Came, Target, Tier, zygote_of
-from harness.box.tiers import why_not
 from harness.model import Limits
 from harness.probing import ChallengeCode
 from harness.probing.check import assess, boxed
+from harness.sandbox import Array, Box, Came, Target, Tier, zygote_of
+from harness.sandbox.tiers import why_not
 from harness.workspace import Workspace
 
 ROUNDS = 7

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from harness.box import hash_folder, snapshot
 from harness.errors import NotFoundError, SpecError
-from harness.grading import Graded
-from harness.job import Options
 from harness.model import Challenge, Record
-from harness.pool import grade_all
-from harness.retrying import grade_with_retries
+from harness.running.grading import Graded
+from harness.running.job import Options
+from harness.running.pool import grade_all
+from harness.running.retry import grade_with_retries
+from harness.sandbox import hash_folder, snapshot
 from harness.workspace import Workspace
 
 __all__ = ["Record", "grade", "grade_many"]

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from harness.box import detect
 from harness.model import Challenge
 from harness.probing import ChallengeCode
+from harness.sandbox import detect
 from harness.workspace import Workspace
 
 # the same examples in every run, so that a red test is about the change at hand; --hypothesis-profile=new draws others

@@ -6,8 +6,8 @@ from pathlib import Path
 import harness
 
 ROOMS = (
-    "errors", "shield", "model", "workspace", "numerics", "box", "store", "cuda", "probing", "quality", "scoring",
-    "review", "job", "grading", "replaying", "retrying", "serving", "pool", "api", "report", "cli",
+    "errors", "model", "workspace", "numerics", "sandbox", "timing", "cuda", "languages", "probing", "quality",
+    "scoring", "review", "running", "importing", "serving", "report", "api", "cli",
 )  # fmt: skip
 PACKAGE = Path(harness.__file__).parent
 
@@ -49,5 +49,5 @@ def test_no_room_imports_a_later_one() -> None:
 
 
 def test_the_worker_imports_nothing_of_the_harness() -> None:
-    for path in (PACKAGE / "box" / "boot").glob("*.py"):
+    for path in (PACKAGE / "sandbox" / "boot").glob("*.py"):
         assert not imported_rooms(path), path

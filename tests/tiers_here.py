@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from harness.box.tiers import Tier, why_not
+from harness.sandbox.tiers import Tier, why_not
 
 
 def _param(tier: Tier) -> object:

@@ -132,8 +132,8 @@ def _ran(
     defines: Sequence[str] | None, memory: int, timeout: float,
 ) -> "Iterator[tuple[Source, list[Ran]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
-    from harness.box import detect, scratch
     from harness.cuda.program import Limits, Source, build_program, run_program
+    from harness.sandbox import detect, scratch
 
     tier, source, limits = detect(), Source.of(files, root), Limits(timeout, memory)
     named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}

@@ -14,7 +14,7 @@ from harness.cli import output
 from harness.errors import BoxError, PrerequisiteError
 
 if TYPE_CHECKING:
-    from harness.box import Tier
+    from harness.sandbox import Tier
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
     How an answer is held, tried by breaking out; devices, compilers, versions; what makes times vary. Exits 3 when no
     grade can be made here.
     """
-    from harness.box import noise
+    from harness.timing import noise
 
     sources = noise.conditions()  # first: what follows is noise itself
     with ThreadPoolExecutor(1) as beside:
@@ -82,8 +82,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
 
 
 def _isolation() -> Isolation:
-    from harness.box import Tier, detect, self_attack
-    from harness.box.tiers import why_not
+    from harness.sandbox import Tier, detect, self_attack
+    from harness.sandbox.tiers import why_not
 
     tier: Tier | None = None
     fault = ""
@@ -141,7 +141,7 @@ _SWITCHES = (
 
 def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterator[str]:
     """How to get a stronger tier, or one that holds."""
-    from harness.box.boot import landlock
+    from harness.sandbox.boot import landlock
 
     if isolation.open and isolation.fault:
         yield "the box has holes: please report them with this page; until then only trusted answers may be graded"
@@ -165,8 +165,8 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
 
 
 def _versions(isolation: Isolation) -> dict[str, str]:
-    from harness.box import Tier
-    from harness.store import environment
+    from harness.running.store import environment
+    from harness.sandbox import Tier
 
     here = environment(isolation.tier or Tier.UNSAFE)
     return {

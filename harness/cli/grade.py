@@ -11,9 +11,9 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
-    from harness.grading import Graded
-    from harness.job import Options
-    from harness.pool import Rejected
+    from harness.running.grading import Graded
+    from harness.running.job import Options
+    from harness.running.pool import Rejected
     from harness.workspace import Workspace
 
 
@@ -60,7 +60,7 @@ def grade(
     harness grade ./my-answer --json
     """
     _check_names(names or (), everything)
-    from harness.job import Options
+    from harness.running.job import Options
     from harness.workspace import Workspace
 
     if unsafe:
@@ -85,7 +85,7 @@ def _check_names(names: Sequence[str], everything: bool) -> None:
 
 def _permit() -> None:
     """Let a run go on without isolation: read wherever the tier is looked for, in the grading processes too."""
-    from harness.box.tiers import PERMITTED
+    from harness.sandbox.tiers import PERMITTED
 
     os.environ[PERMITTED] = "1"
 
@@ -129,7 +129,7 @@ def _run(
     workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int
 ) -> tuple[list["Graded | Rejected"], bool]:
     """Everything that was finished, and whether that is not all because of Ctrl-C."""
-    from harness.pool import Rejected, grade_all
+    from harness.running.pool import Rejected, grade_all
 
     results: list[Graded | Rejected] = []
     with output.Steps(len(folders)) as steps:
@@ -165,7 +165,7 @@ def _told(result: "Graded") -> str:
 def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
     import json
 
-    from harness.pool import Rejected
+    from harness.running.pool import Rejected
 
     graded = sorted(
         (r for r in results if not isinstance(r, Rejected)), key=lambda r: (r.record.challenge, r.record.model)
@@ -191,7 +191,7 @@ def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
 
 def _errors(results: Sequence["Graded | Rejected"]) -> Iterator[str]:
     """What went wrong that is no finding about an answer."""
-    from harness.pool import Rejected
+    from harness.running.pool import Rejected
 
     for result in results:
         if isinstance(result, Rejected):
@@ -222,7 +222,7 @@ def _code(results: Sequence["Graded | Rejected"], fail_under: float | None) -> i
     """A judge error comes first, then malformed input, then the gate."""
     from harness.errors import JudgeError, PrerequisiteError, StoreError
     from harness.model import Status
-    from harness.pool import Rejected
+    from harness.running.pool import Rejected
 
     rejected = [r for r in results if isinstance(r, Rejected)]
     graded = [r for r in results if not isinstance(r, Rejected)]

@@ -12,7 +12,7 @@ import typer
 import harness
 from harness.cli import check, compare, cuda, doctor, grade, ls, new, replay, report, review, scoreboard, show
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
-from harness.shield import shield
+from harness.running.undumpable import shield
 
 HELP = """Grade model-generated ML kernels by running them.
 

@@ -10,7 +10,7 @@ from harness.cli import complete, output
 
 if TYPE_CHECKING:
     from harness.model import Criterion, Evidence
-    from harness.replaying import Replayed
+    from harness.running.replay import Replayed
 
 
 def replay(
@@ -29,7 +29,7 @@ def replay(
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
     """
-    from harness import replaying
+    from harness.running import replay as replaying
     from harness.workspace import Workspace
 
     workspace = Workspace.find()

@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.box import Completed, Tier, clock, command, scratch
 from harness.cuda import archive, flags, linkage, rewriting, spelling
 from harness.cuda.host_compiler import HostCompiler, host_compiler
 from harness.cuda.rewriting import Unsupported
 from harness.cuda.rewriting.fragment import PREFIX
 from harness.cuda.rewriting.unsupported import UNREAD
 from harness.errors import PrerequisiteError
+from harness.sandbox import Completed, Tier, clock, command, scratch
 
 _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.box import Tier
 from harness.cuda.build import Built, Unsupported, build
+from harness.sandbox import Tier
 
 DRIVER = Path(__file__).parent / "driver" / "driver.py"
 ENTRY = DRIVER.name

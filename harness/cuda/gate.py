@@ -9,13 +9,13 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from harness.box import clock, scratch
-from harness.box.tiers import Tier
 from harness.cuda.gate_messages import CompilerError, KernelFacts, broken, errors, kernels, ptx_facts
 from harness.cuda.gate_nvcc import Compilation, Room, compile_library
 from harness.cuda.gate_nvrtc import SCOPE, DeviceCode, compile_device_code
 from harness.cuda.gate_sources import refusals
 from harness.cuda.nvcc import CudaCompiler, cuda_compiler
+from harness.sandbox import clock, scratch
+from harness.sandbox.tiers import Tier
 
 __all__ = ["CompilerError", "Gate", "KernelFacts", "exported", "gate"]
 

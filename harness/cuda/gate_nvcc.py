@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.box import clock
-from harness.box.command import Completed, run
-from harness.box.tiers import Tier
 from harness.cuda.nvcc import CudaCompiler
+from harness.sandbox import clock
+from harness.sandbox.command import Completed, run
+from harness.sandbox.tiers import Tier
 
 LOG_KEPT = 1 << 20
 """Bytes of what was printed: half from the start, for the first errors, and half from the end."""

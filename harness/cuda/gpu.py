@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.box import Array, Box, Came, Plan, Scalar, Target, Tier, scratch
-from harness.box.command import run
 from harness.cuda.gate_messages import errors
 from harness.cuda.gate_nvcc import Room, compile_library
 from harness.cuda.gate_sources import refusals
@@ -22,6 +20,8 @@ from harness.cuda.gpu_figures import Floats, Interval, clocks_agree, median_inte
 from harness.cuda.nvcc import nvcc
 from harness.errors import PrerequisiteError
 from harness.model import Limits
+from harness.sandbox import Array, Box, Came, Plan, Scalar, Target, Tier, scratch
+from harness.sandbox.command import run
 
 DRIVER = Path(__file__).parent / "driver" / "gpu_driver.py"
 ENTRY = DRIVER.name

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import IntFlag
 from pathlib import Path
 
-from harness.box import Completed, Tier, command
 from harness.cuda.build import Built, build
 from harness.cuda.report import Defect, Report, parse
 from harness.cuda.symbols import resolve
 from harness.errors import NotFoundError
+from harness.sandbox import Completed, Tier, command
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx"})
 """Files that a CUDA program is written in."""

@@ -1,6 +1,5 @@
 """What challenge authors use: probes, draws, expectations; and how their verdicts become evidence."""
 
-from harness.box import Array, Function, Keep, Kept, Nothing, Scalar, Tree
 from harness.probing import expect
 from harness.probing.answers import Answer, BoxedAnswer, Cost, LocalAnswer
 from harness.probing.code import ChallengeCode
@@ -14,6 +13,7 @@ from harness.probing.opening import Files, Opened, opened
 from harness.probing.probe import Partly, Probe, probe
 from harness.probing.refuted import Broken, NotOffered, Refused, Refuted, Unmeasured
 from harness.probing.scaling import alone, timings
+from harness.sandbox import Array, Function, Keep, Kept, Nothing, Scalar, Tree
 
 __all__ = [
     "Answer",

@@ -11,7 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from harness.box import (
+from harness.probing.faults import module_of
+from harness.probing.refuted import Broken, NotOffered, Refused, Refuted
+from harness.sandbox import (
     Array,
     Box,
     Came,
@@ -28,9 +30,7 @@ from harness.box import (
     clock,
     zygote_of,
 )
-from harness.box.zygote import Zygote
-from harness.probing.faults import module_of
-from harness.probing.refuted import Broken, NotOffered, Refused, Refuted
+from harness.sandbox.zygote import Zygote
 
 OUTPUT_KEPT = 64 << 10
 """Bytes of what an answer printed that are kept."""

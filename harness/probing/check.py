@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from harness.box import scratch
 from harness.errors import JudgeError
 from harness.model import Evidence, Outcome
 from harness.probing.answers import Answer, BoxedAnswer
@@ -16,6 +15,7 @@ from harness.probing.faults import Mutant, Variant
 from harness.probing.nulls import NullAnswer
 from harness.probing.opening import Files, opened
 from harness.probing.tampered import TAMPERINGS, TamperedAnswer, Tampering
+from harness.sandbox import scratch
 
 
 @dataclass(frozen=True)

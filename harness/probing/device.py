@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.box import Array, Kept, Plan, Reply, Signal
 from harness.cuda.gpu import Bench, Measured
 from harness.cuda.report import Report
 from harness.cuda.symbols import resolve
 from harness.errors import PrerequisiteError
 from harness.probing.answers import Answer, BoxedAnswer, Cost
 from harness.probing.refuted import Unmeasured
+from harness.sandbox import Array, Kept, Plan, Reply, Signal
 
 CHECKED = "instrumented.so"
 """The build whose reports hold addresses."""

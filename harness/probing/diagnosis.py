@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.box import Kept, Plan
 from harness.errors import HarnessError
 from harness.probing.answers import Answer, Cost, LocalAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.faults import Mutant
 from harness.probing.probe import Case, Outcome, Probe, once
 from harness.probing.refuted import Refuted
+from harness.sandbox import Kept, Plan
 
 AGREES = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference of two runs that do the same sums in another order."""

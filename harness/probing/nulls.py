@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.box import Array, Keep, Kept, Plan, Scalar, Tree
 from harness.probing.answers import Cost
+from harness.sandbox import Array, Keep, Kept, Plan, Scalar, Tree
 
 
 class NullAnswer:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.box import Came, Target, detect, scratch
 from harness.model import Challenge
 from harness.probing.answers import BoxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
+from harness.sandbox import Came, Target, detect, scratch
 
 if TYPE_CHECKING:
     from harness.cuda.gpu import GpuDevice

@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.box import Target, scratch
-from harness.box.contest import Heat, Result, Role, Turn, contest
 from harness.model import Figure
 from harness.numerics.paired import Verdict
 from harness.probing.answers import Answer, BoxedAnswer
 from harness.probing.probe import Partly
 from harness.probing.refuted import Refuted, Unmeasured
 from harness.probing.scaling import alone
+from harness.sandbox import Target, scratch
+from harness.timing.contest import Heat, Result, Role, Turn, contest
 
 GROSS = 20.0
 """Times of the reference beyond which nothing is earned: credit is one over the ratio, and less than a twentieth is

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.box import Kept, Signal, SignalKind
 from harness.probing.answers import Answer
 from harness.probing.diagnosis import trace
 from harness.probing.probe import Probe
+from harness.sandbox import Kept, Signal, SignalKind
 
 
 def unsteady(answer: Answer, probe: Probe, seed: int) -> Signal | None:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.box import Kept, Plan
 from harness.probing.answers import Answer, Cost
+from harness.sandbox import Kept, Plan
 
 Values = NDArray[Any]
 Place = tuple[Any, ...]

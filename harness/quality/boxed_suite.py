@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.box.command import run as run_in_box
-from harness.box.tiers import Tier
 from harness.errors import BoxError
+from harness.sandbox.command import run as run_in_box
+from harness.sandbox.tiers import Tier
 
 START_SECONDS = 10.0
 """Granted beyond a plan's own budget for the box and the server to start."""

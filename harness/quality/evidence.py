@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from harness.box import Tier
 from harness.model import Claim, Criterion, Evidence, Figure, Outcome, Submission
 from harness.quality import claims as stated
 from harness.quality.metrics import Metric, measure
 from harness.quality.own_tests import BUDGET, OwnTests, Standing, grade_own_tests
+from harness.sandbox import Tier
 
 GOOD_KILL_RATE = 0.9
 """Share of mutants that earns everything: some mutants of any code change nothing that can be seen."""

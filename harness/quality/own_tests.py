@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from harness.box import clock
-from harness.box.tiers import Tier
 from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import Mutant, mutable_lines, plan_mutants
 from harness.quality.boxed_suite import Outcome, Run, Suite
 from harness.quality.controls import rewritten
 from harness.quality.sources import SourceFile, read_sources
+from harness.sandbox import clock
+from harness.sandbox.tiers import Tier
 
 BUDGET = 20.0
 """Seconds for the whole stage unless it is asked to be complete."""

@@ -15,9 +15,9 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from harness.box import scratch
 from harness.errors import PrerequisiteError
 from harness.quality.sources import Language, SourceFile
+from harness.sandbox import scratch
 
 RULES = ("F", "B", "E9", "PLE")
 """pyflakes, bugbear, syntax errors, pylint errors: rules that name a likely fault rather than a taste."""

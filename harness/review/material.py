@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.box import snapshot
 from harness.errors import SpecError
 from harness.model import Provenance, Quote
+from harness.sandbox import snapshot
 from harness.workspace import Workspace
 
 HIDDEN = "anonymous_model"

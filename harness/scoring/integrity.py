@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.box.signals import Signal, SignalKind
 from harness.model import Finding, Severity
+from harness.sandbox.signals import Signal, SignalKind
 
 INTEGRITY = "integrity"
 """Stands where other findings name their criterion; no rubric weighs it."""

@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-from harness.box import detect
+from harness.sandbox import detect
 from tests.attacks import corpus, nursery
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.box import Tier, detect
+from harness.sandbox import Tier, detect
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.judge import Verdict
 from tests.attacks.nursery import Nursery

@@ -1,6 +1,6 @@
 """Answers that change what is not theirs, or leave something for those who come after."""
 
-from harness.box.signals import SignalKind
+from harness.sandbox.signals import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
 from tests.attacks.wrapping import LAYER_NORM
@@ -58,7 +58,8 @@ def deed():
     for path in HIDDEN:
         each(lambda: opened(path))
     for root in ROOTS:
-        each(lambda: opened(root / "harness/grading.py"), lambda: opened(root / "harness/box/boot/worker.py"))
+        each(lambda: opened(root / "harness/running/grading.py"))
+        each(lambda: opened(root / "harness/sandbox/boot/worker.py"))
         for name in ("", "harness", "challenges", "tests", "reports"):
             each(lambda: made(root / name / WORLD["token"]))
 """

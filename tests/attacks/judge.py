@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from harness.box import detect, snapshot
-from harness.box.box import Box
-from harness.box.signals import SignalKind
 from harness.errors import JudgeError, SpecError
 from harness.model import Challenge, Criterion, Evidence, Limits, Outcome, Submission
 from harness.probing import ChallengeCode, Files, anchored, opened, probe_criterion, seed_of
 from harness.probing.steady import unsteady
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
+from harness.sandbox import detect, snapshot
+from harness.sandbox.box import Box
+from harness.sandbox.signals import SignalKind
 from harness.workspace import Workspace
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.world import World, world

@@ -4,7 +4,7 @@ import os
 import signal
 from dataclasses import replace
 
-from harness.box.signals import SignalKind
+from harness.sandbox.signals import SignalKind
 from tests.attacks import corpus
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.nursery import Nursery

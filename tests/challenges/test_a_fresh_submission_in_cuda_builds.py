@@ -3,9 +3,9 @@
 import pytest
 from softmax_topk_answers import WORKSPACE
 
-from harness.box import detect
 from harness.cuda.build import build
 from harness.cuda.host_compiler import host_compiler
+from harness.sandbox import detect
 
 IN_CUDA = [id for id in WORKSPACE.challenges() if WORKSPACE.challenge(id).language == "cuda"]
 

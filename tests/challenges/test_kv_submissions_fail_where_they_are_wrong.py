@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.box import Target, detect, snapshot
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing import BoxedAnswer, ChallengeCode, probe_criterion, seed_of
+from harness.sandbox import Target, detect, snapshot
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.box import Array, Scalar, Target, detect
 from harness.cuda.driver.driver import REPORT_BYTES
 from harness.cuda.emulated import ENTRY, emulate
 from harness.cuda.report import Report, parse
 from harness.model import Limits
 from harness.numerics import judge
 from harness.probing import BoxedAnswer, ChallengeCode, Draw
+from harness.sandbox import Array, Scalar, Target, detect
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

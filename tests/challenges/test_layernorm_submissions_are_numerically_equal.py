@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.box import Target, detect, snapshot
 from harness.model import Evidence, Outcome
 from harness.probing import BoxedAnswer, ChallengeCode
 from harness.probing.check import assess
+from harness.sandbox import Target, detect, snapshot
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from cli_runs import Run
 
-from harness.box import Tier, self_attack, tiers
 from harness.cli import doctor, main
 from harness.errors import BoxError
+from harness.sandbox import Tier, self_attack, tiers
 
 SENTENCE = "an answer can do something dreadful"
 SECONDS = 1.5

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from harness.box import command, detect
 from harness.cuda import build as room
 from harness.cuda.build import Built, build
 from harness.cuda.host_compiler import HostCompiler
+from harness.sandbox import command, detect
 
 
 def built(monkeypatch: pytest.MonkeyPatch, compiler: HostCompiler, file: Path, into: Path, **how: Any) -> Built:

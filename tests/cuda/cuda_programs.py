@@ -3,8 +3,8 @@
 import tempfile
 from pathlib import Path
 
-from harness.box import detect
 from harness.cuda.program import Limits, Mode, Ran, Source, build_program, run_program
+from harness.sandbox import detect
 
 
 def ran(file: Path, *modes: Mode, seeds: tuple[int, ...] = (0,), seconds: float = 60) -> list[Ran]:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.box import detect
 from harness.cuda.program import Limits, Mode, Ran, Source, build_program, run_program
+from harness.sandbox import detect
 
 
 def plain_program(folder: Path, text: str) -> Callable[..., Ran]:

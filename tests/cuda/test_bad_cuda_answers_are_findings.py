@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.grading import Options, grade_one
 from harness.model import Outcome, Record, Status
+from harness.running.grading import Options, grade_one
 from harness.workspace import Workspace
 
 ABOUT = """[submission]

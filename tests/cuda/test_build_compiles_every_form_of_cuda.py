@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from built_programs import reported
 
-from harness.box import detect
 from harness.cuda.build import build
+from harness.sandbox import detect
 
 INPUTS = Path(__file__).parent / "rewritten"
 PROGRAMS = sorted(INPUTS.glob("*.cu"))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.box import detect
 from harness.cuda.build import Built, build
+from harness.sandbox import detect
 
 KERNEL = '__global__ void k(float* x) {{ {} }}\nextern "C" int f(float* x) {{ k<<<1, 1>>>(x); return 7; }}\n'
 

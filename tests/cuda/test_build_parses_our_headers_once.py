@@ -8,10 +8,10 @@ from built_programs import built
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from harness.box import detect
 from harness.cuda import archive
 from harness.cuda import build as room
 from harness.cuda.host_compiler import host_compiler
+from harness.sandbox import detect
 
 HERE = Path(__file__).parent
 KERNEL = HERE / "clean" / "softmax_online.cu"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.box import detect
 from harness.cuda.program import Mode, Source, build_program, run_program
 from harness.cuda.report import Launch, Report
+from harness.sandbox import detect
 
 PROGRAM = Path(__file__).parent / "theory" / "traffic.cu"
 LOAD, STORE, ATOMIC = "load", "store", "atomic"

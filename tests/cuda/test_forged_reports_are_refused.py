@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from harness.box import detect
 from harness.cuda import archive, flags, linkage
 from harness.cuda.emulated import emulate
 from harness.cuda.host_compiler import host_compiler
@@ -15,6 +14,7 @@ from harness.cuda.plausible import COUNTED, contradiction
 from harness.cuda.program import Mode
 from harness.cuda.report import Report, parse
 from harness.cuda.spelling import names_of_ours, spelled
+from harness.sandbox import detect
 from tests.attacks import cuda_forging
 from tests.cuda.cuda_programs import ran
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
-from harness.box import clock
-from harness.box.tiers import Tier
 from harness.cuda.gate import gate
 from harness.cuda.gate_sources import FILE_LIMIT, refusals
+from harness.sandbox import clock
+from harness.sandbox.tiers import Tier
 
 pytestmark = [needs_nvcc, TIERS]
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
-from harness.box.tiers import Tier
 from harness.cuda.gate import Gate, gate
+from harness.sandbox.tiers import Tier
 
 pytestmark = [needs_nvcc, TIERS]
 

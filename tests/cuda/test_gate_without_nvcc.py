@@ -10,11 +10,11 @@ import pytest
 from gate_rooms import RIGHT, TIERS, needs_nvcc, needs_nvrtc, put
 
 import harness.cuda.gate
-from harness.box.tiers import Tier
 from harness.cuda import nvcc as compilers
 from harness.cuda.gate import Gate, gate
 from harness.cuda.gate_nvrtc import device_code
 from harness.cuda.host_compiler import HostCompiler
+from harness.sandbox.tiers import Tier
 
 HOST_ONLY = """
 #include <cstdio>

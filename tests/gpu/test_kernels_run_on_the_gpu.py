@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.box import Array, Box, Came, Scalar, detect
 from harness.cuda.gpu import Bench, GpuDevice, build_for, gpu_device, sanitized, sanitizer, target
 from harness.cuda.gpu_figures import necessary_bytes
 from harness.cuda.nvcc import nvcc
+from harness.sandbox import Array, Box, Came, Scalar, detect
 
 DEVICE = gpu_device()
 CHECKOUT = Path(__file__).parents[2]

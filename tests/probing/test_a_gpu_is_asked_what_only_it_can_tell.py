@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.box import Array, Scalar, Target, detect
 from harness.cuda import emulated
 from harness.cuda.driver.driver import REPORT_BYTES
 from harness.cuda.report import parse
@@ -14,6 +13,7 @@ from harness.model import Limits
 from harness.probing import Unmeasured
 from harness.probing.answers import BoxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer
+from harness.sandbox import Array, Scalar, Target, detect
 
 SOURCE = """
 #include <cuda_runtime.h>

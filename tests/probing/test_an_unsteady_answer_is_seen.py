@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.box import SignalKind
 from harness.probing import BoxedAnswer, ChallengeCode
 from harness.probing.check import boxed
 from harness.probing.steady import unsteady
+from harness.sandbox import SignalKind
 
 STEADY = "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale\n"
 UNSTEADY = {

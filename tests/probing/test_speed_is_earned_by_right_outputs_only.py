@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.box import Array, Target, detect
-from harness.box.contest import Result
-from harness.box.signals import SignalKind
 from harness.model import Limits
 from harness.numerics.paired import Comparison, Verdict
 from harness.probing import BoxedAnswer, Broken, Draw, LocalAnswer, NullAnswer, Refuted, Unmeasured
 from harness.probing.faults import module_of
 from harness.probing.speed import GROSS, credit, measure, race
+from harness.sandbox import Array, Target, detect
+from harness.sandbox.signals import SignalKind
+from harness.timing.contest import Result
 
 REFERENCE = """
 import numpy as np

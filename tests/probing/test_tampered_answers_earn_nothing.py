@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.box import Array, Scalar
 from harness.cuda.host_compiler import host_compiler
 from harness.probing import ChallengeCode, Cost, LocalAnswer
 from harness.probing.check import assess, boxed, check, credited
 from harness.probing.tampered import TAMPERINGS, TamperedAnswer, Tampering
+from harness.sandbox import Array, Scalar
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from harness.box import detect
 from harness.quality import own_tests
 from harness.quality.own_tests import Standing, grade_own_tests
+from harness.sandbox import detect
 from tests.tiers_here import HELD, TIERS
 
 PYTEST = ("python", "-m", "pytest", "-q")

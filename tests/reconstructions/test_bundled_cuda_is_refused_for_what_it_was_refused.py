@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.box import detect, snapshot
 from harness.cuda.gate import Gate, gate
 from harness.cuda.nvcc import nvcc
+from harness.sandbox import detect, snapshot
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.box import snapshot
 from harness.model import Evidence, Outcome
 from harness.probing import ChallengeCode, Files, opened, probe_criterion, seed_of
+from harness.sandbox import snapshot
 from harness.workspace import Workspace
 
 pytestmark = pytest.mark.slow

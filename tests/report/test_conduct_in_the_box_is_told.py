@@ -9,8 +9,8 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
-from harness.box.signals import Signal, SignalKind
 from harness.report import Material, as_csv, as_json, as_markdown, as_table, render_all, scoreboard, show
+from harness.sandbox.signals import Signal, SignalKind
 from harness.scoring.integrity import with_integrity
 
 SIGNALS = [Signal(SignalKind.UNSEEN_FILE, "/etc/passwd"), Signal(SignalKind.BACKGROUND, "0.4 s of processor time")]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from judge_server import QUESTIONS, Command, Request, serving, submit
 
-from harness.box import hash_folder
 from harness.errors import SpecError
 from harness.review import material, read_reviews
 from harness.review.case import Case
+from harness.sandbox import hash_folder
 from harness.workspace import Workspace
 
 

@@ -3,8 +3,8 @@
 import pytest
 from rubrics import evidence, rubric
 
-from harness.box.signals import Signal, SignalKind
 from harness.model import Outcome, Severity
+from harness.sandbox.signals import Signal, SignalKind
 from harness.scoring import findings
 from harness.scoring.integrity import INTEGRITY, MOST_DETAILS, integrity_findings, with_integrity
 

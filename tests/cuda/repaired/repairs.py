@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.box import Snapshot, snapshot
+from harness.sandbox import Snapshot, snapshot
 
 SUBMISSIONS = Path(__file__).parents[3] / "submissions"
 CHALLENGE = "fused_softmax_topk"

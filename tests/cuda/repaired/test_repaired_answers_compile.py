@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from repairs import COMPILING, QWEN_COMPILES, repaired
 
-from harness.box import detect
 from harness.cuda.gate import gate
 from harness.cuda.nvcc import nvcc
+from harness.sandbox import detect
 
 pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")
 

@@ -1,0 +1,86 @@
+"""A grading process: grades the folders named on standard input, and answers on standard output, in lines of JSON."""
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from harness.running.undumpable import shield
+
+if TYPE_CHECKING:
+    from harness.running.job import Options
+    from harness.workspace import Workspace
+
+PR_SET_PDEATHSIG = 1
+LEAVE_SECONDS = 10
+"""For everything open to be closed; who waits for this process to leave waits no longer than that."""
+
+
+def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str) -> None:
+    """Grade each folder once.
+
+    Args:
+        answers: where to say what came of it.
+        workspace: where the challenges are.
+        options: how to grade.
+        tier: the isolation of the run; where this process finds another one, it grades nothing.
+    """
+    from harness.errors import HarnessError, JudgeError
+    from harness.running.grading import grade_one
+    from harness.sandbox.tiers import FORCED, Tier, why_not
+
+    def say(**message: object) -> None:
+        print(json.dumps(message), file=answers, flush=True)
+
+    os.environ[FORCED] = tier  # found, and attacked, by the process that asks
+    for line in sys.stdin:
+        try:
+            if reason := why_not(Tier(tier)):
+                gone = f"the run began in tier {tier}, which is no longer to be had: {reason}"
+                raise JudgeError(f"{gone}\n  try: harness doctor")
+            graded = grade_one(workspace, Path(json.loads(line)), options, lambda stage: say(stage=stage))
+            told = {"reused": graded.reused, "reason": graded.reason, "unkept": graded.unkept}
+            say(record=graded.record.to_json(), **told)
+        except HarnessError as error:
+            say(error=str(error), kinds=[kind.__name__ for kind in type(error).__mro__])
+
+
+def _end_with(parent: int) -> None:
+    """See to it that this process does not outlive the one that asks."""
+    signal.signal(signal.SIGTERM, _leave)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before the line above
+        sys.exit(143)
+
+
+def _leave(*_: object) -> None:
+    _leaving()
+    sys.exit(143)
+
+
+def _leaving() -> None:
+    """Leave once and quietly, and in bounded time: what is raised while a finalizer runs is lost with it."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(LEAVE_SECONDS)
+
+
+def _main(root: str, options: str, tier: str, parent: str) -> None:
+    _end_with(int(parent))
+    shield()
+    # loading the grader takes a second: who dies meanwhile must be noticed
+    from harness.running.job import Options
+    from harness.workspace import Workspace
+
+    answers = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
+        serve(answers, Workspace(Path(root)), Options(**json.loads(options)), tier)
+    _leaving()
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

@@ -1,0 +1,125 @@
+"""How values cross between the parent and the worker: JSON for the shape, raw bytes for arrays.
+
+Both sides load this file: the parent as `harness.sandbox.boot.wire`, the worker, which sees nothing else of the
+harness, as `wire`. Nothing is ever pickled, and nothing here runs code that a message names.
+
+A value is described as JSON. Scalars and strings stand for themselves; the rest are one-key objects:
+`{"array": [dtype, shape, offset]}`, `{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`,
+`{"kept": id}` for an object that stays in the worker, `{"function": [module, name]}` for one loaded there,
+`{"other": text}` for anything that cannot cross.
+"""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+ALIGNMENT = 64
+MESSAGE_LIMIT = 60_000
+NAME_LIMIT = 80
+TEXT_LIMIT = 2000
+DTYPES = frozenset(np.dtype(name).str for name in ("float16", "float32", "float64", "bool")) | frozenset(
+    np.dtype(f"{sign}int{bits}").str for sign in ("", "u") for bits in (8, 16, 32, 64)
+)
+
+
+class Kept:
+    """Names an object that lives in the worker; the parent never sees more of it than this number."""
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"Kept({self.id})"
+
+
+class Function:
+    """Names a function of a module that the parent loaded into the worker."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Function({self.module}.{self.name})"
+
+
+class Arena:
+    """Lays arrays one behind the other, each aligned, and remembers where they go."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.arrays: list[tuple[int, np.ndarray[Any, Any]]] = []
+
+    def place(self, nbytes: int) -> int:
+        """Reserve `nbytes` and return their offset."""
+        offset = -(-self.size // ALIGNMENT) * ALIGNMENT
+        self.size = offset + nbytes
+        return offset
+
+    def add(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """Reserve room for `array`, which must not change until it is written, and describe it."""
+        plain = np.ascontiguousarray(array).reshape(array.shape)
+        offset = self.place(plain.nbytes)
+        self.arrays.append((offset, plain))
+        return {"array": [plain.dtype.str, list(plain.shape), offset]}
+
+    def write(self, fd: int) -> None:
+        """Write every array at its offset."""
+        for offset, array in self.arrays:
+            view = _bytes(array)
+            while view:
+                done = os.pwrite(fd, view, offset)
+                view, offset = view[done:], offset + done
+
+
+def _bytes(array: np.ndarray[Any, Any]) -> memoryview:
+    """The array's memory as bytes; an empty array has none."""
+    return array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
+
+
+def read_array(fd: int, dtype: str, shape: list[int], offset: int) -> np.ndarray[Any, Any]:
+    """Copy one array out of a memory file into private memory."""
+    array = np.empty(tuple(shape), np.dtype(dtype))
+    view = _bytes(array)
+    while view:
+        done = os.preadv(fd, [view], offset)
+        if not done:
+            raise ValueError("memory file ends early")
+        view, offset = view[done:], offset + done
+    return array
+
+
+def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
+    """Describe `value`, reserving room in `arena` for its arrays."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, Kept):
+        return {"kept": value.id}
+    if isinstance(value, Function):
+        return {"function": [value.module, value.name]}
+    if isinstance(value, (np.bool_, np.integer, np.floating)) and value.dtype.itemsize <= 8:
+        return value.item()
+    if isinstance(value, np.ndarray):
+        plain = np.asarray(value)
+        return arena.add(plain) if plain.dtype.str in DTYPES else {"other": f"array of dtype {plain.dtype}"}
+    if depth < 8:
+        if isinstance(value, (list, tuple)):
+            kind = "tuple" if isinstance(value, tuple) else "list"
+            return {kind: [describe(item, arena, depth + 1) for item in value]}
+        if isinstance(value, dict):
+            return {"dict": [[describe(k, arena, 8), describe(v, arena, depth + 1)] for k, v in value.items()]}
+    return {"other": type(value).__name__[:NAME_LIMIT]}
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    """One message as bytes.
+
+    Raises:
+        ValueError: it is longer than a message may be.
+    """
+    data = json.dumps(message, separators=(",", ":")).encode()
+    if len(data) > MESSAGE_LIMIT:
+        raise ValueError(f"message of {len(data)} bytes; at most {MESSAGE_LIMIT} may cross")
+    return data

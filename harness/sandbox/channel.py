@@ -1,0 +1,216 @@
+"""The control socket to a worker and the pipe its output runs into."""
+
+import array
+import json
+import os
+import select
+import selectors
+import socket
+import struct
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Any
+
+from harness.sandbox import clock
+from harness.sandbox.boot import wire
+from harness.sandbox.excess import LOOK_SECONDS, Bounds
+from harness.sandbox.notices import Notices
+
+OUTPUT_KEPT = 64 << 10
+OUTPUT_LIMIT = 1 << 20
+_CREDENTIALS = struct.Struct("3i")
+
+
+class Ended(Enum):
+    """Why waiting for a message ended without one."""
+
+    TIMEOUT = auto()
+    """The deadline passed."""
+    GONE = auto()
+    """The other side hung up."""
+    FLOOD = auto()
+    """It printed more than it may."""
+    FORGED = auto()
+    """It sent something that is no message."""
+    EXCESS = auto()
+    """It uses more than it may; `Channel.excess` says of what."""
+
+
+def readable(fd: int, seconds: float) -> bool:
+    """Whether there is something to read, or the other side has hung up, within `seconds`."""
+    waiting = select.poll()  # takes any number of descriptor, which `select` does not
+    waiting.register(fd, select.POLLIN)
+    return bool(waiting.poll(seconds * 1000))
+
+
+class Output:
+    """Drains a pipe, keeps its tail, and counts what went through."""
+
+    def __init__(self, fd: int, kept: int = OUTPUT_KEPT) -> None:
+        os.set_blocking(fd, False)
+        self.fd = fd
+        self.kept = kept
+        self.tail = b""
+        self.total = 0
+        self.open = True
+
+    def restart(self) -> None:
+        """Count anew: the bound is on what one request prints."""
+        self.drain()
+        self.total = 0
+
+    def drain(self) -> None:
+        """Read what is there without waiting."""
+        while self.open and self.total <= OUTPUT_LIMIT:
+            try:
+                data = os.read(self.fd, 1 << 16)
+            except BlockingIOError:
+                return
+            self.open = bool(data)
+            self.total += len(data)
+            self.tail = (self.tail + data)[-self.kept :]
+
+    def rest(self) -> bytes:
+        """What was kept, with what is still there."""
+        self.drain()
+        return self.tail
+
+    def text(self) -> str:
+        """The same as text."""
+        return self.rest().decode(errors="replace")
+
+    def last(self) -> str:
+        """The last line in parentheses, to be put after an error; empty when there is none."""
+        lines = self.text().strip().splitlines()
+        return f" ({lines[-1]})" if lines else ""
+
+    def close(self) -> None:
+        """Close the pipe."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd, self.open = -1, False
+
+    @property
+    def flooded(self) -> bool:
+        """Whether more was printed than may be."""
+        return self.total > OUTPUT_LIMIT
+
+
+class Channel:
+    """Sends requests and takes replies; what arrives unasked is seen and reported."""
+
+    def __init__(self, control: socket.socket, output: Output) -> None:
+        control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        control.setblocking(False)
+        self.control = control
+        self.output = output
+        self.pid = 0
+        self.notices: Notices | None = None
+        self.bounds: Bounds | None = None
+        self.excess = ""
+
+    def first(self, seconds: float) -> tuple[dict[str, Any] | Ended, list[int]]:
+        """Wait for the first message, said before anything of the submission is loaded, with what it hands over."""
+        if not readable(self.control.fileno(), seconds):
+            return Ended.TIMEOUT, []
+        return self._taken()
+
+    def unsolicited(self) -> bool:
+        """Whether the worker has spoken without being asked."""
+        try:
+            return bool(self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return False
+        except OSError:
+            return False
+
+    @property
+    def open(self) -> bool:
+        """Whether the socket is there to be spoken to."""
+        return self.control.fileno() >= 0
+
+    def hang_up(self) -> None:
+        """Close the socket; what was printed can still be drained."""
+        self.control.close()
+
+    def close(self) -> None:
+        """Close the socket and the pipe."""
+        self.control.close()
+        self.output.close()
+
+    def send(self, message: bytes, fds: Sequence[int]) -> bool:
+        """Send one request; False when nobody is there to take it."""
+        self.output.restart()
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+        try:
+            self.control.sendmsg([message], rights)
+        except OSError:
+            return False
+        return True
+
+    def receive(self, seconds: float) -> dict[str, Any] | Ended:
+        """Wait for one message, draining the worker's output meanwhile."""
+        deadline = clock.now() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.control, selectors.EVENT_READ)
+            if self.output.open:
+                selector.register(self.output.fd, selectors.EVENT_READ)
+            notices = self.notices
+            if notices is not None and notices.fd >= 0:
+                selector.register(notices.fd, selectors.EVENT_READ)
+            while True:
+                left = deadline - clock.now()
+                if left <= 0:
+                    return Ended.TIMEOUT
+                ready = {key.fd for key, _ in selector.select(min(left, LOOK_SECONDS) if self.bounds else left)}
+                if self._exceeded():
+                    return Ended.EXCESS
+                if self.output.fd in ready:
+                    self.output.drain()
+                    if self.output.flooded:
+                        return Ended.FLOOD
+                    if not self.output.open:
+                        selector.unregister(self.output.fd)
+                if notices is not None and notices.fd in ready:
+                    notices.serve()
+                if self.control.fileno() in ready:
+                    answer, fds = self._taken()
+                    for fd in fds:
+                        os.close(fd)
+                    return Ended.FORGED if fds else answer
+
+    def _exceeded(self) -> bool:
+        if self.bounds is not None:
+            self.excess = self.bounds.exceeded(self.pid)
+        return bool(self.excess)
+
+    def _taken(self) -> tuple[dict[str, Any] | Ended, list[int]]:
+        """One message, and the descriptors that came with it."""
+        space = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(16 * 4)
+        try:
+            data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, space, socket.MSG_CMSG_CLOEXEC)
+        except OSError:
+            return Ended.GONE, []
+        foreign = bool(flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC))
+        fds: list[int] = []
+        for level, kind, raw in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+                pid = _CREDENTIALS.unpack(raw)[0]
+                foreign |= self.pid not in (0, pid)
+                self.pid = self.pid or pid
+            elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                fds += array.array("i", raw[: len(raw) // 4 * 4])
+        if not data:
+            return Ended.GONE, fds
+        if foreign:
+            return Ended.FORGED, fds
+        try:
+            message = _parsed(data)
+        except (ValueError, RecursionError):
+            return Ended.FORGED, fds
+        return (message if isinstance(message, dict) else Ended.FORGED), fds
+
+
+def _parsed(data: bytes) -> Any:
+    """The JSON of a message; half a surrogate pair, which nothing can print or keep, becomes a question mark."""
+    return json.loads(json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace"))

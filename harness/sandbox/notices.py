@@ -1,0 +1,175 @@
+"""What the kernel tells of forbidden system calls and of files opened, while a worker waits for the answer."""
+
+import errno
+import fcntl
+import os
+import posixpath
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+from harness.sandbox.boot import syscalls
+from harness.sandbox.signals import Signal, SignalKind
+
+# linux/seccomp.h: struct seccomp_notif (id, pid, flags, data), struct seccomp_notif_resp, and their requests
+_NOTICE = struct.Struct("=QIIiIQ6Q")
+_ANSWER = struct.Struct("=QqiI")
+_RECEIVE, _SEND, _VALID = 0xC0502100, 0xC0182101, 0x40082102
+_CONTINUE = 1
+
+OPENING = {"open": 0, "openat": 1, "openat2": 1}
+"""Calls that open a file, with the position of the path among their arguments."""
+PATH_LIMIT = 4096
+ADDRESS_LIMIT = (1 << 63) - 1 - PATH_LIMIT
+"""Addresses above belong to the kernel, and no file is that long."""
+KINDS_KEPT = 50
+
+ORDINARY = frozenset({
+    "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat", "utime", "utimes", "utimensat", "futimesat",
+    "flock", "fcntl", "ioctl", "prctl", "personality", "setpriority", "ioprio_set", "mlock", "mlock2", "mlockall",
+    "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr", "inotify_init", "inotify_init1",
+    "setxattr", "lsetxattr", "fsetxattr", "statfs", "fstatfs", "sync", "syncfs", "fallocate", "set_mempolicy", "umask",
+})  # fmt: skip
+"""Calls that are refused without a word: honest libraries make them in passing."""
+SEARCHED = ("/etc", "/sys", "/proc", "/dev", "/usr", "/bin", "/lib", "/lib32", "/lib64", "/run", "/var", "/opt")
+"""Places where honest libraries look for files that may not be there."""
+SHARED = ("/tmp", "/var/tmp")
+"""Where a box may have files of its own under the names of the machine's."""
+WANTED = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh", "/var/log", "/var/spool", "/dev/mem", "/dev/kmem")
+_NSCD = (1, 0o2004001)  # AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK: the C library asks for a name service
+
+
+class Notices:
+    """Answers a worker's notifications, and keeps those that honest code gives no cause for.
+
+    A forbidden call fails with EPERM. The opening of a file goes on, and the kernel decides it as ever: what is looked
+    at here is only whether the path lies outside everything that was shown. The path is read from the worker's memory
+    and may change behind our back, which costs a remark and opens nothing.
+    """
+
+    def __init__(self, fd: int, shown: Sequence[str]) -> None:
+        os.set_blocking(fd, False)
+        self.fd = fd
+        self._shown = tuple(place for place in shown if place not in SHARED)
+        self._seen: Counter[Signal] = Counter()
+
+    @property
+    def signals(self) -> list[Signal]:
+        """What was seen, each once."""
+        return list(self._seen)
+
+    def serve(self) -> None:
+        """Answer one notification, if there is one."""
+        notice = bytearray(_NOTICE.size)
+        try:
+            fcntl.ioctl(self.fd, _RECEIVE, notice)
+        except OSError:  # nobody waits any more
+            return
+        id, pid, _, number, _, _, *arguments = _NOTICE.unpack(notice)
+        name = _names().get(number, f"system call {number}")
+        answer = _ANSWER.pack(id, 0, -errno.EPERM, 0)
+        if name in OPENING:
+            path = self._named(name, pid, arguments)
+            # a thread that has ended meanwhile leaves its number to others: what was read may be theirs
+            if path is not None and self._waits(id):
+                self._opened(path, pid)
+            answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
+        elif name not in ORDINARY and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
+            self._note(SignalKind.SYSTEM_CALL, _told(name, arguments))
+        try:
+            fcntl.ioctl(self.fd, _SEND, answer)
+        except OSError:  # it was killed meanwhile
+            return
+
+    def close(self) -> None:
+        """Stop answering: every further notification fails in the worker."""
+        if self.fd >= 0:
+            os.close(self.fd)
+        self.fd = -1
+
+    def _waits(self, id: int) -> bool:
+        """Whether the thread that a notification tells of still waits for its answer."""
+        try:
+            fcntl.ioctl(self.fd, _VALID, struct.pack("=Q", id))
+        except OSError:
+            return False
+        return True
+
+    def _named(self, name: str, pid: int, arguments: Sequence[int]) -> str | None:
+        """The whole path that a call opens; None when it cannot be read."""
+        path = _path(pid, arguments[OPENING[name]])
+        if path is None:
+            return None
+        if not path.startswith("/"):
+            path = posixpath.join(_folder(pid, None if name == "open" else arguments[0]), path)
+        return posixpath.normpath(path)
+
+    def _opened(self, path: str, pid: int) -> None:
+        if _under(path, WANTED) or _of_another(path, pid) or not self._innocent(path):
+            self._note(SignalKind.UNSEEN_FILE, path)
+
+    def _innocent(self, path: str) -> bool:
+        if _under(path, self._shown):
+            return True
+        for place in SHARED:
+            if _under(path, (place,)):
+                # what lies in a folder there, and lies there for us as well, is hardly the box's own
+                return path.count("/") <= place.count("/") + 1 or not os.path.lexists(path)
+        return _under(path, SEARCHED)
+
+    def _note(self, kind: SignalKind, detail: str) -> None:
+        signal = Signal(kind, "".join(c if c.isprintable() else "?" for c in detail[:200]))
+        if signal in self._seen or len(self._seen) < KINDS_KEPT:
+            self._seen[signal] += 1
+
+
+@cache
+def _names() -> dict[int, str]:
+    return {number: name for name, number in syscalls.numbers(os.uname().machine).items()}
+
+
+def _path(pid: int, address: int) -> str | None:
+    """The path at an address of the worker's memory; None when it cannot be read."""
+    if address > ADDRESS_LIMIT:
+        return None
+    try:
+        memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        # not beyond the page: the next one may not be there
+        data = os.pread(memory, min(PATH_LIMIT, 4096 - address % 4096), address)
+        if b"\0" not in data:
+            data += os.pread(memory, PATH_LIMIT, address + len(data))
+    except OSError:
+        return None
+    finally:
+        os.close(memory)
+    return data.partition(b"\0")[0].decode(errors="replace")
+
+
+def _folder(pid: int, descriptor: int | None) -> str:
+    """What a relative path starts from, as the worker sees it."""
+    here = descriptor is None or descriptor & 0xFFFFFFFF == 0xFFFFFF9C  # AT_FDCWD
+    try:
+        return os.readlink(f"/proc/{pid}/cwd" if here else f"/proc/{pid}/fd/{descriptor}")
+    except OSError:
+        return "/tmp"
+
+
+def _of_another(path: str, pid: int) -> bool:
+    """Whether a path under /proc belongs to another process than the worker."""
+    first = path.removeprefix("/proc/").partition("/")[0]
+    return path.startswith("/proc/") and first.isdigit() and first not in ("1", str(pid))
+
+
+def _under(path: str, places: Sequence[str]) -> bool:
+    return any(path == place or path.startswith(f"{place}/") for place in places)
+
+
+def _told(name: str, arguments: Sequence[int]) -> str:
+    if name == "socket":
+        families = {1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 40: "AF_VSOCK"}
+        return f"socket({families.get(arguments[0], arguments[0])})"
+    return "fork" if name == "clone" else name

@@ -1,0 +1,106 @@
+"""The copy of a submission that is graded: regular files only, read once, hashed as read."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from harness.errors import SpecError
+from harness.sandbox import scratch
+
+IGNORED = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache", ".mypy_cache", "reviews"})
+MAX_FILES = 500
+MAX_BYTES = 32 << 20
+MAX_PATH = 400
+"""Bytes of a file's path inside the submission."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A private copy of a submission's folder.
+
+    Attributes:
+        path: the copy.
+        hashes: SHA-256 of every file by its relative path.
+    """
+
+    path: Path
+    hashes: dict[str, str]
+
+
+@contextmanager
+def snapshot(folder: Path) -> Iterator[Snapshot]:
+    """Copy `folder` to a temporary place for the length of the block.
+
+    Raises:
+        SpecError: it holds a link, a device, too many files, too many bytes, or what cannot be read.
+    """
+    with scratch.folder() as place:
+        yield Snapshot(place, _copy(folder, place))
+
+
+def hash_folder(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file a snapshot of `folder` would hold, by relative path.
+
+    Raises:
+        SpecError: as `snapshot`.
+    """
+    return {name: hashlib.sha256(data).hexdigest() for name, data in _files(folder)}
+
+
+def _copy(folder: Path, place: Path) -> dict[str, str]:
+    hashes = {}
+    for name, data in _files(folder):
+        target = place / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        hashes[name] = hashlib.sha256(data).hexdigest()
+    for directory, _, names in os.walk(place):
+        for name in names:
+            os.chmod(os.path.join(directory, name), 0o444)
+        os.chmod(directory, 0o755)
+    return hashes
+
+
+def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    total = 0
+    for count, path in enumerate(_paths(folder), 1):
+        data = _read(path)
+        total += len(data)
+        if count > MAX_FILES or total > MAX_BYTES:
+            raise SpecError(
+                folder, f"holds over {MAX_FILES} files or {MAX_BYTES >> 20} MiB; leave out what is not the answer"
+            )
+        yield path.relative_to(folder).as_posix(), data
+
+
+def _paths(folder: Path) -> Iterator[Path]:
+    """The files of a submission in order; anything that is neither a file nor a folder is refused."""
+    for directory, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(f for f in folders if f not in IGNORED)
+        for name in sorted((*folders, *names)):
+            path = Path(directory, name)
+            if len(os.fsencode(path.relative_to(folder))) > MAX_PATH:
+                raise SpecError(folder, f"holds a path of over {MAX_PATH} bytes: {name[:40]!r} is too deep down")
+            mode = path.lstat().st_mode
+            if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+                raise SpecError(path, "is a link or a special file; a submission holds regular files only")
+            if stat.S_ISREG(mode) and path.suffix != ".pyc":
+                yield path
+
+
+def _read(path: Path) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        _refuse(error)
+    with os.fdopen(fd, "rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise SpecError(error.filename, f"cannot be read: {error.strerror}") from error

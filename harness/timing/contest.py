@@ -1,0 +1,315 @@
+"""A contest: two answers to one task timed in turns, so that the machine's moods meet both alike.
+
+Three processes make a heat: the answer, the reference, and one that does nothing but take the inputs and return outputs
+of their form. What the last one takes is the price of the protocol, and is taken off the other two before they are
+compared. Each round draws fresh inputs and gives them to the three in random order; every output is verified, for an
+answer that does not do the work has no time. Three heats run in turns, each of fresh processes, all on one core each,
+and while nothing is decided three more take their place, and three again.
+"""
+
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from statistics import median
+from typing import Any, Protocol
+
+from harness.numerics.paired import LOOKS, PROCESSES, Comparison, Rule, Verdict, compare, log_ratios
+from harness.sandbox import clock
+
+WARM_UP = 2
+"""First rounds of a heat that are verified but not timed: memory is mapped and code is loaded in them."""
+RENEWED = (252, 850)
+"""Numbers of pairs at which fresh processes take over: where memory happens to lie makes one process slower than the
+next by a per cent, and only more processes average that out."""
+SLOW = 0.25
+"""Seconds of a first round after which no second one is needed to warm up."""
+SECONDS = 15.0
+"""Processor time, ours and the contenders', after which a contest that decided nothing stops; near equals need it."""
+PATIENCE = 3.0
+"""Times as much wall time that it may take where other work keeps the processor from them."""
+SELDOM = 4
+"""The identity takes part in every so many rounds: its median is known well enough long before the pairs decide."""
+BACKGROUND = 0.05
+"""Share of one processor that an idle process may use; an honest one uses none."""
+NOISY = 1.1
+"""Wall over processor time above which other work took the processor away."""
+RESOLVED = 1.5
+"""Times of the identity that the reference must take for their difference to mean anything."""
+GROSS = 4.0
+"""Ratio that every pair must exceed for a verdict without enough pairs for an interval."""
+
+
+class Role(StrEnum):
+    """Who takes part."""
+
+    ANSWER = "answer"
+    REFERENCE = "reference"
+    IDENTITY = "identity"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one call cost: wall and processor seconds, as `Reply` has them."""
+
+    seconds: float
+    processor: float
+
+
+class Contender(Protocol):
+    """One process that does the task, again and again."""
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+
+    def play(self, given: Any) -> Turn:
+        """Do it once, and verify the output; what this raises ends the contest."""
+
+    def close(self) -> None:
+        """End the process."""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Fresh processes of the three, and where the inputs of a round come from."""
+
+    contenders: Mapping[Role, Contender]
+    draw: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a contest showed.
+
+    Attributes:
+        processor: the answer's processor time over the reference's, both above the identity's.
+        wall: the same of wall time.
+        noise: the reference's wall time over its processor time.
+        background: largest share of a processor that an answer's process used while nothing was asked of it.
+        resolved: whether the reference takes long enough beside the identity for a comparison.
+        page_faults: median in one call, of the answer and of the reference.
+        pinned: whether each heat was held to one core.
+        seconds: wall time of the whole contest.
+    """
+
+    processor: Comparison
+    wall: Comparison
+    noise: float
+    background: float
+    resolved: bool
+    page_faults: tuple[float, float]
+    pinned: bool
+    seconds: float
+
+    @property
+    def comparison(self) -> Comparison:
+        """The one that counts: of the clock that shows the answer slower, where the two contradict each other.
+
+        Processor time is what other work on the machine hardly touches. It misses what a process waits for or has done
+        elsewhere, and wall time shows that.
+        """
+        return self.wall if self.wall.low > self.processor.high else self.processor
+
+    @property
+    def noisy(self) -> bool:
+        """Whether other work took the processor away."""
+        return self.noise > NOISY
+
+    @property
+    def works_in_background(self) -> bool:
+        """Whether the answer worked while nothing was asked of it: its times then mean nothing."""
+        return self.background > BACKGROUND
+
+
+def contest(start: Callable[[], Heat], *, heats: int = PROCESSES, seconds: float = SECONDS) -> Result:
+    """Time an answer against a reference until the pairs decide, or time is up.
+
+    Args:
+        start: opens a heat. What it or a contender raises ends the contest and is passed on.
+        heats: how many, at least `PROCESSES` for a verdict.
+        seconds: processor time of play after which an undecided contest ends.
+
+    Returns:
+        The result; its verdict is `unclear` when nothing was decided.
+    """
+    began = clock.now()
+    clock.warm_memory()
+    with ExitStack() as stack:
+
+        def entered() -> list[_Track]:
+            tracks = []
+            for number in range(heats):
+                tracks.append(_Track(start(), number))
+                stack.callback(tracks[-1].close)
+                tracks[-1].warm_up()
+            return tracks
+
+        tracks, processor = _play(entered, seconds)
+        return _result(tracks, processor, clock.now() - began)
+
+
+class _Entrant:
+    """One contender and what its calls cost."""
+
+    def __init__(self, contender: Contender, core: int) -> None:
+        self.contender = contender
+        self.pinned = clock.pin(contender.pid, core)
+        self.idle = clock.IdleMeter(contender.pid)
+        self.walls: list[float] = []
+        self.processors: list[float] = []
+        self.faults: list[float] = []
+
+    def play(self, given: Any) -> None:
+        """One call, on the record. Of a process that ended meanwhile the call itself tells."""
+        with suppress(ProcessLookupError):
+            self.idle.wake()
+        faults = self._page_faults()
+        turn = self.contender.play(given)
+        with suppress(ProcessLookupError):
+            self.idle.rest()
+        self.faults.append(self._page_faults() - faults)
+        self.walls.append(turn.seconds)
+        # of a process that ended right after its reply no processor time can be read
+        self.processors.append(turn.processor if turn.processor > 0 else turn.seconds)
+
+    def _page_faults(self) -> int:
+        try:
+            return clock.page_faults(self.contender.pid)
+        except ProcessLookupError:
+            return 0
+
+    def forget(self) -> None:
+        """Strike the costs so far; background work stays on the record."""
+        self.walls, self.processors, self.faults = [], [], []
+
+
+class _Track:
+    """One heat, its entrants held to one core."""
+
+    def __init__(self, heat: Heat, number: int) -> None:
+        cores = sorted(os.sched_getaffinity(0))
+        self.heat = heat
+        self.order = random.SystemRandom()
+        self.rounds = 0
+        self.worked = 0.0
+        try:
+            self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in heat.contenders.items()}
+        except BaseException:
+            self.close()
+            raise
+
+    def warm_up(self) -> None:
+        """The first rounds, which do not count."""
+        for _ in range(WARM_UP):
+            start = clock.now()
+            self.round()
+            if clock.now() - start > SLOW:
+                break
+        for entrant in self.entrants.values():
+            entrant.forget()
+        self.rounds = 0
+
+    def round(self) -> None:
+        """The same fresh inputs for everyone, in random order."""
+        given = self.heat.draw()
+        roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % SELDOM == 0]
+        for role in self.order.sample(roles, len(roles)):
+            self.entrants[role].play(given)
+            self.worked += self.entrants[role].processors[-1]
+        self.rounds += 1
+
+    def log_ratios(self, times: "Times") -> list[float]:
+        """Of the answer's times over the reference's, above what the identity takes."""
+        answer, reference, identity = (times(self.entrants[role]) for role in Role)
+        return log_ratios(answer, reference, overhead=median(identity)) if identity else []
+
+    def close(self) -> None:
+        """End the processes."""
+        for contender in self.heat.contenders.values():
+            contender.close()
+
+
+Times = Callable[[_Entrant], list[float]]
+
+
+def _wall(entrant: _Entrant) -> list[float]:
+    return entrant.walls
+
+
+def _processor(entrant: _Entrant) -> list[float]:
+    return entrant.processors
+
+
+def _faults(entrant: _Entrant) -> list[float]:
+    return entrant.faults
+
+
+def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Track], Comparison]:
+    """Rounds in turns until the processor times decide or time is up; all heats, and the comparison at the last look.
+
+    Args:
+        entered: opens the heats that run side by side.
+        seconds: processor time of play.
+    """
+    running = entered()
+    tracks, pairs, rule, comparison = list(running), 0, Rule(), compare([])
+    began, own = clock.now(), time.process_time()
+
+    def time_is_up() -> bool:
+        worked = time.process_time() - own + sum(track.worked for track in tracks)
+        return worked > seconds or clock.now() - began > PATIENCE * seconds
+
+    # one round a heat is played whatever the time: it is what a very slow answer is judged by
+    while pairs < len(running) or (pairs < LOOKS[-1] and not time_is_up()):
+        running[pairs % len(running)].round()
+        pairs += 1
+        if pairs in LOOKS:
+            comparison = rule.look(_ratios(tracks, _processor))
+            if comparison.decided or _background(tracks) > BACKGROUND:
+                return tracks, comparison
+        if pairs in RENEWED:
+            for track in running:
+                track.close()
+            running = entered()
+            tracks += running
+    return tracks, _gross(tracks, _processor, comparison)
+
+
+def _ratios(tracks: Sequence[_Track], times: Times) -> list[list[float]]:
+    return [track.log_ratios(times) for track in tracks]
+
+
+def _background(tracks: Sequence[_Track]) -> float:
+    return max(track.entrants[Role.ANSWER].idle.share for track in tracks)
+
+
+def _gross(tracks: Sequence[_Track], times: Times, undecided: Comparison) -> Comparison:
+    """Few pairs decide as well, where every one of them says the same beyond doubt."""
+    ratios = _ratios(tracks, times)
+    every = [value for process in ratios for value in process]
+    comparison = compare(ratios)
+    if comparison.processes < PROCESSES or min(every) < math.log(GROSS):
+        return undecided if undecided.pairs else replace(comparison, verdict=Verdict.UNCLEAR)
+    return replace(comparison, low=math.exp(min(every)), high=math.exp(max(every)), verdict=Verdict.SLOWER)
+
+
+def _result(tracks: Sequence[_Track], processor: Comparison, seconds: float) -> Result:
+    def middle(role: Role, of: Callable[[_Entrant], Sequence[float]]) -> float:
+        return median(value for track in tracks for value in of(track.entrants[role]))
+
+    reference = middle(Role.REFERENCE, _processor)
+    return Result(
+        processor=processor,
+        wall=_gross(tracks, _wall, compare(_ratios(tracks, _wall))),
+        noise=middle(Role.REFERENCE, _wall) / reference,
+        background=_background(tracks),
+        resolved=reference >= RESOLVED * middle(Role.IDENTITY, _processor),
+        page_faults=(middle(Role.ANSWER, _faults), middle(Role.REFERENCE, _faults)),
+        pinned=all(entrant.pinned for track in tracks for entrant in track.entrants.values()),
+        seconds=seconds,
+    )

@@ -1,0 +1,96 @@
+"""However a run ends, every finished grade is whole on disk, and the next run goes on from there."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.errors import JudgeError
+from harness.model import Record
+from harness.running.grading import Options, grade_one
+from harness.running.pool import Graded, Grader, grade_all
+from harness.running.replay import replay
+from harness.workspace import read_stored
+
+RUN = """
+import sys
+from pathlib import Path
+from harness.running.grading import Options
+from harness.running.pool import grade_all
+from harness.workspace import Workspace
+w = Workspace(Path(sys.argv[1]))
+for graded in grade_all(w, w.submissions(), Options(), jobs=2):
+    print(graded.record.name, flush=True)
+"""
+
+
+def start(root: Path) -> subprocess.Popen[str]:
+    def heed_interruptions() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    command = [sys.executable, "-c", RUN, str(root)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interruptions)
+
+
+def left_over(root: Path) -> list[Path]:
+    return [p for p in (*root.rglob(".*.json.*"),) if p.is_file()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_keeps_what_it_finished(toy, submit, kill):
+    for i in range(4):
+        submit(f"m{i}", toy.source() + f"\n# {i}\n")
+    delays = random.Random(1)
+    told: set[str] = set()
+    for _ in range(4):
+        run = start(toy.workspace.root)
+        time.sleep(delays.uniform(0.6, 1.6))
+        run.send_signal(kill)
+        told |= set(run.communicate(timeout=20)[0].split())
+        records = {read_stored(p, Record).name for p in toy.workspace.records_folder.glob("*/*.json")}
+        assert told <= records
+    results = list(grade_all(toy.workspace, toy.workspace.submissions(), Options(), jobs=2))
+    assert all(isinstance(r, Graded) for r in results)
+    assert {r.record.name for r in results if r.reused} >= told
+    assert not left_over(toy.workspace.root)
+
+
+def test_half_written_files_of_the_dead_are_swept(toy, submit):
+    folder = submit("m", toy.source())
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    path = toy.workspace.record_path("m", "scaled_sum")
+    path.parent.mkdir(parents=True)
+    half = path.with_name(f".{path.name}.{dead.pid}")
+    half.write_text('{"schema')
+    grade_one(toy.workspace, folder)
+    assert not half.exists() and read_stored(path, Record).name == "m/scaled_sum"
+
+
+def test_a_replay_shows_the_recorded_figures_again(toy, submit):
+    record = grade_one(toy.workspace, submit("m", toy.source(toy.mutants[0]))).record
+    shown = replay(toy.workspace, record, "values")
+    assert shown.same and shown.evidence == shown.recorded
+    assert os.path.exists(toy.workspace.record_path("m", "scaled_sum"))
+
+
+def test_a_lost_grading_process_costs_one_attempt_only(toy, submit):
+    folders = [submit(f"m{i}", toy.source() + f"\n# {i}\n") for i in range(3)]
+    grader = Grader(toy.workspace, Options())
+
+    def end(stage: str) -> None:
+        os.kill(grader.pid, signal.SIGKILL)
+
+    try:
+        with pytest.raises(JudgeError, match="the grading process ended"):
+            grader.grade(toy.workspace, folders[0], Options(), end)
+        for folder in folders:
+            grader.grade(toy.workspace, folder, Options(), lambda stage: None)
+    finally:
+        grader.close()

@@ -1,0 +1,109 @@
+"""Whatever a submission does wrong becomes a finding with its reason, and the run goes on."""
+
+import pytest
+
+from harness.model import Outcome, Record, Status
+from harness.running.grading import Options, grade_one
+from harness.running.pool import Rejected, grade_all
+from harness.workspace import read_stored
+
+HEAD = "import numpy as np, os, sys, time\n"
+BUILD = {
+    "does not import": ("import nothing_like_this", "nothing_like_this"),
+    "syntax error": ("def scaled(x:", "SyntaxError"),
+    "exits": ("raise SystemExit(0)", "SystemExit"),
+    "exits hard": ("import os; os._exit(0)", "status 0"),
+    "hangs": ("while True: pass", "no answer within"),
+    "floods": ("while True: print('x' * 65536)", "printed more than"),
+    "no function": ("def other(x, scale): pass", "'scaled'"),
+    "not utf-8": ("\\x00", "does not build"),
+    "empty": ("", "'scaled'"),
+}
+CALL = {
+    "wrong shape": ("return x", "shape"),
+    "wrong dtype": ("return x.sum(-1).astype('float32')", "dtype float32"),
+    "too many": ("return x.sum(-1), x", "a tuple of 2"),
+    "object": ("return np.array([object()] * len(x))", "dtype object"),
+    "none": ("return None", "None instead of an array"),
+    "nan": ("return x.sum(-1) * np.nan", "nan"),
+    "raises": ("raise RuntimeError('lost')", "lost"),
+    "exits": ("sys.exit(0)", "SystemExit"),
+    "crashes": ("os._exit(1)", "status 1"),
+    "hangs": ("time.sleep(99)", "no answer within"),
+    "floods": ("while True: print('x' * 65536)", "printed more than"),
+    "memory": ("return np.ones(1 << 33)", "Memory"),
+    "recursion": ("return scaled(x, scale)", "RecursionError"),
+}
+QUICK = Options(limits={"start_seconds": 2.0, "call_seconds": 1.0})
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_what_does_not_build_has_correctness_nought_and_says_why(toy, submit, name):
+    source, words = BUILD[name]
+    record = grade_one(toy.workspace, submit("m", source), QUICK).record
+    assert record.status is Status.BUILD_FAILED
+    assert record.dimensions["correctness"].score == 0 and record.overall.score <= 30
+    assert (record.findings[0].criterion, record.findings[0].title) == ("build", "does not build")
+    assert words in f"{record.findings[0].title} {record.findings[0].detail}"
+
+
+@pytest.mark.parametrize("name", CALL)
+def test_what_goes_wrong_in_a_call_is_a_failed_criterion(toy, submit, name):
+    body, words = CALL[name]
+    record = grade_one(toy.workspace, submit("m", f"{HEAD}def scaled(x, scale):\n    {body}\n"), QUICK).record
+    assert record.status is Status.GRADED
+    values = next(e for e in record.evidence if e.criterion == "values")
+    assert values.outcome is Outcome.FAILED and words in values.detail
+    assert record.overall.score <= 59 and record.gates
+
+
+def test_a_returned_view_is_as_good_as_a_copy(toy, submit):
+    source = f"{HEAD}def scaled(x, scale):\n    return np.repeat(x.sum(-1) * scale, 2)[::2]\n"
+    assert grade_one(toy.workspace, submit("m", source)).record.overall.score == 100
+
+
+RIGHT = "[submission]\nmodel='a'\nchallenge='scaled_sum'\nentry='answer.py'\nprovenance='baseline'\n"
+MANIFESTS = {
+    "missing": None,
+    "empty": "",
+    "no toml": "submission = [",
+    "unknown key": RIGHT + "score=100\n",
+    "unknown challenge": RIGHT.replace("sum", "sun"),
+    "wrong type": RIGHT.replace("'a'", "3"),
+    "upward entry": RIGHT.replace("answer.py", "../answer.py"),
+    "absent entry": RIGHT.replace("answer.py", "other.py"),
+}
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_malformed_submission_is_rejected_and_the_others_are_graded(toy, submit, name, jobs):
+    bad = submit("a", toy.source())
+    if MANIFESTS[name] is None:
+        (bad / "submission.toml").unlink()
+    else:
+        (bad / "submission.toml").write_text(MANIFESTS[name])
+    good = submit("b", toy.source())
+    results = list(grade_all(toy.workspace, [bad, good], Options(), jobs=jobs))
+    rejected = [r for r in results if isinstance(r, Rejected)]
+    assert [r.folder for r in rejected] == [bad]
+    assert "submission.toml" in str(rejected[0].error)
+    record = read_stored(toy.workspace.record_path("b", "scaled_sum"), Record)
+    assert record.overall.score == 100
+
+
+def test_a_file_name_that_is_no_text_does_not_stop_the_grade(toy, submit):
+    folder = submit("m", toy.source())
+    with open(bytes(folder) + b"/\xff\xfe.py", "w") as file:
+        file.write("def f(x):\n" + "    x += 1\n" * 900 + "    return x\n")
+    record = grade_one(toy.workspace, folder).record
+    assert record.status is Status.GRADED
+    assert Record.from_json(record.to_json()) == record
+
+
+def test_the_bound_on_printing_is_for_one_call(toy, submit):
+    chatty = toy.source().replace("def scaled(", "def _scaled(") + (
+        "\n\ndef scaled(*args):\n    print('x' * 300_000, flush=True)\n    return _scaled(*args)\n"
+    )
+    assert grade_one(toy.workspace, submit("m", chatty)).record.status is Status.GRADED
+    assert not [f for f in grade_one(toy.workspace, submit("m", chatty)).record.findings if "prints" in f.title]

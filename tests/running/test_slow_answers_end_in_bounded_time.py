@@ -1,0 +1,44 @@
+"""However slow an answer is, its grade ends in the time the limits allow; the record says so and with which limits."""
+
+import time
+
+import pytest
+
+from harness.model import Limits, Outcome
+from harness.report import words
+from harness.running.grading import Options, grade_one
+
+SLOW = "import time\ndef scaled(x, scale):\n    time.sleep(0.2)\n    return {result}\n"
+LIMITS = {"call_seconds": 0.5, "probes_seconds": 1.0}
+
+
+@pytest.mark.parametrize("result", ["x.sum(-1) * scale * 2", "x.sum(-1) * x.sum(-1)"], ids=["linear", "square"])
+def test_looking_for_a_smaller_input_stops_with_the_time(toy, submit, result):
+    start = time.monotonic()
+    record = grade_one(toy.workspace, submit("m", SLOW.format(result=result)), Options(limits=LIMITS)).record
+    assert time.monotonic() - start < 8  # 1 s of calls, the last call, workers and the other stages
+    assert [e.outcome for e in record.evidence] == [Outcome.FAILED] * 2
+    assert "is wrong" in record.evidence[0].detail and record.evidence[0].counterexample is not None
+    assert "the time for all probes is used up" in record.evidence[1].detail
+
+
+def test_time_spent_waiting_for_a_hung_call_counts(toy, submit):
+    hung = SLOW.format(result="time.sleep(60)")
+    limits = {"call_seconds": 2.0, "probes_seconds": 2.0}  # a loaded machine takes half a second to start a worker
+    record = grade_one(toy.workspace, submit("m", hung), Options(limits=limits)).record
+    values, linear = record.evidence
+    assert "no answer within 2 s" in values.detail and "used up" in linear.detail
+    assert record.seconds["box"] > 2.0
+
+
+def test_the_limits_in_force_are_in_the_record(toy, submit):
+    record = grade_one(toy.workspace, submit("m", toy.source()), Options(limits=LIMITS)).record
+    assert record.limits == Limits(**LIMITS)
+    assert "the limit probes_seconds was set to 1 by hand" in record.remarks
+    assert "0.5 s a call, 1 s for all probes" in words.limits(record.limits)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 0, -1, 1e9])
+def test_no_limit_is_without_end(value):
+    with pytest.raises(ValueError, match="probes_seconds"):
+        Limits(probes_seconds=value)

@@ -1,0 +1,33 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.model import Limits
+from harness.sandbox import Box, Came, Target, Tier
+from tests.tiers_here import TIERS
+
+Opened = Callable[..., Box]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every test that asks for a tier runs in each one."""
+    if "tier" in metafunc.fixturenames:
+        metafunc.parametrize("tier", TIERS)
+
+
+@pytest.fixture
+def opened(tmp_path: Path, tier: Tier) -> Iterator[Opened]:
+    """Opens a box on source text; closes it after the test."""
+    boxes = []
+
+    def make(source: str, *functions: str, **limits: float) -> Box:
+        (tmp_path / "answer.py").write_text(source)
+        box = Box(Target(tmp_path, "answer.py", functions, Limits(**limits), tier))  # type: ignore[arg-type]
+        boxes.append(box)
+        assert box.open().came is Came.BACK
+        return box
+
+    yield make
+    for box in boxes:
+        box.close()

@@ -1,0 +1,67 @@
+"""A worker that hangs, dies, floods or eats memory ends in bounded time with a reason."""
+
+import time
+
+import pytest
+
+from harness.sandbox import Came, Nothing, run
+
+BAD = """
+import ctypes, os, signal, sys, time
+def hang():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True: time.sleep(1)
+def leave(): os._exit(0)
+def crash(): ctypes.string_at(0)
+def flood():
+    while True: os.write(1, b'x' * 65536)
+def eat():
+    hoard = []
+    while True: hoard.append(bytearray(1 << 26))
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "came", "words"),
+    [
+        ("hang", Came.LATE, "no answer within 1 s"),
+        ("leave", Came.CRASHED, "status 0"),
+        ("crash", Came.CRASHED, "signal 11"),
+        ("flood", Came.FLOODED, "1 MiB"),
+        ("eat", Came.RAISED, "MemoryError"),
+    ],
+)
+def test_the_end_is_named(opened, tier, function, came, words):
+    box = opened(BAD, memory_mib=1024)
+    start = time.monotonic()
+    reply = box.call(function, returns=Nothing(), seconds=10 if function == "eat" else 1)
+    assert (reply.came, time.monotonic() - start < 15) == (came, True)
+    assert words in reply.text
+
+
+def test_a_submission_that_does_not_load_says_why(tmp_path, tier):
+    from harness.model import Limits
+    from harness.sandbox import Box, Target
+
+    for source, words in (
+        ("import nothing_like_this", "nothing_like_this"),
+        ("def f(:", "SyntaxError"),
+        ("import os; os._exit(7)", "status 7"),
+        ("raise SystemExit(0)", "SystemExit"),
+        ("while True: pass", "no answer"),
+    ):
+        (tmp_path / "answer.py").write_text(source)
+        with Box(Target(tmp_path, "answer.py", (), Limits(start_seconds=2.0), tier)) as box:
+            reply = box.open()
+        assert reply.came is not Came.BACK and words in reply.text, source
+
+
+def test_a_command_that_hangs_or_floods_is_killed(tmp_path, tier):
+    hung = run(["python", "-c", "import time; time.sleep(60)"], tmp_path, tier=tier, seconds=1)
+    assert hung.timed_out and hung.returncode is None and hung.seconds < 5
+    flooded = run(["python", "-c", "while True: print('x' * 9999)"], tmp_path, tier=tier, seconds=20)
+    assert flooded.flooded and flooded.seconds < 15
+    quiet = run(
+        ["python", "-c", "import os; os.write(3, b'told'); raise SystemExit(4)"], tmp_path, tier=tier, seconds=10
+    )
+    assert (quiet.returncode, quiet.report) == (4, b"told")

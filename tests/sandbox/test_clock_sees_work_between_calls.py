@@ -1,0 +1,117 @@
+"""Work that an answer does while nothing is asked of it is seen from outside, and takes the worth of its times."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.model import Limits
+from harness.numerics.paired import Verdict
+from harness.sandbox import Array, Box, Came, Target, clock
+from harness.timing.contest import Contender, Heat, Role, Turn, contest
+
+HONEST = """
+import numpy as np
+
+def f(x):
+    return np.sort(x)
+"""
+IDENTITY = "def f(x):\n    return x\n"
+SPINNING = """
+import threading
+
+def spin():
+    while True:
+        pass
+
+threading.Thread(target=spin, daemon=True).start()
+"""
+SIZE = 1 << 14
+"""Numbers sorted in one call: some half a millisecond, several times what the call itself takes."""
+
+
+@dataclass
+class Sorter:
+    """A worker that sorts."""
+
+    box: Box
+
+    @property
+    def pid(self) -> int:
+        return self.box.pid
+
+    def play(self, given: np.ndarray) -> Turn:
+        reply = self.box.call("f", given, returns=Array(given.shape, "float64"))
+        assert reply.came is Came.BACK, reply.text
+        return Turn(reply.seconds, reply.processor)
+
+    def close(self) -> None:
+        self.box.close()
+
+
+@pytest.fixture
+def raced(tmp_path: Path):
+    """Races an answer against the honest one."""
+
+    def race(answer: str, seconds: float):
+        for role, source in zip(Role, (answer, HONEST, IDENTITY), strict=True):
+            (tmp_path / f"{role}.py").write_text(source)
+        rng = np.random.default_rng(1)
+
+        def start() -> Heat:
+            contenders: dict[Role, Contender] = {}
+            with ExitStack() as opened:
+                for role in Role:
+                    box = Box(Target(tmp_path, f"{role}.py", ("f",), Limits()))
+                    opened.callback(box.close)
+                    assert box.open().came is Came.BACK
+                    contenders[role] = Sorter(box)
+                opened.pop_all()
+            return Heat(contenders, lambda: rng.random(SIZE))
+
+        return contest(start, seconds=seconds)
+
+    return race
+
+
+@pytest.mark.alone
+def test_a_thread_that_spins_between_calls_is_seen(raced):
+    assert raced(HONEST + SPINNING, 1.0).works_in_background
+
+
+@pytest.mark.alone
+def test_an_honest_worker_rests(raced):
+    result = raced(HONEST, 4.0)
+    assert not result.works_in_background
+    assert result.background < 0.01
+    assert result.comparison.verdict in (Verdict.SAME, Verdict.UNCLEAR)
+    assert result.comparison.processes >= 3
+
+
+@pytest.mark.alone
+def test_a_worker_that_waits_is_slower_although_it_uses_no_processor_time(raced):
+    waiting = "import time\n" + HONEST.replace("    return", "    time.sleep(0.05)\n    return")
+    result = raced(waiting, 4.0)
+    assert result.comparison.verdict is Verdict.SLOWER
+    assert result.wall.ratio > 2 * result.processor.ratio
+
+
+def test_pauses_are_metered_and_calls_are_not(opened, tier):
+    box = opened("import time\n\ndef f(seconds):\n    end = time.thread_time() + seconds\n"
+                 "    while time.thread_time() < end:\n        pass\n    return seconds\n", "f")  # fmt: skip
+    meter = clock.IdleMeter(box.pid)
+    for _ in range(3):
+        meter.wake()
+        assert box.call("f", 0.05, returns=Array((1,), "float64")).came is Came.WRONG
+        meter.rest()
+    assert meter.processor < 0.01
+
+
+def test_pauses_too_short_to_judge_say_nothing():
+    meter = clock.IdleMeter(1)
+    meter.seconds, meter.processor = 0.9 * clock.IDLE_SECONDS, 0.9 * clock.IDLE_SECONDS
+    assert meter.share == 0.0
+    meter.seconds = clock.IDLE_SECONDS
+    assert meter.share == pytest.approx(0.9)

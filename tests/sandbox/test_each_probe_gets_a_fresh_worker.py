@@ -1,0 +1,95 @@
+"""No state survives from one probe to the next: not in memory, in files, in the environment, or in random numbers."""
+
+import pytest
+
+from harness.model import Limits
+from harness.sandbox import Box, Came, Scalar, Target, zygote_of
+from tests.tiers_here import TIERS
+
+SOURCE = """
+import os, random, sys, time
+import numpy as np
+
+seen = 0
+
+def leaves():
+    found = []
+    if globals()["seen"]: found.append("a global")
+    if hasattr(np, "left"): found.append("an attribute of NumPy")
+    if "left" in sys.modules: found.append("a module")
+    if "LEFT" in os.environ: found.append("a variable")
+    if os.path.exists("left"): found.append("a file in the scratch folder")
+    if os.path.exists(os.path.join(os.environ["TMPDIR"], "left")): found.append("a file in TMPDIR")
+    if os.path.basename(os.getcwd()) == "elsewhere": found.append("a folder")
+    if np.geterr()["divide"] == "raise": found.append("how NumPy takes errors")
+    if sys.getrecursionlimit() == 777: found.append("a limit")
+    globals()["seen"] = 1
+    np.left = 1
+    sys.modules["left"] = np
+    os.environ["LEFT"] = "1"
+    open("left", "w").close()
+    open(os.path.join(os.environ["TMPDIR"], "left"), "w").close()
+    os.mkdir("elsewhere")
+    os.chdir("elsewhere")
+    np.seterr(all="raise")
+    sys.setrecursionlimit(777)
+    np.random.seed(1)
+    random.seed(1)
+    return " ".join(found)
+
+def draws():
+    numbers = (np.random.random(), random.random(), np.random.default_rng().random())
+    return " ".join(repr(float(number)) for number in numbers)
+
+def replaces():
+    np.sum = lambda *_: 0.0
+    np.linalg.norm = lambda *_: 0.0
+    sys.path.insert(0, os.getcwd())
+    return "replaced"
+
+def works():
+    return repr((float(np.sum(np.ones(3))), float(np.linalg.norm(np.ones(4))), os.getcwd() in sys.path))
+"""
+
+
+@pytest.fixture(params=TIERS)
+def target(request, tmp_path):
+    (tmp_path / "answer.py").write_text(SOURCE)
+    return Target(tmp_path, "answer.py", (), Limits(), request.param)
+
+
+@pytest.fixture
+def zygote(target):
+    started = zygote_of(target)
+    yield started
+    started.close()
+
+
+def ask(target, zygote, *functions):
+    """What each function says, one after the other in a worker of their own."""
+    with Box(target, zygote) as box:
+        assert box.open().came is Came.BACK
+        replies = [box.call(function, returns=Scalar(str)) for function in functions]
+    assert all(reply.came is Came.BACK for reply in replies), replies
+    return [reply.value for reply in replies]
+
+
+def test_a_worker_sees_nothing_of_the_one_before(target, zygote):
+    # the second look in one worker shows that there was something to see
+    first, second = ask(target, zygote, "leaves", "leaves")
+    assert first == "" and len(second.split(" a")) > 6
+    for _ in range(3):
+        assert ask(target, zygote, "leaves") == [""]
+
+
+def test_what_one_worker_replaces_the_next_one_has(target, zygote):
+    assert ask(target, zygote, "replaces") == ["replaced"]
+    assert ask(target, zygote, "works") == [repr((3.0, 2.0, False))]
+
+
+def test_every_worker_draws_numbers_of_its_own(target, zygote):
+    # forked from one process, all would begin with the same: an answer that checks itself on them would see one case
+    drawn = [number for _ in range(3) for number in ask(target, zygote, "draws")[0].split()]
+    assert len(set(drawn)) == 9
+    ask(target, zygote, "leaves")
+    assert not set(ask(target, zygote, "draws")[0].split()) & set(drawn)

@@ -1,0 +1,117 @@
+"""Inputs cannot be changed by the worker, and outputs cannot change after the reply."""
+
+import mmap
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from harness.sandbox import Array, Came, Scalar
+from harness.sandbox.memory_file import AT_ONCE, PATIENCE, MemoryFile, StillWritable
+
+GRAB = """
+import mmap, os, sys
+import numpy as np
+def frame():
+    f = sys._getframe()
+    while 'fds' not in f.f_locals:
+        f = f.f_back
+    return f.f_locals['fds']
+"""
+
+
+def test_an_input_file_cannot_be_written_grown_or_shrunk(opened, tier):
+    source = (
+        GRAB
+        + """
+def f(x):
+    fd, failed = frame()[0], 0
+    for attempt in (lambda: os.pwrite(fd, b'x', 0), lambda: os.ftruncate(fd, 0), lambda: os.ftruncate(fd, 9999),
+                    lambda: mmap.mmap(fd, 8, mmap.MAP_SHARED, mmap.PROT_WRITE | mmap.PROT_READ)):
+        try:
+            attempt()
+        except OSError:
+            failed += 1
+    return failed
+"""
+    )
+    assert opened(source).call("f", np.ones(8), returns=Scalar(int)).value == 4
+
+
+def test_a_worker_that_keeps_its_output_mapped_is_rejected(opened, tier):
+    source = (
+        GRAB
+        + """
+keep = []
+def f(x):
+    keep.append(mmap.mmap(frame()[-1], 64, mmap.MAP_SHARED, mmap.PROT_WRITE | mmap.PROT_READ))
+    return x
+"""
+    )
+    reply = opened(source).call("f", np.ones(8), returns=Array((8,), "float64"))
+    assert reply.came is Came.FORGED
+    assert "still be written" in reply.text
+
+
+def test_a_write_after_the_reply_is_stopped(opened, tier):
+    source = (
+        GRAB
+        + """
+import threading, time
+def late(fd):
+    time.sleep(0.05)
+    try:
+        os.pwrite(fd, b'\\0' * 64, 0)
+    except OSError:
+        pass
+def f(x):
+    threading.Thread(target=late, args=(os.dup(frame()[-1]),), daemon=True).start()
+    return x
+"""
+    )
+    box = opened(source)
+    reply = box.call("f", np.ones(8), returns=Array((8,), "float64"))
+    assert reply.came is Came.BACK and (reply.value == 1).all()
+
+
+def held_in_a_pipe(file: MemoryFile) -> tuple[int, int]:
+    """The reading and the writing end of a pipe that holds the file's pages themselves, as the kernel does at times."""
+    reading, writing = os.pipe()
+    os.pwrite(file.fd, bytes(file.size), 0)
+    assert os.splice(file.fd, writing, file.size, offset_src=0) == file.size
+    return reading, writing
+
+
+def test_pages_that_the_kernel_is_done_with_soon_accuse_nobody():
+    with MemoryFile.blank(4096) as file:
+        reading, writing = held_in_a_pipe(file)
+        # two waits of the kernel's 150 ms
+        release = threading.Timer(0.25, os.read, (reading, file.size))
+        release.start()
+        file.freeze()
+        with pytest.raises(PermissionError):
+            os.pwrite(file.fd, b"late", 0)
+        release.join()
+        os.close(reading)
+        os.close(writing)
+
+
+def test_pages_that_stay_in_use_can_still_be_written():
+    with MemoryFile.blank(4096) as file:
+        ends = held_in_a_pipe(file)
+        start = time.monotonic()
+        with pytest.raises(StillWritable):
+            file.freeze()
+        assert PATIENCE < time.monotonic() - start < 2 * PATIENCE
+        for end in ends:
+            os.close(end)
+
+
+def test_a_writable_mapping_is_refused_at_once():
+    with MemoryFile.blank(4096) as file, mmap.mmap(file.fd, 4096):
+        start = time.monotonic()
+        with pytest.raises(StillWritable):
+            file.freeze()
+        assert time.monotonic() - start < AT_ONCE

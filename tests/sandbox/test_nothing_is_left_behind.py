@@ -1,0 +1,96 @@
+"""When a box closes, no process of it runs on and no folder of it stays, however the submission behaved."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.model import Limits
+from harness.probing import BoxedAnswer
+from harness.sandbox import Box, Came, Nothing, Scalar, Target, run, scratch
+
+FORKS = """
+import os, time
+def f():
+    for _ in range(3):
+        try:
+            child = os.fork()
+        except PermissionError:  # where the fence stands nothing is forked at all
+            return
+        if child == 0:
+            time.sleep(60)
+            os._exit(0)
+"""
+NESTS = """
+import os
+def f():
+    for _ in range(1500):
+        os.mkdir("a")
+        os.chdir("a")
+"""
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders are made for the length of the test."""
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    return place
+
+
+def running(folder: Path) -> list[str]:
+    """Processes that were told to keep their files under `folder`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"TMPDIR={folder}".encode() in (process / "environ").read_bytes():
+                found.append(process.name)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("source", [FORKS, NESTS], ids=["forks", "nests folders"])
+def test_a_closed_box_leaves_no_process_and_no_folder(opened, tier, temporary, source):
+    box = opened(source)
+    # folders nested deeper than can be looked into count as too much where scratch space is looked at from outside
+    assert box.call("f", returns=Nothing()).came in (Came.BACK, Came.EXCEEDED)
+    box.close()
+    time.sleep(0.2)  # the kernel ends the members of a group one after the other
+    assert not list(temporary.iterdir()) and not running(temporary)
+
+
+def test_a_command_that_is_killed_leaves_no_process(tmp_path, tier, temporary):
+    (tmp_path / "t.py").write_text("import os, time\nos.fork()\ntime.sleep(60)\n")
+    assert run(["python", "t.py"], tmp_path, tier=tier, seconds=1).timed_out
+    time.sleep(0.2)
+    assert not list(temporary.iterdir()) and not running(temporary)
+
+
+def test_an_interrupt_while_a_box_opens_leaves_nothing(tmp_path, tier, temporary, monkeypatch):
+    (tmp_path / "answer.py").write_text("def f(): return 1\n")
+    answer = BoxedAnswer(Target(tmp_path, "answer.py", ("f",), Limits(), tier))
+
+    def interrupted(box: Box, folder: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Box, "_import", interrupted)
+        answer.open()
+    assert not list(temporary.iterdir()) and not running(temporary)
+    assert answer.call("f", returns=Scalar(int)) == 1
+    answer.close()
+
+
+def test_folders_of_dead_graders_are_swept_when_they_are_old(temporary):
+    (temporary / f"{scratch.PREFIX}{os.getpid()}-mine").mkdir()
+    old, young = (temporary / f"{scratch.PREFIX}{2**22 + 1}-{name}" for name in ("old", "young"))
+    for folder in (old, young):
+        (folder / "deep").mkdir(parents=True)
+    long_ago = time.time() - scratch.ORPHANED - 60
+    os.utime(old, (long_ago, long_ago))
+    assert scratch.sweep() == 1
+    assert not old.exists() and young.exists()

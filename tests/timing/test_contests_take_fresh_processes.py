@@ -1,0 +1,94 @@
+"""Near equals are timed in ever more processes, and what was timed in those before still counts."""
+
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.numerics.paired import LOOKS, PROCESSES, Verdict
+from harness.timing.contest import RENEWED, SELDOM, Heat, Result, Role, Turn, contest
+
+SPREAD = 0.5
+"""Standard deviation of the log of a cost: so noisy that nothing within a fifth is decided in 1912 pairs."""
+
+
+class Sleeper:
+    """A process that does nothing, and costs what it is told to."""
+
+    def __init__(self, costs: Iterator[float]) -> None:
+        self.process = subprocess.Popen(["sleep", "600"])
+        # what it takes to start would count as work in the background
+        while not Path(f"/proc/{self.process.pid}/stat").read_text().startswith(f"{self.process.pid} (sleep) S"):
+            time.sleep(0.001)
+        self.costs = costs
+        self.played = 0
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def play(self, given: object) -> Turn:
+        self.played += 1
+        cost = next(self.costs)
+        return Turn(cost, cost)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class Field:
+    """Opens heats whose answers cost `factor` times the references, give or take `spread`."""
+
+    def __init__(self, factor: float, spread: float) -> None:
+        self.draw = random.Random(7)
+        self.factor = factor
+        self.spread = spread
+        self.heats: list[dict[Role, Sleeper]] = []
+
+    def costs(self, middle: float) -> Iterator[float]:
+        while True:
+            yield middle * self.draw.lognormvariate(0.0, self.spread)
+
+    def start(self) -> Heat:
+        middles = {Role.ANSWER: 1e-3 * self.factor, Role.REFERENCE: 1e-3, Role.IDENTITY: 1e-6}
+        self.heats.append({role: Sleeper(self.costs(middle)) for role, middle in middles.items()})
+        return Heat(self.heats[-1], lambda: None)
+
+
+def raced(factor: float, spread: float) -> tuple[Field, Result]:
+    field = Field(factor, spread)
+    return field, contest(field.start, seconds=60.0)
+
+
+@pytest.fixture(scope="module")
+def undecided() -> tuple[Field, Result]:
+    return raced(1.0, SPREAD)
+
+
+def test_what_stays_open_is_timed_in_nine_process_pairs(undecided: tuple[Field, Result]) -> None:
+    field, result = undecided
+    assert result.comparison.verdict is Verdict.UNCLEAR
+    assert (result.comparison.pairs, result.comparison.processes) == (LOOKS[-1], (1 + len(RENEWED)) * PROCESSES)
+    assert len(field.heats) == 9
+
+
+def test_no_process_is_left(undecided: tuple[Field, Result]) -> None:
+    assert all(sleeper.process.poll() is not None for heat in undecided[0].heats for sleeper in heat.values())
+
+
+def test_the_identity_plays_in_one_round_of_four(undecided: tuple[Field, Result]) -> None:
+    for heat in undecided[0].heats:
+        # two more rounds of each heat warm up, and are not counted
+        rounds, identity = heat[Role.ANSWER].played - 2, heat[Role.IDENTITY].played
+        assert (rounds + SELDOM - 1) // SELDOM <= identity <= (rounds + SELDOM - 1) // SELDOM + 2
+        assert heat[Role.REFERENCE].played == heat[Role.ANSWER].played
+
+
+def test_a_plain_difference_needs_three() -> None:
+    field, result = raced(1.5, 0.05)
+    assert result.comparison.verdict is Verdict.SLOWER
+    assert len(field.heats) == PROCESSES
