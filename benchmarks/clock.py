@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from harness.model import Limits
 from harness.numerics.paired import Verdict
-from harness.probing import Answer, BoxedAnswer, Refuted, Unmeasured
+from harness.probing import Answer, NotMeasurable, ProbeFailure, SandboxedAnswer
 from harness.probing.speed import credit, measure
 from harness.sandbox import Array, Box, Came, Target, clock, detect
 from harness.timing.contest import Result
@@ -125,7 +125,7 @@ class Normalising:
     def verify(self, given: Floats, output: Floats) -> None:
         """Equal bits: it is the same code."""
         if not np.array_equal(output, self.kernel["rounds"](given)):
-            raise Refuted("is not what it should be")
+            raise ProbeFailure("is not what it should be")
 
 
 @contextmanager
@@ -150,7 +150,7 @@ def raced(source: str) -> Result:
         folder.mkdir()
         (folder / "answer.py").write_text(source, encoding="utf-8")
         target = Target(folder, "answer.py", ("rounds",), Limits(), detect())
-        return measure(BoxedAnswer(target), Normalising, Path(place, "reference.py"), IDENTITY)
+        return measure(SandboxedAnswer(target), Normalising, Path(place, "reference.py"), IDENTITY)
 
 
 def verdicts(runs: int) -> dict[tuple[int, str], list[Result]]:
@@ -190,9 +190,9 @@ def cheats() -> dict[str, str]:
         try:
             partly = credit(raced(FRAME + honest + source))
             found[name] = f"earned {partly.fraction:.2f}: {partly.detail}"
-        except Refuted as why:
+        except ProbeFailure as why:
             found[name] = f"rejected: {why.title} ({why.detail})"
-        except Unmeasured as why:
+        except NotMeasurable as why:
             found[name] = f"not measured: {why}"
         print(f"{name}: {found[name]}", flush=True)
     return found

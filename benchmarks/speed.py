@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.model import Limits
 from harness.probing import ChallengeCode
-from harness.probing.check import assess, boxed
+from harness.probing.check import assess, sandboxed
 from harness.sandbox import Array, Box, Came, Target, Tier, zygote_of
 from harness.sandbox.tiers import why_not
 from harness.workspace import Workspace
@@ -89,7 +89,7 @@ def suites() -> None:
         inside, whole = [], []
         for seed in range(3):
             start = time.perf_counter()
-            with boxed(code, code.source()) as answer:
+            with sandboxed(code, code.source()) as answer:
                 assess(code, answer, seed)
                 inside.append(answer.box_seconds)
             whole.append(time.perf_counter() - start)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from harness.cuda.driver.driver import REPORT_BYTES
 from harness.cuda.plausible import contradiction
 from harness.cuda.report import Report, parse
-from harness.probing import Answer, Array, Draw, Refuted, Scalar, Unmeasured
+from harness.probing import Answer, Array, Draw, NotMeasurable, ProbeFailure, Scalar
 
 from .pattern import described
 
@@ -103,8 +103,8 @@ def call(
         guard: numbers before and behind each buffer.
 
     Raises:
-        Refuted: the call does not end as a call should.
-        Unmeasured: the device does not have what the answer needs, or not this mode.
+        ProbeFailure: the call does not end as a call should.
+        NotMeasurable: the device does not have what the answer needs, or not this mode.
     """
     rows, vocab = logits.shape
     lead = guard + shift // 4
@@ -134,13 +134,13 @@ def launch(
     """Call the answer's function with a k that it serves; every entry of both outputs must have been written.
 
     Raises:
-        Refuted: it refuses, fails, writes elsewhere or leaves entries unwritten.
-        Unmeasured: as `call`.
+        ProbeFailure: it refuses, fails, writes elsewhere or leaves entries unwritten.
+        NotMeasurable: as `call`.
     """
     back = call(answer, draw, logits, k, mode=mode, seed=seed, shift=shift, guard=guard)
     where = f"rows = {logits.shape[0]}, vocab = {logits.shape[1]}, k = {k}"
     if back.code != 0 or (mode == "plain" and back.report.found()):
-        raise Refuted(_ending(back), f"{where}: it returns {back.code}{_words(back.report)}")
+        raise ProbeFailure(_ending(back), f"{where}: it returns {back.code}{_words(back.report)}")
     inside = slice(guard, guard + logits.shape[0] * k)
     for name, after, before in (("probs", back.probs, back.before[1]), ("indices", back.indices, back.before[2])):
         touched = after != before
@@ -148,7 +148,7 @@ def launch(
         if touched.any():
             place = int(np.flatnonzero(touched)[0]) - guard
             detail = f"{where}: {int(touched.sum())} numbers beside {name} are changed, the first at {name}[{place}]"
-            raise Refuted(f"writes outside {name}", detail, where=f"{name}[{place}]")
+            raise ProbeFailure(f"writes outside {name}", detail, where=f"{name}[{place}]")
     shape = (logits.shape[0], k)
     stale = (back.probs == back.before[1])[inside] | (back.indices == back.before[2])[inside]
     _require_written(stale.reshape(shape), where)
@@ -186,17 +186,17 @@ def _buffer(name: str, array: NDArray[Any], shift: int) -> dict[str, Any]:
 def _read(report: NDArray[np.uint8], mode: str, seed: int, changed: dict[str, int]) -> Report:
     parsed = parse(report.tobytes())
     if parsed is None:
-        raise Refuted("the device's report is spoilt", "what the device says of the call is no report")
+        raise ProbeFailure("the device's report is spoilt", "what the device says of the call is no report")
     if parsed.unsupported:
         first = parsed.unsupported[0]
         place = f" ({first.file}:{first.line})" if first.file else ""
-        raise Unmeasured(f"unsupported on the emulated device: {first.what}{place}")
+        raise NotMeasurable(f"unsupported on the emulated device: {first.what}{place}")
     wanted = {"plain": 0, "check": 1, "count": 2, "all": 3}[mode]
     if parsed.mode & wanted != wanted:
-        raise Unmeasured(f"this device does not {mode}")
+        raise NotMeasurable(f"this device does not {mode}")
     # a GPU counts nothing, so what runs plainly need not be told at all
     if wanted and (wrong := contradiction(parsed, mode=wanted, seed=seed, changed=changed)):
-        raise Refuted("the device's report cannot be true", wrong)
+        raise ProbeFailure("the device's report cannot be true", wrong)
     return parsed
 
 
@@ -220,8 +220,8 @@ def _require_written(stale: NDArray[np.bool_], where: str) -> None:
     row, entry = (int(i) for i in np.argwhere(stale)[0])
     if not missing.any():
         detail = f"{where}: {int(stale.sum())} of {stale.size} entries, the first at [{row}, {entry}]"
-        raise Refuted("entries are never written", detail, where=f"probs[{row}, {entry}]")
+        raise ProbeFailure("entries are never written", detail, where=f"probs[{row}, {entry}]")
     rule = None if missing.all() else described(missing, "r")
     diagnosis = f"rows r with {rule} are never written" if rule else None
     detail = f"{where}: {int(missing.sum())} of {len(missing)} rows, the first is row {int(np.flatnonzero(missing)[0])}"
-    raise Refuted("rows are never written", detail, where=f"probs[{row}, {entry}]", diagnosis=diagnosis)
+    raise ProbeFailure("rows are never written", detail, where=f"probs[{row}, {entry}]", diagnosis=diagnosis)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.probing import Answer, Draw, Refuted, Unmeasured
+from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure
 
 from . import oracle
 from .binding import Floats, Launched, launch, normal
@@ -40,7 +40,7 @@ def legal_indices(run: Launched) -> None:
         row, i = (int(n) for n in np.argwhere(outside)[0])
         got = int(run.indices[row, i])
         detail = f"{_size(run)}: indices[{row}, {i}] is {got}"
-        raise Refuted("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got)
+        raise ProbeFailure("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got)
     ordered = np.sort(run.indices, axis=1)
     twice = ordered[:, 1:] == ordered[:, :-1]
     if twice.any():
@@ -48,7 +48,7 @@ def legal_indices(run: Launched) -> None:
         got = int(ordered[row, i])
         places = [int(p) for p in np.flatnonzero(run.indices[row] == got)]
         detail = f"{_size(run)}: row {row} names column {got} at places {', '.join(map(str, places[:4]))}"
-        raise Refuted("a column is named twice", detail, where=f"indices[{row}]", got=got)
+        raise ProbeFailure("a column is named twice", detail, where=f"indices[{row}]", got=got)
 
 
 def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candidates are lost") -> None:
@@ -63,7 +63,7 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     rank = int((logits > logits[column]).sum()) + 1
     seen = f"column {column}, number {rank} of row {row} ({logits[column]:.6g}), is left out"
     count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
-    raise Refuted(
+    raise ProbeFailure(
         title, f"{_size(run)}: {seen}; {count}", where=f"indices[{row}]", expected=column,
         diagnosis=_of_another_row(run, row, least) or loss_map(answer, draw, run.k),
     )  # fmt: skip
@@ -97,7 +97,7 @@ def right_probabilities(run: Launched) -> float:
     wanted, got = float(exact[row, i]), float(run.probs[row, i])
     place = f"probs[{row}, {i}]"
     detail = f"{_size(run)}: {place} is {got:.9g} instead of {wanted:.9g}: error ratio {worst:.3g}, at most 1 passes"
-    raise Refuted(
+    raise ProbeFailure(
         "probabilities are wrong", detail, where=place, expected=wanted, got=got, measured={"error_ratio": worst},
         diagnosis=_factor(run, np.asarray(exact, np.float64)),
     )  # fmt: skip
@@ -120,7 +120,7 @@ def descending(run: Launched) -> None:
     if rises.any():
         row, i = (int(n) for n in np.argwhere(rises)[0])
         pair = f"probs[{row}, {i}] = {run.probs[row, i]:.9g}, probs[{row}, {i + 1}] = {run.probs[row, i + 1]:.9g}"
-        raise Refuted("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"probs[{row}]")
+        raise ProbeFailure("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"probs[{row}]")
 
 
 def right(run: Launched, answer: Answer, draw: Draw, title: str | None = None) -> float:
@@ -145,28 +145,28 @@ def same_work(watched: Launched, plainly: Callable[[], Launched]) -> None:
         plainly: the same call again, in mode plain.
 
     Raises:
-        Refuted: the result is wrong only under watch.
-        Unmeasured: it is wrong in either case, which is for others to judge.
+        ProbeFailure: the result is wrong only under watch.
+        NotMeasurable: it is wrong in either case, which is for others to judge.
     """
     wrong = _wrong(lambda: watched)
     if wrong is None:
         return
     if _wrong(plainly) is None:
         title = "a run that is watched does other work than one that is not"
-        raise Refuted(title, f"under watch {wrong.title}: {wrong.detail}", where=wrong.where)
-    raise Unmeasured(f"the result is wrong here, so how it comes about is not assessed: {wrong.title}")
+        raise ProbeFailure(title, f"under watch {wrong.title}: {wrong.detail}", where=wrong.where)
+    raise NotMeasurable(f"the result is wrong here, so how it comes about is not assessed: {wrong.title}")
 
 
-def _wrong(launched: Callable[[], Launched]) -> Refuted | None:
+def _wrong(launched: Callable[[], Launched]) -> ProbeFailure | None:
     """Why a run's choice or values are wrong, without a map of its losses."""
     try:
         run = launched()
         legal_indices(run)
         chosen = np.take_along_axis(run.logits, run.indices, axis=1)
         if (chosen < oracle.kth_largest(run.logits, run.k)).any():
-            raise Refuted("the k largest are not chosen", _size(run))
+            raise ProbeFailure("the k largest are not chosen", _size(run))
         right_probabilities(run)
-    except Refuted as why:
+    except ProbeFailure as why:
         return why
     return None
 
@@ -175,7 +175,7 @@ def titled(check: Callable[[Launched], float], run: Launched, answer: Answer, dr
     """What `check` says of a launch; where it refutes that and ordinary logits come out right, under this title."""
     try:
         return check(run)
-    except Refuted as why:
+    except ProbeFailure as why:
         if _serves_ordinary_logits(answer, draw, run):
             why.title = title
         raise
@@ -187,7 +187,7 @@ def _serves_ordinary_logits(answer: Answer, draw: Draw, run: Launched) -> bool:
         ordinary = launch(answer, draw, normal(draw, run.rows, run.vocab), run.k)
         right_choice(ordinary, answer, draw)
         right_probabilities(ordinary)
-    except Refuted:
+    except ProbeFailure:
         return False
     return True
 

@@ -4,7 +4,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Refuted, Unmeasured
+from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure
 
 from .binding import launch, planted
 from .pattern import described
@@ -37,7 +37,7 @@ def _mapped(answer: Answer, draw: Draw, k: int) -> str | None:
     try:
         singly = (_single(answer, draw, vocab, min(k, 16)) for vocab in MAPPED)
         return next(filter(None, singly), None) or _together(answer, draw, k)
-    except (Refuted, Unmeasured):  # a fault that hides this one: the choice itself is what was refuted
+    except (ProbeFailure, NotMeasurable):  # a fault that hides this one: the choice itself is what was refuted
         return None
 
 

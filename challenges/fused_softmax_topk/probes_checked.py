@@ -7,7 +7,7 @@ matter, unless they are wrong only here: what is watched must be what is graded.
 import numpy as np
 
 from harness.cuda.report import Defect, Report
-from harness.probing import Answer, Draw, Refuted, located, probe
+from harness.probing import Answer, Draw, ProbeFailure, located, probe
 
 from .binding import Floats, call, launch, normal, served, spaced
 from .judging import same_work
@@ -82,9 +82,9 @@ def _sound(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0) -
 def _checked(answer: Answer, draw: Draw, logits: Floats, k: int, *, seed: int = 0, shift: int = 0) -> Report:
     back = call(answer, draw, logits, k, mode="check", seed=seed, shift=shift, guard=0)
     if back.code and not back.report.found():
-        raise Refuted("a legal call is refused", f"k = {k}: it returns {back.code}")
+        raise ProbeFailure("a legal call is refused", f"k = {k}: it returns {back.code}")
     if not back.report.launches:
-        raise Refuted("nothing is launched", f"k = {k}")
+        raise ProbeFailure("nothing is launched", f"k = {k}")
     return back.report
 
 
@@ -99,7 +99,7 @@ def _refute(answer: Answer, report: Report, size: str, order: bool) -> None:
     kinds = ORDER if order else ILL
     title = kinds.get(first.kind, first.kind.replace("_", " "))
     more = f"; {len(others)} more such places" if others else ""
-    raise Refuted(title, f"{size}: {_told(first)}{more}", where=_place(first), diagnosis=_diagnosis(first))
+    raise ProbeFailure(title, f"{size}: {_told(first)}{more}", where=_place(first), diagnosis=_diagnosis(first))
 
 
 def _told(defect: Defect) -> str:

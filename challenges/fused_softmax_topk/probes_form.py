@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Refuted, Unmeasured, expect, located, probe
+from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure, expect, located, probe
 
 from .binding import Floats, Launched, call, launch, max_k, normal, served, spaced
 from .judging import legal_indices, right
@@ -95,7 +95,7 @@ def logits_need_no_alignment(answer: Answer, draw: Draw, *, rows: int, vocab: in
     logits, k = normal(draw, rows, vocab), served(answer, k)
     try:
         run = launch(answer, draw, logits, k, shift=shift, mode="check")
-    except Unmeasured:  # where accesses are not watched, the device itself refuses to read astray
+    except NotMeasurable:  # where accesses are not watched, the device itself refuses to read astray
         run = launch(answer, draw, logits, k, shift=shift)
     astray = [defect for defect in located(answer, run.report).found() if defect.kind == "misaligned"]
     seen = f"{shift} bytes past a boundary: {astray[0].text}" if astray else ""
@@ -163,8 +163,8 @@ def identical_calls_get_identical_replies(answer: Answer, draw: Draw, *, rows: i
 def _right_under(answer: Answer, draw: Draw, logits: Floats, k: int, seed: int) -> None:
     try:
         right(launch(answer, draw, logits, k, seed=seed), answer, draw)
-    except Refuted as why:
-        raise Refuted(
+    except ProbeFailure as why:
+        raise ProbeFailure(
             "the result depends on the order in which warps run", f"schedule {seed}: {why.title}: {why.detail}",
             where=why.where, expected=why.expected, got=why.got,
         ) from None  # fmt: skip

@@ -2,7 +2,7 @@
 
 import math
 
-from harness.probing import Answer, Draw, Partly, probe
+from harness.probing import Answer, Draw, Partial, probe
 
 from .binding import LARGEST_K, launch, max_k, spaced
 from .judging import right
@@ -13,7 +13,7 @@ OFTEN_SPECIAL = (1, 2, 3, 5, 8, 10, 16, 31, 32, 33, 50, 64, 65, 100, 128, 129, 2
 
 
 @probe(rows=2, fixed=("rows",))
-def every_k_is_served(answer: Answer, draw: Draw, *, rows: int) -> Partly:
+def every_k_is_served(answer: Answer, draw: Draw, *, rows: int) -> Partial:
     """T11, T21: k = 1, the limit, and many between; a limit below 256 earns log2(limit) / 8."""
     limit = max_k(answer)
     ks = sorted({k for k in OFTEN_SPECIAL if k < limit} | {limit})
@@ -23,5 +23,5 @@ def every_k_is_served(answer: Answer, draw: Draw, *, rows: int) -> Partly:
     share = min(1.0, math.log2(limit) / math.log2(LARGEST_K))
     figures = {"max_k": float(limit)}
     if share < 1:
-        return Partly(max(share, 0.05), figures, f"k up to {limit} is served, {LARGEST_K} earns all")
-    return Partly(1.0, figures)
+        return Partial(max(share, 0.05), figures, f"k up to {limit} is served, {LARGEST_K} earns all")
+    return Partial(1.0, figures)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Refuted, expect, probe
+from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 
 from .binding import Floats, Launched, launch, served
 from .judging import legal_indices, right, tolerance
@@ -58,6 +58,6 @@ def _agree(one: Launched, row: int, other: Launched, place: int, doing: str) -> 
         entry = int(np.flatnonzero(~same)[0])
         got, wanted = int(one.indices[row, entry]), int(other.indices[place, entry])
         detail = f"{doing}: indices[{row}, {entry}] is {got} instead of {wanted}"
-        raise Refuted(MIXED, detail, where=f"indices[{row}, {entry}]", expected=wanted, got=got)
+        raise ProbeFailure(MIXED, detail, where=f"indices[{row}, {entry}]", expected=wanted, got=got)
     limit = 2 * float(tolerance(one)[row].max())
     expect.same(f"probs of row {row}", one.probs[row], other.probs[place], MIXED, doing, within=limit)

@@ -1,7 +1,7 @@
 """Time, which only a GPU has: against PyTorch's softmax and top-k, in turns, by two clocks."""
 
 from harness.cuda.gpu_figures import necessary_bytes, plan_rows
-from harness.probing import Answer, Array, Draw, Refuted, Unmeasured, probe, timed
+from harness.probing import Answer, Array, Draw, NotMeasurable, ProbeFailure, probe, timed
 
 from .binding import SYMBOL, served
 
@@ -21,9 +21,9 @@ def it_takes_less_time_than_the_naive_way(answer: Answer, draw: Draw, *, vocab: 
     outputs = (Array((rows, k), "float32"), Array((rows, k), "int32"))
     found = timed(answer, SYMBOL, arguments, outputs, necessary_bytes(rows, vocab, k))
     if not found.trusted:
-        raise Unmeasured("the device's clock and the grader's do not agree on how long a call takes")
+        raise NotMeasurable("the device's clock and the grader's do not agree on how long a call takes")
     if "torch" not in found.ratios:
-        raise Unmeasured("the naive way is PyTorch's here: pip install 'harness[torch]'")
+        raise NotMeasurable("the naive way is PyTorch's here: pip install 'harness[torch]'")
     faster = found.ratios["torch"]
     figures = {
         "gpu_milliseconds": found.milliseconds.median,
@@ -32,5 +32,5 @@ def it_takes_less_time_than_the_naive_way(answer: Answer, draw: Draw, *, vocab: 
     }
     if faster.high < 1:
         detail = f"rows = {rows}, vocab = {vocab}, k = {k}: {faster.median:.3g} times as fast"
-        raise Refuted("the naive way is faster", detail, measured=dict(figures))
+        raise ProbeFailure("the naive way is faster", detail, measured=dict(figures))
     return figures

@@ -6,7 +6,7 @@ Counts are exact and the same on every run; no time is measured. The figures fee
 from collections.abc import Callable
 
 from harness.cuda.report import BufferTraffic, Launch, Report, Requests, Wavefronts
-from harness.probing import Answer, Draw, Partly, Refuted, Unmeasured, expect, probe
+from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, expect, probe
 
 from .binding import Launched, launch, normal, served
 from .judging import same_work
@@ -34,7 +34,7 @@ NAIVE: Steps = ((0.4, 1.0), (0.7, 0.7), (0.95, 0.3))
 
 
 @probe(k=K, fixed=("k",), traced=False)
-def the_logits_are_read_once(answer: Answer, draw: Draw, *, k: int) -> Partly:
+def the_logits_are_read_once(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Bytes of logits read over their size; one pass earns all, each further one costs."""
     run = _counted(answer, draw, k)
     traffic = _logits(run.report)
@@ -46,7 +46,7 @@ def the_logits_are_read_once(answer: Answer, draw: Draw, *, k: int) -> Partly:
 
 
 @probe({"k": 8}, {"k": K}, traced=False, fixed=("k",))
-def little_more_than_the_outputs_is_written(answer: Answer, draw: Draw, *, k: int) -> Partly:
+def little_more_than_the_outputs_is_written(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Bytes written to global memory over those of the outputs, k probabilities and k indices a row."""
     run = _counted(answer, draw, k)
     written, outputs = _written(run.report), run.probs.nbytes + run.indices.nbytes
@@ -73,7 +73,7 @@ def nothing_of_the_logits_size_is_written(answer: Answer, draw: Draw, *, k: int)
 
 
 @probe({"k": 8}, {"k": 256}, traced=False, fixed=("k",))
-def warps_read_whole_sectors(answer: Answer, draw: Draw, *, k: int) -> Partly:
+def warps_read_whole_sectors(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Sectors that reads of global memory move, over the fewest that hold as many bytes."""
     report = _counted(answer, draw, k).report
     sectors = _total(report, lambda n: n.global_load, lambda traffic: traffic.sectors)
@@ -85,7 +85,7 @@ def warps_read_whole_sectors(answer: Answer, draw: Draw, *, k: int) -> Partly:
 
 
 @probe({"k": 8}, {"k": 256}, traced=False, fixed=("k",))
-def shared_memory_has_few_bank_conflicts(answer: Answer, draw: Draw, *, k: int) -> Partly:
+def shared_memory_has_few_bank_conflicts(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Wavefronts of shared loads and stores over the fewest possible; 1 where there are none."""
     report = _counted(answer, draw, k).report
     kinds: tuple[Callable[[Launch], Wavefronts], ...] = (lambda n: n.shared_load, lambda n: n.shared_store)
@@ -101,7 +101,7 @@ def shared_memory_has_few_bank_conflicts(answer: Answer, draw: Draw, *, k: int) 
 
 
 @probe({"k": 8}, {"k": K}, traced=False, fixed=("k",))
-def less_is_moved_than_the_naive_way(answer: Answer, draw: Draw, *, k: int) -> Partly:
+def less_is_moved_than_the_naive_way(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Bytes read and written over those of a softmax written out and a top-k on it: 12 a logit, at the least."""
     run = _counted(answer, draw, k)
     moved, naive = _moved(run.report), 3 * run.logits.nbytes + run.probs.nbytes + run.indices.nbytes
@@ -128,10 +128,10 @@ def work_is_put_on_the_given_stream(answer: Answer, draw: Draw, *, vocab: int, k
 def _counted(answer: Answer, draw: Draw, k: int) -> Launched:
     run = launch(answer, draw, normal(draw, ROWS, VOCAB), served(answer, k), mode="count")
     if not run.report.launches:
-        raise Refuted("nothing is launched", f"vocab = {VOCAB}, k = {k}")
+        raise ProbeFailure("nothing is launched", f"vocab = {VOCAB}, k = {k}")
     same_work(run, lambda: launch(answer, draw, run.logits, run.k))
     if run.report.truncated:
-        raise Unmeasured("there are more launches than the device counts")
+        raise NotMeasurable("there are more launches than the device counts")
     return run
 
 
@@ -164,9 +164,9 @@ def _total(report: Report, part: Callable[[Launch], "Requests | Wavefronts"], fi
     return sum(each.count * figure(part(each)) for each in report.launches)
 
 
-def _graded(value: float, steps: Steps, title: str, detail: str, figures: dict[str, float]) -> Partly:
+def _graded(value: float, steps: Steps, title: str, detail: str, figures: dict[str, float]) -> Partial:
     """The credit of the first step that `value` does not exceed; beyond the last it is refuted."""
     for limit, share in steps:
         if value <= limit:
-            return Partly(share, dict(figures), detail if share < 1 else "")
-    raise Refuted(title, detail, measured=dict(figures))
+            return Partial(share, dict(figures), detail if share < 1 else "")
+    raise ProbeFailure(title, detail, measured=dict(figures))

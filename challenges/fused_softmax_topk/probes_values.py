@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.probing import Answer, Draw, Refuted, expect, probe
+from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 
 from .binding import Launched, launch, normal, served, spaced
 from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, titled, tolerance
@@ -65,7 +65,7 @@ def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab:
     merged = np.take_along_axis(columns, order, axis=1)
     if not (np.sort(merged) == np.sort(whole.indices)).all():
         right_choice(whole, answer, draw)
-        raise Refuted("halves do not merge into the whole", "other columns are chosen")
+        raise ProbeFailure("halves do not merge into the whole", "other columns are chosen")
     gap = np.abs(np.take_along_axis(probs, order, axis=1) / whole.probs - 1)
     limit = float(4 * tolerance(whole).max())
     expect.that(float(np.nan_to_num(gap, nan=np.inf).max()) <= limit, "halves do not merge into the whole",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import PASS, conditioning
-from harness.probing import Answer, Array, Draw, Keep, Refuted, Scalar, expect
+from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, Scalar, expect
 
 from .oracle import attention
 
@@ -188,9 +188,9 @@ def right(title: str, name: str, got: Floats, oracle: Floats, spread: float, doi
     """
     try:
         return expect.close(name, got, oracle, spread)
-    except Refuted as why:
+    except ProbeFailure as why:
         detail = f"{doing}: {why.detail}" if doing else why.detail
-        raise Refuted(title, detail, where=why.where, expected=why.expected, got=why.got) from None
+        raise ProbeFailure(title, detail, where=why.where, expected=why.expected, got=why.got) from None
 
 
 def agree(title: str, name: str, got: Floats, wanted: Floats, spread: float, doing: str = "") -> None:
@@ -221,12 +221,12 @@ def right_or_like(title: str, out: Floats, seen: Tokens, draw: Draw, other: Call
     oracle, spread = exact(seen, draw, seen.length - 1)
     try:
         right(title, "out", out, oracle, spread, doing)
-    except Refuted as wrong:
+    except ProbeFailure as wrong:
         plain = other()
         expect.alive("out", plain, seen.q[:, :, -1:])
         try:
             agree(title, "out", out, plain, spread)
-        except Refuted:
+        except ProbeFailure:
             raise wrong from None
 
 
@@ -250,7 +250,7 @@ def within(title: str, name: str, got: Floats, values: Floats, doing: str = "") 
         place = f"{name}[{', '.join(map(str, index))}]"
         bounds = f"[{float(low[(*index[:2], 0, index[3])]):.9g}, {float(high[(*index[:2], 0, index[3])]):.9g}]"
         seen = f"{place} is {float(got[index]):.9g}; the values seen lie in {bounds}"
-        raise Refuted(title, f"{doing}: {seen}" if doing else seen, where=place, got=float(got[index]))
+        raise ProbeFailure(title, f"{doing}: {seen}" if doing else seen, where=place, got=float(got[index]))
 
 
 def weighed(out: Floats, tokens: Tokens, draw: Draw, among: slice, missed: str, wrong: str) -> None:
@@ -279,7 +279,7 @@ def weighed(out: Floats, tokens: Tokens, draw: Draw, among: slice, missed: str, 
         head, token = (int(i) for i in blind[0])
         place = f"weight[{head}, {token + among.start}]"
         seen = f"{place} is {got[head, token]:.3g} instead of {float(oracle[head, token]):.3g}"
-        raise Refuted(
+        raise ProbeFailure(
             missed, f"{seen}; weights missing: {len(blind)} of {got.size}", where=place,
             expected=float(oracle[head, token]), got=float(got[head, token]),
         )  # fmt: skip

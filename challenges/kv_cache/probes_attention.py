@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Broken, Draw, Refuted, expect, probe
+from harness.probing import Answer, Draw, ProbeFailure, WorkerLost, expect, probe
 
 from .binding import (
     SLOT,
@@ -74,7 +74,7 @@ def later_tokens_have_no_weight(answer: Answer, draw: Draw, *, S: int, H: int, d
         _, head, i, j = (int(n) for n in leaks[0])
         seen = float(weights[0, head, i, j])
         detail = f"position {i} gives the later token {j} the weight {seen:.3g}"
-        raise Refuted(LEAKS, detail, where=f"weight[{head}, {i}, {j}]", expected=0.0, got=seen)
+        raise ProbeFailure(LEAKS, detail, where=f"weight[{head}, {i}, {j}]", expected=0.0, got=seen)
 
 
 @probe({**SMALL, "past": 1}, {**WIDE, "S": 7, "past": 4}, floors={"S": 2})
@@ -91,9 +91,9 @@ def later_tokens_of_a_chunk_change_nothing_before_them(
         cache.store([SLOT], held)
         try:
             outs.append(cache.prefill([SLOT], chunk)[:, :, :start])
-        except Broken:
+        except WorkerLost:
             raise
-        except Refuted:
+        except ProbeFailure:
             return
     spread = exact(held.then(first.part(0, start)), draw, past)[1]
     doing = f"a chunk at position {past}, its tokens from {start} on exchanged"

@@ -6,7 +6,7 @@ from statistics import median
 
 from harness.numerics import Exponent, fit_exponent
 from harness.numerics.scaling import QUADRATIC
-from harness.probing import Answer, Draw, Refuted, expect, probe, timings
+from harness.probing import Answer, Draw, ProbeFailure, expect, probe, timings
 
 from .binding import SLOT, Cache, Tokens, normal
 from .memory import Shape, grown, settle, slopes
@@ -65,7 +65,7 @@ def a_decode_costs_in_proportion_to_its_context(
     figures = {"decode_cost_exponent": round(best.value, 3)}
     if all(fit.low >= QUADRATIC[0] for fit in tries):
         detail = f"from {CONTEXTS[0]} to {max(caches)} tokens held, its processor time grows as tokens^{best.value:.2f}"
-        raise Refuted("the cost of a decode grows faster than the tokens held", detail, measured=dict(figures))
+        raise ProbeFailure("the cost of a decode grows faster than the tokens held", detail, measured=dict(figures))
     return figures
 
 
@@ -120,7 +120,7 @@ def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str
     """Resident bytes of a full cache at int4 over those without quantisation, and over those at int8 if offered."""
     settle(answer)
     ratio, limit = _compression(answer, draw, kind), COMPRESSED[kind]
-    with contextlib.suppress(Refuted):
+    with contextlib.suppress(ProbeFailure):
         limit = min(limit, INT4_OF_INT8 * _compression(answer, draw, "int8"))
     detail = f"{ratio:.3g} of the plain bytes, at most {limit:.3g} passes"
     expect.that(ratio <= limit, "int4 takes no fewer bytes", detail, int4_bytes_ratio=ratio)

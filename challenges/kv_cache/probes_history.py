@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Refused, expect, probe
+from harness.probing import Answer, ArgumentsRejected, Array, Draw, expect, probe
 
 from .binding import (
     SHARPNESS,
@@ -169,7 +169,7 @@ def a_refused_call_changes_no_row(answer: Answer, draw: Draw, *, room: int, B: i
     plain.store(slots, held, lengths)
     try:
         wanted = [plain.decode([slots[row]], last.rows(row)) for row in range(B - 1)]
-    except Refused:
+    except ArgumentsRejected:
         return
     cache.store(slots, held, lengths)
     expect.refused(lambda: cache.store(slots, extra), "a prompt with a row that has no room")

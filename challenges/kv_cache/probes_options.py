@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Refuted, expect, probe
+from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 
 from .binding import (
     SHARPNESS,
@@ -244,6 +244,6 @@ def _stays_close(answer: Answer, draw: Draw, kind: str, tokens: Tokens, stepped:
     if not error <= LIMITS[kind]:
         place = f"out[{', '.join(map(str, worst))}]"
         detail = f"{place} is off by {error:.3g} of max|v|, at most {LIMITS[kind]} passes"
-        raise Refuted(f"{kind} storage is too far off", detail, where=place, expected=float(oracle[worst]),
+        raise ProbeFailure(f"{kind} storage is too far off", detail, where=place, expected=float(oracle[worst]),
                       got=float(out[worst]), measured={f"{kind}_max_error": error})  # fmt: skip
     return {f"{kind}_max_error": error}

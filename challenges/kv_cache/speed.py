@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Partly, Refuted, probe
+from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
 from harness.probing.speed import race
 
 from . import reference
@@ -76,13 +76,13 @@ class Decode:
         off = float(np.abs(output - given.exact).max() / np.abs(given.exact).max())
         if not off <= OFF:
             detail = f"off by {off:.3g} of its largest entry, at most {OFF:g} passes"
-            raise Refuted("a decode is wrong while it is timed", detail)
+            raise ProbeFailure("a decode is wrong while it is timed", detail)
 
     def _tokens(self, B: int, H: int, n: int, D: int) -> Tokens:
         return Tokens(*(self.random.uniform(B, H, n, D, dtype="float32", low=-2, high=2) for _ in range(3)))
 
 
 @probe(B=2, H=4, n=256, D=64, fixed=("B", "H", "n", "D"), traced=False)
-def a_decode_keeps_up_with_the_reference(answer: Answer, draw: Draw, *, B: int, H: int, n: int, D: int) -> Partly:
+def a_decode_keeps_up_with_the_reference(answer: Answer, draw: Draw, *, B: int, H: int, n: int, D: int) -> Partial:
     """Time of a decode over the reference's: full credit up to the same time, then one over the ratio."""
     return race(answer, lambda: Decode(draw, B, H, n, D), Path(reference.__file__), IDENTITY)

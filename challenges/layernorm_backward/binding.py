@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import PASS, conditioning
-from harness.probing import Answer, Array, Draw, Keep, Refuted, expect
+from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, expect
 
 from . import oracle
 
@@ -156,8 +156,8 @@ def agree(name: str, got: Floats, wanted: Floats, spread: float, title: str, doi
     """
     try:
         return expect.close(name, got, wanted.astype(np.longdouble), 2 * spread)
-    except Refuted as why:
-        raise Refuted(
+    except ProbeFailure as why:
+        raise ProbeFailure(
             title, f"{doing}: {why.detail}", where=why.where, expected=why.expected, got=why.got, measured=why.measured
         ) from None
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.numerics import check_gradients
-from harness.probing import Answer, Broken, Draw, Kept, Nothing, Partly, Refuted, Scalar, alone, expect, probe
+from harness.probing import Answer, Draw, Kept, Nothing, Partial, ProbeFailure, Scalar, WorkerLost, alone, expect, probe
 
 from .binding import Floats, Inputs, alive, draw_inputs, forward, results
 from .questions import ALIKE, FAULTS, STRANGE, Question, questions, right_question
@@ -45,7 +45,7 @@ def the_own_pair_is_consistent(answer: Answer, draw: Draw, *, B: int, T: int, D:
     }
     for fault in report.faults:
         where = f"{fault.term}{list(fault.index)}" if fault.index is not None else fault.term
-        raise Refuted(
+        raise ProbeFailure(
             f"{fault.term} is not the slope of the answer's own y", fault.detail, where=where,
             expected=fault.expected, got=fault.got, measured=figures,
         )  # fmt: skip
@@ -67,7 +67,7 @@ def right_pairs_are_accepted(answer: Answer, draw: Draw, *, B: int, T: int, D: i
 
 
 @probe(B=2, T=3, D=8, dtype="float64", fixed=("B", "T", "D"))
-def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> Partly:
+def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> Partial:
     """The answer's check says no to pairs with one fault each; the share it rejects.
 
     Nothing is earned by a check that rejects a right pair as well, or accepts layer norm's backward for any forward:
@@ -80,8 +80,8 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
     figures = {"planted_caught": caught, "planted_tried": tried}
     detail = f"rejects {caught} of {tried} wrong pairs; accepts {', '.join(missed)}" if missed else ""
     if not caught or STRANGE in missed:
-        raise Refuted(DEAF if caught else "the check accepts every wrong pair", detail, measured=figures)
-    return Partly(caught / tried, figures, detail)
+        raise ProbeFailure(DEAF if caught else "the check accepts every wrong pair", detail, measured=figures)
+    return Partial(caught / tried, figures, detail)
 
 
 @probe(dtype="float64", traced=False)
@@ -130,12 +130,12 @@ def _ladder(answer: Answer, draw: Draw, dtype: str) -> Iterator[Step]:
             while len(seconds) < 2 and sum(seconds) < LONG:
                 expect.that(_said(answer, pair, given), "the check rejects a right pair", f"at {shape}")
                 seconds.append(max(answer.cost.processor, 1e-6))
-        except Broken as broken:
+        except WorkerLost as broken:
             if not broken.title.endswith("does not end in time"):
                 raise
             least = CHECK_SECONDS * _times_to_target(elements)
             detail = f"{broken.detail} at {shape}; in proportion to the elements: {_rounded(least)} s at {TARGET}"
-            raise Refuted(TOO_SLOW, detail, measured={"check_extrapolated_seconds": least}) from None
+            raise ProbeFailure(TOO_SLOW, detail, measured={"check_extrapolated_seconds": least}) from None
         yield Step(elements, min(seconds), min(seconds) / _pass_seconds(answer, pair, given, repeats=20))
 
 
@@ -186,7 +186,7 @@ def _judged(answer: Answer, question: Question, said: bool) -> bool:
     """Whether the verdict on a pair is right.
 
     Raises:
-        Refuted: the pair is right and was rejected, or there was no finite difference to tell by.
+        ProbeFailure: the pair is right and was rejected, or there was no finite difference to tell by.
     """
     moved = answer.call("moved", returns=Scalar(bool), module="planted")
     expect.that(moved, "the check answers without finite differences", "it calls the forward it is given at one point")

@@ -7,7 +7,7 @@ import numpy as np
 
 from harness.numerics import fit_exponent
 from harness.numerics.scaling import QUADRATIC
-from harness.probing import Answer, Draw, Keep, Partly, Refuted, expect, probe, timings
+from harness.probing import Answer, Draw, Keep, Partial, ProbeFailure, expect, probe, timings
 
 from .binding import Inputs, draw_inputs, forward
 from .probes_form import cache_of
@@ -23,7 +23,7 @@ TIMED_ROWS = (256, 512, 1024, 2048, 4096)
 @probe(B=4, T=8, D=64, dtype="float64", fixed=("B", "T", "D"))
 def the_cache_holds_little_more_than_it_must(
     answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str
-) -> Partly:
+) -> Partial:
     """Bytes of the cache against xhat, rstd and gamma: full credit to 1.1 times, none from 4 times."""
     given = draw_inputs(draw, B, T, D, dtype)
     size = sum(_nbytes(leaf) for leaf in _leaves_of_cache(answer, given))
@@ -35,8 +35,8 @@ def the_cache_holds_little_more_than_it_must(
     expect.that(size >= 0.9 * given.x.nbytes, "the cache holds less than backward needs", detail, **figures)
     share = (NO_BYTES - times) / (NO_BYTES - FULL_BYTES)
     if share <= 0:
-        raise Refuted("the cache holds far more than backward needs", detail, measured=figures)
-    return Partly(min(share, 1.0), figures, detail if share < 1 else "")
+        raise ProbeFailure("the cache holds far more than backward needs", detail, measured=figures)
+    return Partial(min(share, 1.0), figures, detail if share < 1 else "")
 
 
 @probe(B=2, T=3, D=8, dtype="float64", fixed=("B", "T", "D"))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from harness.numerics import PASS, credit, judge
-from harness.probing import Answer, Draw, Partly, Refuted, probe
+from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
 
 from .binding import (
     FIELDS,
@@ -85,7 +85,7 @@ def extreme_scales_lose_nothing(answer: Answer, draw: Draw, *, B: int, T: int, D
     *({"B": 3, "T": 5, "D": 16, "dtype": dtype} for dtype in ("float64", "float32")),
     *({"B": 2, "T": 8, "D": 256, "dtype": dtype} for dtype in ("float64", "float32")), floors={"D": 3},
 )  # fmt: skip
-def error_ratios_are_small(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> Partly:
+def error_ratios_are_small(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> Partial:
     """The error ratio of the worst output, each the median over `DRAWS` inputs: full marks to 4, none above 32.
 
     A single draw moves by a factor of two with its seed; right answers measure 1 to 2.5 in the median.
@@ -99,8 +99,8 @@ def error_ratios_are_small(answer: Answer, draw: Draw, *, B: int, T: int, D: int
     worst = max(figures, key=figures.__getitem__)
     detail = f"{worst} is {figures[worst]:.3g}, at most {PASS:g} passes"
     if not (share := credit(figures[worst])):
-        raise Refuted("results are less accurate than the inputs allow", detail, measured=figures)
-    return Partly(share, figures, detail if share < 1 else "")
+        raise ProbeFailure("results are less accurate than the inputs allow", detail, measured=figures)
+    return Partial(share, figures, detail if share < 1 else "")
 
 
 def _shifted(answer: Answer, draw: Draw, given: Inputs, offset: float) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Partly, Refuted, probe
+from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
 from harness.probing.speed import race
 
 from . import oracle, reference
@@ -53,10 +53,10 @@ class Backward:
             off = float(np.abs(got - exact).max() / np.abs(exact).max())
             if not off <= OFF:
                 detail = f"off by {off:.3g} of its largest entry, at most {OFF:g} passes"
-                raise Refuted(f"{name} is wrong while it is timed", detail)
+                raise ProbeFailure(f"{name} is wrong while it is timed", detail)
 
 
 @probe(B=4, T=64, D=256, fixed=("B", "T", "D"), traced=False)
-def backward_keeps_up_with_the_reference(answer: Answer, draw: Draw, *, B: int, T: int, D: int) -> Partly:
+def backward_keeps_up_with_the_reference(answer: Answer, draw: Draw, *, B: int, T: int, D: int) -> Partial:
     """Time of backward over the reference's: full credit up to the same time, then one over the ratio."""
     return race(answer, lambda: Backward(draw, B, T, D), Path(reference.__file__), IDENTITY)

@@ -11,7 +11,7 @@ from harness.cli import complete, output
 
 if TYPE_CHECKING:
     from harness.probing import ChallengeCode
-    from harness.probing.check import Verdict
+    from harness.probing.check import CheckResult
 
 
 def check(
@@ -36,7 +36,7 @@ def check(
 
     workspace = Workspace.find()
     run_seed = secrets.randbits(48) if seed is None else seed
-    found: dict[str, list[Verdict]] = {}
+    found: dict[str, list[CheckResult]] = {}
     for name in names or workspace.challenges():
         code = ChallengeCode(workspace, workspace.challenge(name))
         found[name] = _verdicts(code, run_seed)
@@ -53,10 +53,10 @@ def check(
         raise typer.Exit(1)
 
 
-def _verdicts(code: "ChallengeCode", seed: int) -> list["Verdict"]:
+def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
     from harness.probing import NullAnswer
     from harness.probing.check import check
-    from harness.probing.tampered import TAMPERINGS
+    from harness.probing.tampering import TAMPERINGS
 
     total = 1 + len(code.variants) + len(code.mutants) + len(NullAnswer.KINDS) + len(TAMPERINGS)
     verdicts = []
@@ -74,7 +74,7 @@ def _unproved(code: "ChallengeCode") -> list[str]:
     return [c.id for c in code.challenge.criteria if c.probes and c.id not in named]
 
 
-def _print(name: str, verdicts: Sequence["Verdict"], seed: int, verbose: bool) -> None:
+def _print(name: str, verdicts: Sequence["CheckResult"], seed: int, verbose: bool) -> None:
     counts = Counter((v.kind, v.right) for v in verdicts if v.applies)
     kinds = list(dict.fromkeys(v.kind for v in verdicts))
     words = {v.kind: v.expected.partition(" by `")[0] for v in verdicts}
@@ -87,7 +87,7 @@ def _print(name: str, verdicts: Sequence["Verdict"], seed: int, verbose: bool) -
     output.line()
 
 
-def _sentence(verdict: "Verdict") -> str:
+def _sentence(verdict: "CheckResult") -> str:
     if not verdict.applies:
         return f"does not apply: {verdict.kind} `{verdict.name}`: {verdict.detail}"
     if verdict.right:

@@ -1,46 +1,46 @@
 """What challenge authors use: probes, draws, expectations; and how their verdicts become evidence."""
 
-from harness.probing import expect
-from harness.probing.answers import Answer, BoxedAnswer, Cost, LocalAnswer
+from harness.probing import expectations as expect
+from harness.probing.answers import Answer, Cost, LocalAnswer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.device import located, timed
 from harness.probing.draw import Draw
-from harness.probing.faults import Mutant, Variant
+from harness.probing.failures import ArgumentsRejected, NotMeasurable, NotOffered, ProbeFailure, WorkerLost
 from harness.probing.memory import growth
-from harness.probing.nulls import NullAnswer
-from harness.probing.opening import Files, Opened, opened
-from harness.probing.probe import Partly, Probe, probe
-from harness.probing.refuted import Broken, NotOffered, Refused, Refuted, Unmeasured
+from harness.probing.mutants import Mutant, Variant
+from harness.probing.null_answer import NullAnswer
+from harness.probing.opening import AnswerFiles, OpenedAnswer, opened
+from harness.probing.probe import Partial, Probe, probe
 from harness.probing.scaling import alone, timings
 from harness.sandbox import Array, Function, Keep, Kept, Nothing, Scalar, Tree
 
 __all__ = [
     "Answer",
+    "AnswerFiles",
+    "ArgumentsRejected",
     "Array",
-    "BoxedAnswer",
-    "Broken",
     "ChallengeCode",
     "Cost",
     "Draw",
-    "Files",
     "Function",
     "Keep",
     "Kept",
     "LocalAnswer",
     "Mutant",
+    "NotMeasurable",
     "NotOffered",
     "Nothing",
     "NullAnswer",
-    "Opened",
-    "Partly",
+    "OpenedAnswer",
+    "Partial",
     "Probe",
-    "Refused",
-    "Refuted",
+    "ProbeFailure",
+    "SandboxedAnswer",
     "Scalar",
     "Tree",
-    "Unmeasured",
     "Variant",
+    "WorkerLost",
     "alone",
     "anchored",
     "expect",

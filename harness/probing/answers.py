@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from harness.probing.faults import module_of
-from harness.probing.refuted import Broken, NotOffered, Refused, Refuted
+from harness.probing.failures import ArgumentsRejected, NotOffered, ProbeFailure, WorkerLost
+from harness.probing.mutants import module_of
 from harness.sandbox import (
     Array,
     Box,
@@ -47,7 +47,7 @@ class Cost:
 class Answer(Protocol):
     """What a probe sees of whoever is being probed.
 
-    Every method that runs code of the answer raises `Refuted` (or a kind of it) when the answer goes wrong.
+    Every method that runs code of the answer raises `ProbeFailure` (or a kind of it) when the answer goes wrong.
     """
 
     cost: Cost
@@ -82,7 +82,7 @@ class Answer(Protocol):
         """Resident memory of the answer's process, from outside."""
 
 
-class BoxedAnswer:
+class SandboxedAnswer:
     """A submission in the box; reopens the box when it broke.
 
     Attributes:
@@ -191,20 +191,20 @@ class BoxedAnswer:
         try:
             return self.box().resident_bytes()
         except ProcessLookupError:
-            raise Broken("crashes", "the process ended") from None
+            raise WorkerLost("crashes", "the process ended") from None
 
     def box(self) -> Box:
         """The box, opened where it is not.
 
         Raises:
-            Broken: the time for all probes is used up, or the answer does not load again.
+            WorkerLost: the time for all probes is used up, or the answer does not load again.
         """
         if self.share_used > 1:
             detail = f"{self.box_seconds:.3g} s of {self.target.limits.probes_seconds:g} s"
-            raise Broken("the time for all probes is used up", detail)
+            raise WorkerLost("the time for all probes is used up", detail)
         reply = self.open()
         if self._box is None:
-            raise Broken("does not load again", reply.text)
+            raise WorkerLost("does not load again", reply.text)
         return self._box
 
     def _named(self, function: str, args: tuple[Any, ...]) -> str:
@@ -221,15 +221,15 @@ class BoxedAnswer:
         raise failure(reply, function)
 
 
-def failure(reply: Reply, function: str) -> Refuted:
+def failure(reply: Reply, function: str) -> ProbeFailure:
     """What a reply that brought no value says about the answer."""
     if reply.came is Came.RAISED:
         if "NotImplementedError" in reply.lineage:
             return NotOffered(f"`{function}` is not implemented", reply.text)
-        kind = Refused if "ValueError" in reply.lineage else Refuted
+        kind = ArgumentsRejected if "ValueError" in reply.lineage else ProbeFailure
         return kind(f"`{function}` raises {reply.text.partition(':')[0]}", reply.text)
     if reply.came is Came.WRONG:
-        return Refuted(f"`{function}` returns something else than the contract says", reply.text)
+        return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
     titles = {
         Came.CRASHED: f"the process ends inside `{function}`",
         Came.LATE: f"`{function}` does not end in time",
@@ -237,7 +237,7 @@ def failure(reply: Reply, function: str) -> Refuted:
         Came.EXCEEDED: f"`{function}` uses more than it may",
         Came.FORGED: "the worker's protocol is broken",
     }
-    return Broken(titles[reply.came], reply.text)
+    return WorkerLost(titles[reply.came], reply.text)
 
 
 class LocalAnswer:
@@ -270,7 +270,7 @@ class LocalAnswer:
         except NotImplementedError as error:
             raise NotOffered(f"`{function}` is not implemented", str(error)) from None
         except Exception as error:
-            kind = Refused if isinstance(error, ValueError) else Refuted
+            kind = ArgumentsRejected if isinstance(error, ValueError) else ProbeFailure
             raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
         self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
         arrays = [a for a in (*given, *named.values()) if isinstance(a, np.ndarray)]
@@ -330,7 +330,7 @@ class LocalAnswer:
                 return plain
         elif isinstance(plan, Nothing) and value is None:
             return None
-        raise Refuted(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
+        raise ProbeFailure(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
 
 
 def _kept_in(value: Any) -> list[Kept]:

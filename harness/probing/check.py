@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from harness.errors import JudgeError
 from harness.model import Evidence, Outcome
-from harness.probing.answers import Answer, BoxedAnswer
+from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.device import GpuAnswer
-from harness.probing.faults import Mutant, Variant
-from harness.probing.nulls import NullAnswer
-from harness.probing.opening import Files, opened
-from harness.probing.tampered import TAMPERINGS, TamperedAnswer, Tampering
+from harness.probing.mutants import Mutant, Variant
+from harness.probing.null_answer import NullAnswer
+from harness.probing.opening import AnswerFiles, opened
+from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.sandbox import scratch
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckResult:
     """How the probes treated one answer of ours.
 
     Attributes:
@@ -39,7 +39,7 @@ class Verdict:
     applies: bool = True
 
 
-def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lambda name: None) -> Iterator[Verdict]:
+def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lambda name: None) -> Iterator[CheckResult]:
     """Run the probes of a challenge against its reference, variants, mutants, null and tampered answers.
 
     Args:
@@ -48,27 +48,27 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
         progress: told the name of what comes next.
     """
     progress("reference")
-    with boxed(code, code.source()) as answer:
+    with sandboxed(code, code.source()) as answer:
         yield _silent(code, answer, seed, "reference", "reference")
     for variant in code.variants:
         progress(variant.name)
-        with boxed(code, code.source(variant)) as answer:
+        with sandboxed(code, code.source(variant)) as answer:
             yield _silent(code, answer, seed, "variant", variant.name, _unsupported(code, variant))
     for mutant in code.mutants:
         progress(mutant.name)
-        with boxed(code, code.source(mutant)) as answer:
+        with sandboxed(code, code.source(mutant)) as answer:
             yield _killed(code, answer, seed, mutant)
     for kind in NullAnswer.KINDS:
         progress(kind)
         yield _worthless(code, NullAnswer(kind), seed, "null", kind)
-    with boxed(code, code.source()) as answer:
+    with sandboxed(code, code.source()) as answer:
         for name, tampering in TAMPERINGS.items():
             progress(name)
             yield _tampered(code, answer, seed, name, tampering())
 
 
 @contextmanager
-def boxed(code: ChallengeCode, source: str) -> Iterator[BoxedAnswer | GpuAnswer]:
+def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | GpuAnswer]:
     """A module of ours in the box, as a submission would be.
 
     Raises:
@@ -77,7 +77,7 @@ def boxed(code: ChallengeCode, source: str) -> Iterator[BoxedAnswer | GpuAnswer]
     name = "answer.py" if code.challenge.language == "python" else "answer.cu"
     with scratch.folder() as folder:
         (folder / name).write_text(source, encoding="utf-8")
-        with opened(code.challenge, Files(folder, (name,))) as opening:
+        with opened(code.challenge, AnswerFiles(folder, (name,))) as opening:
             if opening.answer is None or opening.fault:
                 raise JudgeError(f"an answer of ours does not build: {opening.fault or opening.unsupported}")
             yield opening.answer
@@ -107,23 +107,23 @@ def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
 
 def _silent(
     code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, spared: frozenset[str] = frozenset()
-) -> Verdict:
+) -> CheckResult:
     # what this device cannot tell says nothing, but a device that cannot run the answer at all has shown nothing
     fine = (Outcome.PASSED, Outcome.PARTIAL, Outcome.UNSUPPORTED)
     loud = [e for e in assess(code, answer, seed) if e.outcome is not Outcome.PASSED and e.criterion not in spared]
     worst = [e for e in loud if e.outcome not in fine or e.criterion == code.challenge.anchor]
     detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)
-    return Verdict(kind, name, "every criterion passes", not worst, detail)
+    return CheckResult(kind, name, "every criterion passes", not worst, detail)
 
 
-def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> Verdict:
+def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> CheckResult:
     evidence = assess(code, answer, seed, mutant.criterion)
     killed = any(e.criterion == mutant.criterion and e.outcome is Outcome.FAILED for e in evidence)
     detail = "" if killed else f"`{mutant.criterion}` came out {evidence[0].outcome.value if evidence else 'unprobed'}"
-    return Verdict("mutant", mutant.name, f"killed by `{mutant.criterion}`", killed, detail)
+    return CheckResult("mutant", mutant.name, f"killed by `{mutant.criterion}`", killed, detail)
 
 
-def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> Verdict:
+def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:
     answer.fresh()
     verdict = _worthless(code, TamperedAnswer(answer, tampering), seed, "tampered", name)
     if tampering.applied:
@@ -131,6 +131,8 @@ def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tamperi
     return dataclasses.replace(verdict, right=True, detail="no call carries wider arrays", applies=False)
 
 
-def _worthless(code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str) -> Verdict:
+def _worthless(code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str) -> CheckResult:
     earned = credited(code, answer, seed)
-    return Verdict(kind, name, "no credit", not earned, f"credited or excused by {', '.join(earned)}" if earned else "")
+    return CheckResult(
+        kind, name, "no credit", not earned, f"credited or excused by {', '.join(earned)}" if earned else ""
+    )

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from harness.errors import SpecError
 from harness.model import Challenge, Criterion
-from harness.probing.faults import Mutant, Variant, module_of, source_of
+from harness.probing.mutants import Mutant, Variant, module_of, source_of
 from harness.probing.probe import Probe
 from harness.workspace import Workspace, nearest
 

@@ -4,13 +4,12 @@ import zlib
 from collections.abc import Iterable, Sequence
 
 from harness.errors import HarnessError
-from harness.model import Criterion, Evidence, Submission
-from harness.model import Outcome as Came
+from harness.model import Criterion, Evidence, Outcome, Submission
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import diagnose
-from harness.probing.probe import Outcome, Probe, run
-from harness.probing.refuted import Unmeasured
+from harness.probing.failures import NotMeasurable
+from harness.probing.probe import Probe, ProbeResult, run
 
 
 def seed_of(run_seed: int, criterion: str) -> int:
@@ -39,51 +38,51 @@ def probe_criterion(
         criterion=criterion.id,
         dimension=criterion.dimension,
         severity=criterion.severity,
-        outcome=Came.PASSED,
+        outcome=Outcome.PASSED,
         seed=seed,
     )
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
-        return _with(base, outcome=Came.FAILED, seed=None, detail="not offered"), "is not offered"
+        return _with(base, outcome=Outcome.FAILED, seed=None, detail="not offered"), "is not offered"
     try:
         outcomes, unmeasured = _run(code.probes_of(criterion), answer, seed, explain)
         if unmeasured and all(o.passed for o in outcomes):
-            return _with(base, outcome=Came.UNSUPPORTED, detail=unmeasured), ""
+            return _with(base, outcome=Outcome.UNSUPPORTED, detail=unmeasured), ""
         return _evidence(code, base, outcomes, answer, seed, explain)
     except HarnessError:
         raise
     except Exception as error:  # a probe of ours that fails says nothing about the answer
         detail = f"the probe failed: {type(error).__name__}: {error}"
-        return _with(base, outcome=Came.JUDGE_ERROR, detail=detail), ""
+        return _with(base, outcome=Outcome.JUDGE_ERROR, detail=detail), ""
 
 
-def _run(probes: Iterable[Probe], answer: Answer, seed: int, explain: bool) -> tuple[list[Outcome], str]:
+def _run(probes: Iterable[Probe], answer: Answer, seed: int, explain: bool) -> tuple[list[ProbeResult], str]:
     """What the probes showed, and why some could not show anything here (empty when all could)."""
     outcomes, unmeasured = [], []
     for probe in probes:
         answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
             outcomes.append(run(probe, answer, seed, shrink=explain))
-        except Unmeasured as reason:
+        except NotMeasurable as reason:
             unmeasured.append(str(reason))
     return outcomes, "; ".join(dict.fromkeys(unmeasured))
 
 
 def _evidence(
-    code: ChallengeCode, base: Evidence, outcomes: Sequence[Outcome], answer: Answer, seed: int, explain: bool
+    code: ChallengeCode, base: Evidence, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
 ) -> tuple[Evidence, str]:
     measured = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
     failed = [o for o in outcomes if not o.passed]
     if not failed:
         fraction = min(o.fraction for o in outcomes)
         detail = "; ".join(o.detail for o in outcomes if o.detail)
-        partial = {"outcome": Came.PARTIAL, "fraction": fraction} if fraction < 1 else {}
+        partial = {"outcome": Outcome.PARTIAL, "fraction": fraction} if fraction < 1 else {}
         return _with(base, measured=measured, detail=detail, **partial), ""
     first = failed[0]
     detail, *also = dict.fromkeys(f"{o.title}: {o.detail}" if o.detail else o.title for o in failed)
     probe = code.probes[first.probe]
     diagnosis = first.diagnosis or (diagnose(code, probe, first, answer, seed) if explain else None)
     evidence = _with(
-        base, outcome=Came.FAILED, measured=measured, detail=detail, also=also,
+        base, outcome=Outcome.FAILED, measured=measured, detail=detail, also=also,
         counterexample=first.counterexample, diagnosis=diagnosis,
     )  # fmt: skip
     return evidence, first.title
@@ -97,14 +96,14 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     must not cost an answer anything.
     """
     items = list(evidence)
-    failed = any(e.criterion == anchor and e.outcome is Came.FAILED for e in items)
+    failed = any(e.criterion == anchor and e.outcome is Outcome.FAILED for e in items)
     if not failed:
         return items
-    stripped = {"outcome": Came.FAILED, "fraction": None, "rests_on": anchor}
+    stripped = {"outcome": Outcome.FAILED, "fraction": None, "rests_on": anchor}
     told = {True: "held, but earns nothing", False: "was not assessed, and could earn nothing"}
 
     def settled(e: Evidence) -> Evidence:
-        if e.criterion not in probed or (e.satisfied == 0 and e.outcome is not Came.UNSUPPORTED):
+        if e.criterion not in probed or (e.satisfied == 0 and e.outcome is not Outcome.UNSUPPORTED):
             return e
         return _with(e, **stripped, detail=f"{told[e.satisfied > 0]} while `{anchor}` fails")
 

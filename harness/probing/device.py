@@ -8,15 +8,15 @@ from harness.cuda.gpu import Bench, Measured
 from harness.cuda.report import Report
 from harness.cuda.symbols import resolve
 from harness.errors import PrerequisiteError
-from harness.probing.answers import Answer, BoxedAnswer, Cost
-from harness.probing.refuted import Unmeasured
+from harness.probing.answers import Answer, Cost, SandboxedAnswer
+from harness.probing.failures import NotMeasurable
 from harness.sandbox import Array, Kept, Plan, Reply, Signal
 
 CHECKED = "instrumented.so"
 """The build whose reports hold addresses."""
 
 
-class LaunchedAnswer(BoxedAnswer):
+class LaunchedAnswer(SandboxedAnswer):
     """As any boxed answer; the driver's `launch` runs the answer's function, which is named first."""
 
     def _named(self, function: str, args: tuple[Any, ...]) -> str:
@@ -39,7 +39,7 @@ class GpuAnswer:
         why_not: why it cannot.
     """
 
-    def __init__(self, real: BoxedAnswer, emulated: EmulatedAnswer | None, why_not: str = "") -> None:
+    def __init__(self, real: SandboxedAnswer, emulated: EmulatedAnswer | None, why_not: str = "") -> None:
         self.real = real
         self.emulated = emulated
         self.why_not = why_not
@@ -89,13 +89,13 @@ class GpuAnswer:
         """As `Answer.call`; a launch in another mode than plain goes to the emulated device.
 
         Raises:
-            Unmeasured: only the emulated device could tell, and it cannot run the answer.
+            NotMeasurable: only the emulated device could tell, and it cannot run the answer.
         """
-        answer: BoxedAnswer | None = self.real
+        answer: SandboxedAnswer | None = self.real
         if options.get("mode", "plain") != "plain":
             answer = self.emulated
         if answer is None:
-            raise Unmeasured(self.why_not)
+            raise NotMeasurable(self.why_not)
         value = answer.call(function, *args, returns=returns, **options)
         self.cost, self.echo = answer.cost, answer.echo
         return value
@@ -130,9 +130,9 @@ class GpuAnswer:
             contenders = ["answer.so", *(["torch"] if bench.has_torch() else [])]
             return bench.measure(arguments, contenders, outputs, necessary, bandwidth)
         except PrerequisiteError as error:
-            raise Unmeasured(str(error)) from None
+            raise NotMeasurable(str(error)) from None
 
-    def _both(self) -> list[BoxedAnswer]:
+    def _both(self) -> list[SandboxedAnswer]:
         return [self.real, self.emulated] if self.emulated is not None else [self.real]
 
 
@@ -147,10 +147,10 @@ def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequen
         necessary: bytes that any answer must read and write.
 
     Raises:
-        Unmeasured: it runs on no GPU, or the GPU's driver does not answer.
+        NotMeasurable: it runs on no GPU, or the GPU's driver does not answer.
     """
     if not isinstance(answer, GpuAnswer):
-        raise Unmeasured("time is not emulated: this needs a GPU")
+        raise NotMeasurable("time is not emulated: this needs a GPU")
     return answer.timed(symbol, arguments, outputs, necessary)
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from harness.errors import HarnessError
 from harness.probing.answers import Answer, Cost, LocalAnswer
 from harness.probing.code import ChallengeCode
-from harness.probing.faults import Mutant
-from harness.probing.probe import Case, Outcome, Probe, once
-from harness.probing.refuted import Refuted
+from harness.probing.failures import ProbeFailure
+from harness.probing.mutants import Mutant
+from harness.probing.probe import Case, Probe, ProbeResult, once
 from harness.sandbox import Kept, Plan
 
 AGREES = {"float64": 1e-9, "float32": 1e-4}
@@ -23,7 +23,7 @@ ROUNDING = 1e-6
 
 
 @dataclass
-class Trace(Answer):
+class TracedAnswer(Answer):
     """Passes every call on and notes what came back."""
 
     answer: Answer
@@ -42,7 +42,7 @@ class Trace(Answer):
         """As the answer, noting the result or the title of what went wrong."""
         try:
             value = self.answer.call(function, *args, returns=returns, **options)
-        except Refuted as refuted:
+        except ProbeFailure as refuted:
             self.notes.append(refuted.title)
             raise
         self.cost, self.echo = self.answer.cost, self.answer.echo
@@ -72,7 +72,7 @@ class Trace(Answer):
         return self.answer.resident_bytes()
 
 
-def diagnose(code: ChallengeCode, probe: Probe, outcome: Outcome, answer: Answer, seed: int) -> str | None:
+def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: Answer, seed: int) -> str | None:
     """The likeliest fault of an answer that `probe` refuted, or None when no known fault behaves the same.
 
     A mutant is named when every array that the answer returned on the failing case, up to the failure, equals the
@@ -101,10 +101,10 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: Outcome, answer: Answer
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
     """What every call of one case brought, up to the failure if there is one."""
-    traced = Trace(answer)
+    traced = TracedAnswer(answer)
     try:
         once(probe, traced, seed, case)
-    except Refuted:
+    except ProbeFailure:
         pass
     except HarnessError:
         raise

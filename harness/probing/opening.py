@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.model import Challenge
-from harness.probing.answers import BoxedAnswer
+from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
 from harness.sandbox import Came, Target, detect, scratch
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Files:
+class AnswerFiles:
     """What an answer consists of.
 
     Attributes:
@@ -30,12 +30,12 @@ class Files:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
 
 
-Loaded = BoxedAnswer | GpuAnswer
+GradedAnswer = SandboxedAnswer | GpuAnswer
 """An answer in the box."""
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedAnswer:
     """An answer that can be probed, or why it cannot.
 
     Attributes:
@@ -45,14 +45,14 @@ class Opened:
         unsupported: why this device cannot run it, which is nobody's failure; empty when it can.
     """
 
-    answer: Loaded | None
+    answer: GradedAnswer | None
     fault: str = ""
     output: str = ""
     unsupported: str = ""
 
 
 @contextmanager
-def opened(challenge: Challenge, files: Files, gpu: "GpuDevice | None" = None) -> Iterator[Opened]:
+def opened(challenge: Challenge, files: AnswerFiles, gpu: "GpuDevice | None" = None) -> Iterator[OpenedAnswer]:
     """The answer, loaded in the box for the length of the block.
 
     Args:
@@ -66,21 +66,21 @@ def opened(challenge: Challenge, files: Files, gpu: "GpuDevice | None" = None) -
     """
     if challenge.language == "python":
         target = _target(challenge, files.folder, files.entries[0])
-        with _loaded(challenge, BoxedAnswer(target, files.capabilities)) as result:
+        with _loaded(challenge, SandboxedAnswer(target, files.capabilities)) as result:
             yield result
         return
     with scratch.folder() as folder, scratch.folder() as beside:
         try:
             emulated, why_not = _emulated(challenge, files, folder)
         except _NotAllowed as reason:
-            yield Opened(None, fault=str(reason))
+            yield OpenedAnswer(None, fault=str(reason))
             return
         if gpu is not None:
-            opening: AbstractContextManager[Opened] = _on_gpu(challenge, files, beside, gpu, emulated, why_not)
+            opening: AbstractContextManager[OpenedAnswer] = _on_gpu(challenge, files, beside, gpu, emulated, why_not)
         elif emulated is not None:
             opening = _loaded(challenge, emulated)
         else:
-            opening = nullcontext(Opened(None, unsupported=why_not))
+            opening = nullcontext(OpenedAnswer(None, unsupported=why_not))
         with opening as result:
             yield result
 
@@ -89,7 +89,7 @@ class _NotAllowed(Exception):
     """The answer must not run beside the emulated device."""
 
 
-def _emulated(challenge: Challenge, files: Files, folder: Path) -> tuple[EmulatedAnswer | None, str]:
+def _emulated(challenge: Challenge, files: AnswerFiles, folder: Path) -> tuple[EmulatedAnswer | None, str]:
     """The answer built for the emulated device, or why it cannot run there.
 
     Raises:
@@ -114,14 +114,19 @@ def _emulated(challenge: Challenge, files: Files, folder: Path) -> tuple[Emulate
 
 @contextmanager
 def _on_gpu(
-    challenge: Challenge, files: Files, folder: Path, gpu: "GpuDevice", emulated: EmulatedAnswer | None, why_not: str
-) -> Iterator[Opened]:
+    challenge: Challenge,
+    files: AnswerFiles,
+    folder: Path,
+    gpu: "GpuDevice",
+    emulated: EmulatedAnswer | None,
+    why_not: str,
+) -> Iterator[OpenedAnswer]:
     """The answer built for a GPU, with the emulated device for what a GPU cannot tell."""
     from harness.cuda.gpu import build_for, target
 
     build = build_for(gpu, files.folder, files.entries, folder, tier=detect())
     if not build.ok:
-        yield Opened(None, build.errors)
+        yield OpenedAnswer(None, build.errors)
         return
     real = target(gpu, build, challenge.contract.functions, detect(), challenge.limits)
     with _loaded(challenge, GpuAnswer(LaunchedAnswer(real, files.capabilities), emulated, why_not)) as result:
@@ -134,16 +139,16 @@ def _target(challenge: Challenge, folder: Path, entry: str) -> Target:
 
 
 @contextmanager
-def _loaded(challenge: Challenge, answer: Loaded) -> Iterator[Opened]:
+def _loaded(challenge: Challenge, answer: GradedAnswer) -> Iterator[OpenedAnswer]:
     try:
         reply = answer.open()
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
         if reply.came is not Came.BACK:
-            yield Opened(answer, reply.text or "does not load", answer.printed)
+            yield OpenedAnswer(answer, reply.text or "does not load", answer.printed)
         elif missing:
             what = "entry module has" if challenge.language == "python" else "library exports"
-            yield Opened(answer, f"the {what} no function {', '.join(map(repr, missing))}")
+            yield OpenedAnswer(answer, f"the {what} no function {', '.join(map(repr, missing))}")
         else:
-            yield Opened(answer)
+            yield OpenedAnswer(answer)
     finally:
         answer.close()

@@ -9,14 +9,14 @@ import numpy as np
 from harness.model import Counterexample, Figure
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.refuted import Broken, Refuted
+from harness.probing.failures import ProbeFailure, WorkerLost
 
 Case = Mapping[str, Figure]
 MAX_SHRINKS = 40
 
 
 @dataclass(frozen=True)
-class Partly:
+class Partial:
     """What a probe returns when the rubric gives a share: the fraction met, the figures, and why."""
 
     fraction: float
@@ -24,7 +24,7 @@ class Partly:
     detail: str = ""
 
 
-Body = Callable[..., "Mapping[str, Figure] | Partly | None"]
+Body = Callable[..., "Mapping[str, Figure] | Partial | None"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Probe:
 
     Attributes:
         name: the function's name, as challenge.toml names it.
-        body: called as `body(answer, draw, **case)`; returns figures or `Partly`, raises `Refuted`.
+        body: called as `body(answer, draw, **case)`; returns figures or `Partial`, raises `ProbeFailure`.
         cases: keyword arguments, smallest first.
         floors: smallest value a size may shrink to, where it is not 1.
         fixed: sizes that do not shrink.
@@ -49,7 +49,7 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProbeResult:
     """What one probe showed of one answer.
 
     Attributes:
@@ -101,7 +101,7 @@ def probe(
     return wrap
 
 
-def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Outcome:
+def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> ProbeResult:
     """Run every case until one is refuted; then look for a smaller one that fails in the same way.
 
     Args:
@@ -111,42 +111,42 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Outc
         shrink: whether to look for the smaller case.
 
     Raises:
-        Unmeasured: this device cannot tell.
+        NotMeasurable: this device cannot tell.
     """
     figures: dict[str, Figure] = {}
     fraction, details = 1.0, []
     for case in probe.cases:
         try:
             result = once(probe, answer, seed, case)
-        except Refuted as refuted:
+        except ProbeFailure as refuted:
             small, why = _shrink(probe, answer, seed, case, refuted) if shrink else (case, refuted)
             _merge(figures, refuted.measured)
             example = Counterexample(
                 case={"probe": probe.name, **small}, where=why.where, expected=why.expected, got=why.got
             )
-            broken = isinstance(refuted, Broken)
+            broken = isinstance(refuted, WorkerLost)
             told = refuted.diagnosis or why.diagnosis  # of the larger case: a pattern shows there
-            return Outcome(probe.name, 0.0, figures, refuted.title, why.detail, case, example, broken, told)
+            return ProbeResult(probe.name, 0.0, figures, refuted.title, why.detail, case, example, broken, told)
         _merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
         if result.detail:
             details.append(result.detail)
-    return Outcome(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)))
+    return ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)))
 
 
-def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partly:
+def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     """Run one case.
 
     Raises:
-        Refuted: the answer went wrong.
+        ProbeFailure: the answer went wrong.
     """
     try:
         with np.errstate(all="ignore"):  # an answer's numbers may be anything, and are judged by what they are
             result = probe.body(answer, Draw(seed, probe.name), **case)
     finally:
-        with contextlib.suppress(Refuted):
+        with contextlib.suppress(ProbeFailure):
             answer.forget()
-    return result if isinstance(result, Partly) else Partly(1.0, result or {})
+    return result if isinstance(result, Partial) else Partial(1.0, result or {})
 
 
 def _merge(figures: dict[str, Figure], new: Mapping[str, Figure]) -> None:
@@ -156,10 +156,10 @@ def _merge(figures: dict[str, Figure], new: Mapping[str, Figure]) -> None:
         figures[name] = old if larger and old is not None else value
 
 
-def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, refuted: Refuted) -> tuple[Case, Refuted]:
+def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, refuted: ProbeFailure) -> tuple[Case, ProbeFailure]:
     """The smallest case found that is refuted under the same title, with its refutation."""
     best, why, tries, moved = dict(case), refuted, 0, True
-    while moved and not isinstance(why, Broken):
+    while moved and not isinstance(why, WorkerLost):
         moved = False
         for size, smaller in _smaller(probe, best):
             tries += 1
@@ -181,10 +181,10 @@ def _smaller(probe: Probe, case: Case) -> Iterator[tuple[str, int]]:
         yield from ((size, step) for step in dict.fromkeys((floor, max(floor, value // 2), value - 1)))
 
 
-def _refutation(probe: Probe, answer: Answer, seed: int, case: Case) -> Refuted | None:
+def _refutation(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:
     try:
         once(probe, answer, seed, case)
-    except Refuted as refuted:
+    except ProbeFailure as refuted:
         return refuted
     except Exception:  # sizes that the probe itself cannot draw are no counterexample
         return None

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from harness.model import Figure
 from harness.numerics.paired import Verdict
-from harness.probing.answers import Answer, BoxedAnswer
-from harness.probing.probe import Partly
-from harness.probing.refuted import Refuted, Unmeasured
+from harness.probing.answers import Answer, SandboxedAnswer
+from harness.probing.failures import NotMeasurable, ProbeFailure
+from harness.probing.probe import Partial
 from harness.probing.scaling import alone
 from harness.sandbox import Target, scratch
 from harness.timing.contest import Heat, Result, Role, Turn, contest
@@ -39,10 +39,10 @@ class Course(Protocol):
         """The one call that is timed; its output."""
 
     def verify(self, given: Any, output: Any) -> None:
-        """Raises `Refuted` unless the output is right."""
+        """Raises `ProbeFailure` unless the output is right."""
 
 
-def race(answer: Answer, course: Callable[[], Course], reference: Path, identity: str) -> Partly:
+def race(answer: Answer, course: Callable[[], Course], reference: Path, identity: str) -> Partial:
     """Time an answer against the reference.
 
     Args:
@@ -55,16 +55,16 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
         Full credit for an answer that is as fast as the reference or faster, one over the ratio for a slower one.
 
     Raises:
-        Refuted: an output was wrong, the answer is slower beyond `GROSS`, or it works while nothing is asked of it.
-        Unmeasured: the answer is not in a box, or the machine is too busy to tell.
+        ProbeFailure: an output was wrong, it is slower beyond `GROSS`, or it works while nothing is asked of it.
+        NotMeasurable: the answer is not in a box, or the machine is too busy to tell.
     """
-    if not isinstance(answer, BoxedAnswer):
+    if not isinstance(answer, SandboxedAnswer):
         _verified_only(answer, course())
-        raise Unmeasured("time is measured in the box only")
+        raise NotMeasurable("time is measured in the box only")
     return credit(measure(answer, course, reference, identity))
 
 
-def measure(answer: BoxedAnswer, course: Callable[[], Course], reference: Path, identity: str) -> Result:
+def measure(answer: SandboxedAnswer, course: Callable[[], Course], reference: Path, identity: str) -> Result:
     """Race an answer against the reference in fresh boxes, with no other timing of this user beside it.
 
     Time spent in these boxes and what the answer was seen doing there are added to its own.
@@ -76,7 +76,7 @@ def measure(answer: BoxedAnswer, course: Callable[[], Course], reference: Path, 
         identity: as for `race`.
 
     Raises:
-        Refuted: an output of the answer was wrong, or did not come.
+        ProbeFailure: an output of the answer was wrong, or did not come.
     """
     answer.close()  # its process must not share the cores with those that race
     with scratch.folder() as folder:
@@ -99,24 +99,26 @@ def measure(answer: BoxedAnswer, course: Callable[[], Course], reference: Path, 
             return contest(start)
 
 
-def credit(result: Result) -> Partly:
+def credit(result: Result) -> Partial:
     """What a contest's result earns.
 
     Raises:
-        Refuted: the answer is slower beyond `GROSS`, or works while nothing is asked of it.
-        Unmeasured: nothing was decided.
+        ProbeFailure: the answer is slower beyond `GROSS`, or works while nothing is asked of it.
+        NotMeasurable: nothing was decided.
     """
     if result.works_in_background:
         seen = f"its process used {result.background:.0%} of a processor between calls, where it has nothing to do"
-        raise Refuted("works while nothing is asked of it", seen, measured={"background": round(result.background, 3)})
+        raise ProbeFailure(
+            "works while nothing is asked of it", seen, measured={"background": round(result.background, 3)}
+        )
     if not result.resolved:
-        raise Unmeasured("a call takes hardly longer than its inputs and outputs do")
+        raise NotMeasurable("a call takes hardly longer than its inputs and outputs do")
     compared = result.comparison
     counted = f"{compared.pairs} pairs, {compared.processes} processes"
     detail = f"{compared.ratio:.3g}x the reference's time ({compared.low:.3g}..{compared.high:.3g}, {counted})"
     if not compared.decided and not compared.not_slower:
         busy = f"; other work made its calls {result.noise:.1f} times as long" if result.noisy else ""
-        raise Unmeasured(f"too close to call on this machine: {detail}{busy}")
+        raise NotMeasurable(f"too close to call on this machine: {detail}{busy}")
     figures: dict[str, Figure] = {
         "time_ratio": round(compared.ratio, 3),
         "time_ratio_low": round(compared.low, 3),
@@ -126,17 +128,17 @@ def credit(result: Result) -> Partly:
         "machine_noise": round(result.noise, 3),
     }
     if compared.verdict is not Verdict.SLOWER:
-        return Partly(1.0, figures, detail)
+        return Partial(1.0, figures, detail)
     if compared.ratio > GROSS:
-        raise Refuted("is far slower than the reference", f"{detail}; at most {GROSS:g}x passes", measured=figures)
-    return Partly(round(1.0 / compared.ratio, 3), figures, detail)
+        raise ProbeFailure("is far slower than the reference", f"{detail}; at most {GROSS:g}x passes", measured=figures)
+    return Partial(round(1.0 / compared.ratio, 3), figures, detail)
 
 
 class _Player:
     """A contender in a box of its own."""
 
-    def __init__(self, target: Target, course: Course, role: Role, judged: BoxedAnswer) -> None:
-        self.answer = BoxedAnswer(target)
+    def __init__(self, target: Target, course: Course, role: Role, judged: SandboxedAnswer) -> None:
+        self.answer = SandboxedAnswer(target)
         self.judged = judged
         self.course = course
         self.role = role
@@ -173,7 +175,7 @@ class _Player:
         """What goes wrong on our side of a race is not the answer's fault."""
         try:
             yield
-        except Refuted as fault:
+        except ProbeFailure as fault:
             if self.role is Role.ANSWER:
                 raise
             raise RuntimeError(f"the {self.role} of the race failed: {fault.title}: {fault.detail}") from fault

@@ -14,8 +14,8 @@ from typing import Any
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.model import Criterion, Evidence, Finding, Outcome, Record, Severity, Status
 from harness.probing import anchored, opened, probe_criterion, seed_of
-from harness.probing.opening import Loaded
-from harness.probing.steady import unsteady
+from harness.probing.determinism import nondeterminism
+from harness.probing.opening import GradedAnswer
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.hints import hints
@@ -219,7 +219,7 @@ def _probe(job: Job, seed: int, titles: dict[str, str], build: Build, seconds: d
     return {item.criterion: item for item in settled}
 
 
-def _probed(job: Job, criterion: Criterion, answer: Loaded, seed: int) -> tuple[Evidence, str]:
+def _probed(job: Job, criterion: Criterion, answer: GradedAnswer, seed: int) -> tuple[Evidence, str]:
     """One criterion's evidence and its fault in a phrase; a probe of ours that breaks has a second chance.
 
     On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
@@ -236,12 +236,12 @@ def _probed(job: Job, criterion: Criterion, answer: Loaded, seed: int) -> tuple[
     return item, title
 
 
-def _unsteady(job: Job, answer: Loaded, seed: int) -> list[Signal]:
+def _unsteady(job: Job, answer: GradedAnswer, seed: int) -> list[Signal]:
     """Whether it answers the anchor's questions twice alike, where there is time to ask."""
     anchor = job.challenge.criterion(job.challenge.anchor)
     if answer.share_used >= EXPLORED:
         return []
-    signal = unsteady(answer, job.code.probes_of(anchor)[0], seed_of(seed, anchor.id))
+    signal = nondeterminism(answer, job.code.probes_of(anchor)[0], seed_of(seed, anchor.id))
     return [signal] if signal else []
 
 

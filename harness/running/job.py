@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from harness.errors import PrerequisiteError, SpecError
 from harness.model import Challenge, Environment, Limits, Submission
-from harness.probing import ChallengeCode, Files
+from harness.probing import AnswerFiles, ChallengeCode
 from harness.running import store
 from harness.sandbox import Snapshot, detect, hash_folder, snapshot
 from harness.workspace import Workspace
@@ -80,9 +80,9 @@ class Job:
         return ChallengeCode(self.workspace, self.challenge)
 
     @property
-    def answer(self) -> Files:
+    def answer(self) -> AnswerFiles:
         """What is opened in the box."""
-        return Files(self.files.path, self.submission.entries, self.submission.capabilities)
+        return AnswerFiles(self.files.path, self.submission.entries, self.submission.capabilities)
 
 
 @contextmanager

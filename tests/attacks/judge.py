@@ -15,8 +15,8 @@ import numpy as np
 
 from harness.errors import JudgeError, SpecError
 from harness.model import Challenge, Criterion, Evidence, Limits, Outcome, Submission
-from harness.probing import ChallengeCode, Files, anchored, opened, probe_criterion, seed_of
-from harness.probing.steady import unsteady
+from harness.probing import AnswerFiles, ChallengeCode, anchored, opened, probe_criterion, seed_of
+from harness.probing.determinism import nondeterminism
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
 from harness.sandbox import detect, snapshot
@@ -170,7 +170,10 @@ def _probed(
     anchor = code.challenge.criterion(code.challenge.anchor)
     criteria = {c.id: c for c in (anchor, *decide) if c.probes}
     evidence: list[Evidence] = []
-    with listening() as said, opened(code.challenge, Files(folder, submission.entries, attack.capabilities)) as opening:
+    with (
+        listening() as said,
+        opened(code.challenge, AnswerFiles(folder, submission.entries, attack.capabilities)) as opening,
+    ):
         answer = opening.answer
         refused = opening.fault or opening.unsupported
         if answer is None or refused:
@@ -181,7 +184,7 @@ def _probed(
             inputs = seed_of(seed, criterion.id)
             evidence += [probe_criterion(code, criterion, answer, inputs, submission=submission, explain=False)[0]]
         if attack.expect is Expect.HONEST or SignalKind.UNSTEADY in attack.signals:
-            differed = unsteady(answer, code.probes_of(anchor)[0], seed)
+            differed = nondeterminism(answer, code.probes_of(anchor)[0], seed)
         else:
             differed = None
         answer.fresh()  # what its last worker did counts as well

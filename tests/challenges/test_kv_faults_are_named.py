@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.probing import ChallengeCode, probe_criterion, seed_of
-from harness.probing.check import boxed
+from harness.probing.check import sandboxed
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -28,7 +28,7 @@ CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
 def test_the_diagnosis_names_the_fault(name: str, smallest: dict[str, int]) -> None:
     (mutant,) = (m for m in CODE.mutants if m.name == name)
     criterion = CODE.challenge.criterion(mutant.criterion)
-    with boxed(CODE, CODE.source(mutant)) as answer:
+    with sandboxed(CODE, CODE.source(mutant)) as answer:
         evidence, _ = probe_criterion(CODE, criterion, answer, seed_of(20, criterion.id))
     assert evidence.diagnosis is not None
     assert f"`{name}`" in evidence.diagnosis

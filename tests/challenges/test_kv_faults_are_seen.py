@@ -6,7 +6,7 @@ import pytest
 
 from harness.model import Outcome
 from harness.probing import ChallengeCode, Mutant, NullAnswer, Variant
-from harness.probing.check import assess, boxed
+from harness.probing.check import assess, sandboxed
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -35,7 +35,7 @@ def release(cache, slot):
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    with boxed(CODE, CODE.source(mutant)) as answer:
+    with sandboxed(CODE, CODE.source(mutant)) as answer:
         (evidence,) = assess(CODE, answer, SEED, mutant.criterion)
     assert evidence.outcome is Outcome.FAILED
     assert evidence.rests_on is None
@@ -50,7 +50,7 @@ def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     """
     spared = {TIMED} | (set() if right is None else OPTIONS if right.file else COSTS)
     judged = [c.id for c in CODE.challenge.criteria if c.probes and c.id not in spared]
-    with boxed(CODE, CODE.source(right)) as answer:
+    with sandboxed(CODE, CODE.source(right)) as answer:
         evidence = [e for id in judged for e in assess(CODE, answer, SEED, id)]
     assert {e.criterion: e.detail for e in evidence if e.outcome is not Outcome.PASSED} == {}
 
@@ -63,7 +63,7 @@ def test_a_null_answer_earns_nothing(kind: str) -> None:
 
 def test_a_copy_of_the_values_earns_nothing() -> None:
     """It is right for every first token, so it must fail the anchor by what it makes of a longer prompt."""
-    with boxed(CODE, COPIES) as answer:
+    with sandboxed(CODE, COPIES) as answer:
         evidence = assess(CODE, answer, SEED)
     assert [e.criterion for e in evidence if e.satisfied] == []
 

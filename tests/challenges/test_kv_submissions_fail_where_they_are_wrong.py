@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
-from harness.probing import BoxedAnswer, ChallengeCode, probe_criterion, seed_of
+from harness.probing import ChallengeCode, SandboxedAnswer, probe_criterion, seed_of
 from harness.sandbox import Target, detect, snapshot
 from harness.workspace import Workspace
 
@@ -58,7 +58,7 @@ def run(model: str) -> Run:
     assert isinstance(entry, str)
     with snapshot(place) as copy:
         target = Target(copy.path, entry, (*contract.functions, *contract.optional), CODE.challenge.limits, detect())
-        answer = BoxedAnswer(target, dict(submission.capabilities))
+        answer = SandboxedAnswer(target, dict(submission.capabilities))
         try:
             answer.open()
             # how fast it is compared with the reference is no question of right or wrong
@@ -70,7 +70,7 @@ def run(model: str) -> Run:
     return Run({e.criterion: e for e in seen}, answer.box_seconds)
 
 
-def judged(criterion: Criterion, answer: BoxedAnswer, submission: Submission, explain: bool) -> Evidence:
+def judged(criterion: Criterion, answer: SandboxedAnswer, submission: Submission, explain: bool) -> Evidence:
     seed = seed_of(SEED, criterion.id)
     return probe_criterion(CODE, criterion, answer, seed, submission=submission, explain=explain)[0]
 

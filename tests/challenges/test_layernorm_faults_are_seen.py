@@ -7,7 +7,7 @@ import pytest
 
 from harness.model import Outcome
 from harness.probing import ChallengeCode, Mutant, NullAnswer, Variant
-from harness.probing.check import assess, boxed
+from harness.probing.check import assess, sandboxed
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -20,7 +20,7 @@ FAULTY = [pytest.param(m, marks=pytest.mark.alone if m.criterion == TIMED else (
 
 @pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    with boxed(CODE, CODE.source(mutant)) as answer:
+    with sandboxed(CODE, CODE.source(mutant)) as answer:
         (evidence,) = assess(CODE, answer, SEED, mutant.criterion)
     assert evidence.outcome is Outcome.FAILED
     assert evidence.rests_on is None
@@ -30,7 +30,7 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     """How fast it is compared with the reference is no question of right or wrong."""
     judged = [c.id for c in CODE.challenge.criteria if c.probes and c.id != TIMED]
-    with boxed(CODE, CODE.source(right)) as answer:
+    with sandboxed(CODE, CODE.source(right)) as answer:
         evidence = [e for id in judged for e in assess(CODE, answer, SEED, id)]
     assert {e.criterion: e.detail for e in evidence if e.outcome is not Outcome.PASSED} == {}
 

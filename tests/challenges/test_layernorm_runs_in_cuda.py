@@ -14,7 +14,7 @@ from harness.cuda.emulated import ENTRY, emulate
 from harness.cuda.report import Report, parse
 from harness.model import Limits
 from harness.numerics import judge
-from harness.probing import BoxedAnswer, ChallengeCode, Draw
+from harness.probing import ChallengeCode, Draw, SandboxedAnswer
 from harness.sandbox import Array, Scalar, Target, detect
 from harness.workspace import Workspace
 
@@ -31,7 +31,7 @@ Floats = NDArray[np.float32]
 class Device:
     """The two functions on the emulated device."""
 
-    def __init__(self, answer: BoxedAnswer) -> None:
+    def __init__(self, answer: SandboxedAnswer) -> None:
         self.answer = answer
 
     def forward(self, x: Floats, gamma: Floats, beta: Floats, mode: str = "plain") -> tuple[Any, ...]:
@@ -73,7 +73,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Device]:
     shutil.copy(SOURCE, source)
     emulation = emulate(source, (SOURCE.name,), built, tier=detect())
     assert emulation.ok, emulation.why_not
-    answer = BoxedAnswer(Target(built, ENTRY, FUNCTIONS, Limits(memory_mib=8192), detect()))
+    answer = SandboxedAnswer(Target(built, ENTRY, FUNCTIONS, Limits(memory_mib=8192), detect()))
     try:
         yield Device(answer)
     finally:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
-from harness.probing import BoxedAnswer, ChallengeCode
+from harness.probing import ChallengeCode, SandboxedAnswer
 from harness.probing.check import assess
 from harness.sandbox import Target, detect, snapshot
 from harness.workspace import Workspace
@@ -30,7 +30,7 @@ def run(model: str) -> Run:
     functions = CODE.challenge.contract.functions
     asked = [c.id for c in CODE.challenge.criteria if c.probes and (c.dimension in DIMENSIONS or c.id in TOLD_APART)]
     with snapshot(place) as copy:
-        answer = BoxedAnswer(Target(copy.path, entry, functions, CODE.challenge.limits, detect()))
+        answer = SandboxedAnswer(Target(copy.path, entry, functions, CODE.challenge.limits, detect()))
         try:
             answer.open()
             return {e.criterion: e for id in asked for e in assess(CODE, answer, 20, id)}

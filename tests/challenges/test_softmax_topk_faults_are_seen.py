@@ -5,7 +5,7 @@ from softmax_topk_answers import CODE, answer, exact
 
 from harness.model import Outcome
 from harness.probing import Mutant, NullAnswer, Variant
-from harness.probing.check import assess, boxed
+from harness.probing.check import assess, sandboxed
 
 SEED = 20
 RIGHT = [None, *CODE.variants]
@@ -18,7 +18,7 @@ TIMED = {"speed"}
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", CODE.mutants, ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    with boxed(CODE, CODE.source(mutant)) as wrong:
+    with sandboxed(CODE, CODE.source(mutant)) as wrong:
         (evidence,) = assess(CODE, wrong, SEED, mutant.criterion)
     assert evidence.outcome is Outcome.FAILED
     assert evidence.rests_on is None
@@ -27,7 +27,7 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
-    with boxed(CODE, CODE.source(right)) as sound:
+    with sandboxed(CODE, CODE.source(right)) as sound:
         evidence = assess(CODE, sound, SEED)
     graded = GRADED.get(right.name, set()) if right else set()
     assert {e.criterion for e in evidence if e.outcome is Outcome.PARTIAL} == graded
@@ -38,7 +38,7 @@ def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
 
 @pytest.mark.slow
 def test_the_reference_reads_its_input_once_and_writes_its_outputs_alone() -> None:
-    with boxed(CODE, CODE.source()) as reference:
+    with sandboxed(CODE, CODE.source()) as reference:
         (passes,) = assess(CODE, reference, SEED, "passes")
         (written,) = assess(CODE, reference, SEED, "bytes_written")
     assert passes.measured["global_read_passes"] == 1.0

@@ -9,7 +9,7 @@ from cli_runs import Run
 from harness.model import Outcome
 from harness.probing import ChallengeCode, LocalAnswer
 from harness.probing.check import assess
-from harness.probing.faults import module_of
+from harness.probing.mutants import module_of
 from harness.workspace import Workspace
 
 

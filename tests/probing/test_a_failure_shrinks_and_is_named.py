@@ -2,7 +2,7 @@
 
 from harness.model import Outcome
 from harness.probing import LocalAnswer, probe_criterion
-from harness.probing.faults import module_of
+from harness.probing.mutants import module_of
 
 
 def assess(toy, source, criterion="values"):

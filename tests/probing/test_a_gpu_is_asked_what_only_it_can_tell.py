@@ -10,8 +10,8 @@ from harness.cuda import emulated
 from harness.cuda.driver.driver import REPORT_BYTES
 from harness.cuda.report import parse
 from harness.model import Limits
-from harness.probing import Unmeasured
-from harness.probing.answers import BoxedAnswer
+from harness.probing import NotMeasurable
+from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer
 from harness.sandbox import Array, Scalar, Target, detect
 
@@ -43,7 +43,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> list[Target]:
 
 @pytest.fixture
 def answer(targets: list[Target]) -> Iterator[GpuAnswer]:
-    both = GpuAnswer(BoxedAnswer(targets[0]), EmulatedAnswer(targets[1]))
+    both = GpuAnswer(SandboxedAnswer(targets[0]), EmulatedAnswer(targets[1]))
     yield both
     both.close()
 
@@ -69,10 +69,10 @@ def test_time_in_both_boxes_counts(answer: GpuAnswer) -> None:
 
 
 def test_what_the_emulated_device_cannot_run_is_unmeasured(targets: list[Target]) -> None:
-    answer = GpuAnswer(BoxedAnswer(targets[0]), None, "no tensor cores on the emulated device")
+    answer = GpuAnswer(SandboxedAnswer(targets[0]), None, "no tensor cores on the emulated device")
     try:
         assert call(answer, "plain") == (1.0, 0)
-        with pytest.raises(Unmeasured, match="no tensor cores"):
+        with pytest.raises(NotMeasurable, match="no tensor cores"):
             call(answer, "check")
     finally:
         answer.close()

@@ -7,7 +7,7 @@ import pytest
 from harness.model import Outcome
 from harness.probing import NullAnswer
 from harness.probing.check import assess, check
-from harness.probing.tampered import TAMPERINGS
+from harness.probing.tampering import TAMPERINGS
 
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)

@@ -9,8 +9,8 @@ import pytest
 
 from harness.model import Limits
 from harness.numerics.paired import Comparison, Verdict
-from harness.probing import BoxedAnswer, Broken, Draw, LocalAnswer, NullAnswer, Refuted, Unmeasured
-from harness.probing.faults import module_of
+from harness.probing import Draw, LocalAnswer, NotMeasurable, NullAnswer, ProbeFailure, SandboxedAnswer, WorkerLost
+from harness.probing.mutants import module_of
 from harness.probing.speed import GROSS, credit, measure, race
 from harness.sandbox import Array, Target, detect
 from harness.sandbox.signals import SignalKind
@@ -115,7 +115,7 @@ class Sorting:
 
     def verify(self, given, output):
         if not np.array_equal(output, np.sort(given)):
-            raise Refuted("is not sorted")
+            raise ProbeFailure("is not sorted")
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def raced(tmp_path: Path):
         folder = tmp_path / "answer"
         folder.mkdir(exist_ok=True)
         (folder / "answer.py").write_text("import numpy as np\n" + source)
-        answer = BoxedAnswer(Target(folder, "answer.py", ("ordered",), Limits(), detect()))
+        answer = SandboxedAnswer(Target(folder, "answer.py", ("ordered",), Limits(), detect()))
         try:
             return race(answer, lambda: Sorting(1), reference, IDENTITY)
         finally:
@@ -140,31 +140,31 @@ def raced(tmp_path: Path):
 
 @pytest.mark.parametrize("cheat", [REPLAYING, EVERY_FIFTH], ids=["replays", "skips every fifth call"])
 def test_a_wrong_output_ends_the_race(raced, cheat):
-    with pytest.raises(Refuted, match="is not sorted"):
+    with pytest.raises(ProbeFailure, match="is not sorted"):
         raced(cheat)
 
 
 @pytest.mark.parametrize("cheat", [REPLYING_FIRST, WRITING_LATE], ids=["replies first", "writes late"])
 def test_an_output_that_can_still_change_has_no_time(raced, cheat):
-    with pytest.raises(Refuted) as caught:
+    with pytest.raises(ProbeFailure) as caught:
         raced(cheat)
-    assert isinstance(caught.value, Broken) or caught.value.title == "is not sorted"
+    assert isinstance(caught.value, WorkerLost) or caught.value.title == "is not sorted"
 
 
 def test_an_answer_that_dies_between_calls_is_at_fault(raced):
-    with pytest.raises(Broken, match="the process ends"):
+    with pytest.raises(WorkerLost, match="the process ends"):
         raced(DYING)
 
 
 def test_what_a_racing_answer_was_seen_doing_is_told(raced):
-    with pytest.raises(Broken):
+    with pytest.raises(WorkerLost):
         raced(WRITING_LATE)
     assert SignalKind.LATE_WRITE in raced.signals
 
 
 @pytest.mark.alone
 def test_a_thread_that_waits_for_inputs_has_no_time(raced):
-    with pytest.raises(Refuted, match="works while nothing is asked of it"):
+    with pytest.raises(ProbeFailure, match="works while nothing is asked of it"):
         raced(SPINNING)
 
 
@@ -183,19 +183,19 @@ def test_a_planted_fifth_is_called_slower_or_left_open(tmp_path):
     (tmp_path / "answer.py").write_text(work.format(6))
     (tmp_path / "five.py").write_text(work.format(5))
     target = Target(tmp_path, "answer.py", ("ordered",), Limits(), detect())
-    compared = measure(BoxedAnswer(target), lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
+    compared = measure(SandboxedAnswer(target), lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
     assert compared.verdict in (Verdict.SLOWER, Verdict.UNCLEAR)
     assert compared.low <= 1.2 * 1.02 and compared.high >= 1.2 / 1.02
 
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
 def test_a_null_answer_is_refuted(kind):
-    with pytest.raises(Refuted, match="is not sorted"):
+    with pytest.raises(ProbeFailure, match="is not sorted"):
         race(NullAnswer(kind), lambda: Sorting(1), Path("none"), IDENTITY)
 
 
 def test_an_answer_outside_the_box_has_no_time():
-    with pytest.raises(Unmeasured, match="in the box only"):
+    with pytest.raises(NotMeasurable, match="in the box only"):
         race(LocalAnswer(module_of("sorter", REFERENCE)), lambda: Sorting(1), Path("none"), IDENTITY)
 
 
@@ -233,19 +233,19 @@ def test_what_is_slower_earns_one_over_the_ratio(ratio):
 
 
 def test_what_is_far_slower_earns_nothing():
-    with pytest.raises(Refuted, match="far slower"):
+    with pytest.raises(ProbeFailure, match="far slower"):
         credit(result(1.01 * GROSS, Verdict.SLOWER))
 
 
 def test_what_cannot_be_told_takes_nothing_away():
-    with pytest.raises(Unmeasured, match="too close to call"):
+    with pytest.raises(NotMeasurable, match="too close to call"):
         credit(result(1.05, Verdict.UNCLEAR, spread=1.2))
-    with pytest.raises(Unmeasured, match="hardly longer"):
+    with pytest.raises(NotMeasurable, match="hardly longer"):
         credit(replace(result(1.0, Verdict.SAME), resolved=False))
 
 
 def test_background_work_is_refuted_whatever_the_ratio():
-    with pytest.raises(Refuted, match="works while nothing"):
+    with pytest.raises(ProbeFailure, match="works while nothing"):
         credit(replace(result(0.5, Verdict.FASTER), background=0.06))
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from harness.cuda.host_compiler import host_compiler
 from harness.probing import ChallengeCode, Cost, LocalAnswer
-from harness.probing.check import assess, boxed, check, credited
-from harness.probing.tampered import TAMPERINGS, TamperedAnswer, Tampering
+from harness.probing.check import assess, check, credited, sandboxed
+from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.sandbox import Array, Scalar
 from harness.workspace import Workspace
 
@@ -42,7 +42,7 @@ def test_each_one_fails_for_what_was_done_to_it(challenge):
 def test_a_kernel_is_tampered_with_behind_the_driver():
     code = code_of(KERNEL)
     anchor = code.challenge.anchor
-    with boxed(code, code.source()) as answer:
+    with sandboxed(code, code.source()) as answer:
         assert [e.satisfied for e in assess(code, TamperedAnswer(answer, Tampering()), SEED, anchor)] == [1]
         for name in TAMPERINGS.keys() - {"float32 inside float64"}:
             answer.fresh()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
-from harness.probing import ChallengeCode, Files, opened, probe_criterion, seed_of
+from harness.probing import AnswerFiles, ChallengeCode, opened, probe_criterion, seed_of
 from harness.sandbox import snapshot
 from harness.workspace import Workspace
 
@@ -22,7 +22,7 @@ SEED = 20
 def evidence() -> dict[str, Evidence]:
     """What the probes of every criterion see."""
     with snapshot(PLACE) as copy:
-        files = Files(copy.path, SUBMISSION.entries, SUBMISSION.capabilities)
+        files = AnswerFiles(copy.path, SUBMISSION.entries, SUBMISSION.capabilities)
         with opened(CODE.challenge, files) as result:
             assert result.answer is not None, result.unsupported or result.fault
             probed = [c for c in CODE.challenge.criteria if c.probes]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.probing import BoxedAnswer
+from harness.probing import SandboxedAnswer
 from harness.sandbox import Box, Came, Nothing, Scalar, Target, run, scratch
 
 FORKS = """
@@ -72,7 +72,7 @@ def test_a_command_that_is_killed_leaves_no_process(tmp_path, tier, temporary):
 
 def test_an_interrupt_while_a_box_opens_leaves_nothing(tmp_path, tier, temporary, monkeypatch):
     (tmp_path / "answer.py").write_text("def f(): return 1\n")
-    answer = BoxedAnswer(Target(tmp_path, "answer.py", ("f",), Limits(), tier))
+    answer = SandboxedAnswer(Target(tmp_path, "answer.py", ("f",), Limits(), tier))
 
     def interrupted(box: Box, folder: str) -> None:
         raise KeyboardInterrupt

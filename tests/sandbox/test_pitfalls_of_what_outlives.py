@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.probing import BoxedAnswer
+from harness.probing import SandboxedAnswer
 from harness.sandbox import Scalar, Target, run
 from tests.tiers_here import HELD
 
@@ -43,7 +43,7 @@ def segments() -> str:
 def test_a_fresh_worker_finds_nothing_of_the_one_before(tmp_path, held):
     # workers forked from one process share what it has, unless each gets its own
     (tmp_path / "answer.py").write_text(LEAVES)
-    answer = BoxedAnswer(Target(tmp_path, "answer.py", ("leave",), Limits(), held))
+    answer = SandboxedAnswer(Target(tmp_path, "answer.py", ("leave",), Limits(), held))
     before = segments()
     try:
         for _ in range(3):

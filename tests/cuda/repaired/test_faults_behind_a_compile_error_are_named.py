@@ -21,7 +21,7 @@ from repairs import (
 )
 
 from harness.model import Criterion, Evidence, Outcome, Severity
-from harness.probing import ChallengeCode, Files, opened, probe_criterion, seed_of
+from harness.probing import AnswerFiles, ChallengeCode, opened, probe_criterion, seed_of
 from harness.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -68,7 +68,7 @@ FAULTS = {
 def probed(repair: Repair, criterion: Criterion, folder: Path) -> tuple[Evidence, str]:
     """What a criterion's probes see of a repaired answer, and the fault in a phrase."""
     with repaired(repair, folder) as files:
-        answer = Files(files.path, ["adapter.cu"], {"max_k": MAX_K[repair.model]})
+        answer = AnswerFiles(files.path, ["adapter.cu"], {"max_k": MAX_K[repair.model]})
         with opened(CODE.challenge, answer) as result:
             assert result.answer is not None, result.unsupported or result.fault
             return probe_criterion(CODE, criterion, result.answer, seed_of(SEED, criterion.id), explain=False)

@@ -41,7 +41,7 @@ class Tampering:
         """Lose all memory of earlier calls, as a new process does."""
 
 
-class Mean(Tampering):
+class MeanValues(Tampering):
     """Real numbers become their mean."""
 
     def returned(self, values: Values, place: Place) -> Values:
@@ -50,7 +50,7 @@ class Mean(Tampering):
         return np.full_like(values, finite.mean()) if finite.size else values
 
 
-class Noise(Tampering):
+class RandomValues(Tampering):
     """Real numbers become normal ones of the same root mean square."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Noise(Tampering):
         return (size * self.rng.standard_normal(values.shape)).astype(values.dtype) if finite.size else values
 
 
-class Rounded(Tampering):
+class NarrowedValues(Tampering):
     """Real numbers pass through a narrower type on their way in and out."""
 
     def __init__(self, narrow: str) -> None:
@@ -83,7 +83,7 @@ class Rounded(Tampering):
         return self.given(values)
 
 
-class Replayed(Tampering):
+class PreviousValues(Tampering):
     """From the second call of a function with some shapes on, the result of the call before."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Replayed(Tampering):
         self.memory.clear()
 
 
-class KeyedByShape(Replayed):
+class ValuesByShape(PreviousValues):
     """The first result of a function with some shapes, for ever."""
 
     def returned(self, values: Values, place: Place) -> Values:
@@ -108,12 +108,12 @@ class KeyedByShape(Replayed):
 
 
 TAMPERINGS: Mapping[str, Callable[[], Tampering]] = {
-    "mean of the right values": Mean,
-    "noise of the right size": Noise,
-    "float16 inside": partial(Rounded, "float16"),
-    "float32 inside float64": partial(Rounded, "float32"),
-    "an earlier output replayed": Replayed,
-    "a cache keyed by shape": KeyedByShape,
+    "mean of the right values": MeanValues,
+    "noise of the right size": RandomValues,
+    "float16 inside": partial(NarrowedValues, "float16"),
+    "float32 inside float64": partial(NarrowedValues, "float32"),
+    "an earlier output replayed": PreviousValues,
+    "a cache keyed by shape": ValuesByShape,
 }
 
 

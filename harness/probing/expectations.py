@@ -1,4 +1,4 @@
-"""What a probe expects of an answer. Each function returns a figure or nothing, and raises `Refuted` otherwise."""
+"""What a probe expects of an answer. Each function returns a figure or nothing, and raises `ProbeFailure` otherwise."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import PASS, judge, worst
-from harness.probing.refuted import Refused, Refuted
+from harness.probing.failures import ArgumentsRejected, ProbeFailure
 
 Floats = NDArray[Any]
 
@@ -28,7 +28,7 @@ def close(name: str, actual: Floats, oracle: Floats, spread: float, *, limit: fl
     where = _place(name, judged.index)
     seen = f"{where} is {judged.got:.9g} instead of {judged.expected:.9g}"
     detail = f"{seen}: error ratio {judged.ratio:.3g}, at most {limit:g} passes"
-    raise Refuted(
+    raise ProbeFailure(
         f"{name} is wrong", detail, where=where, expected=judged.expected, got=judged.got,
         measured={"error_ratio": judged.ratio},
     )  # fmt: skip
@@ -55,7 +55,7 @@ def same(name: str, actual: Floats, wanted: Floats, title: str, detail: str = ""
         return gap
     where = _place(name, index)
     seen = f"{where} is {got:.9g} instead of {expected:.9g}"
-    raise Refuted(
+    raise ProbeFailure(
         title,
         f"{detail}: {seen}" if detail else seen,
         where=where,
@@ -68,26 +68,26 @@ def same(name: str, actual: Floats, wanted: Floats, title: str, detail: str = ""
 def that(condition: bool, title: str, detail: str = "", **measured: float) -> None:
     """`condition` must hold."""
     if not condition:
-        raise Refuted(title, detail, measured=dict(measured))
+        raise ProbeFailure(title, detail, measured=dict(measured))
 
 
 def alive(name: str, actual: Floats, *inputs: Floats) -> None:
     """`actual` must not be a constant or a copy of an input: relations that a null answer meets start here."""
     finite = actual[np.isfinite(actual)]
     if actual.size > 1 and finite.size and float(finite.max()) == float(finite.min()):
-        raise Refuted(f"{name} is constant", f"every entry is {float(finite.flat[0]):.9g}")
+        raise ProbeFailure(f"{name} is constant", f"every entry is {float(finite.flat[0]):.9g}")
     for given in inputs:
         if given.size > 1 and given.size <= actual.size and np.array_equal(np.resize(given, actual.shape), actual):
-            raise Refuted(f"{name} is a copy of an input")
+            raise ProbeFailure(f"{name} is a copy of an input")
 
 
 def refused(attempt: Callable[[], Any], what: str) -> None:
     """`attempt` must raise ValueError."""
     try:
         attempt()
-    except Refused:
+    except ArgumentsRejected:
         return
-    raise Refuted(f"accepts {what}", f"{what} must raise ValueError")
+    raise ProbeFailure(f"accepts {what}", f"{what} must raise ValueError")
 
 
 def _place(name: str, index: tuple[int, ...] | None) -> str:

@@ -10,7 +10,7 @@ from harness.probing.probe import Probe
 from harness.sandbox import Kept, Signal, SignalKind
 
 
-def unsteady(answer: Answer, probe: Probe, seed: int) -> Signal | None:
+def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
     """What differed between two runs of a probe's first case on the same inputs; None when nothing did.
 
     Args:

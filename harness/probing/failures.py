@@ -3,7 +3,7 @@
 from harness.model import Figure
 
 
-class Refuted(Exception):
+class ProbeFailure(Exception):
     """The answer went wrong.
 
     Attributes:
@@ -30,17 +30,17 @@ class Refuted(Exception):
         self.diagnosis = diagnosis
 
 
-class Refused(Refuted):
+class ArgumentsRejected(ProbeFailure):
     """The answer raised ValueError: right where the arguments are wrong, a fault elsewhere."""
 
 
-class NotOffered(Refused):
+class NotOffered(ArgumentsRejected):
     """The answer raised NotImplementedError: it does not offer what was asked for."""
 
 
-class Unmeasured(Exception):
+class NotMeasurable(Exception):
     """What the probe asks for cannot be found out on this device: no fault of the answer."""
 
 
-class Broken(Refuted):
+class WorkerLost(ProbeFailure):
     """The worker is gone: it crashed, hung, flooded its output or broke the protocol."""

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.probing import BoxedAnswer, ChallengeCode
-from harness.probing.check import boxed
-from harness.probing.steady import unsteady
+from harness.probing import ChallengeCode, SandboxedAnswer
+from harness.probing.check import sandboxed
+from harness.probing.determinism import nondeterminism
 from harness.sandbox import SignalKind
 
 STEADY = "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale\n"
@@ -23,10 +23,10 @@ UNSTEADY = {
 
 @contextmanager
 def probed(toy: ChallengeCode, source: str, tries: int) -> Iterator[list[object]]:
-    with boxed(toy, source) as answer:
-        assert isinstance(answer, BoxedAnswer)
+    with sandboxed(toy, source) as answer:
+        assert isinstance(answer, SandboxedAnswer)
         probe = toy.probes["rows_match_the_oracle"]
-        yield [unsteady(answer, probe, seed) for seed in range(tries)]
+        yield [nondeterminism(answer, probe, seed) for seed in range(tries)]
 
 
 def test_a_steady_answer_is_left_in_peace(toy):
