@@ -13,9 +13,9 @@ from pathlib import Path
 
 from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, Record
-from harness.running.grading import Graded
-from harness.running.job import Options
-from harness.running.pool import grade_all
+from harness.running.grade import Graded
+from harness.running.local import grade_all
+from harness.running.options import Options
 from harness.running.retry import grade_with_retries
 from harness.sandbox import hash_folder, snapshot
 from harness.workspace import Workspace
@@ -107,8 +107,8 @@ def grade_many(
 
 
 def _record(graded: Graded) -> Record:
-    if graded.unkept:
-        warnings.warn(graded.unkept, RuntimeWarning, stacklevel=3)
+    if graded.save_error:
+        warnings.warn(graded.save_error, RuntimeWarning, stacklevel=3)
     return graded.record
 
 

@@ -165,7 +165,7 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
 
 
 def _versions(isolation: Isolation) -> dict[str, str]:
-    from harness.running.store import environment
+    from harness.running.content_key import environment
     from harness.sandbox import Tier
 
     here = environment(isolation.tier or Tier.UNSAFE)

@@ -11,9 +11,9 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
-    from harness.running.grading import Graded
-    from harness.running.job import Options
-    from harness.running.pool import Rejected
+    from harness.running.grade import Graded
+    from harness.running.local import NotGraded
+    from harness.running.options import Options
     from harness.workspace import Workspace
 
 
@@ -60,7 +60,7 @@ def grade(
     harness grade ./my-answer --json
     """
     _check_names(names or (), everything)
-    from harness.running.job import Options
+    from harness.running.options import Options
     from harness.workspace import Workspace
 
     if unsafe:
@@ -127,18 +127,18 @@ def _check_device(workspace: "Workspace", device: Device) -> None:
 
 def _run(
     workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int
-) -> tuple[list["Graded | Rejected"], bool]:
+) -> tuple[list["Graded | NotGraded"], bool]:
     """Everything that was finished, and whether that is not all because of Ctrl-C."""
-    from harness.running.pool import Rejected, grade_all
+    from harness.running.local import NotGraded, grade_all
 
-    results: list[Graded | Rejected] = []
+    results: list[Graded | NotGraded] = []
     with output.Steps(len(folders)) as steps:
         try:
             for result in grade_all(
                 workspace, folders, options, jobs=jobs, progress=lambda f, s: steps.now(_name(f), s)
             ):
                 results.append(result)
-                if isinstance(result, Rejected):
+                if isinstance(result, NotGraded):
                     steps.done(_name(result.folder), f"not graded: {_name(result.folder)}")
                 else:
                     steps.done(result.record.name, _told(result))
@@ -162,13 +162,13 @@ def _told(result: "Graded") -> str:
     return f"graded: {result.record.name} in {seconds:.1f} s, {result.reason}"
 
 
-def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
+def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
     import json
 
-    from harness.running.pool import Rejected
+    from harness.running.local import NotGraded
 
     graded = sorted(
-        (r for r in results if not isinstance(r, Rejected)), key=lambda r: (r.record.challenge, r.record.model)
+        (r for r in results if not isinstance(r, NotGraded)), key=lambda r: (r.record.challenge, r.record.model)
     )
     if as_json:
         output.data([json.loads(result.record.to_json()) for result in graded])
@@ -189,18 +189,18 @@ def _print(results: Sequence["Graded | Rejected"], as_json: bool) -> None:
         output.note(f"error: {error}")
 
 
-def _errors(results: Sequence["Graded | Rejected"]) -> Iterator[str]:
+def _errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
     """What went wrong that is no finding about an answer."""
-    from harness.running.pool import Rejected
+    from harness.running.local import NotGraded
 
     for result in results:
-        if isinstance(result, Rejected):
+        if isinstance(result, NotGraded):
             yield str(result.error)
             continue
         if result.record.error:
             yield f"{result.record.name}: judge error, no fault of the answer: {result.record.error}"
-        if result.unkept:
-            yield f"{result.record.name}: {result.unkept}"
+        if result.save_error:
+            yield f"{result.record.name}: {result.save_error}"
 
 
 def _row(result: "Graded") -> dict[str, str]:
@@ -218,16 +218,16 @@ def _row(result: "Graded") -> dict[str, str]:
     }
 
 
-def _code(results: Sequence["Graded | Rejected"], fail_under: float | None) -> int:
+def _code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
     """A judge error comes first, then malformed input, then the gate."""
     from harness.errors import JudgeError, PrerequisiteError, StoreError
     from harness.model import Status
-    from harness.running.pool import Rejected
+    from harness.running.local import NotGraded
 
-    rejected = [r for r in results if isinstance(r, Rejected)]
-    graded = [r for r in results if not isinstance(r, Rejected)]
+    rejected = [r for r in results if isinstance(r, NotGraded)]
+    graded = [r for r in results if not isinstance(r, NotGraded)]
     ours = (JudgeError, PrerequisiteError, StoreError)
-    if any(r.record.status is Status.JUDGE_ERROR or r.unkept for r in graded):
+    if any(r.record.status is Status.JUDGE_ERROR or r.save_error for r in graded):
         return 3
     if any(isinstance(r.error, ours) for r in rejected):
         return 3

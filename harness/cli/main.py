@@ -12,7 +12,7 @@ import typer
 import harness
 from harness.cli import check, compare, cuda, doctor, grade, ls, new, replay, report, review, scoreboard, show
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
-from harness.running.undumpable import shield
+from harness.running.undumpable import make_undumpable
 
 HELP = """Grade model-generated ML kernels by running them.
 
@@ -116,7 +116,7 @@ def _flush() -> None:
 
 def run() -> None:
     """Entry point of the `harness` script."""
-    shield()
+    make_undumpable()
     # thousands of records are objects that all stay: looking through them for garbage again and again doubles the time
     gc.set_threshold(200_000, 50, 100)
     sys.exit(main())

@@ -1,50 +1,24 @@
 """Everything about a grade that is fixed before the submission's code is loaded."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from harness.errors import PrerequisiteError, SpecError
 from harness.model import Challenge, Environment, Limits, Submission
 from harness.probing import AnswerFiles, ChallengeCode
-from harness.running import store
+from harness.running.content_key import content_key, environment
+from harness.running.options import Options, Progress, no_progress
 from harness.sandbox import Snapshot, detect, hash_folder, snapshot
 from harness.workspace import Workspace
 
 if TYPE_CHECKING:
     from harness.cuda.gpu import GpuDevice
-
-Progress = Callable[[str], None]
-
-
-def unheard(stage: str) -> None:
-    """Progress that nobody watches."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to grade.
-
-    Attributes:
-        seed: fixes the inputs and marks the record unranked; drawn anew when None.
-        force: grade although nothing changed.
-        full: run the answer's own tests without the bound on their time.
-        limits: overrides of the challenge's limits by name.
-        publish: put the record under reports/records/.
-        device: where CUDA code runs: `gpu`, `emulated`, or `auto` for a GPU where there is one.
-    """
-
-    seed: int | None = None
-    force: bool = False
-    full: bool = False
-    limits: Mapping[str, float] = field(default_factory=dict)
-    publish: bool = True
-    device: Literal["auto", "gpu", "emulated"] = "auto"
 
 
 @dataclass(frozen=True)
@@ -63,16 +37,16 @@ class Job:
     def environment(self) -> Environment:
         """This machine, as the answer meets it."""
         if self.challenge.language == "python":
-            return store.environment(detect())
+            return environment(detect())
         from harness.cuda.toolchain import versions
 
-        return store.environment(detect(), self.gpu.name if self.gpu else "emulated", versions())
+        return environment(detect(), self.gpu.name if self.gpu else "emulated", versions())
 
     @cached_property
     def key(self) -> str:
         """The content key of the grade."""
         settings = {"full": self.options.full, "limits": self.challenge.limits.model_dump()}
-        return store.content_key(self.workspace, self.challenge.id, self.files.hashes, settings, self.environment)
+        return content_key(self.workspace, self.challenge.id, self.files.hashes, settings, self.environment)
 
     @cached_property
     def code(self) -> ChallengeCode:
@@ -87,7 +61,7 @@ class Job:
 
 @contextmanager
 def prepared(
-    workspace: Workspace, folder: Path, options: Options, progress: Progress = unheard, *, copied: bool = True
+    workspace: Workspace, folder: Path, options: Options, progress: Progress = no_progress, *, copied: bool = True
 ) -> Iterator[Job]:
     """The job of one submission, its files copied for the length of the block.
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from harness.errors import HarnessError, JudgeError
 from harness.model import Status
-from harness.running.grading import Graded, grade_one, keep, now, recorded, unmeasured
-from harness.running.job import Options, Progress, prepared, unheard
+from harness.running.grade import Graded, grade_one, keep, now, recorded, unmeasured
+from harness.running.job import prepared
+from harness.running.options import Options, Progress, no_progress
 from harness.workspace import Workspace
 
 RETRIES = 3
@@ -20,7 +21,7 @@ Attempt = Callable[[Workspace, Path, Options, Progress], Graded]
 
 
 def grade_with_retries(
-    workspace: Workspace, folder: Path, options: Options, progress: Progress = unheard, attempt: Attempt = grade_one
+    workspace: Workspace, folder: Path, options: Options, progress: Progress = no_progress, attempt: Attempt = grade_one
 ) -> Graded:
     """Grade one submission; where our own side fails, try again, and at last record that and nothing else.
 

@@ -5,7 +5,7 @@ import ctypes
 PR_SET_DUMPABLE = 4
 
 
-def shield() -> None:
+def make_undumpable() -> None:
     """Close this process's memory, descriptors and environment to other processes of the same user.
 
     For programs of our own: a debugger cannot attach afterwards, and no core is dumped, which is not ours to decide

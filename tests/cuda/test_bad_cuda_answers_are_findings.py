@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome, Record, Status
-from harness.running.grading import Options, grade_one
+from harness.running.grade import grade_one
+from harness.running.options import Options
 from harness.workspace import Workspace
 
 ABOUT = """[submission]

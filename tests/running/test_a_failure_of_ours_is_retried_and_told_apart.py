@@ -11,8 +11,9 @@ import pytest
 from harness.errors import BoxError, HarnessError, JudgeError, PrerequisiteError, SpecError, StoreError
 from harness.model import Outcome, Record, Status
 from harness.running import retry as retrying
-from harness.running.grading import Options, grade_one
-from harness.running.pool import grade_all
+from harness.running.grade import grade_one
+from harness.running.local import grade_all
+from harness.running.options import Options
 from harness.running.retry import RETRIES, grade_with_retries
 from harness.workspace import read_stored
 
@@ -150,7 +151,7 @@ def killing(times: int) -> Callable[[Path, str], None]:
     def progress(folder: Path, stage: str) -> None:
         if folder.parent.name == "bad" and stage == "values" and len(killed) < times:
             killed.append(1)
-            for pid in processes("harness.running.serving"):
+            for pid in processes("harness.running.grading_process"):
                 os.kill(pid, signal.SIGKILL)
 
     return progress
@@ -161,7 +162,7 @@ def test_a_lost_grading_process_is_a_failure_that_passes(toy, submit):
     results = list(grade_all(toy.workspace, folders, Options(), jobs=2, progress=killing(1)))
     assert [r.record.overall.score for r in results] == [100, 100]
     assert any("the grading process ended" in r.reason for r in results)
-    assert not processes("harness.running.serving")
+    assert not processes("harness.running.grading_process")
 
 
 def test_files_that_somebody_cleans_away_are_not_the_answers_fault(toy, submit, monkeypatch, tmp_path):

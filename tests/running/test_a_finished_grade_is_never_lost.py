@@ -12,16 +12,17 @@ import pytest
 
 from harness.errors import JudgeError
 from harness.model import Record
-from harness.running.grading import Options, grade_one
-from harness.running.pool import Graded, Grader, grade_all
+from harness.running.grade import grade_one
+from harness.running.local import Graded, GradingProcess, grade_all
+from harness.running.options import Options
 from harness.running.replay import replay
 from harness.workspace import read_stored
 
 RUN = """
 import sys
 from pathlib import Path
-from harness.running.grading import Options
-from harness.running.pool import grade_all
+from harness.running.options import Options
+from harness.running.local import grade_all
 from harness.workspace import Workspace
 w = Workspace(Path(sys.argv[1]))
 for graded in grade_all(w, w.submissions(), Options(), jobs=2):
@@ -82,7 +83,7 @@ def test_a_replay_shows_the_recorded_figures_again(toy, submit):
 
 def test_a_lost_grading_process_costs_one_attempt_only(toy, submit):
     folders = [submit(f"m{i}", toy.source() + f"\n# {i}\n") for i in range(3)]
-    grader = Grader(toy.workspace, Options())
+    grader = GradingProcess(toy.workspace, Options())
 
     def end(stage: str) -> None:
         os.kill(grader.pid, signal.SIGKILL)

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.running.grading import Options
-from harness.running.pool import Grader
+from harness.running.local import GradingProcess
+from harness.running.options import Options
 from harness.sandbox.boot import syscalls
 
 PROCESS = """
 import os, time
-from harness.running import serving
+from harness.running import grading_process
 
-serving.LEAVE_SECONDS = 1
-serving._end_with(os.getppid())
+grading_process.LEAVE_SECONDS = 1
+grading_process._end_with(os.getppid())
 
 class Finalized:
     def __del__(self):
@@ -57,7 +57,7 @@ def test_it_leaves_when_the_signal_comes_before_it_waits_for_the_next_folder(toy
         number = syscalls.numbers(os.uname().machine)["tgkill"]
         assert ctypes.CDLL(None).syscall(number, process.pid, max(threads - {process.pid}), signal.SIGTERM) == 0
 
-    grader = Grader(toy.workspace, Options())
+    grader = GradingProcess(toy.workspace, Options())
     grader.grade(toy.workspace, submit("m", toy.source()), Options(), lambda stage: None)
     monkeypatch.setattr(subprocess.Popen, "terminate", terminate)
     begun = time.monotonic()

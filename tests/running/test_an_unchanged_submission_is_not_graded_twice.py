@@ -3,8 +3,9 @@
 import pytest
 
 from harness.model import Outcome
-from harness.running import store
-from harness.running.grading import Options, grade_one
+from harness.running import content_key
+from harness.running.grade import grade_one
+from harness.running.options import Options
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_changed_file_is_seen(toy, graded, where):
         "reference": root / "references" / "scaled_sum" / "notes.txt",
     }[where]
     changed.write_text("new")
-    store._hashes.cache_clear()
+    content_key._hashes.cache_clear()
     again = grade_one(toy.workspace, folder)
     assert not again.reused and again.record.key != record.key
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.running.grading
+import harness.running.grade
 from harness.model import Limits
 from harness.sandbox import Box, Came, Scalar, Target, run
 from tests.tiers_here import HELD
@@ -121,8 +121,8 @@ def test_command_lines_tell_no_path_of_the_machine(box):
 
 def test_beside_the_worker_lies_nothing_of_the_grader(box):
     # a folder that holds the worker and its parent alike lets the answer read how it is graded
-    assert not ask(box, "opens", harness.running.grading.__file__)
-    assert not ask(box, "imports", "harness.running.grading")
+    assert not ask(box, "opens", harness.running.grade.__file__)
+    assert not ask(box, "imports", "harness.running.grade")
 
 
 def test_root_outside_is_nobody_inside(box):

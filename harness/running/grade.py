@@ -20,14 +20,15 @@ from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.hints import hints
 from harness.running import store
-from harness.running.job import Job, Options, Progress, prepared, unheard
+from harness.running.job import Job, prepared
+from harness.running.options import Options, Progress, no_progress
 from harness.sandbox import Signal, Snapshot, Tier, clock, detect
 from harness.sandbox.self_attack import assert_holds
 from harness.scoring import findings, score
 from harness.scoring.integrity import with_integrity
 from harness.workspace import Workspace, remedy
 
-__all__ = ["Graded", "Options", "grade_one"]
+__all__ = ["Graded", "grade_one"]
 
 EXPLORED = 0.5
 """Share of the time for probes after which a failure is no longer made smaller or named: the rest is for probing."""
@@ -44,14 +45,14 @@ class Graded:
         record: its grade.
         reused: whether the record was made before.
         reason: why it was made just now, or why not.
-        unkept: why the record could not be written where it belongs; empty when it was.
+        save_error: why the record could not be written where it belongs; empty when it was.
     """
 
     folder: Path
     record: Record
     reused: bool
     reason: str
-    unkept: str = ""
+    save_error: str = ""
 
 
 @dataclass
@@ -74,7 +75,7 @@ class Build:
 
 
 def grade_one(
-    workspace: Workspace, folder: Path, options: Options | None = None, progress: Progress = unheard
+    workspace: Workspace, folder: Path, options: Options | None = None, progress: Progress = no_progress
 ) -> Graded:
     """Grade one submission once, or find that nothing changed since it was graded here.
 
@@ -107,13 +108,13 @@ def grade_one(
 
 def keep(job: Job, record: Record) -> str:
     """Write a record wherever it belongs, and say where it could not be; the other places have it all the same."""
-    unkept = []
+    save_error = []
     for write in (store.remember, store.publish) if job.options.publish else (store.remember,):
         try:
             write(job.workspace, record)
         except StoreError as error:
-            unkept.append(str(error))
-    return "\n".join(unkept)
+            save_error.append(str(error))
+    return "\n".join(save_error)
 
 
 def _grade(job: Job) -> Record:

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from harness.running.undumpable import shield
+from harness.running.undumpable import make_undumpable
 
 if TYPE_CHECKING:
-    from harness.running.job import Options
+    from harness.running.options import Options
     from harness.workspace import Workspace
 
 PR_SET_PDEATHSIG = 1
@@ -30,7 +30,7 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
         tier: the isolation of the run; where this process finds another one, it grades nothing.
     """
     from harness.errors import HarnessError, JudgeError
-    from harness.running.grading import grade_one
+    from harness.running.grade import grade_one
     from harness.sandbox.tiers import FORCED, Tier, why_not
 
     def say(**message: object) -> None:
@@ -43,7 +43,7 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
                 gone = f"the run began in tier {tier}, which is no longer to be had: {reason}"
                 raise JudgeError(f"{gone}\n  try: harness doctor")
             graded = grade_one(workspace, Path(json.loads(line)), options, lambda stage: say(stage=stage))
-            told = {"reused": graded.reused, "reason": graded.reason, "unkept": graded.unkept}
+            told = {"reused": graded.reused, "reason": graded.reason, "save_error": graded.save_error}
             say(record=graded.record.to_json(), **told)
         except HarnessError as error:
             say(error=str(error), kinds=[kind.__name__ for kind in type(error).__mro__])
@@ -71,9 +71,9 @@ def _leaving() -> None:
 
 def _main(root: str, options: str, tier: str, parent: str) -> None:
     _end_with(int(parent))
-    shield()
+    make_undumpable()
     # loading the grader takes a second: who dies meanwhile must be noticed
-    from harness.running.job import Options
+    from harness.running.options import Options
     from harness.workspace import Workspace
 
     answers = sys.stdout

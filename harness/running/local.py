@@ -1,6 +1,6 @@
 """Many submissions at once: each grading process takes the next folder.
 
-Processes are started as `python -m harness.running.serving`, not forked or spawned by multiprocessing, so that
+Processes are started as `python -m harness.running.grading_process`, not forked or spawned by multiprocessing, so that
 grading works from any program, a training loop's included, and one that dies takes nothing with it.
 """
 
@@ -18,9 +18,9 @@ from pathlib import Path
 
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 from harness.model import Record
-from harness.running.grading import Graded, grade_one
-from harness.running.job import Options
-from harness.running.job import Progress as Stage
+from harness.running.grade import Graded, grade_one
+from harness.running.options import Options
+from harness.running.options import Progress as Stage
 from harness.running.retry import Attempt, grade_with_retries
 from harness.sandbox import cgroup, detect, scratch
 from harness.workspace import Workspace
@@ -33,7 +33,7 @@ PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
-class Rejected:
+class NotGraded:
     """A submission that could not be graded at all; the others go on."""
 
     folder: Path
@@ -43,7 +43,7 @@ class Rejected:
 def grade_all(
     workspace: Workspace, folders: Sequence[Path], options: Options, *, jobs: int = 1,
     progress: Progress = lambda folder, stage: None,
-) -> Iterator[Graded | Rejected]:  # fmt: skip
+) -> Iterator[Graded | NotGraded]:  # fmt: skip
     """Grade every folder; results come as they finish and are kept on disk before they are yielded.
 
     Args:
@@ -59,11 +59,11 @@ def grade_all(
         for folder in folders:
             yield _graded(workspace, folder, options, partial(progress, folder))
         return
-    events: queue.SimpleQueue[tuple[Path, str | Graded | Rejected]] = queue.SimpleQueue()
+    events: queue.SimpleQueue[tuple[Path, str | Graded | NotGraded]] = queue.SimpleQueue()
     waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
     for folder in folders:
         waiting.put(folder)
-    graders = [Grader(workspace, options) for _ in range(min(jobs, len(folders)))]
+    graders = [GradingProcess(workspace, options) for _ in range(min(jobs, len(folders)))]
     feeders = [
         threading.Thread(target=_feed, args=(g, workspace, options, waiting, events), daemon=True) for g in graders
     ]
@@ -87,20 +87,20 @@ def grade_all(
 
 def _graded(
     workspace: Workspace, folder: Path, options: Options, progress: Stage, attempt: Attempt = grade_one
-) -> Graded | Rejected:
+) -> Graded | NotGraded:
     try:
         return grade_with_retries(workspace, folder, options, progress, attempt)
     except HarnessError as error:
-        return Rejected(folder, error)
+        return NotGraded(folder, error)
 
 
-class Grader:
+class GradingProcess:
     """A grading process, started anew when it was lost."""
 
     def __init__(self, workspace: Workspace, options: Options) -> None:
         given = (str(workspace.root), json.dumps(asdict(options)), detect().value, str(os.getpid()))
         # -P: the current folder may be a submission's, and nothing it holds may be imported here
-        self._command = (sys.executable, "-P", "-m", "harness.running.serving", *given)
+        self._command = (sys.executable, "-P", "-m", "harness.running.grading_process", *given)
         self._lock = threading.Lock()
         self._stopped = False
         self._process: subprocess.Popen[str] | None = None
@@ -173,8 +173,8 @@ class Grader:
 
 
 def _feed(
-    grader: Grader, workspace: Workspace, options: Options, waiting: "queue.SimpleQueue[Path]",
-    events: "queue.SimpleQueue[tuple[Path, str | Graded | Rejected]]",
+    grader: GradingProcess, workspace: Workspace, options: Options, waiting: "queue.SimpleQueue[Path]",
+    events: "queue.SimpleQueue[tuple[Path, str | Graded | NotGraded]]",
 ) -> None:  # fmt: skip
     """Give one grading process folders until there are none left."""
     while True:

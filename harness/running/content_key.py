@@ -1,0 +1,80 @@
+"""What makes two grades the same: a hash of everything a grade depends on but its seed."""
+
+import functools
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import harness
+from harness.model import Environment
+from harness.sandbox import Tier, hash_folder
+from harness.workspace import Workspace
+
+MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
+
+
+@functools.cache
+def environment(tier: Tier, device: str = "cpu", compilers: tuple[tuple[str, str], ...] = ()) -> Environment:
+    """Where a grade is made now, with the versions that move marks.
+
+    Args:
+        tier: isolation the answer runs in.
+        device: what runs it.
+        compilers: name and version of each that it meets.
+    """
+    return Environment(
+        tier=tier.value,
+        device=device,
+        cpu=_processor(),
+        platform=f"{platform.system()} {platform.release()} {platform.machine()}",
+        python=platform.python_version(),
+        packages={name: _version(name) for name in MEASURING} | dict(compilers),
+        harness=harness.__version__,
+    )
+
+
+def content_key(
+    workspace: Workspace, challenge: str, files: Mapping[str, str], settings: Mapping[str, object], where: Environment
+) -> str:
+    """Hash of everything a grade depends on but its seed.
+
+    Args:
+        workspace: where the challenge is.
+        challenge: its id.
+        files: SHA-256 of the submission's files by relative path.
+        settings: options that change what is run.
+        where: the environment of the grade.
+    """
+    parts = {
+        "submission": dict(files),
+        "challenge": _hashes(str(workspace.challenge_folder(challenge))),
+        "references": _hashes(str(workspace.reference_folder(challenge))),
+        "harness": _hashes(str(Path(harness.__file__).parent)),
+        "settings": dict(settings),
+        "environment": where.model_dump(mode="json"),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@functools.cache
+def _hashes(folder: str) -> dict[str, str]:
+    return hash_folder(Path(folder)) if os.path.isdir(folder) else {}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or "unknown"
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
