@@ -1,6 +1,6 @@
 # make grade   everything: environment, grades of all submissions, reports, scoreboard
-# make test    the same environment, all tests
-# The rest:    attacks check lint bench compilers clean. Nothing needs root, a GPU, torch or a key.
+# make test    the same environment, all tests; of long corpora a share, drawn by the commit
+# The rest:    test-all attacks check lint bench compilers clean. Nothing needs root, a GPU, torch or a key.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -14,12 +14,13 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 
 # where it is set, every command and every worker compiles this project anew
 export PYTHONDONTWRITEBYTECODE =
+export HARNESS_TEST_ALL
 
 BIN := .venv/bin
 STAMP := .venv/.installed
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 20
 
-.PHONY: help grade test attacks check lint bench compilers clean environment
+.PHONY: help grade test test-all attacks check lint bench compilers clean environment
 
 help:
 	@sed -n 's/^# //p' Makefile | head -n 3
@@ -34,8 +35,14 @@ test: environment
 	$(BIN)/python -m pytest -m 'not alone' -n $(TESTERS) --dist loadfile
 	$(BIN)/python -m pytest -m alone
 
+# every corpus whole, and the attacks in every tier that works here
+test-all: environment
+	$(MAKE) test HARNESS_TEST_ALL=1
+	@set -e; for tier in $$($(BIN)/python -m tests.tiers_here); do \
+		echo "== attacks, tier $$tier"; $(BIN)/python -m tests.attacks --tier $$tier --page docs/security.md; done
+
 attacks: environment
-	$(BIN)/python -m tests.attacks
+	$(BIN)/python -m tests.attacks --page docs/security.md
 
 check: environment
 	$(BIN)/harness check

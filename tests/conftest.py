@@ -8,6 +8,7 @@ from harness.model import Challenge
 from harness.probing import ChallengeCode
 from harness.sandbox import detect
 from harness.workspace import Workspace
+from tests import shares
 
 # the same examples in every run, so that a red test is about the change at hand; --hypothesis-profile=new draws others
 settings.register_profile("new", database=None, deadline=None)
@@ -16,9 +17,10 @@ settings.load_profile("steady")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say in which tier answers were held, the corpus of attacks among them."""
+    """Say in which tier answers were held, the corpus of attacks among them, and what was drawn."""
     tier = detect()
     terminalreporter.write_line(f"answers held in tier {tier}: {tier.promise}")
+    terminalreporter.write_line(shares.told())
 
 
 TOML = """

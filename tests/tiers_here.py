@@ -1,10 +1,12 @@
-"""The tiers that tests run in; one that does not work on this machine is skipped with its reason."""
+"""The tiers that tests run in; one that does not work on this machine is skipped with its reason.
 
-import os
+`python -m tests.tiers_here` prints those that work.
+"""
 
 import pytest
 
 from harness.sandbox.tiers import Tier, why_not
+from tests import shares
 
 
 def _param(tier: Tier) -> object:
@@ -14,8 +16,8 @@ def _param(tier: Tier) -> object:
 
 
 def _chosen() -> tuple[Tier, ...]:
-    """The strongest with namespaces and the one without; all three where HARNESS_ALL_TIERS is set."""
-    if os.environ.get("HARNESS_ALL_TIERS"):
+    """The strongest with namespaces and the one without; all three in a run of everything."""
+    if shares.everything():
         return Tier.A, Tier.B, Tier.C
     return (Tier.B if why_not(Tier.A) else Tier.A), Tier.C
 
@@ -24,3 +26,6 @@ HELD = [_param(tier) for tier in _chosen()]
 """Tiers that hold hostile code."""
 TIERS = [*HELD, pytest.param(Tier.UNSAFE, id="unsafe")]
 """Those, and that without isolation."""
+
+if __name__ == "__main__":
+    print(*(tier for tier in (Tier.A, Tier.B, Tier.C) if why_not(tier) is None))

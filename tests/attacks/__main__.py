@@ -4,13 +4,15 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
 from harness.sandbox import detect
 from tests.attacks import corpus, nursery
 
 
 def main() -> int:
-    """Run what is asked for; 1 when something escaped or an honest answer was suspected."""
+    """Run what is asked for; 1 when something escaped, an honest answer was suspected or the page says otherwise."""
     asked = _asked()
     if asked.tier:
         os.environ["HARNESS_TIER"] = asked.tier
@@ -28,7 +30,19 @@ def main() -> int:
     verdicts = corpus.run(chosen, asked.jobs, _tell if asked.verbose else _tell_wrong)
     print(*corpus.table(verdicts, asked.markdown), sep="\n")
     print(f"{len(verdicts)} judged in {time.monotonic() - start:.0f} s, {asked.jobs} at a time")
-    return int(any(v.wrong for v in verdicts) or not verdicts)
+    untrue = _untrue(asked.page, verdicts, tier) if asked.page else []
+    print(*untrue, sep="\n", end="\n" * bool(untrue))
+    return int(any(v.wrong for v in verdicts) or not verdicts or bool(untrue))
+
+
+def _untrue(page: Path, verdicts: Sequence[corpus.Verdict], tier: str) -> list[str]:
+    """A line for each row of the page's table that says otherwise than these verdicts."""
+    says, ran = corpus.stated(page.read_text(encoding="utf-8"), tier), corpus.counted(verdicts)
+    return [
+        f"{page}: {kind}: tier {tier}: says {says.get(kind, 'nothing')}, ran {ran.get(kind, 'nothing')}"
+        for kind in sorted(says.keys() | ran.keys())
+        if says.get(kind) != ran.get(kind) and not kind.startswith("seconds")
+    ]
 
 
 def _asked() -> argparse.Namespace:
@@ -40,6 +54,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--markdown", action="store_true", help="print the table for a document")
     parser.add_argument("--verbose", action="store_true", help="a line for every attack")
     parser.add_argument("--files", metavar="PATTERN", nargs="+", default=(), help="those in these files alone")
+    parser.add_argument("--page", type=Path, help="fail where the table of this Markdown page says otherwise")
     parser.add_argument("--nursery", type=float, help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -2,8 +2,8 @@
 
 import atexit
 import importlib
+import itertools
 import threading
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +15,12 @@ from harness.sandbox import Tier, detect
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.judge import Verdict
 from tests.attacks.nursery import Nursery
+from tests.shares import share
 
 HERE = Path(__file__).parent
 MODULES = ("credit_*.py", "harm_*.py", "cuda_*.py", "twins_*.py")
-ONE_IN = {(False, False): 8, (False, True): 1, (True, False): 16, (True, True): 3}
-"""Of how many one is judged in every test run, by whether they are in CUDA and whether they are honest."""
+ONE_IN = {(False, False): 12, (False, True): 4, (True, False): 24, (True, True): 6}
+"""Of how many of a class one is judged in every test run, at least one; by whether they are in CUDA and are honest."""
 _OWN = threading.local()
 """The nursery of each thread."""
 
@@ -38,17 +39,26 @@ def attacks(*patterns: str) -> dict[str, Attack]:
     return found
 
 
-def selection(*patterns: str) -> dict[str, Attack]:
-    """What every test run judges of them: a share that its time allows, of CUDA, which is compiled, a smaller one.
+def selection(*patterns: str, drawn_by: str | None = None) -> dict[str, Attack]:
+    """What every test run judges of them: a share that its time allows, with some of every class.
 
-    Chosen by name, so that it stays the same; `python -m tests.attacks` judges all.
+    `python -m tests.attacks` judges all.
+
+    Args:
+        patterns: of module names; all modules without any.
+        drawn_by: the seed of the draw; that of this test run by default.
     """
-    return {name: attack for name, attack in attacks(*patterns).items() if _selected(name, attack)}
+    found = attacks(*patterns)
+    chosen: set[str] = set()
+    for sort, one_in in ONE_IN.items():
+        names = [name for name, attack in found.items() if _sort(attack) == sort]
+        chosen |= set(share(names, one_in, lambda name: found[name].kind, drawn_by))
+    return {name: attack for name, attack in found.items() if name in chosen}
 
 
-def _selected(name: str, attack: Attack) -> bool:
-    every = ONE_IN[attack.entry[0].endswith(".cu"), attack.expect is Expect.HONEST]
-    return zlib.crc32(name.encode()) % every == 0
+def _sort(attack: Attack) -> tuple[bool, bool]:
+    """Whether it is in CUDA, and whether it is honest."""
+    return attack.entry[0].endswith(".cu"), attack.expect is Expect.HONEST
 
 
 def key(attack: Attack) -> str:
@@ -113,10 +123,40 @@ def table(verdicts: Sequence[Verdict], markdown: bool = False) -> Iterator[str]:
         yield "  ".join((first.ljust(widths[0]), *cells, escaped)).rstrip()
 
 
+def stated(page: str, tier: str) -> dict[str, str]:
+    """What a page's table says of a tier, by class: `8 of 8`.
+
+    Args:
+        page: Markdown with a table whose first column is headed `class` and another one `tier A`.
+        tier: "A", "B" or "C".
+    """
+    lines = page.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("| class |"))
+    table = itertools.takewhile(lambda line: line.startswith("|"), lines[start:])
+    head, _, *rows = ([cell.strip(" *") for cell in line.strip("|").split("|")] for line in table)
+    return {row[0]: row[head.index(f"tier {tier}")] for row in rows}
+
+
+def counted(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """What a page's table must say of these verdicts, in the form of `stated`."""
+    hostile = [v for v in verdicts if not v.twin]
+    by_kind = {kind: [v for v in hostile if v.kind == kind] for kind in {v.kind for v in hostile}}
+    twins = [v for v in verdicts if v.twin]
+    return {
+        **{kind: _caught(of_kind) for kind, of_kind in by_kind.items()},
+        "all attacks, caught": _caught(hostile),
+        "honest answers, false alarms": f"{sum(bool(v.wrong) for v in twins)} of {len(twins)}",
+    }
+
+
+def _caught(verdicts: Sequence[Verdict]) -> str:
+    return f"{sum(not v.wrong for v in verdicts)} of {len(verdicts)}"
+
+
 def _row(kind: str, verdicts: Sequence[Verdict]) -> tuple[str, str, str, str, str]:
     escaped = [v for v in verdicts if v.wrong]
     raised = sum(bool(v.signals) for v in verdicts)
-    return kind, f"{len(verdicts) - len(escaped)} of {len(verdicts)}", str(raised), _seconds(verdicts), _names(escaped)
+    return kind, _caught(verdicts), str(raised), _seconds(verdicts), _names(escaped)
 
 
 def _seconds(verdicts: Sequence[Verdict]) -> str:

@@ -1,13 +1,18 @@
 """The corpus notices an attack that gets through: what is read, left, reached, forged, or held up."""
 
+import importlib
 import os
 import signal
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from harness.sandbox.signals import SignalKind
 from tests.attacks import corpus
 from tests.attacks.attack import Attack, Expect
-from tests.attacks.nursery import Nursery
+from tests.attacks.judge import Verdict
+from tests.attacks.nursery import REPOSITORY, Nursery
 from tests.attacks.wrapping import HONEST, LAYER_NORM
 
 HONEST_ANSWER = Attack("honest", "test", LAYER_NORM, {"answer.py": HONEST[LAYER_NORM]}, expect=Expect.HONEST)
@@ -24,6 +29,41 @@ def test_the_corpus_has_the_size_that_is_claimed() -> None:
     assert len(everything) - len(twins) >= 150
     assert len(twins) >= 40
     assert {attack.challenge for attack in everything} == {"layernorm_backward", "kv_cache", "fused_softmax_topk"}
+
+
+@pytest.mark.parametrize("drawn_by", ["one commit", "another"])
+def test_every_class_has_a_part_in_every_draw(drawn_by: str) -> None:
+    drawn = corpus.selection(drawn_by=drawn_by)
+    assert {attack.kind for attack in drawn.values()} == {attack.kind for attack in corpus.attacks().values()}
+    assert len(drawn) < len(corpus.attacks()) / 4
+
+
+def test_draws_differ_and_repeat() -> None:
+    assert corpus.selection(drawn_by="one").keys() != corpus.selection(drawn_by="two").keys()
+    assert corpus.selection(drawn_by="one").keys() == corpus.selection(drawn_by="one").keys()
+
+
+def test_every_module_of_the_corpus_has_a_test_that_draws_from_it() -> None:
+    planted: set[str] = set()
+    for path in Path(__file__).parent.glob("test_*.py"):
+        planted |= getattr(importlib.import_module(f"tests.attacks.{path.stem}"), "PLANTED", {}).keys()
+    modules = {path.name for pattern in corpus.MODULES for path in Path(__file__).parent.glob(pattern)}
+    assert {name for name in modules if not planted & corpus.attacks(name).keys()} == set()
+
+
+@pytest.mark.parametrize("tier", ["A", "B", "C"])
+def test_the_page_on_security_counts_the_corpus(tier: str) -> None:
+    says = corpus.stated((REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8"), tier)
+    everything = [Verdict(a.name, a.kind, a.challenge, a.expect is Expect.HONEST) for a in corpus.attacks().values()]
+    assert {kind: count for kind, count in says.items() if not kind.startswith("seconds")} == corpus.counted(everything)
+
+
+def test_a_page_that_claims_too_much_is_noticed() -> None:
+    page = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8")
+    escaped = Verdict("it", "replay", "kv_cache", wrong=["got away"])
+    assert corpus.counted([escaped])["replay"] == "0 of 1"
+    assert corpus.stated(page, "A")["replay"] != "0 of 1"
+    assert corpus.stated(page.replace("| 29 of 29 | 29", "| 28 of 29 | 29"), "A")["replay"] == "28 of 29"
 
 
 def test_an_honest_answer_is_not_suspected() -> None:

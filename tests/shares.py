@@ -1,0 +1,68 @@
+"""Which part of a long corpus one test run judges: drawn by a seed from the commit, so that commits take turns.
+
+`HARNESS_TEST_SEED` repeats a draw, `HARNESS_TEST_ALL=1` takes everything (`make test-all`).
+"""
+
+import hashlib
+import os
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SEED, ALL = "HARNESS_TEST_SEED", "HARNESS_TEST_ALL"
+CHECKOUT = Path(__file__).parents[1]
+
+
+@cache
+def seed() -> str:
+    """The seed of every draw: what HARNESS_TEST_SEED says, else the commit, else a constant where there is no git."""
+    if named := os.environ.get(SEED):
+        return named
+    words = ("git", "-C", str(CHECKOUT), "rev-parse", "--short=12", "HEAD")
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "no-commit"
+    return done.stdout.strip() or "no-commit"
+
+
+def everything() -> bool:
+    """Whether this run takes all of every corpus."""
+    return bool(os.environ.get(ALL))
+
+
+def share(
+    items: Iterable[T], one_in: int, kind: Callable[[T], Hashable] = lambda item: None, drawn_by: str | None = None
+) -> list[T]:
+    """One in so many of `items`, and at least one of every kind, in their order.
+
+    Args:
+        items: with distinct `str`.
+        one_in: of how many of a kind one is drawn.
+        kind: what must not be missing.
+        drawn_by: the seed; that of this run by default.
+    """
+    found = list(items)
+    if drawn_by is None and everything():
+        return found
+    by_kind: dict[Hashable, list[str]] = defaultdict(list)
+    for item in found:
+        by_kind[kind(item)].append(str(item))
+    drawn = drawn_by or seed()
+    chosen = set()
+    for names in by_kind.values():
+        names.sort(key=lambda name: hashlib.sha256(f"{drawn} {name}".encode()).digest())
+        chosen |= set(names[: max(1, round(len(names) / one_in))])
+    return [item for item in found if str(item) in chosen]
+
+
+def told() -> str:
+    """What a run says about its draws."""
+    if everything():
+        return f"every corpus whole ({ALL})"
+    return f"shares of the long corpora drawn by seed {seed()}; repeat with {SEED}={seed()}, all with {ALL}=1"
