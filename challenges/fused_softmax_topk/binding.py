@@ -3,6 +3,9 @@
 The parent draws everything that lies in device memory: the logits between NaNs, the outputs full of random bytes and
 between random bytes. So a read beside the logits spoils a sum, a write beside the outputs is seen, and so is an output
 that was never written.
+
+The docstrings of the probes name the relations T01 to T28. Every entry of both outputs is judged in every launch:
+whether it was written, whether its index is legal, whether it belongs there, and how far its probability is off.
 """
 
 from dataclasses import dataclass

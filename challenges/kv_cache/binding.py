@@ -9,6 +9,9 @@ Faults hide one another, so most probes draw tokens that show one of them and ar
 
 Numbers are judged by their error over the oracle's movement under half an ulp of its inputs. Two results of the answer
 that should be equal may differ by twice what one may be off.
+
+The docstrings of the probes name the relations K01 to K24. Every relation between results of the answer itself starts
+from a result that is neither constant nor a copy of an input.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,6 +3,9 @@
 Numbers are judged in the conditioning form: the error of an output is divided by how far the long-double oracle moves
 when every input moves by half an ulp. dx gets one addition. Its three terms cancel (completely at D = 1, nearly at
 D = 2), which the conditioning of the exact function does not see, so its spread is at least half an ulp of the terms.
+
+The docstrings of the probes name the relations L01 to L24. Every output is compared at every position, and every
+relation starts from an output that is neither constant nor a copy of an input.
 """
 
 from collections.abc import Callable, Iterable

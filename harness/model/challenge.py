@@ -85,7 +85,7 @@ class Criterion(Model):
     unmet: Text | None = None
     """The fault as a phrase, where the feed has no name for it; "not met" and the title without it."""
     probes: tuple[str, ...] = ()
-    """Functions in probes.py; all of them must pass."""
+    """Probes, by function name; all of them must pass."""
     metric: SourceMetric | None = None
     """A source metric of `harness.quality`."""
     tests: Literal["suite_passes", "kill_rate", "real_assertions"] | None = None

@@ -51,9 +51,18 @@ class ChallengeCode:
 
     @cached_property
     def probes(self) -> dict[str, Probe]:
-        """All probes by name."""
-        values = vars(self.module("probes")).values()
-        return {value.name: value for value in values if isinstance(value, Probe)}
+        """All probes by name, from `probes.py` and every `probes_*.py`.
+
+        Raises:
+            SpecError: a module does not import, or two define a probe of one name.
+        """
+        folder = self.workspace.challenge_folder(self.challenge.id)
+        found: dict[str, Probe] = {}
+        for path in sorted((*folder.glob("probes.py"), *folder.glob("probes_*.py"))):
+            for value in vars(self.module(path.stem)).values():
+                if isinstance(value, Probe) and found.setdefault(value.name, value) is not value:
+                    raise SpecError(path, f"defines the probe {value.name!r}, which another module defines too")
+        return found
 
     @cached_property
     def mutants(self) -> tuple[Mutant, ...]:
@@ -69,13 +78,14 @@ class ChallengeCode:
         """The probes that feed a criterion.
 
         Raises:
-            SpecError: it names one that probes.py does not have.
+            SpecError: it names one that no module of probes defines.
         """
         path = self.workspace.challenge_folder(self.challenge.id) / "challenge.toml"
         for name in criterion.probes:
             if name not in self.probes:
                 hint = nearest(name, self.probes)
-                raise SpecError(path, f"probes.py has no probe {name!r}{hint}", field=f"criteria.{criterion.id}.probes")
+                message = f"neither probes.py nor a probes_*.py defines the probe {name!r}{hint}"
+                raise SpecError(path, message, field=f"criteria.{criterion.id}.probes")
         return [self.probes[name] for name in criterion.probes]
 
     def source(self, fault: Mutant | Variant | None = None) -> str:

@@ -1,17 +1,17 @@
 """Naming a fault: a failing answer is compared, call by call on the same inputs, with every known wrong one."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.probing.answers import Answer, Cost, LocalAnswer
+from harness.probing.answers import Answer, LocalAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.failures import ProbeFailure
 from harness.probing.mutants import Mutant
 from harness.probing.probe import Case, Probe, ProbeResult, once
+from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Kept, Plan
 
 AGREES = {"float64": 1e-9, "float32": 1e-4}
@@ -22,54 +22,32 @@ ROUNDING = 1e-6
 """A nearer agreement than this is no better: of faults that give the same numbers the one listed first is named."""
 
 
-@dataclass
-class TracedAnswer(Answer):
-    """Passes every call on and notes what came back."""
+class TracedAnswer(AnswerWrapper):
+    """Passes every call on and notes what it brought.
 
-    answer: Answer
-    notes: list[Any] = field(default_factory=list)
-    cost: Cost = field(default_factory=Cost)
-    echo: tuple[Any, ...] = ()
+    Attributes:
+        notes: results, and the titles of failures, in order.
+    """
 
-    def __post_init__(self) -> None:
-        self.capabilities = self.answer.capabilities
-
-    def has(self, function: str) -> bool:
-        """As the answer."""
-        return self.answer.has(function)
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self.notes: list[Any] = []
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
         """As the answer, noting the result or the title of what went wrong."""
         try:
-            value = self.answer.call(function, *args, returns=returns, **options)
-        except ProbeFailure as refuted:
-            self.notes.append(refuted.title)
+            value = super().call(function, *args, returns=returns, **options)
+        except ProbeFailure as failure:
+            self.notes.append(failure.title)
             raise
-        self.cost, self.echo = self.answer.cost, self.answer.echo
         self.notes.append((value, self.echo))
         return value
 
     def fetch(self, kept: Kept, returns: Plan) -> Any:
         """As the answer, noting the result."""
-        value = self.answer.fetch(kept, returns)
+        value = super().fetch(kept, returns)
         self.notes.append(value)
         return value
-
-    def load(self, name: str, source: str) -> None:
-        """As the answer."""
-        self.answer.load(name, source)
-
-    def fresh(self) -> None:
-        """As the answer."""
-        self.answer.fresh()
-
-    def forget(self) -> None:
-        """As the answer."""
-        self.answer.forget()
-
-    def resident_bytes(self) -> int:
-        """As the answer."""
-        return self.answer.resident_bytes()
 
 
 def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: Answer, seed: int) -> str | None:

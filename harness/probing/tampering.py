@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.probing.answers import Answer, Cost
+from harness.probing.answers import Answer
+from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Kept, Plan
 
 Values = NDArray[Any]
@@ -117,7 +118,7 @@ TAMPERINGS: Mapping[str, Callable[[], Tampering]] = {
 }
 
 
-class TamperedAnswer:
+class TamperedAnswer(AnswerWrapper):
     """A right answer, each of whose calls is tampered with.
 
     Args:
@@ -126,27 +127,17 @@ class TamperedAnswer:
     """
 
     def __init__(self, answer: Answer, tampering: Tampering) -> None:
-        self.answer = answer
+        super().__init__(answer)
         self.tampering = tampering
-        self.capabilities: Mapping[str, Any] = answer.capabilities
-        self.cost = Cost()
-        self.echo: tuple[Any, ...] = ()
-
-    def has(self, function: str) -> bool:
-        """As the answer."""
-        return self.answer.has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, module: str = "submission", **options: Any) -> Any:
-        """As the answer, tampered with; modules of ours beside it are left alone."""
+        """As the answer, tampered with; the harness's own modules beside it are left alone."""
         if module != "submission":
-            value = self.answer.call(function, *args, returns=returns, module=module, **options)
-            self.cost, self.echo = self.answer.cost, self.answer.echo
-            return value
+            return super().call(function, *args, returns=returns, module=module, **options)
         place = (function, _shapes(args), _shapes(list(_arrays(options))))
         sent = _mapped(args, self.tampering.given)
         named = _mapped(options, self.tampering.given)
-        value = self.answer.call(function, *sent, returns=returns, **named)
-        self.cost = self.answer.cost
+        value = super().call(function, *sent, returns=returns, **named)
         given, went = _arrays((args, options)), _arrays((sent, named))
         self.echo = tuple(map(_restored, given, went, self.answer.echo))
         if function == "launch":
@@ -155,24 +146,12 @@ class TamperedAnswer:
 
     def fetch(self, kept: Kept, returns: Plan) -> Any:
         """As the answer, tampered with."""
-        return self._returned(self.answer.fetch(kept, returns), ("an object kept", kept.id))
-
-    def load(self, name: str, source: str) -> None:
-        """As the answer."""
-        self.answer.load(name, source)
+        return self._returned(super().fetch(kept, returns), ("an object kept", kept.id))
 
     def fresh(self) -> None:
         """As the answer; what earlier calls left behind is lost."""
         self.tampering.forget()
-        self.answer.fresh()
-
-    def forget(self) -> None:
-        """As the answer."""
-        self.answer.forget()
-
-    def resident_bytes(self) -> int:
-        """As the answer."""
-        return self.answer.resident_bytes()
+        super().fresh()
 
     def _returned(self, value: Any, place: Place) -> Any:
         numbers = count()

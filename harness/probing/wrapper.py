@@ -1,0 +1,51 @@
+"""An answer around another one: passes everything on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from harness.probing.answers import Answer, Cost
+from harness.sandbox import Kept, Plan
+
+
+class AnswerWrapper:
+    """Base of answers that stand in front of another one; a subclass overrides what it changes.
+
+    Attributes:
+        answer: the one behind.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.capabilities: Mapping[str, Any] = answer.capabilities
+        self.cost = Cost()
+        self.echo: tuple[Any, ...] = ()
+
+    def has(self, function: str) -> bool:
+        """As the answer."""
+        return self.answer.has(function)
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        """As the answer, with its cost and echo."""
+        value = self.answer.call(function, *args, returns=returns, **options)
+        self.cost, self.echo = self.answer.cost, self.answer.echo
+        return value
+
+    def fetch(self, kept: Kept, returns: Plan) -> Any:
+        """As the answer."""
+        return self.answer.fetch(kept, returns)
+
+    def load(self, name: str, source: str) -> None:
+        """As the answer."""
+        self.answer.load(name, source)
+
+    def fresh(self) -> None:
+        """As the answer."""
+        self.answer.fresh()
+
+    def forget(self) -> None:
+        """As the answer."""
+        self.answer.forget()
+
+    def resident_bytes(self) -> int:
+        """As the answer."""
+        return self.answer.resident_bytes()
