@@ -1,5 +1,6 @@
 """Everything about a grade that is fixed before the submission's code is loaded."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -32,6 +33,11 @@ class Job:
     options: Options
     progress: Progress
     gpu: "GpuDevice | None" = None
+
+    @cached_property
+    def seed(self) -> int:
+        """Seed of the run: drawn for this grade, unless one was chosen by hand."""
+        return int.from_bytes(os.urandom(6), "big") if self.options.seed is None else self.options.seed
 
     @cached_property
     def environment(self) -> Environment:

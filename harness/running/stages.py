@@ -1,0 +1,221 @@
+"""The stages of a grade: each takes the job and what the stages before it found, and returns what it found itself."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from harness.model import Criterion, Evidence, Finding, Outcome, Severity
+from harness.probing import anchored, opened, probe_criterion, seed_of
+from harness.probing.determinism import nondeterminism
+from harness.probing.opening import GradedAnswer
+from harness.quality.compiled import compiler_evidence
+from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
+from harness.running.job import Job
+from harness.sandbox import Signal, clock, detect
+
+EXPLAIN_SHARE = 0.5
+"""Share of the time for probes after which no failure is shrunk or diagnosed: the rest is for probing."""
+OUTPUT_KEPT = 2000
+"""Characters of a failed build's output that its finding shows, the last ones."""
+
+
+@dataclass(frozen=True)
+class BuildFailure:
+    """Why a submission does not build.
+
+    Attributes:
+        text: the compiler's or the interpreter's own words.
+        output: what was printed on the way.
+    """
+
+    text: str
+    output: str = ""
+
+    def repeated_by(self, finding: Finding) -> bool:
+        """Whether a finding only repeats why it does not build."""
+        return bool(finding.detail) and finding.detail in self.text
+
+    def finding(self) -> Finding:
+        """The build failure as a finding."""
+        detail = f"{self.text}\n{self.output[-OUTPUT_KEPT:]}".strip()
+        return Finding(criterion="build", severity=Severity.CRITICAL, title="does not build", detail=detail)
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What one stage found, or several together.
+
+    Attributes:
+        evidence: by criterion.
+        titles: the fault in a phrase, by criterion, where a probe named it.
+        signals: what the answer was seen doing in the sandbox.
+        build_failure: why it does not build; None as long as nothing speaks against it.
+        seconds: wall time, by stage.
+    """
+
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    signals: tuple[Signal, ...] = ()
+    build_failure: BuildFailure | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def __or__(self, later: "StageResult") -> "StageResult":
+        return StageResult(
+            {**self.evidence, **later.evidence},
+            {**self.titles, **later.titles},
+            (*self.signals, *later.signals),
+            self.build_failure or later.build_failure,
+            {**self.seconds, **later.seconds},
+        )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a grade.
+
+    Attributes:
+        name: key of its time in the record.
+        run: takes the job and what was found so far; returns None where the stage has nothing to do.
+    """
+
+    name: str
+    run: Callable[[Job, StageResult], StageResult | None]
+
+
+def run_stages(job: Job) -> StageResult:
+    """Run all stages in their order; what they found together."""
+    return reduce(lambda found, stage: found | _timed(stage, job, found), STAGES, StageResult())
+
+
+def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
+    start = clock.now()
+    result = stage.run(job, found)
+    if result is None:
+        return StageResult()
+    return replace(result, seconds={stage.name: clock.now() - start, **result.seconds})
+
+
+def compile_source(job: Job, found: StageResult) -> StageResult | None:
+    """Compile an answer in CUDA with the real compiler."""
+    if job.challenge.language != "cuda":
+        return None
+    from harness.cuda.gate import gate
+
+    job.progress("compiling")
+    said = gate(job.files.path, job.submission.entries, job.challenge.contract.functions, tier=detect())
+    return StageResult(
+        evidence=compiler_evidence([c for c in job.challenge.criteria if c.compiler], said),
+        build_failure=BuildFailure(f"{said.compiler}: {said.text}") if said.ok is False else None,
+    )
+
+
+def probe(job: Job, found: StageResult) -> StageResult:
+    """Load the answer in the sandbox and run the probes of every criterion that has any."""
+    criteria = [c for c in job.challenge.criteria if c.probes]
+    if found.build_failure:
+        return StageResult({c.id: _unbuilt(c) for c in criteria})
+    job.progress("building")
+    with opened(job.challenge, job.answer, job.gpu) as opening:
+        if opening.unsupported:
+            return StageResult({c.id: _unsupported(c, opening.unsupported) for c in criteria})
+        answer = opening.answer
+        if opening.fault or answer is None:
+            failure = BuildFailure(opening.fault, opening.output)
+            result = StageResult({c.id: _unbuilt(c) for c in criteria}, build_failure=failure)
+        else:
+            result = _run_probes(job, criteria, answer)
+        return result if answer is None else result | _seen(answer)
+
+
+def measure_source(job: Job, found: StageResult) -> StageResult:
+    """Measure the source: size, complexity, documentation, likely bugs."""
+    job.progress("source metrics")
+    criteria = [c for c in job.challenge.criteria if c.metric]
+    return StageResult(source_evidence(criteria, job.files.path, job.submission.entries))
+
+
+def run_own_tests(job: Job, found: StageResult) -> StageResult:
+    """Run the answer's own tests against mutants of its code."""
+    job.progress("own tests")
+    limit = None if job.options.full else job.challenge.limits.tests_seconds
+    criteria = [c for c in job.challenge.criteria if c.tests]
+    # drawn from the files, not from the run: equal files meet equal mutants, so their kill rate does not move
+    seed = int.from_bytes(hashlib.sha256(repr(sorted(job.files.hashes.items())).encode()).digest()[:6], "big")
+    return StageResult(own_tests_evidence(criteria, job.submission, job.files.path, detect(), limit, seed))
+
+
+def check_claims(job: Job, found: StageResult) -> StageResult | None:
+    """Hold the figures that the answer states about itself to those measured."""
+    criteria = [c for c in job.challenge.criteria if c.claims]
+    if not criteria:
+        return None
+    figures = {name: value for item in found.evidence.values() for name, value in item.measured.items()}
+    return StageResult(claims_evidence(criteria, job.submission.claims, figures))
+
+
+STAGES = (
+    Stage("compiler", compile_source),
+    Stage("build_and_probes", probe),
+    Stage("source", measure_source),
+    Stage("own_tests", run_own_tests),
+    Stage("claims", check_claims),
+)
+
+
+def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:
+    evidence, titles = [], {}
+    for criterion in criteria:
+        job.progress(criterion.id)
+        item, title = _probed(job, criterion, answer)
+        evidence.append(item)
+        if title:
+            titles[criterion.id] = title
+    settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
+    return StageResult({e.criterion: e for e in settled}, titles, _nondeterminism(job, answer))
+
+
+def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> tuple[Evidence, str]:
+    """One criterion's evidence and its fault in a phrase; a probe of ours that breaks has a second chance.
+
+    On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
+    """
+    for again in (False, True):
+        explain = answer.share_used < EXPLAIN_SHARE
+        inputs = seed_of(job.seed, criterion.id)
+        item, title = probe_criterion(job.code, criterion, answer, inputs, submission=job.submission, explain=explain)
+        if item.outcome is not Outcome.JUDGE_ERROR:
+            break
+        if again:
+            return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"}), title
+        job.progress(f"{criterion.id}, again: {item.detail}")
+    return item, title
+
+
+def _nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
+    """Whether it answers the anchor's questions twice alike, where there is time to ask."""
+    anchor = job.challenge.criterion(job.challenge.anchor)
+    if answer.share_used >= EXPLAIN_SHARE:
+        return ()
+    signal = nondeterminism(answer, job.code.probes_of(anchor)[0], seed_of(job.seed, anchor.id))
+    return (signal,) if signal else ()
+
+
+def _seen(answer: GradedAnswer) -> StageResult:
+    """What the answer was seen doing, its last worker included, and how long it ran."""
+    answer.fresh()
+    return StageResult(signals=tuple(answer.signals), seconds={"box": answer.box_seconds})
+
+
+def _unsupported(criterion: Criterion, reason: str) -> Evidence:
+    return Evidence(
+        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity,
+        outcome=Outcome.UNSUPPORTED, detail=reason,
+    )  # fmt: skip
+
+
+def _unbuilt(criterion: Criterion) -> Evidence:
+    return Evidence(
+        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=Outcome.FAILED,
+        detail="the submission does not build", rests_on="build",
+    )  # fmt: skip
