@@ -25,8 +25,8 @@ from harness.model import Limits
 from harness.numerics.paired import Verdict
 from harness.probing import Answer, NotMeasurable, ProbeFailure, SandboxedAnswer
 from harness.probing.speed import credit, measure
-from harness.sandbox import Array, Box, Came, Target, clock, detect
-from harness.timing.contest import Result
+from harness.sandbox import Array, Box, CallStatus, WorkerSpec, clock, detect
+from harness.timing.contest import ContestResult
 
 Floats = NDArray[np.float64]
 HOGS = 2
@@ -142,18 +142,18 @@ def hogs(count: int) -> Iterator[None]:
             loop.wait()
 
 
-def raced(source: str) -> Result:
+def raced(source: str) -> ContestResult:
     """An answer's source against the plain number of rounds."""
     with tempfile.TemporaryDirectory() as place:
         Path(place, "reference.py").write_text(WORK.format(rounds=ROUNDS), encoding="utf-8")
         folder = Path(place, "answer")
         folder.mkdir()
         (folder / "answer.py").write_text(source, encoding="utf-8")
-        target = Target(folder, "answer.py", ("rounds",), Limits(), detect())
+        target = WorkerSpec(folder, "answer.py", ("rounds",), Limits(), detect())
         return measure(SandboxedAnswer(target), Normalising, Path(place, "reference.py"), IDENTITY)
 
 
-def verdicts(runs: int) -> dict[tuple[int, str], list[Result]]:
+def verdicts(runs: int) -> dict[tuple[int, str], list[ContestResult]]:
     """Contests with a planted difference, on the machine as it is and under hogs."""
     found = {}
     for load in (0, HOGS):
@@ -165,7 +165,7 @@ def verdicts(runs: int) -> dict[tuple[int, str], list[Result]]:
     return found
 
 
-def _print_verdicts(load: int, name: str, results: list[Result], right: Verdict) -> None:
+def _print_verdicts(load: int, name: str, results: list[ContestResult], right: Verdict) -> None:
     counts = Counter(result.comparison.verdict for result in results)
     called = counts[right]
     wrong = len(results) - called - counts[Verdict.UNCLEAR]
@@ -202,13 +202,13 @@ def trips() -> None:
     """One echo through sealed memory files, inside the clock."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "answer.py").write_text(ECHO, encoding="utf-8")
-        target = Target(Path(folder), "answer.py", ("echo",), Limits(memory_mib=4096, scratch_mib=128), detect())
+        target = WorkerSpec(Path(folder), "answer.py", ("echo",), Limits(memory_mib=4096, scratch_mib=128), detect())
         with Box(target) as box:
             box.open()
             for name, (nbytes, rounds) in PAYLOADS.items():
                 x = np.ones(nbytes // 8)
                 replies = [box.call("echo", x, returns=Array(x.shape, "float64")) for _ in range(rounds + 1)]
-                if any(reply.came is not Came.BACK for reply in replies):
+                if any(reply.status is not CallStatus.RETURNED for reply in replies):
                     raise SystemExit(f"an echo of {nbytes} bytes failed: {replies[-1].text}")
                 wall = statistics.median(reply.seconds for reply in replies[1:])
                 processor = statistics.median(reply.processor for reply in replies[1:])

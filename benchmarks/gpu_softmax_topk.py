@@ -17,7 +17,7 @@ from harness.cuda.gpu import Bench, GpuDevice, Measured, build_for, gpu_device, 
 from harness.cuda.gpu_figures import necessary_bytes, plan_rows
 from harness.cuda.nvcc import cuda_compiler
 from harness.errors import HarnessError
-from harness.sandbox import Array, Box, Came, detect
+from harness.sandbox import Array, Box, CallStatus, detect
 
 SYMBOL = "fused_softmax_topk"
 REFERENCE = Path(__file__).parents[1] / "references" / SYMBOL
@@ -62,7 +62,7 @@ def table(device: GpuDevice, folder: Path) -> None:
         raise HarnessError(f"the reference does not build: {build.errors}")
     with Box(target(device, build, [SYMBOL], detect())) as box:
         reply = box.open()
-        if reply.came is not Came.BACK:
+        if reply.status is not CallStatus.RETURNED:
             raise HarnessError(f"the driver does not load: {reply.text}\n{box.output()}")
         bench = Bench(box, SYMBOL)
         bandwidth = bench.copy_bandwidth()

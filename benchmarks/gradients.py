@@ -172,7 +172,7 @@ def _as_torch(torch: ModuleType, pair: tuple[Forward, Backward], eps: float) -> 
     """A NumPy pair as a torch function of (x, gamma, beta)."""
     numpy_forward, numpy_backward = pair
 
-    class LayerNorm(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    class LayerNorm(torch.autograd.RemoteFunction):  # type: ignore[misc, name-defined]
         @staticmethod
         def forward(ctx: Any, x: Any, gamma: Any, beta: Any) -> Any:
             ctx.save_for_backward(x, gamma)

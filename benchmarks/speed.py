@@ -18,7 +18,7 @@ import numpy as np
 from harness.model import Limits
 from harness.probing import ChallengeCode
 from harness.probing.check import assess, sandboxed
-from harness.sandbox import Array, Box, Came, Target, Tier, zygote_of
+from harness.sandbox import Array, Box, CallStatus, Tier, WorkerSpec, start_fork_server
 from harness.sandbox.tiers import why_not
 from harness.workspace import Workspace
 
@@ -54,11 +54,11 @@ def round_trips(tier: Tier) -> None:
     """Opening a worker, and one echo through sealed memory files, as the parent's clock sees it."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "answer.py").write_text(ECHO, encoding="utf-8")
-        target = Target(Path(folder), "answer.py", ("echo",), Limits(memory_mib=4096, scratch_mib=128), tier)
+        target = WorkerSpec(Path(folder), "answer.py", ("echo",), Limits(memory_mib=4096, scratch_mib=128), tier)
         _print_opened(f"ready (tier {tier})", lambda: Box(target))
-        zygote = zygote_of(target)
-        _print_opened(f"forked (tier {tier})", lambda: Box(target, zygote))
-        zygote.close()
+        fork_server = start_fork_server(target)
+        _print_opened(f"forked (tier {tier})", lambda: Box(target, fork_server))
+        fork_server.close()
         with Box(target) as box:
             box.open()
             for name, (nbytes, rounds) in PAYLOADS.items():
@@ -76,7 +76,7 @@ def _print_opened(what: str, make: Callable[[], Box]) -> None:
 def _echo(box: Box, nbytes: int, rounds: int) -> float:
     x = np.ones(nbytes // 8)
     replies = [box.call("echo", x, returns=Array(x.shape, "float64")) for _ in range(rounds + 1)]
-    if any(reply.came is not Came.BACK for reply in replies):
+    if any(reply.status is not CallStatus.RETURNED for reply in replies):
         raise SystemExit(f"an echo of {nbytes} bytes failed: {replies[-1].text}")
     return statistics.median(reply.seconds for reply in replies[1:])
 

@@ -48,6 +48,9 @@ def test_no_room_imports_a_later_one() -> None:
     assert not upward
 
 
-def test_the_worker_imports_nothing_of_the_harness() -> None:
-    for path in (PACKAGE / "sandbox" / "boot").glob("*.py"):
-        assert not imported_rooms(path), path
+def test_what_runs_in_the_box_imports_nothing_of_the_harness() -> None:
+    for folder in ("sandbox/boot", "quality/suite_boot"):
+        paths = list((PACKAGE / folder).glob("*.py"))
+        assert paths
+        for path in paths:
+            assert not imported_rooms(path), path

@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.numerics import check_gradients
-from harness.probing import Answer, Draw, Kept, Nothing, Partial, ProbeFailure, Scalar, WorkerLost, alone, expect, probe
+from harness.probing import (
+    Answer,
+    Draw,
+    Nothing,
+    Partial,
+    ProbeFailure,
+    RemoteObject,
+    Scalar,
+    WorkerLost,
+    alone,
+    expect,
+    probe,
+)
 
 from .binding import Floats, Inputs, alive, draw_inputs, forward, results
 from .questions import ALIKE, FAULTS, STRANGE, Question, questions, right_question
@@ -139,14 +151,14 @@ def _ladder(answer: Answer, draw: Draw, dtype: str) -> Iterator[Step]:
         yield Step(elements, min(seconds), min(seconds) / _pass_seconds(answer, pair, given, repeats=20))
 
 
-def _pass_seconds(answer: Answer, pair: tuple[Kept, Kept], given: Inputs, repeats: int) -> float:
+def _pass_seconds(answer: Answer, pair: tuple[RemoteObject, RemoteObject], given: Inputs, repeats: int) -> float:
     """Processor seconds of one forward pass of a planted pair over x; repeats make carrying x across cheap."""
     inputs = (given.x, given.gamma, given.beta, given.eps)
     answer.call("run_forward", repeats, pair[0], *inputs, returns=Nothing(), module="planted")
     return max(answer.cost.processor, 1e-6) / repeats
 
 
-def _layer_norm(answer: Answer, draw: Draw, given: Inputs) -> tuple[Kept, Kept]:
+def _layer_norm(answer: Answer, draw: Draw, given: Inputs) -> tuple[RemoteObject, RemoteObject]:
     return right_question(draw, given, "layer_norm").pair(answer)
 
 
@@ -176,7 +188,7 @@ def _verdict(answer: Answer, question: Question, given: Inputs) -> bool:
     return _said(answer, question.pair(answer), given)
 
 
-def _said(answer: Answer, pair: tuple[Kept, Kept], given: Inputs) -> bool:
+def _said(answer: Answer, pair: tuple[RemoteObject, RemoteObject], given: Inputs) -> bool:
     arrays: tuple[Any, ...] = (given.x, given.gamma, given.beta, given.dy)
     options = {"returns": Scalar(bool), "seconds": CHECK_SECONDS, "echo": True}
     return bool(answer.call("check_gradients", *pair, *arrays, given.eps, **options))

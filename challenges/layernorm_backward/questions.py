@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Keep, Kept
+from harness.probing import Answer, Draw, Keep, RemoteObject
 
 from . import planted
 from .binding import Floats, Inputs
@@ -46,11 +46,12 @@ class Question:
     right: bool
     numbers: tuple[Floats, ...]
 
-    def pair(self, answer: Answer) -> tuple[Kept, Kept]:
+    def pair(self, answer: Answer) -> tuple[RemoteObject, RemoteObject]:
         """The pair, in a worker that has seen no other."""
         answer.fresh()
         answer.load("planted", SOURCE)
-        kept: tuple[Kept, Kept] = answer.call("pair", *self.numbers, returns=(Keep(), Keep()), module="planted")
+        returns = (Keep(), Keep())
+        kept: tuple[RemoteObject, RemoteObject] = answer.call("pair", *self.numbers, returns=returns, module="planted")
         return kept
 
 

@@ -20,7 +20,7 @@ from harness.cuda.gpu_figures import Floats, Interval, clocks_agree, median_inte
 from harness.cuda.nvcc import nvcc
 from harness.errors import PrerequisiteError
 from harness.model import Limits
-from harness.sandbox import Array, Box, Came, Plan, Scalar, Target, Tier, scratch
+from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec, scratch
 from harness.sandbox.command import run
 
 DRIVER = Path(__file__).parent / "driver" / "gpu_driver.py"
@@ -162,9 +162,9 @@ def build_for(
 
 def target(
     device: GpuDevice, build: GpuBuild, functions: Sequence[str], tier: Tier, limits: Limits = _LIMITS
-) -> Target:
+) -> WorkerSpec:
     """What the box runs: the driver with the device shown to it."""
-    return Target(build.folder, ENTRY, tuple(functions), limits, tier, device.shown)
+    return WorkerSpec(build.folder, ENTRY, tuple(functions), limits, tier, device.shown)
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ class Bench:
             PrerequisiteError: it did not come back, in the driver's words.
         """
         reply = self.box.call(function, *args, returns=returns)
-        if reply.came is not Came.BACK:
-            raise PrerequisiteError(f"the GPU driver's `{function}` {reply.came.value}: {reply.text}")
+        if reply.status is not CallStatus.RETURNED:
+            raise PrerequisiteError(f"the GPU driver's `{function}` {reply.status.value}: {reply.text}")
         return reply.value, reply.seconds
 
     def copy_bandwidth(self) -> float:

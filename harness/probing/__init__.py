@@ -13,7 +13,7 @@ from harness.probing.null_answer import NullAnswer
 from harness.probing.opening import AnswerFiles, OpenedAnswer, opened
 from harness.probing.probe import Partial, Probe, probe
 from harness.probing.scaling import alone, timings
-from harness.sandbox import Array, Function, Keep, Kept, Nothing, Scalar, Tree
+from harness.sandbox import Array, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, Tree
 
 __all__ = [
     "Answer",
@@ -23,9 +23,7 @@ __all__ = [
     "ChallengeCode",
     "Cost",
     "Draw",
-    "Function",
     "Keep",
-    "Kept",
     "LocalAnswer",
     "Mutant",
     "NotMeasurable",
@@ -36,6 +34,8 @@ __all__ = [
     "Partial",
     "Probe",
     "ProbeFailure",
+    "RemoteFunction",
+    "RemoteObject",
     "SandboxedAnswer",
     "Scalar",
     "Tree",

@@ -16,21 +16,21 @@ from harness.probing.mutants import module_of
 from harness.sandbox import (
     Array,
     Box,
-    Came,
-    Function,
+    CallStatus,
     Keep,
-    Kept,
     Nothing,
     Plan,
+    RemoteFunction,
+    RemoteObject,
     Reply,
     Scalar,
     Signal,
-    Target,
     Tree,
+    WorkerSpec,
     clock,
-    zygote_of,
+    start_fork_server,
 )
-from harness.sandbox.zygote import Zygote
+from harness.sandbox.fork_server import ForkServer
 
 OUTPUT_KEPT = 64 << 10
 """Bytes of what an answer printed that are kept."""
@@ -66,7 +66,7 @@ class Answer(Protocol):
     ) -> Any:  # fmt: skip
         """Call a function of the answer; the result is what `returns` asks for."""
 
-    def fetch(self, kept: Kept, returns: Plan) -> Any:
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """An object kept by the answer's side, as it is now."""
 
     def load(self, name: str, source: str) -> None:
@@ -90,7 +90,7 @@ class SandboxedAnswer:
         printed: the last of what it printed, in all of them.
     """
 
-    def __init__(self, target: Target, capabilities: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, target: WorkerSpec, capabilities: Mapping[str, Any] | None = None) -> None:
         self.target = target
         self.capabilities: Mapping[str, Any] = capabilities or {}
         self.cost = Cost()
@@ -99,9 +99,9 @@ class SandboxedAnswer:
         self.functions: list[str] = []
         self.signals: list[Signal] = []
         self.printed = ""
-        self._zygote: Zygote | None = None
+        self._fork_server: ForkServer | None = None
         self._box: Box | None = None
-        self._kept: list[Kept] = []
+        self._kept: list[RemoteObject] = []
         self._loaded: dict[str, str] = {}
 
     @property
@@ -112,18 +112,18 @@ class SandboxedAnswer:
     def open(self) -> Reply:
         """Open the box if it is not; the reply of the opening, or of nothing to do."""
         if self._box is not None:
-            return Reply(Came.BACK, self.functions)
+            return Reply(CallStatus.RETURNED, self.functions)
         start = clock.now()
         try:
-            if self._zygote is None:
-                self._zygote = zygote_of(self.target)
-            self._box = Box(self.target, self._zygote)
+            if self._fork_server is None:
+                self._fork_server = start_fork_server(self.target)
+            self._box = Box(self.target, self._fork_server)
             reply = self._box.open()
         except BaseException:  # an interrupt included: nobody else knows of this worker
             self.close()
             raise
         self.box_seconds += clock.now() - start
-        if reply.came is Came.BACK:
+        if reply.status is CallStatus.RETURNED:
             self.functions = reply.value
         else:
             self._leave()
@@ -132,9 +132,9 @@ class SandboxedAnswer:
     def close(self) -> None:
         """Close the box, and end the process that its workers come from."""
         self._leave()
-        if self._zygote is not None:
-            self._zygote.close()
-        self._zygote = None
+        if self._fork_server is not None:
+            self._fork_server.close()
+        self._fork_server = None
 
     def _leave(self) -> None:
         """End the worker, and keep what was seen of it."""
@@ -165,7 +165,7 @@ class SandboxedAnswer:
         self._kept += _kept_in(value)
         return value
 
-    def fetch(self, kept: Kept, returns: Plan) -> Any:
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """As `Answer.fetch`."""
         return self._value(self.box().fetch(kept, returns), "an object kept")
 
@@ -214,7 +214,7 @@ class SandboxedAnswer:
     def _value(self, reply: Reply, function: str) -> Any:
         self.cost = Cost(reply.seconds, reply.processor)
         self.box_seconds += reply.seconds
-        if reply.came is Came.BACK:
+        if reply.status is CallStatus.RETURNED:
             return reply.value
         if not reply.alive:
             self._leave()
@@ -223,21 +223,21 @@ class SandboxedAnswer:
 
 def failure(reply: Reply, function: str) -> ProbeFailure:
     """What a reply that brought no value says about the answer."""
-    if reply.came is Came.RAISED:
+    if reply.status is CallStatus.RAISED:
         if "NotImplementedError" in reply.lineage:
             return NotOffered(f"`{function}` is not implemented", reply.text)
         kind = ArgumentsRejected if "ValueError" in reply.lineage else ProbeFailure
         return kind(f"`{function}` raises {reply.text.partition(':')[0]}", reply.text)
-    if reply.came is Came.WRONG:
+    if reply.status is CallStatus.MALFORMED:
         return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
     titles = {
-        Came.CRASHED: f"the process ends inside `{function}`",
-        Came.LATE: f"`{function}` does not end in time",
-        Came.FLOODED: f"`{function}` prints without end",
-        Came.EXCEEDED: f"`{function}` uses more than it may",
-        Came.FORGED: "the worker's protocol is broken",
+        CallStatus.CRASHED: f"the process ends inside `{function}`",
+        CallStatus.TIMEOUT: f"`{function}` does not end in time",
+        CallStatus.OUTPUT_LIMIT: f"`{function}` prints without end",
+        CallStatus.RESOURCE_LIMIT: f"`{function}` uses more than it may",
+        CallStatus.PROTOCOL_VIOLATION: "the worker's protocol is broken",
     }
-    return WorkerLost(titles[reply.came], reply.text)
+    return WorkerLost(titles[reply.status], reply.text)
 
 
 class LocalAnswer:
@@ -278,7 +278,7 @@ class LocalAnswer:
         value = self._fit(result, returns, function)
         return (value, self._keep(result)) if hold else value
 
-    def fetch(self, kept: Kept, returns: Plan) -> Any:
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """As `Answer.fetch`."""
         return self._fit(self._kept[kept.id], returns, "an object kept")
 
@@ -298,15 +298,15 @@ class LocalAnswer:
         """Resident memory of this process."""
         return clock.resident_bytes(os.getpid())
 
-    def _keep(self, value: Any) -> Kept:
-        kept = Kept(next(self._ids))
+    def _keep(self, value: Any) -> RemoteObject:
+        kept = RemoteObject(next(self._ids))
         self._kept[kept.id] = value
         return kept
 
     def _revive(self, value: Any) -> Any:
-        if isinstance(value, Kept):
+        if isinstance(value, RemoteObject):
             return self._kept[value.id]
-        if isinstance(value, Function):
+        if isinstance(value, RemoteFunction):
             return getattr(self._modules[value.module], value.name)
         if isinstance(value, dict):
             return {k: self._revive(v) for k, v in value.items()}
@@ -333,7 +333,7 @@ class LocalAnswer:
         raise ProbeFailure(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
 
 
-def _kept_in(value: Any) -> list[Kept]:
-    if isinstance(value, Kept):
+def _kept_in(value: Any) -> list[RemoteObject]:
+    if isinstance(value, RemoteObject):
         return [value]
     return [k for item in value for k in _kept_in(item)] if isinstance(value, tuple) else []

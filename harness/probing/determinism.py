@@ -7,7 +7,7 @@ import numpy as np
 from harness.probing.answers import Answer
 from harness.probing.diagnosis import trace
 from harness.probing.probe import Probe
-from harness.sandbox import Kept, Signal, SignalKind
+from harness.sandbox import RemoteObject, Signal, SignalKind
 
 
 def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
@@ -37,4 +37,4 @@ def _plain(value: Any) -> object:
         return tuple(map(_plain, value))
     if isinstance(value, dict):
         return tuple((key, _plain(item)) for key, item in value.items())
-    return None if isinstance(value, Kept) else repr(value)
+    return None if isinstance(value, RemoteObject) else repr(value)

@@ -10,7 +10,7 @@ from harness.cuda.symbols import resolve
 from harness.errors import PrerequisiteError
 from harness.probing.answers import Answer, Cost, SandboxedAnswer
 from harness.probing.failures import NotMeasurable
-from harness.sandbox import Array, Kept, Plan, Reply, Signal
+from harness.sandbox import Array, Plan, RemoteObject, Reply, Signal
 
 CHECKED = "instrumented.so"
 """The build whose reports hold addresses."""
@@ -100,7 +100,7 @@ class GpuAnswer:
         self.cost, self.echo = answer.cost, answer.echo
         return value
 
-    def fetch(self, kept: Kept, returns: Plan) -> Any:
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """As `Answer.fetch`."""
         return self.real.fetch(kept, returns)
 

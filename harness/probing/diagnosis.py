@@ -12,7 +12,7 @@ from harness.probing.failures import ProbeFailure
 from harness.probing.mutants import Mutant
 from harness.probing.probe import Case, Probe, ProbeResult, once
 from harness.probing.wrapper import AnswerWrapper
-from harness.sandbox import Kept, Plan
+from harness.sandbox import Plan, RemoteObject
 
 AGREES = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference of two runs that do the same sums in another order."""
@@ -43,7 +43,7 @@ class TracedAnswer(AnswerWrapper):
         self.notes.append((value, self.echo))
         return value
 
-    def fetch(self, kept: Kept, returns: Plan) -> Any:
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """As the answer, noting the result."""
         value = super().fetch(kept, returns)
         self.notes.append(value)
@@ -151,7 +151,7 @@ def _leaves(notes: Any) -> Iterator[Any]:
     elif isinstance(notes, dict):
         for key in notes:
             yield from _leaves(notes[key])
-    elif not isinstance(notes, Kept):
+    elif not isinstance(notes, RemoteObject):
         yield notes
 
 

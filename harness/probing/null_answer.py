@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.probing.answers import Cost
-from harness.sandbox import Array, Keep, Kept, Plan, Scalar, Tree
+from harness.sandbox import Array, Keep, Plan, RemoteObject, Scalar, Tree
 
 
 class NullAnswer:
@@ -33,9 +33,9 @@ class NullAnswer:
         """Something of the right form."""
         self.echo = tuple(a.copy() for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray))
         value = self._make(returns, args)
-        return (value, Kept(next(self._ids))) if hold else value
+        return (value, RemoteObject(next(self._ids))) if hold else value
 
-    def fetch(self, kept: Kept, returns: Plan) -> Any:
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """Something of the right form."""
         return self._make(returns, ())
 
@@ -56,7 +56,7 @@ class NullAnswer:
         if isinstance(plan, tuple):
             return tuple(self._make(item, args) for item in plan)
         if isinstance(plan, Keep):
-            return Kept(next(self._ids))
+            return RemoteObject(next(self._ids))
         if isinstance(plan, Array):
             return self._array(plan, args)
         if isinstance(plan, Scalar):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.model import Challenge
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
-from harness.sandbox import Came, Target, detect, scratch
+from harness.sandbox import CallStatus, WorkerSpec, detect, scratch
 
 if TYPE_CHECKING:
     from harness.cuda.gpu import GpuDevice
@@ -133,9 +133,9 @@ def _on_gpu(
         yield result
 
 
-def _target(challenge: Challenge, folder: Path, entry: str) -> Target:
+def _target(challenge: Challenge, folder: Path, entry: str) -> WorkerSpec:
     functions = (*challenge.contract.functions, *challenge.contract.optional)
-    return Target(folder, entry, functions, challenge.limits, detect())
+    return WorkerSpec(folder, entry, functions, challenge.limits, detect())
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def _loaded(challenge: Challenge, answer: GradedAnswer) -> Iterator[OpenedAnswer
     try:
         reply = answer.open()
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
-        if reply.came is not Came.BACK:
+        if reply.status is not CallStatus.RETURNED:
             yield OpenedAnswer(answer, reply.text or "does not load", answer.printed)
         elif missing:
             what = "entry module has" if challenge.language == "python" else "library exports"

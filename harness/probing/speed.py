@@ -16,8 +16,8 @@ from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.failures import NotMeasurable, ProbeFailure
 from harness.probing.probe import Partial
 from harness.probing.scaling import alone
-from harness.sandbox import Target, scratch
-from harness.timing.contest import Heat, Result, Role, Turn, contest
+from harness.sandbox import WorkerSpec, scratch
+from harness.timing.contest import CallCost, ContestResult, Role, Trial, contest
 
 GROSS = 20.0
 """Times of the reference beyond which nothing is earned: credit is one over the ratio, and less than a twentieth is
@@ -64,7 +64,7 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
     return credit(measure(answer, course, reference, identity))
 
 
-def measure(answer: SandboxedAnswer, course: Callable[[], Course], reference: Path, identity: str) -> Result:
+def measure(answer: SandboxedAnswer, course: Callable[[], Course], reference: Path, identity: str) -> ContestResult:
     """Race an answer against the reference in fresh boxes, with no other timing of this user beside it.
 
     Time spent in these boxes and what the answer was seen doing there are added to its own.
@@ -85,7 +85,7 @@ def measure(answer: SandboxedAnswer, course: Callable[[], Course], reference: Pa
         ours = [replace(answer.target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
         targets = dict(zip(Role, (answer.target, *ours), strict=True))
 
-        def start() -> Heat:
+        def start() -> Trial:
             work = course()
             with ExitStack() as opened:
                 players = {role: _Player(target, work, role, answer) for role, target in targets.items()}
@@ -93,13 +93,13 @@ def measure(answer: SandboxedAnswer, course: Callable[[], Course], reference: Pa
                     opened.callback(player.close)
                     player.prepare()
                 opened.pop_all()
-            return Heat(players, work.draw)
+            return Trial(players, work.draw)
 
         with alone():
             return contest(start)
 
 
-def credit(result: Result) -> Partial:
+def credit(result: ContestResult) -> Partial:
     """What a contest's result earns.
 
     Raises:
@@ -137,7 +137,7 @@ def credit(result: Result) -> Partial:
 class _Player:
     """A contender in a box of its own."""
 
-    def __init__(self, target: Target, course: Course, role: Role, judged: SandboxedAnswer) -> None:
+    def __init__(self, target: WorkerSpec, course: Course, role: Role, judged: SandboxedAnswer) -> None:
         self.answer = SandboxedAnswer(target)
         self.judged = judged
         self.course = course
@@ -154,14 +154,14 @@ class _Player:
         with self._blamed():
             self.prepared = self.course.prepare(self.answer)
 
-    def play(self, given: Any) -> Turn:
+    def play(self, given: Any) -> CallCost:
         """One call, timed by the box and verified after."""
         with self._blamed():
             output = self.course.call(self.answer, self.prepared, given)
             cost = self.answer.cost
             if self.role is not Role.IDENTITY:
                 self.course.verify(given, output)
-        return Turn(cost.seconds, cost.processor)
+        return CallCost(cost.seconds, cost.processor)
 
     def close(self) -> None:
         """End the worker, and keep what was seen of the answer's."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from harness.probing.answers import Answer
 from harness.probing.wrapper import AnswerWrapper
-from harness.sandbox import Kept, Plan
+from harness.sandbox import Plan, RemoteObject
 
 Values = NDArray[Any]
 Place = tuple[Any, ...]
@@ -144,7 +144,7 @@ class TamperedAnswer(AnswerWrapper):
             return self._launched(value, _buffers(args), _buffers(sent), place)
         return self._returned(value, place)
 
-    def fetch(self, kept: Kept, returns: Plan) -> Any:
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """As the answer, tampered with."""
         return self._returned(super().fetch(kept, returns), ("an object kept", kept.id))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.probing.answers import Answer, Cost
-from harness.sandbox import Kept, Plan
+from harness.sandbox import Plan, RemoteObject
 
 
 class AnswerWrapper:
@@ -30,7 +30,7 @@ class AnswerWrapper:
         self.cost, self.echo = self.answer.cost, self.answer.echo
         return value
 
-    def fetch(self, kept: Kept, returns: Plan) -> Any:
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """As the answer."""
         return self.answer.fetch(kept, returns)
 

@@ -1,4 +1,4 @@
-"""The parent's end of `box/boot/suite.py`: a plan of runs goes in, what came of each comes out."""
+"""The parent's end of `suite_boot/suite_server.py`: a plan of runs goes in, what came of each comes out."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from harness.errors import BoxError
 from harness.sandbox.command import run as run_in_box
 from harness.sandbox.tiers import Tier
 
+_BOOT = Path(__file__).with_name("suite_boot")
 START_SECONDS = 10.0
 """Granted beyond a plan's own budget for the box and the server to start."""
 
@@ -139,11 +140,12 @@ class Suite:
             }
         )
         done = run_in_box(
-            ["python", "{boot}/suite.py"],
+            ["python", "{suite}/suite_server.py"],
             self.folder,
             tier=self.tier,
             seconds=budget + START_SECONDS,
             memory_mib=self.memory_mib,
+            extra={"suite": _BOOT},
             given=text.encode(),
         )
         if done.returncode == 1 and not done.report:

@@ -1,8 +1,9 @@
 """Isolation: no line of a submission ever runs outside this room's workers."""
 
-from harness.sandbox.boot.wire import Function, Kept
-from harness.sandbox.box import Box, Came, Reply, Target, zygote_of
+from harness.sandbox.boot.wire import RemoteFunction, RemoteObject
+from harness.sandbox.box import Box, WorkerSpec, start_fork_server
 from harness.sandbox.command import Completed, run
+from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import Array, Keep, Nothing, Plan, Scalar, Tree
 from harness.sandbox.signals import Signal, SignalKind
 from harness.sandbox.snapshot import Snapshot, hash_folder, snapshot
@@ -11,24 +12,24 @@ from harness.sandbox.tiers import Tier, detect
 __all__ = [
     "Array",
     "Box",
-    "Came",
+    "CallStatus",
     "Completed",
-    "Function",
     "Keep",
-    "Kept",
     "Nothing",
     "Plan",
+    "RemoteFunction",
+    "RemoteObject",
     "Reply",
     "Scalar",
     "Signal",
     "SignalKind",
     "Snapshot",
-    "Target",
     "Tier",
     "Tree",
+    "WorkerSpec",
     "detect",
     "hash_folder",
     "run",
     "snapshot",
-    "zygote_of",
+    "start_fork_server",
 ]

@@ -6,18 +6,18 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
 from harness.model import Limits
 from harness.sandbox import clock, launch, tiers
 from harness.sandbox.boot import wire
-from harness.sandbox.channel import OUTPUT_LIMIT, Ended
+from harness.sandbox.channel import OUTPUT_LIMIT
+from harness.sandbox.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.memory_file import MemoryFile, StillWritable
-from harness.sandbox.returns import Mismatch, Plan, Reader, outline, room
+from harness.sandbox.reply import CallStatus, Reply
+from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
 from harness.sandbox.signals import Signal, SignalKind
-from harness.sandbox.zygote import Worker, Zygote
 
 IDLE_SHARE = 0.05
 """Share of a core that a worker may use while nobody asks it anything."""
@@ -27,57 +27,8 @@ ORPHANED_SECONDS = 60
 """Processor seconds beyond the time for all probes after which the kernel ends a worker that nobody watches."""
 
 
-class Came(Enum):
-    """How a request ended."""
-
-    BACK = "returned"
-    """With a value that is what was asked for."""
-    RAISED = "raised"
-    """With an exception of the submission."""
-    WRONG = "wrong"
-    """With something else than was asked for."""
-    CRASHED = "crashed"
-    """The worker is gone."""
-    LATE = "late"
-    """Not within its time; the worker was killed."""
-    FLOODED = "flooded"
-    """It printed beyond every bound; the worker was killed."""
-    EXCEEDED = "exceeded"
-    """It used more than it may; the worker was killed."""
-    FORGED = "forged"
-    """The worker broke the protocol and was killed."""
-
-
 @dataclass(frozen=True)
-class Reply:
-    """What came of one request. Everything in it but the times is the submission's word.
-
-    Attributes:
-        came: how the request ended.
-        value: the value, when it came back.
-        text: what happened, in words, when it did not.
-        lineage: built-in exception types of what was raised, nearest first.
-        seconds: wall time from before the first input byte was visible to after the output could no longer change.
-        processor: processor seconds of the worker over the same span.
-        echo: the array arguments as they were after the call, when asked for.
-    """
-
-    came: Came
-    value: Any = None
-    text: str = ""
-    lineage: tuple[str, ...] = ()
-    seconds: float = 0.0
-    processor: float = 0.0
-    echo: tuple[Any, ...] = ()
-
-    @property
-    def alive(self) -> bool:
-        """Whether the worker can be asked again."""
-        return self.came in (Came.BACK, Came.RAISED, Came.WRONG)
-
-
-@dataclass(frozen=True)
-class Target:
+class WorkerSpec:
     """What a box runs.
 
     Attributes:
@@ -102,21 +53,21 @@ class Box:
     """One worker process with one submission in it.
 
     Open it, call, close it (or use it as a context manager). After a reply that is not `alive` the worker is
-    gone and only `close` makes sense. A box without a zygote given starts one of its own: a process that shares
+    gone and only `close` makes sense. A box without a fork server given starts one of its own: a process that shares
     nothing with any before it, its address space included.
 
     Attributes:
         signals: what the submission did that honest code has no reason to do.
     """
 
-    def __init__(self, target: Target, zygote: Zygote | None = None) -> None:
-        self.target = target
+    def __init__(self, spec: WorkerSpec, fork_server: ForkServer | None = None) -> None:
+        self.spec = spec
         self.signals: list[Signal] = []
         self._ids = itertools.count(1)
         self._kept = itertools.count(1)
-        self._zygote = zygote
-        self._own_zygote = zygote is None
-        self._worker: Worker | None = None
+        self._fork_server = fork_server
+        self._own_fork_server = fork_server is None
+        self._worker: WorkerProcess | None = None
         self._idle: clock.IdleMeter | None = None
 
     def open(self) -> Reply:
@@ -125,27 +76,27 @@ class Box:
         Raises:
             BoxError: the worker could not be started.
         """
-        if self._zygote is None:
-            self._zygote = zygote_of(self.target)
-        self._worker = self._zygote.fork(_rlimits(self.target))
+        if self._fork_server is None:
+            self._fork_server = start_fork_server(self.spec)
+        self._worker = self._fork_server.fork(_rlimits(self.spec))
         self._idle = clock.IdleMeter(self.pid)
-        return self._import(self._zygote.launch.folder)
+        return self._import(self._fork_server.launch.folder)
 
     def _import(self, folder: str) -> Reply:
-        target = self.target
-        request = {"op": "open", "folder": folder, "entry": target.entry, "functions": list(target.functions)}
-        reply = self._ask(request, target.limits.start_seconds)
-        if reply.came is not Came.BACK:
+        spec = self.spec
+        request = {"op": "open", "folder": folder, "entry": spec.entry, "functions": list(spec.functions)}
+        reply = self._ask(request, spec.limits.start_seconds)
+        if reply.status is not CallStatus.RETURNED:
             return reply
         claim = reply.value["value"]
         names = claim.get("list") if isinstance(claim, dict) else None
-        if not isinstance(names, list) or any(name not in target.functions for name in names):
-            return self._end(Came.FORGED, "the list of functions is not one")
-        return replace(reply, value=[n for n in target.functions if n in names])
+        if not isinstance(names, list) or any(name not in spec.functions for name in names):
+            return self._end(CallStatus.PROTOCOL_VIOLATION, "the list of functions is not one")
+        return replace(reply, value=[n for n in spec.functions if n in names])
 
     def load(self, name: str, source: str) -> Reply:
-        """Run trusted source in the worker as module `name`; its functions are then named by `wire.Function`."""
-        return self._ask({"op": "load", "name": name, "source": source}, self.target.limits.start_seconds)
+        """Run trusted source in the worker as module `name`; its functions are then named by `wire.RemoteFunction`."""
+        return self._ask({"op": "load", "name": name, "source": source}, self.spec.limits.start_seconds)
 
     def call(
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
@@ -155,10 +106,10 @@ class Box:
 
         Args:
             function: its name.
-            *args: plain values, arrays, `wire.Kept`, `wire.Function`, and lists, tuples and dicts of them.
+            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them.
             returns: the plan of the result.
-            seconds: wall time allowed; the target's limit by default.
-            hold: keep the result in the worker as well; the value is then `(value, Kept)`.
+            seconds: wall time allowed; the limit of the spec by default.
+            hold: keep the result in the worker as well; the value is then `(value, RemoteObject)`.
             echo: bring the array arguments back as they are after the call.
             module: the submission, or a module loaded before.
             **kwargs: as `args`.
@@ -171,13 +122,13 @@ class Box:
         }  # fmt: skip
         return self._transfer(request, arena, returns, seconds, hold, echo)
 
-    def fetch(self, kept: wire.Kept, returns: Plan) -> Reply:
+    def fetch(self, kept: wire.RemoteObject, returns: Plan) -> Reply:
         """Bring an object that was kept in the worker across, as it is now."""
         return self._transfer({"op": "fetch", "kept": kept.id}, wire.Arena(), returns, None, False, False)
 
-    def drop(self, kept: Iterable[wire.Kept]) -> Reply:
+    def drop(self, kept: Iterable[wire.RemoteObject]) -> Reply:
         """Let the worker forget kept objects."""
-        return self._ask({"op": "drop", "ids": [k.id for k in kept]}, self.target.limits.call_seconds)
+        return self._ask({"op": "drop", "ids": [k.id for k in kept]}, self.spec.limits.call_seconds)
 
     def resident_bytes(self) -> int:
         """Resident memory of the worker, read from outside."""
@@ -209,9 +160,9 @@ class Box:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
-        if self._own_zygote and self._zygote is not None:
-            self._zygote.close()
-            self._zygote = None
+        if self._own_fork_server and self._fork_server is not None:
+            self._fork_server.close()
+            self._fork_server = None
 
     def __enter__(self) -> Self:
         return self
@@ -228,16 +179,16 @@ class Box:
         request |= {"plan": plan, "hold": held, "echo": echo, "input": bool(arena.size), "output": size}
         with MemoryFile.of(arena) as given, MemoryFile.blank(size) as output:
             fds = ([given.fd] if arena.size else []) + ([output.fd] if size else [])
-            reply = self._ask(request, seconds or self.target.limits.call_seconds, fds, output)
-            if reply.came is not Came.BACK:
+            reply = self._ask(request, seconds or self.spec.limits.call_seconds, fds, output)
+            if reply.status is not CallStatus.RETURNED:
                 return reply
             reader = Reader(output.fd, size)
             try:
                 value = reader.read(reply.value["value"], returns, plan)
                 after = reader.echo(reply.value.get("echo"), arena) if echo else ()
-            except Mismatch as mismatch:
-                return replace(reply, came=Came.WRONG, value=None, text=str(mismatch))
-        return replace(reply, value=value if held is None else (value, wire.Kept(held)), echo=after)
+            except MalformedReply as mismatch:
+                return replace(reply, status=CallStatus.MALFORMED, value=None, text=str(mismatch))
+        return replace(reply, value=value if held is None else (value, wire.RemoteObject(held)), echo=after)
 
     def _ask(
         self, request: Mapping[str, Any], seconds: float, fds: Sequence[int] = (), output: MemoryFile | None = None
@@ -245,7 +196,7 @@ class Box:
         """Send one request and wait for its reply; the value of a reply that came back is the raw message."""
         worker = self._worker
         if worker is None or not worker.channel.open:
-            return Reply(Came.CRASHED, text="the worker is gone")
+            return Reply(CallStatus.CRASHED, text="the worker is gone")
         channel = worker.channel
         if channel.unsolicited():
             return self._broken(SignalKind.UNSOLICITED, "the worker spoke without being asked")
@@ -253,9 +204,9 @@ class Box:
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
         before, start = self._processor(), clock.now()
-        answer = channel.receive(seconds) if channel.send(message, fds) else Ended.GONE
+        answer = channel.receive(seconds) if channel.send(message, fds) else CallStatus.CRASHED
         self._collect()
-        if isinstance(answer, Ended):
+        if isinstance(answer, CallStatus):
             return replace(self._ended(answer, seconds), seconds=clock.now() - start)
         try:
             if output is not None and output.size:
@@ -268,10 +219,10 @@ class Box:
             return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
         if set(answer) == {"raised"} and _is_raised(answer["raised"]):
             kind, text, lineage = answer["raised"]
-            return Reply(Came.RAISED, None, f"{kind}: {text}" if text else kind, tuple(lineage), spent, processor)
+            return Reply(CallStatus.RAISED, None, f"{kind}: {text}" if text else kind, tuple(lineage), spent, processor)
         if set(answer) not in ({"value"}, {"value", "echo"}):
             return self._broken(SignalKind.FORGED_REPLY, "the reply is not of the form that a reply has")
-        return Reply(Came.BACK, answer, seconds=spent, processor=processor)
+        return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor)
 
     def _rest(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -297,16 +248,16 @@ class Box:
         if Signal(kind, detail) not in self.signals:
             self.signals.append(Signal(kind, detail))
 
-    def _ended(self, why: Ended, seconds: float) -> Reply:
-        if why is Ended.TIMEOUT:
-            return self._end(Came.LATE, f"no answer within {seconds:g} s")
-        if why is Ended.FLOOD:
-            return self._end(Came.FLOODED, f"printed more than {OUTPUT_LIMIT >> 20} MiB in one call")
-        if why is Ended.EXCESS and self._worker is not None:
-            return self._end(Came.EXCEEDED, f"uses {self._worker.channel.excess}")
-        if why is Ended.FORGED:
+    def _ended(self, why: CallStatus, seconds: float) -> Reply:
+        if why is CallStatus.TIMEOUT:
+            return self._end(CallStatus.TIMEOUT, f"no answer within {seconds:g} s")
+        if why is CallStatus.OUTPUT_LIMIT:
+            return self._end(CallStatus.OUTPUT_LIMIT, f"printed more than {OUTPUT_LIMIT >> 20} MiB in one call")
+        if why is CallStatus.RESOURCE_LIMIT and self._worker is not None:
+            return self._end(CallStatus.RESOURCE_LIMIT, f"uses {self._worker.channel.exceeded}")
+        if why is CallStatus.PROTOCOL_VIOLATION:
             return self._broken(SignalKind.FORGED_REPLY, "sent something that is no reply")
-        return self._end(Came.CRASHED, f"the process ended{self._status()}")
+        return self._end(CallStatus.CRASHED, f"the process ended{self._status()}")
 
     def _status(self) -> str:
         status = self._worker.wait_status(1) if self._worker else None
@@ -318,14 +269,14 @@ class Box:
 
     def _broken(self, kind: SignalKind, text: str) -> Reply:
         self._note(kind, text)
-        return self._end(Came.FORGED, text)
+        return self._end(CallStatus.PROTOCOL_VIOLATION, text)
 
-    def _end(self, came: Came, text: str) -> Reply:
+    def _end(self, status: CallStatus, text: str) -> Reply:
         """Kill the worker, whose word no longer counts, and keep what it printed."""
         if self._worker is not None:
             self._worker.kill()
             self._worker.channel.hang_up()
-        return Reply(came, text=text)
+        return Reply(status, text=text)
 
     def _processor(self) -> float:
         try:
@@ -350,24 +301,24 @@ def _is_text(item: Any, limit: int) -> bool:
     return isinstance(item, str) and len(item) <= limit
 
 
-def zygote_of(target: Target) -> Zygote:
-    """A started zygote for `target`.
+def start_fork_server(spec: WorkerSpec) -> ForkServer:
+    """A started fork server for `spec`.
 
     Raises:
         BoxError: it does not start.
     """
-    placement = launch.Placement(target.folder, devices=target.devices, scratch_mib=target.limits.scratch_mib)
-    zygote = Zygote(placement, target.tier, target.limits.memory_mib, PROCESSES)
+    placement = launch.Placement(spec.folder, devices=spec.devices, scratch_mib=spec.limits.scratch_mib)
+    fork_server = ForkServer(placement, spec.tier, spec.limits.memory_mib, PROCESSES)
     try:
-        zygote.start()
+        fork_server.start()
     except BaseException:
-        zygote.close()
+        fork_server.close()
         raise
-    return zygote
+    return fork_server
 
 
-def _rlimits(target: Target) -> dict[str, int]:
-    limits = target.limits
+def _rlimits(spec: WorkerSpec) -> dict[str, int]:
+    limits = spec.limits
     found = {
         "RLIMIT_CORE": 0,
         "RLIMIT_CPU": int(limits.probes_seconds) + ORPHANED_SECONDS,
@@ -378,9 +329,9 @@ def _rlimits(target: Target) -> dict[str, int]:
         "RLIMIT_MSGQUEUE": 0,
     }
     # counted for the whole user where there is no user id and no user namespace of the box's own
-    if target.tier.namespaces:
+    if spec.tier.namespaces:
         found["RLIMIT_NPROC"] = PROCESSES
-    if target.devices:
+    if spec.devices:
         del found["RLIMIT_AS"]
         found["RLIMIT_NOFILE"] = 4096
     return found

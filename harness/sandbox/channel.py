@@ -8,32 +8,17 @@ import selectors
 import socket
 import struct
 from collections.abc import Sequence
-from enum import Enum, auto
 from typing import Any
 
 from harness.sandbox import clock
 from harness.sandbox.boot import wire
-from harness.sandbox.excess import LOOK_SECONDS, Bounds
 from harness.sandbox.notices import Notices
+from harness.sandbox.reply import CallStatus
+from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
 
 OUTPUT_KEPT = 64 << 10
 OUTPUT_LIMIT = 1 << 20
 _CREDENTIALS = struct.Struct("3i")
-
-
-class Ended(Enum):
-    """Why waiting for a message ended without one."""
-
-    TIMEOUT = auto()
-    """The deadline passed."""
-    GONE = auto()
-    """The other side hung up."""
-    FLOOD = auto()
-    """It printed more than it may."""
-    FORGED = auto()
-    """It sent something that is no message."""
-    EXCESS = auto()
-    """It uses more than it may; `Channel.excess` says of what."""
 
 
 def readable(fd: int, seconds: float) -> bool:
@@ -106,13 +91,13 @@ class Channel:
         self.output = output
         self.pid = 0
         self.notices: Notices | None = None
-        self.bounds: Bounds | None = None
-        self.excess = ""
+        self.bounds: ResourceBounds | None = None
+        self.exceeded = ""
 
-    def first(self, seconds: float) -> tuple[dict[str, Any] | Ended, list[int]]:
+    def first(self, seconds: float) -> tuple[dict[str, Any] | CallStatus, list[int]]:
         """Wait for the first message, said before anything of the submission is loaded, with what it hands over."""
         if not readable(self.control.fileno(), seconds):
-            return Ended.TIMEOUT, []
+            return CallStatus.TIMEOUT, []
         return self._taken()
 
     def unsolicited(self) -> bool:
@@ -148,7 +133,7 @@ class Channel:
             return False
         return True
 
-    def receive(self, seconds: float) -> dict[str, Any] | Ended:
+    def receive(self, seconds: float) -> dict[str, Any] | CallStatus:
         """Wait for one message, draining the worker's output meanwhile."""
         deadline = clock.now() + seconds
         with selectors.DefaultSelector() as selector:
@@ -161,14 +146,14 @@ class Channel:
             while True:
                 left = deadline - clock.now()
                 if left <= 0:
-                    return Ended.TIMEOUT
+                    return CallStatus.TIMEOUT
                 ready = {key.fd for key, _ in selector.select(min(left, LOOK_SECONDS) if self.bounds else left)}
-                if self._exceeded():
-                    return Ended.EXCESS
+                if self._exceeds():
+                    return CallStatus.RESOURCE_LIMIT
                 if self.output.fd in ready:
                     self.output.drain()
                     if self.output.flooded:
-                        return Ended.FLOOD
+                        return CallStatus.OUTPUT_LIMIT
                     if not self.output.open:
                         selector.unregister(self.output.fd)
                 if notices is not None and notices.fd in ready:
@@ -177,20 +162,20 @@ class Channel:
                     answer, fds = self._taken()
                     for fd in fds:
                         os.close(fd)
-                    return Ended.FORGED if fds else answer
+                    return CallStatus.PROTOCOL_VIOLATION if fds else answer
 
-    def _exceeded(self) -> bool:
+    def _exceeds(self) -> bool:
         if self.bounds is not None:
-            self.excess = self.bounds.exceeded(self.pid)
-        return bool(self.excess)
+            self.exceeded = self.bounds.exceeded(self.pid)
+        return bool(self.exceeded)
 
-    def _taken(self) -> tuple[dict[str, Any] | Ended, list[int]]:
+    def _taken(self) -> tuple[dict[str, Any] | CallStatus, list[int]]:
         """One message, and the descriptors that came with it."""
         space = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(16 * 4)
         try:
             data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, space, socket.MSG_CMSG_CLOEXEC)
         except OSError:
-            return Ended.GONE, []
+            return CallStatus.CRASHED, []
         foreign = bool(flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC))
         fds: list[int] = []
         for level, kind, raw in ancillary:
@@ -201,14 +186,14 @@ class Channel:
             elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 fds += array.array("i", raw[: len(raw) // 4 * 4])
         if not data:
-            return Ended.GONE, fds
+            return CallStatus.CRASHED, fds
         if foreign:
-            return Ended.FORGED, fds
+            return CallStatus.PROTOCOL_VIOLATION, fds
         try:
             message = _parsed(data)
         except (ValueError, RecursionError):
-            return Ended.FORGED, fds
-        return (message if isinstance(message, dict) else Ended.FORGED), fds
+            return CallStatus.PROTOCOL_VIOLATION, fds
+        return (message if isinstance(message, dict) else CallStatus.PROTOCOL_VIOLATION), fds
 
 
 def _parsed(data: bytes) -> Any:

@@ -15,9 +15,9 @@ from typing import Self
 from harness.errors import BoxError
 from harness.sandbox import clock, launch, scratch
 from harness.sandbox.channel import Output, readable
-from harness.sandbox.excess import LOOK_SECONDS, Bounds
 from harness.sandbox.spawning import end, spawn
 from harness.sandbox.tiers import Tier
+from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
 
 START_SECONDS = 30.0
 """For the box to stand, on the busiest machine; before that nothing of the command has run."""
@@ -143,7 +143,7 @@ def _run(
             if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
                 raise BoxError(f"a command did not start in the box{pipes.output.last()}")
             start = clock.now()
-            bounds = None if inside.prefix else Bounds(Path(inside.scratch), room, PROCESSES)
+            bounds = None if inside.prefix else ResourceBounds(Path(inside.scratch), room, PROCESSES)
             timed_out, too_much = _wait(process, (pipes.output, pipes.report), start + seconds, bounds)
             cut = timed_out or too_much or pipes.output.flooded or pipes.report.flooded
             returncode = None if cut else process.wait()
@@ -205,7 +205,7 @@ def _end(process: subprocess.Popen[bytes], namespaces: bool) -> None:
 
 
 def _wait(
-    process: subprocess.Popen[bytes], pipes: Sequence[Output], deadline: float, bounds: Bounds | None
+    process: subprocess.Popen[bytes], pipes: Sequence[Output], deadline: float, bounds: ResourceBounds | None
 ) -> tuple[bool, bool]:
     """Drain until the process ends; whether its time ran out, and whether it printed or used too much."""
     while process.poll() is None:

@@ -21,7 +21,7 @@ Plan = Any
 """`Array`, `Tree`, `Scalar`, `Nothing`, `Keep`, or a tuple of plans."""
 
 
-class Mismatch(Exception):
+class MalformedReply(Exception):
     """A reply is not what was asked for; internal to the box, which turns it into data."""
 
 
@@ -63,7 +63,7 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Keep:
-    """Whatever it is, it stays in the worker; the parent gets a `Kept`."""
+    """Whatever it is, it stays in the worker; the parent gets a `RemoteObject`."""
 
 
 def room(plan: Plan) -> int:
@@ -105,7 +105,7 @@ class Reader:
         """Return the value `claim` describes.
 
         Raises:
-            Mismatch: it is not what `plan` asks for; the message says how.
+            MalformedReply: it is not what `plan` asks for; the message says how.
         """
         if isinstance(plan, tuple):
             return self._tuple(claim, plan, kept, name)
@@ -115,28 +115,28 @@ class Reader:
             self._limit = self.arena.size + plan.limit + wire.ALIGNMENT * 64
             tree = self._tree(claim, name, 0)
             if len(json.dumps(wire.describe(tree, wire.Arena()))) > Tree.TEXT:
-                raise Mismatch(f"{name}: more text than may cross")
+                raise MalformedReply(f"{name}: more text than may cross")
             return tree
         if isinstance(plan, Keep):
             if claim != kept:
-                raise Mismatch(f"{name}: not an object of the worker")
-            return wire.Kept(kept["kept"])
+                raise MalformedReply(f"{name}: not an object of the worker")
+            return wire.RemoteObject(kept["kept"])
         if isinstance(plan, Nothing):
             if claim is not None:
-                raise Mismatch(f"{name}: {summary(claim)} instead of None")
+                raise MalformedReply(f"{name}: {summary(claim)} instead of None")
             return None
         if type(claim) is not plan.kind:
-            raise Mismatch(f"{name}: {summary(claim)} instead of one {plan.kind.__name__}")
+            raise MalformedReply(f"{name}: {summary(claim)} instead of one {plan.kind.__name__}")
         return _of_a_word(claim, name)
 
     def echo(self, claims: Any, sent: wire.Arena) -> tuple[Any, ...]:
         """The arguments of `sent` as they were after the call.
 
         Raises:
-            Mismatch: they did not all come back.
+            MalformedReply: they did not all come back.
         """
         if not isinstance(claims, list) or len(claims) != len(sent.arrays):
-            raise Mismatch("the arguments did not come back")
+            raise MalformedReply("the arguments did not come back")
         return tuple(
             self._array(claim, Array(array.shape, array.dtype.str), "argument")
             for claim, (_, array) in zip(claims, sent.arrays, strict=True)
@@ -145,7 +145,7 @@ class Reader:
     def _tuple(self, claim: Any, plan: tuple[Plan, ...], kept: Any, name: str) -> tuple[Any, ...]:
         items = claim.get("tuple", claim.get("list")) if isinstance(claim, dict) and len(claim) == 1 else None
         if not isinstance(items, list) or len(items) != len(plan):
-            raise Mismatch(f"{name}: {summary(claim)} instead of {len(plan)} values")
+            raise MalformedReply(f"{name}: {summary(claim)} instead of {len(plan)} values")
         return tuple(
             self.read(item, part, keep, f"{name}[{i}]")
             for i, (item, part, keep) in enumerate(zip(items, plan, kept, strict=True))
@@ -155,20 +155,20 @@ class Reader:
         dtype = np.dtype(plan.dtype).str
         body = claim.get("array") if isinstance(claim, dict) else None
         if not isinstance(body, list) or len(body) != 3:
-            raise Mismatch(f"{name}: {summary(claim)} instead of an array")
+            raise MalformedReply(f"{name}: {summary(claim)} instead of an array")
         if body[0] != dtype:
-            raise Mismatch(f"{name}: dtype {_dtype(body[0])} instead of {plan.dtype}")
+            raise MalformedReply(f"{name}: dtype {_dtype(body[0])} instead of {plan.dtype}")
         if body[1] != list(plan.shape) or any(type(n) is not int for n in body[1]):
-            raise Mismatch(f"{name}: shape {_shape(body[1])} instead of {_shape(list(plan.shape))}")
+            raise MalformedReply(f"{name}: shape {_shape(body[1])} instead of {_shape(list(plan.shape))}")
         offset = self.arena.place(plan.nbytes)
         if type(body[2]) is not int or body[2] != offset or offset + plan.nbytes > self.size:
-            raise Mismatch(f"{name}: array is not where it was asked for")
+            raise MalformedReply(f"{name}: array is not where it was asked for")
         return wire.read_array(self.fd, dtype, list(plan.shape), offset)
 
     def _tree(self, claim: Any, name: str, depth: int) -> Any:
         self.nodes += 1
         if depth > Tree.DEPTH or self.nodes > Tree.NODES:
-            raise Mismatch(f"{name}: nested or branched beyond what may cross")
+            raise MalformedReply(f"{name}: nested or branched beyond what may cross")
         if claim is None or type(claim) in (bool, int, float, str):
             return _of_a_word(claim, name)
         ((kind, body),) = claim.items() if isinstance(claim, dict) and len(claim) == 1 else (("other", "?"),)
@@ -179,19 +179,19 @@ class Reader:
             return tuple(built) if kind == "tuple" else built
         if kind == "dict" and isinstance(body, list) and all(isinstance(p, list) and len(p) == 2 for p in body):
             if any(type(k) not in (str, int) for k, _ in body):
-                raise Mismatch(f"{name}: a key that is neither a string nor an integer")
+                raise MalformedReply(f"{name}: a key that is neither a string nor an integer")
             return {k: self._tree(v, f"{name}[{k!r:.40}]", depth + 1) for k, v in body}
-        raise Mismatch(f"{name}: {summary(claim)} is not plain data")
+        raise MalformedReply(f"{name}: {summary(claim)} is not plain data")
 
     def _free_array(self, body: list[Any], name: str) -> Any:
         dtype, shape, offset = body
         if not _is_dtype(dtype) or not _is_shape(shape):
-            raise Mismatch(f"{name}: not a plain array")
+            raise MalformedReply(f"{name}: not a plain array")
         nbytes = prod(shape) * np.dtype(dtype).itemsize
         if self.arena.size + nbytes > min(self.size, self._limit):
-            raise Mismatch(f"{name}: more data than may cross")
+            raise MalformedReply(f"{name}: more data than may cross")
         if type(offset) is not int or offset != self.arena.place(nbytes) or self.arena.size > self.size:
-            raise Mismatch(f"{name}: array is not where it was asked for")
+            raise MalformedReply(f"{name}: array is not where it was asked for")
         return wire.read_array(self.fd, dtype, shape, offset)
 
 
@@ -211,7 +211,7 @@ def summary(claim: Any) -> str:
 
 def _of_a_word(claim: Any, name: str) -> Any:
     if type(claim) is int and claim not in WHOLE:
-        raise Mismatch(f"{name}: an integer of more than 64 bits")
+        raise MalformedReply(f"{name}: an integer of more than 64 bits")
     return claim
 
 

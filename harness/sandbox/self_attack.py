@@ -18,7 +18,8 @@ from pathlib import Path
 from harness.errors import BoxError, PrerequisiteError
 from harness.model import Limits
 from harness.sandbox import scratch
-from harness.sandbox.box import Box, Came, Reply, Target
+from harness.sandbox.box import Box, WorkerSpec
+from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import Scalar
 from harness.sandbox.tiers import Tier
 
@@ -116,10 +117,10 @@ def _run(scene: Scene, tier: Tier) -> Iterator[Attack]:
 
 
 def _opened(scene: Scene, tier: Tier) -> Box:
-    box = Box(Target(scene.answer, _ATTACKER.name, (), _LIMITS, tier))
+    box = Box(WorkerSpec(scene.answer, _ATTACKER.name, (), _LIMITS, tier))
     try:
         reply = box.open()
-        if reply.came is not Came.BACK:
+        if reply.status is not CallStatus.RETURNED:
             raise BoxError(f"the self-attack did not start in tier {tier}: {reply.text}")
     except BaseException:
         box.close()
@@ -171,7 +172,7 @@ def _unix_in(folder: Path, name: str) -> socket.socket:
 
 def _said(scene: Scene, reply: Reply, printed: str) -> bool:
     """Only the attacker can tell, and nobody has a reason to doubt that it worked."""
-    return reply.came is Came.BACK
+    return reply.status is CallStatus.RETURNED
 
 
 def _told_the_secret(scene: Scene, reply: Reply, printed: str) -> bool:

@@ -126,7 +126,7 @@ def _lacking(tier: Tier) -> str | None:
 
 
 def _refused(tier: Tier) -> str | None:
-    from harness.sandbox.zygote import trial
+    from harness.sandbox.fork_server import trial
 
     try:
         trial(tier)

@@ -53,7 +53,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True)
-class Turn:
+class CallCost:
     """What one call cost: wall and processor seconds, as `Reply` has them."""
 
     seconds: float
@@ -67,7 +67,7 @@ class Contender(Protocol):
     def pid(self) -> int:
         """The process."""
 
-    def play(self, given: Any) -> Turn:
+    def play(self, given: Any) -> CallCost:
         """Do it once, and verify the output; what this raises ends the contest."""
 
     def close(self) -> None:
@@ -75,7 +75,7 @@ class Contender(Protocol):
 
 
 @dataclass(frozen=True)
-class Heat:
+class Trial:
     """Fresh processes of the three, and where the inputs of a round come from."""
 
     contenders: Mapping[Role, Contender]
@@ -83,7 +83,7 @@ class Heat:
 
 
 @dataclass(frozen=True)
-class Result:
+class ContestResult:
     """What a contest showed.
 
     Attributes:
@@ -126,7 +126,7 @@ class Result:
         return self.background > BACKGROUND
 
 
-def contest(start: Callable[[], Heat], *, heats: int = PROCESSES, seconds: float = SECONDS) -> Result:
+def contest(start: Callable[[], Trial], *, heats: int = PROCESSES, seconds: float = SECONDS) -> ContestResult:
     """Time an answer against a reference until the pairs decide, or time is up.
 
     Args:
@@ -191,7 +191,7 @@ class _Entrant:
 class _Track:
     """One heat, its entrants held to one core."""
 
-    def __init__(self, heat: Heat, number: int) -> None:
+    def __init__(self, heat: Trial, number: int) -> None:
         cores = sorted(os.sched_getaffinity(0))
         self.heat = heat
         self.order = random.SystemRandom()
@@ -298,12 +298,12 @@ def _gross(tracks: Sequence[_Track], times: Times, undecided: Comparison) -> Com
     return replace(comparison, low=math.exp(min(every)), high=math.exp(max(every)), verdict=Verdict.SLOWER)
 
 
-def _result(tracks: Sequence[_Track], processor: Comparison, seconds: float) -> Result:
+def _result(tracks: Sequence[_Track], processor: Comparison, seconds: float) -> ContestResult:
     def middle(role: Role, of: Callable[[_Entrant], Sequence[float]]) -> float:
         return median(value for track in tracks for value in of(track.entrants[role]))
 
     reference = middle(Role.REFERENCE, _processor)
-    return Result(
+    return ContestResult(
         processor=processor,
         wall=_gross(tracks, _wall, compare(_ratios(tracks, _wall))),
         noise=middle(Role.REFERENCE, _wall) / reference,

@@ -15,7 +15,7 @@ STOLEN_SHARE = 0.01
 
 
 @dataclass(frozen=True)
-class Noise:
+class MachineNoise:
     """Sources of noise in timings.
 
     Attributes:
@@ -82,7 +82,7 @@ class Noise:
         )
 
 
-def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> Noise:
+def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> MachineNoise:
     """Watch the machine for a moment.
 
     Args:
@@ -95,7 +95,7 @@ def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> Noise
     total = sum(spent) or 1
     _, _, _, idle, waiting, _, _, stolen = spent
     cpus = root / "sys/devices/system/cpu"
-    return Noise(
+    return MachineNoise(
         cores=len(os.sched_getaffinity(0)),
         load=float((_read(root / "proc/loadavg").split() or ["0"])[0]),
         busy=(total - idle - waiting - stolen) / total,

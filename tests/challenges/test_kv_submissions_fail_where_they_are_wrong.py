@@ -8,7 +8,7 @@ import pytest
 
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing import ChallengeCode, SandboxedAnswer, probe_criterion, seed_of
-from harness.sandbox import Target, detect, snapshot
+from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -57,7 +57,9 @@ def run(model: str) -> Run:
     contract, entry = CODE.challenge.contract, submission.about.entry
     assert isinstance(entry, str)
     with snapshot(place) as copy:
-        target = Target(copy.path, entry, (*contract.functions, *contract.optional), CODE.challenge.limits, detect())
+        target = WorkerSpec(
+            copy.path, entry, (*contract.functions, *contract.optional), CODE.challenge.limits, detect()
+        )
         answer = SandboxedAnswer(target, dict(submission.capabilities))
         try:
             answer.open()

@@ -15,7 +15,7 @@ from harness.cuda.report import Report, parse
 from harness.model import Limits
 from harness.numerics import judge
 from harness.probing import ChallengeCode, Draw, SandboxedAnswer
-from harness.sandbox import Array, Scalar, Target, detect
+from harness.sandbox import Array, Scalar, WorkerSpec, detect
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -73,7 +73,7 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Device]:
     shutil.copy(SOURCE, source)
     emulation = emulate(source, (SOURCE.name,), built, tier=detect())
     assert emulation.ok, emulation.why_not
-    answer = SandboxedAnswer(Target(built, ENTRY, FUNCTIONS, Limits(memory_mib=8192), detect()))
+    answer = SandboxedAnswer(WorkerSpec(built, ENTRY, FUNCTIONS, Limits(memory_mib=8192), detect()))
     try:
         yield Device(answer)
     finally:

@@ -7,7 +7,7 @@ import pytest
 from harness.model import Evidence, Outcome
 from harness.probing import ChallengeCode, SandboxedAnswer
 from harness.probing.check import assess
-from harness.sandbox import Target, detect, snapshot
+from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -30,7 +30,7 @@ def run(model: str) -> Run:
     functions = CODE.challenge.contract.functions
     asked = [c.id for c in CODE.challenge.criteria if c.probes and (c.dimension in DIMENSIONS or c.id in TOLD_APART)]
     with snapshot(place) as copy:
-        answer = SandboxedAnswer(Target(copy.path, entry, functions, CODE.challenge.limits, detect()))
+        answer = SandboxedAnswer(WorkerSpec(copy.path, entry, functions, CODE.challenge.limits, detect()))
         try:
             answer.open()
             return {e.criterion: e for id in asked for e in assess(CODE, answer, 20, id)}

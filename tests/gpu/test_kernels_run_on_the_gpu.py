@@ -9,7 +9,7 @@ import pytest
 from harness.cuda.gpu import Bench, GpuDevice, build_for, gpu_device, sanitized, sanitizer, target
 from harness.cuda.gpu_figures import necessary_bytes
 from harness.cuda.nvcc import nvcc
-from harness.sandbox import Array, Box, Came, Scalar, detect
+from harness.sandbox import Array, Box, CallStatus, Scalar, detect
 
 DEVICE = gpu_device()
 CHECKOUT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ def box(device: GpuDevice, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert build.ok, build.errors
     with Box(target(device, build, [SYMBOL], detect())) as opened:
         reply = opened.open()
-        assert reply.came is Came.BACK, reply.text + opened.output()
+        assert reply.status is CallStatus.RETURNED, reply.text + opened.output()
         yield opened
 
 
@@ -62,7 +62,7 @@ def test_the_reference_is_right_in_the_box(box: Box) -> None:
     ]  # fmt: skip
     plan = (Scalar(int), Array(probs.shape, "float32"), Array(indices.shape, "int32"), REPORT)
     reply = box.call("launch", SYMBOL, arguments, returns=plan)
-    assert reply.came is Came.BACK, reply.text
+    assert reply.status is CallStatus.RETURNED, reply.text
     code, found, where, _ = reply.value
     shares, order = right(logits, K)
     assert code == 0

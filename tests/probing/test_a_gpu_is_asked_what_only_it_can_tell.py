@@ -13,7 +13,7 @@ from harness.model import Limits
 from harness.probing import NotMeasurable
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer
-from harness.sandbox import Array, Scalar, Target, detect
+from harness.sandbox import Array, Scalar, WorkerSpec, detect
 
 SOURCE = """
 #include <cuda_runtime.h>
@@ -34,15 +34,15 @@ def built(place: Path, value: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def targets(tmp_path_factory: pytest.TempPathFactory) -> list[Target]:
+def targets(tmp_path_factory: pytest.TempPathFactory) -> list[WorkerSpec]:
     """Two builds that can be told apart; the first stands where a GPU's build would."""
     place = tmp_path_factory.mktemp("two")
     limits = Limits(memory_mib=8192)
-    return [Target(built(place, value), emulated.ENTRY, ("filled",), limits) for value in ("1.0f", "2.0f")]
+    return [WorkerSpec(built(place, value), emulated.ENTRY, ("filled",), limits) for value in ("1.0f", "2.0f")]
 
 
 @pytest.fixture
-def answer(targets: list[Target]) -> Iterator[GpuAnswer]:
+def answer(targets: list[WorkerSpec]) -> Iterator[GpuAnswer]:
     both = GpuAnswer(SandboxedAnswer(targets[0]), EmulatedAnswer(targets[1]))
     yield both
     both.close()
@@ -68,7 +68,7 @@ def test_time_in_both_boxes_counts(answer: GpuAnswer) -> None:
     assert answer.box_seconds > plain
 
 
-def test_what_the_emulated_device_cannot_run_is_unmeasured(targets: list[Target]) -> None:
+def test_what_the_emulated_device_cannot_run_is_unmeasured(targets: list[WorkerSpec]) -> None:
     answer = GpuAnswer(SandboxedAnswer(targets[0]), None, "no tensor cores on the emulated device")
     try:
         assert call(answer, "plain") == (1.0, 0)

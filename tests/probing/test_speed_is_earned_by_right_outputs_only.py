@@ -12,9 +12,9 @@ from harness.numerics.paired import Comparison, Verdict
 from harness.probing import Draw, LocalAnswer, NotMeasurable, NullAnswer, ProbeFailure, SandboxedAnswer, WorkerLost
 from harness.probing.mutants import module_of
 from harness.probing.speed import GROSS, credit, measure, race
-from harness.sandbox import Array, Target, detect
+from harness.sandbox import Array, WorkerSpec, detect
 from harness.sandbox.signals import SignalKind
-from harness.timing.contest import Result
+from harness.timing.contest import ContestResult
 
 REFERENCE = """
 import numpy as np
@@ -128,7 +128,7 @@ def raced(tmp_path: Path):
         folder = tmp_path / "answer"
         folder.mkdir(exist_ok=True)
         (folder / "answer.py").write_text("import numpy as np\n" + source)
-        answer = SandboxedAnswer(Target(folder, "answer.py", ("ordered",), Limits(), detect()))
+        answer = SandboxedAnswer(WorkerSpec(folder, "answer.py", ("ordered",), Limits(), detect()))
         try:
             return race(answer, lambda: Sorting(1), reference, IDENTITY)
         finally:
@@ -182,7 +182,7 @@ def test_a_planted_fifth_is_called_slower_or_left_open(tmp_path):
     work = "import numpy as np\n\ndef ordered(x):\n    return [np.sort(x) for _ in range({})][0]\n"
     (tmp_path / "answer.py").write_text(work.format(6))
     (tmp_path / "five.py").write_text(work.format(5))
-    target = Target(tmp_path, "answer.py", ("ordered",), Limits(), detect())
+    target = WorkerSpec(tmp_path, "answer.py", ("ordered",), Limits(), detect())
     compared = measure(SandboxedAnswer(target), lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
     assert compared.verdict in (Verdict.SLOWER, Verdict.UNCLEAR)
     assert compared.low <= 1.2 * 1.02 and compared.high >= 1.2 / 1.02
@@ -203,10 +203,11 @@ def compared(ratio: float, spread: float, verdict: Verdict) -> Comparison:
     return Comparison(ratio, ratio / spread, ratio * spread, 66, 3, verdict)
 
 
-def result(ratio: float, verdict: Verdict, spread: float = 1.01) -> Result:
+def result(ratio: float, verdict: Verdict, spread: float = 1.01) -> ContestResult:
     comparison = compared(ratio, spread, verdict)
-    return Result(comparison, comparison, noise=1.0, background=0.0, resolved=True, page_faults=(0, 0), pinned=True,
-                  seconds=1.0)  # fmt: skip
+    return ContestResult(
+        comparison, comparison, noise=1.0, background=0.0, resolved=True, page_faults=(0, 0), pinned=True, seconds=1.0
+    )
 
 
 @pytest.mark.parametrize("verdict", [Verdict.SAME, Verdict.FASTER])

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, Came, Target, Tier
+from harness.sandbox import Box, CallStatus, Tier, WorkerSpec
 from tests.tiers_here import TIERS
 
 Opened = Callable[..., Box]
@@ -23,9 +23,9 @@ def opened(tmp_path: Path, tier: Tier) -> Iterator[Opened]:
 
     def make(source: str, *functions: str, **limits: float) -> Box:
         (tmp_path / "answer.py").write_text(source)
-        box = Box(Target(tmp_path, "answer.py", functions, Limits(**limits), tier))  # type: ignore[arg-type]
+        box = Box(WorkerSpec(tmp_path, "answer.py", functions, Limits(**limits), tier))  # type: ignore[arg-type]
         boxes.append(box)
-        assert box.open().came is Came.BACK
+        assert box.open().status is CallStatus.RETURNED
         return box
 
     yield make

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.sandbox import Came, Nothing, run
+from harness.sandbox import CallStatus, Nothing, run
 
 BAD = """
 import ctypes, os, signal, sys, time
@@ -22,26 +22,26 @@ def eat():
 
 
 @pytest.mark.parametrize(
-    ("function", "came", "words"),
+    ("function", "status", "words"),
     [
-        ("hang", Came.LATE, "no answer within 1 s"),
-        ("leave", Came.CRASHED, "status 0"),
-        ("crash", Came.CRASHED, "signal 11"),
-        ("flood", Came.FLOODED, "1 MiB"),
-        ("eat", Came.RAISED, "MemoryError"),
+        ("hang", CallStatus.TIMEOUT, "no answer within 1 s"),
+        ("leave", CallStatus.CRASHED, "status 0"),
+        ("crash", CallStatus.CRASHED, "signal 11"),
+        ("flood", CallStatus.OUTPUT_LIMIT, "1 MiB"),
+        ("eat", CallStatus.RAISED, "MemoryError"),
     ],
 )
-def test_the_end_is_named(opened, tier, function, came, words):
+def test_the_end_is_named(opened, tier, function, status, words):
     box = opened(BAD, memory_mib=1024)
     start = time.monotonic()
     reply = box.call(function, returns=Nothing(), seconds=10 if function == "eat" else 1)
-    assert (reply.came, time.monotonic() - start < 15) == (came, True)
+    assert (reply.status, time.monotonic() - start < 15) == (status, True)
     assert words in reply.text
 
 
 def test_a_submission_that_does_not_load_says_why(tmp_path, tier):
     from harness.model import Limits
-    from harness.sandbox import Box, Target
+    from harness.sandbox import Box, WorkerSpec
 
     for source, words in (
         ("import nothing_like_this", "nothing_like_this"),
@@ -51,9 +51,9 @@ def test_a_submission_that_does_not_load_says_why(tmp_path, tier):
         ("while True: pass", "no answer"),
     ):
         (tmp_path / "answer.py").write_text(source)
-        with Box(Target(tmp_path, "answer.py", (), Limits(start_seconds=2.0), tier)) as box:
+        with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(start_seconds=2.0), tier)) as box:
             reply = box.open()
-        assert reply.came is not Came.BACK and words in reply.text, source
+        assert reply.status is not CallStatus.RETURNED and words in reply.text, source
 
 
 def test_a_command_that_hangs_or_floods_is_killed(tmp_path, tier):

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, Came, Nothing, Target, Tier, run
+from harness.sandbox import Box, CallStatus, Nothing, Tier, WorkerSpec, run
 
 WORK = {
     "a worker that hangs": """
-        with Box(Target(folder, "answer.py", ("hang",), Limits(), tier)) as box:
+        with Box(WorkerSpec(folder, "answer.py", ("hang",), Limits(), tier)) as box:
             box.open()
             box.call("hang", returns=Nothing(), seconds=60)
     """,
@@ -25,9 +25,9 @@ WORK = {
         run(["python", "command.py"], folder, tier=tier, seconds=60)
     """,
     "workers one after the other": """
-        zygote = zygote_of(Target(folder, "answer.py", ("hang",), Limits(), tier))
+        fork_server = start_fork_server(WorkerSpec(folder, "answer.py", ("hang",), Limits(), tier))
         while True:
-            with Box(Target(folder, "answer.py", ("hang",), Limits(), tier), zygote) as box:
+            with Box(WorkerSpec(folder, "answer.py", ("hang",), Limits(), tier), fork_server) as box:
                 box.open()
     """,
 }
@@ -52,7 +52,7 @@ FILES = {
 GRADER = """
 import sys
 from pathlib import Path
-from harness.sandbox import Box, Nothing, Target, Tier, run, zygote_of
+from harness.sandbox import Box, Nothing, WorkerSpec, Tier, run, start_fork_server
 from harness.model import Limits
 folder, tier = Path(sys.argv[1]), Tier(sys.argv[2])
 print("ready", flush=True)
@@ -170,9 +170,9 @@ def test_what_a_command_leaves_behind_ends_with_it(folder, tier, kind):
 def test_what_a_worker_leaves_behind_ends_with_it(folder, tier):
     name = f"h{os.getpid()}worker"
     (folder / "answer.py").write_text(DAEMON)
-    with Box(Target(folder, "answer.py", ("daemon",), Limits(), tier)) as box:
-        assert box.open().came is Came.BACK
-        assert box.call("daemon", name, returns=Nothing()).came is Came.BACK
+    with Box(WorkerSpec(folder, "answer.py", ("daemon",), Limits(), tier)) as box:
+        assert box.open().status is CallStatus.RETURNED
+        assert box.call("daemon", name, returns=Nothing()).status is CallStatus.RETURNED
         time.sleep(0.3)
         assert bool(named(name)) == (tier is Tier.UNSAFE)  # where the fence stands nothing is forked at all
     assert gone(name)

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from harness.sandbox import Array, Box, Came, Nothing, Scalar, clock
+from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, clock
 
 WATCH = """
 import os, threading, time
@@ -65,11 +65,11 @@ def spied(box: Box) -> list[float]:
 
 def test_a_thread_that_spins_for_the_input_sees_it_only_when_the_clock_runs(opened, tier):
     box = opened(WATCH.replace("SIZE", str(SIZE)), "start", "f")
-    assert box.call("start", returns=Nothing()).came is Came.BACK
+    assert box.call("start", returns=Nothing()).status is CallStatus.RETURNED
     sent = spied(box)
     reply = box.call("f", np.ones(SIZE // 8), returns=Scalar(float))
     finished = clock.now()
-    assert reply.came is Came.BACK
+    assert reply.status is CallStatus.RETURNED
     # one clock for all processes of the machine: CLOCK_MONOTONIC
     assert sent[-1] <= reply.value <= finished
     assert reply.seconds >= reply.value - sent[-1]
@@ -105,9 +105,9 @@ def f(x):
 def test_a_reply_before_the_work_brings_none_of_it(opened, tier):
     box = opened(REPLY_FIRST, "f")
     reply = box.call("f", np.ones(8), returns=Array((8,), "float64"))
-    assert reply.came is not Came.BACK or not reply.value.any()
+    assert reply.status is not CallStatus.RETURNED or not reply.value.any()
     # what it says when it is done answers no request
-    assert box.call("f", np.ones(8), returns=Array((8,), "float64")).came is not Came.BACK
+    assert box.call("f", np.ones(8), returns=Array((8,), "float64")).status is not CallStatus.RETURNED
 
 
 SLOW_WRITER = """
@@ -162,7 +162,7 @@ def test_memory_is_faulted_in_once_not_in_every_call(opened, tier):
     faults = []
     for _ in range(12):
         before = clock.page_faults(box.pid)
-        assert box.call("f", x, returns=Array(x.shape, "float64")).came is Came.BACK
+        assert box.call("f", x, returns=Array(x.shape, "float64")).status is CallStatus.RETURNED
         faults.append(clock.page_faults(box.pid) - before)
     assert sorted(faults[2:])[5] < 77
 

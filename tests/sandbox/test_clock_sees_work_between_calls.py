@@ -9,8 +9,8 @@ import pytest
 
 from harness.model import Limits
 from harness.numerics.paired import Verdict
-from harness.sandbox import Array, Box, Came, Target, clock
-from harness.timing.contest import Contender, Heat, Role, Turn, contest
+from harness.sandbox import Array, Box, CallStatus, WorkerSpec, clock
+from harness.timing.contest import CallCost, Contender, Role, Trial, contest
 
 HONEST = """
 import numpy as np
@@ -42,10 +42,10 @@ class Sorter:
     def pid(self) -> int:
         return self.box.pid
 
-    def play(self, given: np.ndarray) -> Turn:
+    def play(self, given: np.ndarray) -> CallCost:
         reply = self.box.call("f", given, returns=Array(given.shape, "float64"))
-        assert reply.came is Came.BACK, reply.text
-        return Turn(reply.seconds, reply.processor)
+        assert reply.status is CallStatus.RETURNED, reply.text
+        return CallCost(reply.seconds, reply.processor)
 
     def close(self) -> None:
         self.box.close()
@@ -60,16 +60,16 @@ def raced(tmp_path: Path):
             (tmp_path / f"{role}.py").write_text(source)
         rng = np.random.default_rng(1)
 
-        def start() -> Heat:
+        def start() -> Trial:
             contenders: dict[Role, Contender] = {}
             with ExitStack() as opened:
                 for role in Role:
-                    box = Box(Target(tmp_path, f"{role}.py", ("f",), Limits()))
+                    box = Box(WorkerSpec(tmp_path, f"{role}.py", ("f",), Limits()))
                     opened.callback(box.close)
-                    assert box.open().came is Came.BACK
+                    assert box.open().status is CallStatus.RETURNED
                     contenders[role] = Sorter(box)
                 opened.pop_all()
-            return Heat(contenders, lambda: rng.random(SIZE))
+            return Trial(contenders, lambda: rng.random(SIZE))
 
         return contest(start, seconds=seconds)
 
@@ -104,7 +104,7 @@ def test_pauses_are_metered_and_calls_are_not(opened, tier):
     meter = clock.IdleMeter(box.pid)
     for _ in range(3):
         meter.wake()
-        assert box.call("f", 0.05, returns=Array((1,), "float64")).came is Came.WRONG
+        assert box.call("f", 0.05, returns=Array((1,), "float64")).status is CallStatus.MALFORMED
         meter.rest()
     assert meter.processor < 0.01
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, Came, Scalar, Target, Tier
+from harness.sandbox import Box, CallStatus, Scalar, Tier, WorkerSpec
 
 ASKING = """
 import os, resource
@@ -30,8 +30,8 @@ def test_what_is_named_is_shown(tmp_path: Path, tier: Tier, shown: bool) -> None
     folder.mkdir()
     (folder / "answer.py").write_text(ASKING)
     devices = (DEVICE, BESIDE.parent) if shown else ()
-    with Box(Target(folder, "answer.py", FUNCTIONS, Limits(), tier, devices)) as box:
-        assert box.open().came is Came.BACK
+    with Box(WorkerSpec(folder, "answer.py", FUNCTIONS, Limits(), tier, devices)) as box:
+        assert box.open().status is CallStatus.RETURNED
         seen = [box.call("sees", str(p), returns=Scalar(int)).value for p in (DEVICE, BESIDE)]
         assert seen == ([1, 1] if shown or not tier.namespaces else [0, 0])
         assert box.call("addresses_limited", returns=Scalar(int)).value == (0 if shown else 1)

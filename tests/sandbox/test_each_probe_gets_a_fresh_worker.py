@@ -3,7 +3,7 @@
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, Came, Scalar, Target, zygote_of
+from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec, start_fork_server
 from tests.tiers_here import TIERS
 
 SOURCE = """
@@ -55,41 +55,41 @@ def works():
 @pytest.fixture(params=TIERS)
 def target(request, tmp_path):
     (tmp_path / "answer.py").write_text(SOURCE)
-    return Target(tmp_path, "answer.py", (), Limits(), request.param)
+    return WorkerSpec(tmp_path, "answer.py", (), Limits(), request.param)
 
 
 @pytest.fixture
-def zygote(target):
-    started = zygote_of(target)
+def fork_server(target):
+    started = start_fork_server(target)
     yield started
     started.close()
 
 
-def ask(target, zygote, *functions):
+def ask(target, fork_server, *functions):
     """What each function says, one after the other in a worker of their own."""
-    with Box(target, zygote) as box:
-        assert box.open().came is Came.BACK
+    with Box(target, fork_server) as box:
+        assert box.open().status is CallStatus.RETURNED
         replies = [box.call(function, returns=Scalar(str)) for function in functions]
-    assert all(reply.came is Came.BACK for reply in replies), replies
+    assert all(reply.status is CallStatus.RETURNED for reply in replies), replies
     return [reply.value for reply in replies]
 
 
-def test_a_worker_sees_nothing_of_the_one_before(target, zygote):
+def test_a_worker_sees_nothing_of_the_one_before(target, fork_server):
     # the second look in one worker shows that there was something to see
-    first, second = ask(target, zygote, "leaves", "leaves")
+    first, second = ask(target, fork_server, "leaves", "leaves")
     assert first == "" and len(second.split(" a")) > 6
     for _ in range(3):
-        assert ask(target, zygote, "leaves") == [""]
+        assert ask(target, fork_server, "leaves") == [""]
 
 
-def test_what_one_worker_replaces_the_next_one_has(target, zygote):
-    assert ask(target, zygote, "replaces") == ["replaced"]
-    assert ask(target, zygote, "works") == [repr((3.0, 2.0, False))]
+def test_what_one_worker_replaces_the_next_one_has(target, fork_server):
+    assert ask(target, fork_server, "replaces") == ["replaced"]
+    assert ask(target, fork_server, "works") == [repr((3.0, 2.0, False))]
 
 
-def test_every_worker_draws_numbers_of_its_own(target, zygote):
+def test_every_worker_draws_numbers_of_its_own(target, fork_server):
     # forked from one process, all would begin with the same: an answer that checks itself on them would see one case
-    drawn = [number for _ in range(3) for number in ask(target, zygote, "draws")[0].split()]
+    drawn = [number for _ in range(3) for number in ask(target, fork_server, "draws")[0].split()]
     assert len(set(drawn)) == 9
-    ask(target, zygote, "leaves")
-    assert not set(ask(target, zygote, "draws")[0].split()) & set(drawn)
+    ask(target, fork_server, "leaves")
+    assert not set(ask(target, fork_server, "draws")[0].split()) & set(drawn)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.sandbox import Came, Nothing, Scalar
+from harness.sandbox import CallStatus, Nothing, Scalar
 
 FIND = """
 import json, os, socket, sys, array
@@ -36,8 +36,8 @@ def control():
 def test_a_reply_of_another_form_ends_the_worker(opened, tier, message):
     source = FIND + f"def f():\n    control().send({message!r}.encode())\n    import time; time.sleep(5)\n"
     box = opened(source)
-    assert box.call("f", returns=Scalar(float)).came is Came.FORGED
-    assert box.call("f", returns=Scalar(float)).came is Came.CRASHED
+    assert box.call("f", returns=Scalar(float)).status is CallStatus.PROTOCOL_VIOLATION
+    assert box.call("f", returns=Scalar(float)).status is CallStatus.CRASHED
 
 
 def test_a_reply_sent_before_its_request_is_seen(opened, tier):
@@ -53,10 +53,10 @@ def f():
 """
     )
     box = opened(source)
-    assert box.call("f", returns=Nothing()).came is Came.BACK
+    assert box.call("f", returns=Nothing()).status is CallStatus.RETURNED
     time.sleep(0.3)
     second = box.call("f", returns=Scalar(float))
-    assert second.came is Came.FORGED and "without being asked" in second.text
+    assert second.status is CallStatus.PROTOCOL_VIOLATION and "without being asked" in second.text
 
 
 def test_file_descriptors_sent_along_are_refused(opened, tier):
@@ -65,4 +65,4 @@ def test_file_descriptors_sent_along_are_refused(opened, tier):
         '    control().sendmsg([b\'{"id": 3, "value": 1.0}\'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])\n'
         "    import time; time.sleep(5)\n"
     )
-    assert opened(source).call("f", returns=Scalar(float)).came is Came.FORGED
+    assert opened(source).call("f", returns=Scalar(float)).status is CallStatus.PROTOCOL_VIOLATION

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from harness.sandbox import Array, Came, Scalar
+from harness.sandbox import Array, CallStatus, Scalar
 from harness.sandbox.memory_file import AT_ONCE, PATIENCE, MemoryFile, StillWritable
 
 GRAB = """
@@ -51,7 +51,7 @@ def f(x):
 """
     )
     reply = opened(source).call("f", np.ones(8), returns=Array((8,), "float64"))
-    assert reply.came is Came.FORGED
+    assert reply.status is CallStatus.PROTOCOL_VIOLATION
     assert "still be written" in reply.text
 
 
@@ -73,7 +73,7 @@ def f(x):
     )
     box = opened(source)
     reply = box.call("f", np.ones(8), returns=Array((8,), "float64"))
-    assert reply.came is Came.BACK and (reply.value == 1).all()
+    assert reply.status is CallStatus.RETURNED and (reply.value == 1).all()
 
 
 def held_in_a_pipe(file: MemoryFile) -> tuple[int, int]:

@@ -15,8 +15,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.sandbox.boot import wire
-from harness.sandbox.channel import Channel, Ended, Output
-from harness.sandbox.returns import WHOLE, Array, Keep, Mismatch, Nothing, Reader, Scalar, Tree, room, summary
+from harness.sandbox.channel import Channel, Output
+from harness.sandbox.reply import CallStatus
+from harness.sandbox.returns import WHOLE, Array, Keep, MalformedReply, Nothing, Reader, Scalar, Tree, room, summary
 
 SIZE = 1 << 12
 texts = st.text(max_size=8) | st.sampled_from(["array", "list", "tuple", "dict", "kept", "function", "other", "<f8"])
@@ -69,7 +70,7 @@ def test_any_claim_is_a_value_or_a_mismatch(memory: int, claim: Any, plan: Any, 
     kept = [{"kept": 1}] * len(plan) if isinstance(plan, tuple) else {"kept": 1}
     try:
         value = Reader(memory, size).read(claim, plan, kept)
-    except Mismatch as mismatch:
+    except MalformedReply as mismatch:
         assert len(str(mismatch)) < 600
         return
     as_asked(value, plan)
@@ -89,7 +90,7 @@ def as_asked(value: Any, plan: Any) -> None:
         case Nothing():
             assert value is None
         case Keep():
-            assert isinstance(value, wire.Kept) and type(value.id) is int and value.id == 1
+            assert isinstance(value, wire.RemoteObject) and type(value.id) is int and value.id == 1
         case Tree():
             bound = sum(a.nbytes for _, a in described(value)[1].arrays)
             assert bound <= plan.limit + 64 * wire.ALIGNMENT
@@ -101,7 +102,7 @@ def test_any_claim_can_be_told_in_a_few_words(claim: Any):
     assert len(summary(claim)) <= 250
 
 
-def received(data: bytes) -> dict[str, Any] | Ended:
+def received(data: bytes) -> dict[str, Any] | CallStatus:
     """What the parent makes of one message."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     read, write = os.pipe2(os.O_CLOEXEC)
@@ -125,8 +126,8 @@ def received(data: bytes) -> dict[str, Any] | Ended:
 @example(b"\xff\xfe{\x00}\x00")
 def test_any_message_is_an_object_or_a_forgery(data: bytes):
     message = received(data)
-    if isinstance(message, Ended):
-        assert message is Ended.FORGED
+    if isinstance(message, CallStatus):
+        assert message is CallStatus.PROTOCOL_VIOLATION
     else:
         assert isinstance(message, dict)
         json.dumps(message, ensure_ascii=False).encode()  # no half surrogate pair is left

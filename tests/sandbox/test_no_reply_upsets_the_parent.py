@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.sandbox import Array, Came, Keep, Nothing, Scalar, Tree
+from harness.sandbox import Array, CallStatus, Keep, Nothing, Scalar, Tree
 from harness.sandbox.memory_file import MemoryFile
-from harness.sandbox.returns import Mismatch, Reader, outline, room
+from harness.sandbox.returns import MalformedReply, Reader, outline, room
 
 ATOMS: list[Any] = [
     None, True, 0, 1, -1, 64, 2**62, 2**63, 2**64, 10**30, 10**4000, 1.5, float("nan"), "", "x", "\ud800", "<f8", "|O",
@@ -42,26 +42,26 @@ def test_a_claim_is_read_or_refused(claim: Any, plan: Any) -> None:
     with MemoryFile.blank(size) as output:
         try:
             Reader(output.fd, size).read(received, plan, outline(plan, itertools.count(1)))
-        except Mismatch as reason:
+        except MalformedReply as reason:
             assert str(reason)
 
 
 @pytest.mark.parametrize(
-    ("value", "plan", "came"),
+    ("value", "plan", "status"),
     [
-        ("2**63 - 1", Scalar(int), Came.BACK),
-        ("10**400", Scalar(int), Came.WRONG),
-        ("[10**400]", Tree(0), Came.WRONG),
-        ("'x' * 40_000", Tree(0), Came.BACK),
-        ("'x' * 59_000", Tree(0), Came.WRONG),
+        ("2**63 - 1", Scalar(int), CallStatus.RETURNED),
+        ("10**400", Scalar(int), CallStatus.MALFORMED),
+        ("[10**400]", Tree(0), CallStatus.MALFORMED),
+        ("'x' * 40_000", Tree(0), CallStatus.RETURNED),
+        ("'x' * 59_000", Tree(0), CallStatus.MALFORMED),
     ],
 )
-def test_only_what_can_be_reckoned_with_and_handed_back_crosses(opened, tier, value, plan, came):
+def test_only_what_can_be_reckoned_with_and_handed_back_crosses(opened, tier, value, plan, status):
     box = opened(f"def f(*a): return {value}\n")
     reply = box.call("f", returns=plan)
-    assert reply.came is came
-    if came is Came.BACK:
-        assert box.call("f", reply.value, returns=plan).came is Came.BACK
+    assert reply.status is status
+    if status is CallStatus.RETURNED:
+        assert box.call("f", reply.value, returns=plan).status is CallStatus.RETURNED
 
 
 def test_half_a_surrogate_pair_becomes_a_question_mark(opened, tier):
@@ -89,6 +89,9 @@ def f(kind):
 """
 
 
-@pytest.mark.parametrize(("kind", "came"), [("long", Came.FORGED), ("ends", Came.CRASHED), ("odd", Came.FORGED)])
-def test_an_error_that_hides_its_name_ends_the_worker(opened, tier, kind, came):
-    assert opened(HOSTILE_ERRORS).call("f", kind, returns=Nothing()).came is came
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("long", CallStatus.PROTOCOL_VIOLATION), ("ends", CallStatus.CRASHED), ("odd", CallStatus.PROTOCOL_VIOLATION)],
+)
+def test_an_error_that_hides_its_name_ends_the_worker(opened, tier, kind, status):
+    assert opened(HOSTILE_ERRORS).call("f", kind, returns=Nothing()).status is status

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, Came, Nothing, Scalar, Target
+from harness.sandbox import Box, CallStatus, Nothing, Scalar, WorkerSpec
 from tests.tiers_here import HELD
 
 SOURCE = """
@@ -88,8 +88,8 @@ def sends_its_own_end():
 @pytest.fixture(params=HELD)
 def box(request, tmp_path):
     (tmp_path / "answer.py").write_text(SOURCE)
-    with Box(Target(tmp_path, "answer.py", (), Limits(), request.param)) as box:
-        assert box.open().came is Came.BACK
+    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), request.param)) as box:
+        assert box.open().status is CallStatus.RETURNED
         yield box
 
 
@@ -102,13 +102,13 @@ def test_strange_arguments_of_system_calls_are_no_error_of_ours(box, deed):
 
 def test_a_flood_of_refused_calls_holds_nobody_beyond_the_deadline(box):
     start = time.monotonic()
-    assert box.call("floods", returns=Nothing(), seconds=1).came is Came.LATE
+    assert box.call("floods", returns=Nothing(), seconds=1).status is CallStatus.TIMEOUT
     box.close()
     assert time.monotonic() - start < 8
 
 
 def test_a_thread_that_floods_between_calls_delays_no_honest_reply(box):
-    assert box.call("floods_after", returns=Nothing()).came is Came.BACK
+    assert box.call("floods_after", returns=Nothing()).status is CallStatus.RETURNED
     time.sleep(0.2)
     for _ in range(20):
         assert box.call("small", returns=Scalar(int), seconds=5).value == 1
@@ -117,6 +117,10 @@ def test_a_thread_that_floods_between_calls_delays_no_honest_reply(box):
 @pytest.mark.parametrize("deed", ["hangs_up", "shuts", "says_nothing", "sends_its_own_end"])
 def test_a_socket_misused_ends_the_worker_at_once(box, deed):
     start = time.monotonic()
-    assert box.call(deed, returns=Nothing(), seconds=30).came in (Came.CRASHED, Came.FORGED, Came.BACK)
+    assert box.call(deed, returns=Nothing(), seconds=30).status in (
+        CallStatus.CRASHED,
+        CallStatus.PROTOCOL_VIOLATION,
+        CallStatus.RETURNED,
+    )
     box.close()
     assert time.monotonic() - start < 10

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.sandbox import Came, Nothing, run
+from harness.sandbox import CallStatus, Nothing, run
 
 GROWING = """
 import os, threading, time
@@ -46,11 +46,15 @@ while True:
 @pytest.mark.parametrize("function", ["fills", "threads", "nests"])
 def test_a_box_that_grows_is_stopped(opened, tier, function):
     box = opened(GROWING, scratch_mib=8, memory_mib=2048)
-    assert box.call(function, returns=Nothing(), seconds=20).came in (Came.RAISED, Came.EXCEEDED, Came.CRASHED)
+    assert box.call(function, returns=Nothing(), seconds=20).status in (
+        CallStatus.RAISED,
+        CallStatus.RESOURCE_LIMIT,
+        CallStatus.CRASHED,
+    )
 
 
 def test_modest_use_is_left_in_peace(opened, tier):
-    assert opened(GROWING, scratch_mib=8).call("modest", returns=Nothing()).came is Came.BACK
+    assert opened(GROWING, scratch_mib=8).call("modest", returns=Nothing()).status is CallStatus.RETURNED
 
 
 @pytest.mark.slow

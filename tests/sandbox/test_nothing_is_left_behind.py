@@ -9,7 +9,7 @@ import pytest
 
 from harness.model import Limits
 from harness.probing import SandboxedAnswer
-from harness.sandbox import Box, Came, Nothing, Scalar, Target, run, scratch
+from harness.sandbox import Box, CallStatus, Nothing, Scalar, WorkerSpec, run, scratch
 
 FORKS = """
 import os, time
@@ -57,7 +57,7 @@ def running(folder: Path) -> list[str]:
 def test_a_closed_box_leaves_no_process_and_no_folder(opened, tier, temporary, source):
     box = opened(source)
     # folders nested deeper than can be looked into count as too much where scratch space is looked at from outside
-    assert box.call("f", returns=Nothing()).came in (Came.BACK, Came.EXCEEDED)
+    assert box.call("f", returns=Nothing()).status in (CallStatus.RETURNED, CallStatus.RESOURCE_LIMIT)
     box.close()
     time.sleep(0.2)  # the kernel ends the members of a group one after the other
     assert not list(temporary.iterdir()) and not running(temporary)
@@ -72,7 +72,7 @@ def test_a_command_that_is_killed_leaves_no_process(tmp_path, tier, temporary):
 
 def test_an_interrupt_while_a_box_opens_leaves_nothing(tmp_path, tier, temporary, monkeypatch):
     (tmp_path / "answer.py").write_text("def f(): return 1\n")
-    answer = SandboxedAnswer(Target(tmp_path, "answer.py", ("f",), Limits(), tier))
+    answer = SandboxedAnswer(WorkerSpec(tmp_path, "answer.py", ("f",), Limits(), tier))
 
     def interrupted(box: Box, folder: str) -> None:
         raise KeyboardInterrupt

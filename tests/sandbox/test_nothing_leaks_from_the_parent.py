@@ -10,8 +10,8 @@ import pytest
 
 from harness.errors import BoxError
 from harness.model import Limits
-from harness.sandbox import Box, Came, Nothing, Scalar, Target, Tier, cgroup, run, zygote_of
-from harness.sandbox.box import Zygote
+from harness.sandbox import Box, CallStatus, Nothing, Scalar, Tier, WorkerSpec, cgroup, run, start_fork_server
+from harness.sandbox.box import ForkServer
 from harness.sandbox.launch import Placement
 
 SOURCE = """
@@ -43,7 +43,7 @@ def target(tmp_path, tier, monkeypatch):
     (answer / "answer.py").write_text(SOURCE)
     tmp_path.chmod(0o755)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    return Target(answer, "answer.py", (), Limits(), tier)
+    return WorkerSpec(answer, "answer.py", (), Limits(), tier)
 
 
 def held() -> tuple[int, list[str], list[str]]:
@@ -54,7 +54,7 @@ def held() -> tuple[int, list[str], list[str]]:
 
 def once(target):
     with Box(target) as box:
-        assert box.open().came is Came.BACK
+        assert box.open().status is CallStatus.RETURNED
         box.call("closed_folders", returns=Nothing())
         box.call("leave", returns=Nothing())
     assert run(["python", "-c", "raise SystemExit(4)"], target.folder, tier=target.tier, seconds=20).returncode == 4
@@ -85,14 +85,14 @@ def test_bubblewrap_that_goes_away_during_a_run_is_said_and_no_word_about_the_an
 def test_a_zygote_that_is_killed_is_said(target):
     once(target)
     before = held()
-    with zygote_of(target) as zygote:
-        with Box(target, zygote) as box:
-            assert box.open().came is Came.BACK
-            assert zygote._process is not None
-            zygote._process.kill()
-            assert box.call("f", returns=Scalar(int), seconds=5).came in (Came.CRASHED, Came.BACK)
-        with pytest.raises(BoxError, match=r"cannot fork|did not start"), Box(target, zygote) as box:
-            zygote._process.wait()
+    with start_fork_server(target) as fork_server:
+        with Box(target, fork_server) as box:
+            assert box.open().status is CallStatus.RETURNED
+            assert fork_server._process is not None
+            fork_server._process.kill()
+            assert box.call("f", returns=Scalar(int), seconds=5).status in (CallStatus.CRASHED, CallStatus.RETURNED)
+        with pytest.raises(BoxError, match=r"cannot fork|did not start"), Box(target, fork_server) as box:
+            fork_server._process.wait()
             box.open()
     assert held() == before
 
@@ -101,8 +101,8 @@ def test_a_zygote_that_cannot_start_leaves_nothing(target, monkeypatch):
     once(target)
     before = held()
     monkeypatch.setattr("harness.sandbox.launch.interpreter", lambda: "/no/such/interpreter")
-    with pytest.raises(BoxError), Zygote(Placement(target.folder), target.tier, 512) as zygote:
-        zygote.fork({})
+    with pytest.raises(BoxError), ForkServer(Placement(target.folder), target.tier, 512) as fork_server:
+        fork_server.fork({})
     assert held() == before
 
 
@@ -112,7 +112,7 @@ def test_the_thread_that_opened_a_box_may_end(target):
 
     def open_one() -> None:
         opened.append(Box(target))
-        assert opened[0].open().came is Came.BACK
+        assert opened[0].open().status is CallStatus.RETURNED
 
     thread = threading.Thread(target=open_one)
     thread.start()
@@ -126,7 +126,7 @@ def test_files_without_a_byte_are_bounded_too(target):
     # each takes memory of the kernel; where scratch is mounted for the worker alone it holds so many and no more
     if target.tier.namespaces:
         with Box(target) as box:
-            assert box.open().came is Came.BACK
+            assert box.open().status is CallStatus.RETURNED
             assert 1000 < box.call("empty_files", returns=Scalar(int), seconds=60).value < 10_000
 
 
@@ -135,11 +135,11 @@ def test_the_group_bounds_memory_where_no_limit_of_addresses_does(tmp_path):
         pytest.skip(f"no tier A: {cgroup.available()}")
     (tmp_path / "answer.py").write_text("def eat():\n    held = []\n    while True: held.append(bytearray(1 << 26))\n")
     # a driver of a device needs more addresses than any limit, so that only the group is left
-    target = Target(tmp_path, "answer.py", (), Limits(memory_mib=256), Tier.A, (Path("/dev/null"),))
+    target = WorkerSpec(tmp_path, "answer.py", (), Limits(memory_mib=256), Tier.A, (Path("/dev/null"),))
     with Box(target) as box:
-        assert box.open().came is Came.BACK
+        assert box.open().status is CallStatus.RETURNED
         reply = box.call("eat", returns=Nothing(), seconds=30)
-    assert reply.came is Came.CRASHED and "signal 9" in reply.text
+    assert reply.status is CallStatus.CRASHED and "signal 9" in reply.text
 
 
 def test_a_report_without_end_holds_nobody(tmp_path, tier):

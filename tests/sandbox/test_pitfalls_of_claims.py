@@ -11,7 +11,7 @@ import pytest
 from harness.errors import SpecError
 from harness.sandbox import Array, Scalar, snapshot
 from harness.sandbox.memory_file import MemoryFile
-from harness.sandbox.returns import Mismatch, Reader, outline, room
+from harness.sandbox.returns import MalformedReply, Reader, outline, room
 
 snapshots = importlib.import_module("harness.sandbox.snapshot")  # the package has a function of that name
 PLAN = Array((1, 4), "float64")
@@ -34,13 +34,13 @@ def read(claim, plan):
 def test_a_number_of_another_type_is_another_number(claim):
     # in JSON and in Python 1, 1.0 and true are equal, and are not the same shape or place
     assert read({"array": ["<f8", [1, 4], 0]}, PLAN).shape == (1, 4)
-    with pytest.raises(Mismatch):
+    with pytest.raises(MalformedReply):
         read(claim, PLAN)
 
 
 @pytest.mark.parametrize(("claim", "kind"), [(True, int), (1, bool), (1, float), (1.0, int)])
 def test_a_scalar_of_another_type_is_another_scalar(claim, kind):
-    with pytest.raises(Mismatch):
+    with pytest.raises(MalformedReply):
         read(claim, Scalar(kind))
 
 

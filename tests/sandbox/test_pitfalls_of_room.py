@@ -3,7 +3,7 @@
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, Came, Scalar, Target
+from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec
 from tests.tiers_here import HELD
 
 SOURCE = """
@@ -35,10 +35,10 @@ SCRATCH = 4
 
 def ask(tier, folder, function):
     (folder / "answer.py").write_text(SOURCE)
-    with Box(Target(folder, "answer.py", (), Limits(scratch_mib=SCRATCH), tier)) as box:
-        assert box.open().came is Came.BACK
+    with Box(WorkerSpec(folder, "answer.py", (), Limits(scratch_mib=SCRATCH), tier)) as box:
+        assert box.open().status is CallStatus.RETURNED
         reply = box.call(function, returns=Scalar(int))
-    assert reply.came is Came.BACK, reply.text
+    assert reply.status is CallStatus.RETURNED, reply.text
     return reply.value
 
 

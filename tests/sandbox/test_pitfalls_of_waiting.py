@@ -5,7 +5,7 @@ import time
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, Came, Nothing, Target
+from harness.sandbox import Box, CallStatus, Nothing, WorkerSpec
 from tests.tiers_here import HELD
 
 SOURCE = """
@@ -25,21 +25,21 @@ def stops_itself():
 @pytest.fixture(params=HELD)
 def box(request, tmp_path):
     (tmp_path / "answer.py").write_text(SOURCE)
-    with Box(Target(tmp_path, "answer.py", (), Limits(), request.param)) as box:
-        assert box.open().came is Came.BACK
+    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), request.param)) as box:
+        assert box.open().status is CallStatus.RETURNED
         yield box
 
 
 def test_a_closed_output_is_not_looked_at_again_and_again(box):
     # a pipe at its end is always ready to be read: a loop that selects on it spins
     before = time.process_time()
-    assert box.call("closes_its_output", returns=Nothing(), seconds=20).came is Came.BACK
+    assert box.call("closes_its_output", returns=Nothing(), seconds=20).status is CallStatus.RETURNED
     assert time.process_time() - before < 0.4
 
 
 def test_a_worker_that_has_stopped_is_ended(box):
     # a stopped process takes no signal but one, and says nothing
     start = time.monotonic()
-    assert box.call("stops_itself", returns=Nothing(), seconds=1).came is Came.LATE
+    assert box.call("stops_itself", returns=Nothing(), seconds=1).status is CallStatus.TIMEOUT
     box.close()
     assert time.monotonic() - start < 15

@@ -7,7 +7,7 @@ import pytest
 
 import harness.running.grade
 from harness.model import Limits
-from harness.sandbox import Box, Came, Scalar, Target, run
+from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec, run
 from tests.tiers_here import HELD
 
 SECRET = "a word that must not come out"
@@ -88,16 +88,16 @@ def box(request, tmp_path):
     folder = tmp_path / "answer"
     folder.mkdir()
     (folder / "answer.py").write_text(SOURCE)
-    with Box(Target(folder, "answer.py", (), Limits(), request.param)) as box:
+    with Box(WorkerSpec(folder, "answer.py", (), Limits(), request.param)) as box:
         yield box
 
 
 def ask(box, function, *arguments, kind=bool):
     """One answer of the boxed code."""
     if not box.pid:
-        assert box.open().came is Came.BACK
+        assert box.open().status is CallStatus.RETURNED
     reply = box.call(function, *arguments, returns=Scalar(kind))
-    assert reply.came is Came.BACK, reply.text
+    assert reply.status is CallStatus.RETURNED, reply.text
     return reply.value
 
 
@@ -116,7 +116,7 @@ def test_no_open_file_of_ours_comes_along_into_a_command(secret, held, tmp_path)
 def test_command_lines_tell_no_path_of_the_machine(box):
     # what starts a box names every folder it shows, and /proc repeats it to whoever is inside
     seen = ask(box, "command_lines", kind=str)
-    assert str(box.target.folder) not in seen and str(Path(harness.__file__).parent) not in seen
+    assert str(box.spec.folder) not in seen and str(Path(harness.__file__).parent) not in seen
 
 
 def test_beside_the_worker_lies_nothing_of_the_grader(box):
@@ -137,6 +137,6 @@ def test_scratch_space_belongs_to_whoever_is_inside(box):
 
 def test_without_namespaces_the_table_of_processes_is_closed(box):
     # there, /proc is the machine's own; numerical work does not need it
-    if not box.target.tier.namespaces:
+    if not box.spec.tier.namespaces:
         assert not ask(box, "opens", "/proc/1/status") and not ask(box, "opens", f"/proc/{os.getpid()}/status")
     assert ask(box, "computes")

@@ -6,7 +6,7 @@ import pytest
 
 from harness.model import Limits
 from harness.probing import SandboxedAnswer
-from harness.sandbox import Scalar, Target, run
+from harness.sandbox import Scalar, WorkerSpec, run
 from tests.tiers_here import HELD
 
 KEY = 0x68617266
@@ -43,7 +43,7 @@ def segments() -> str:
 def test_a_fresh_worker_finds_nothing_of_the_one_before(tmp_path, held):
     # workers forked from one process share what it has, unless each gets its own
     (tmp_path / "answer.py").write_text(LEAVES)
-    answer = SandboxedAnswer(Target(tmp_path, "answer.py", ("leave",), Limits(), held))
+    answer = SandboxedAnswer(WorkerSpec(tmp_path, "answer.py", ("leave",), Limits(), held))
     before = segments()
     try:
         for _ in range(3):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.sandbox import Array, Came, Keep, Nothing, Scalar, Tree
+from harness.sandbox import Array, CallStatus, Keep, Nothing, Scalar, Tree
 
 SOURCE = """
 import numpy as np
@@ -43,7 +43,7 @@ def tree(): return {"x": np.arange(3), "n": (1, 2.5, None, "s", True), "m": {1: 
 @pytest.mark.parametrize("name", ["right", "view", "broadcast", "subclass", "fortran"])
 def test_any_honest_array_of_that_shape_and_dtype_counts(opened, tier, name):
     reply = opened(SOURCE).call("answer", name, returns=Array((2, 3), "float64"))
-    assert reply.came is Came.BACK
+    assert reply.status is CallStatus.RETURNED
     assert type(reply.value) is np.ndarray and (reply.value == 1).all()
 
 
@@ -65,17 +65,17 @@ def test_any_honest_array_of_that_shape_and_dtype_counts(opened, tier, name):
 def test_anything_else_is_named_and_does_not_count(opened, tier, name, words):
     box = opened(SOURCE)
     reply = box.call("answer", name, returns=Array((2, 3), "float64"))
-    assert reply.came is Came.WRONG and reply.value is None
+    assert reply.status is CallStatus.MALFORMED and reply.value is None
     assert words in reply.text
-    assert box.call("answer", "right", returns=Array((2, 3), "float64")).came is Came.BACK
+    assert box.call("answer", "right", returns=Array((2, 3), "float64")).status is CallStatus.RETURNED
 
 
 def test_scalars_are_of_exactly_the_kind_asked_for(opened, tier):
     box = opened(SOURCE)
-    assert box.call("nan", returns=Scalar(int)).came is Came.WRONG
+    assert box.call("nan", returns=Scalar(int)).status is CallStatus.MALFORMED
     assert np.isnan(box.call("nan", returns=Scalar(float)).value)
-    assert box.call("answer", "none", returns=Nothing()).came is Came.BACK
-    assert box.call("nan", returns=Nothing()).came is Came.WRONG
+    assert box.call("answer", "none", returns=Nothing()).status is CallStatus.RETURNED
+    assert box.call("nan", returns=Nothing()).status is CallStatus.MALFORMED
 
 
 def test_free_form_data_crosses_as_plain_values_within_its_limits(opened, tier):
@@ -83,9 +83,9 @@ def test_free_form_data_crosses_as_plain_values_within_its_limits(opened, tier):
     value = box.call("tree", returns=Tree(1000)).value
     assert value["n"] == (1, 2.5, None, "s", True)
     assert (value["x"] == np.arange(3)).all() and value["m"][1].shape == (0, 4)
-    assert box.call("deep", returns=Tree(1000)).came is Came.WRONG
-    assert box.call("answer", "huge", returns=Tree(1000)).came is Came.WRONG
-    assert box.call("answer", "thing", returns=Tree(1000)).came is Came.WRONG
+    assert box.call("deep", returns=Tree(1000)).status is CallStatus.MALFORMED
+    assert box.call("answer", "huge", returns=Tree(1000)).status is CallStatus.MALFORMED
+    assert box.call("answer", "thing", returns=Tree(1000)).status is CallStatus.MALFORMED
 
 
 def test_a_kept_object_stays_in_the_worker_and_shows_later_changes(opened, tier):
@@ -109,6 +109,6 @@ def test_what_an_answer_raises_is_data(opened, tier):
         "class ValueError(Exception): pass\ndef f():\n    raise ValueError('mine')\ndef g():\n    raise SystemExit(3)\n"
     )
     reply = box.call("f", returns=Nothing())
-    assert reply.came is Came.RAISED and "mine" in reply.text and "answer.py:3" in reply.text
+    assert reply.status is CallStatus.RAISED and "mine" in reply.text and "answer.py:3" in reply.text
     assert "ValueError" not in reply.lineage
     assert "SystemExit" in box.call("g", returns=Nothing()).lineage

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Array, Box, Came, Nothing, Scalar, SignalKind, Target
+from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, SignalKind, WorkerSpec
 from tests.tiers_here import HELD, TIERS
 
 HONEST = """
@@ -98,15 +98,15 @@ def f(x):
 @pytest.fixture(params=TIERS)
 def honest(request, tmp_path):
     (tmp_path / "answer.py").write_text(HONEST)
-    with Box(Target(tmp_path, "answer.py", (), Limits(), request.param)) as box:
-        assert box.open().came is Came.BACK
+    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), request.param)) as box:
+        assert box.open().status is CallStatus.RETURNED
         yield box
 
 
 @pytest.mark.parametrize(("work", "least"), [("imports", 200), ("computes", 8), ("asks", 11), ("writes", 3)])
 def test_honest_work_raises_no_signal(honest, work, least):
     reply = honest.call(work, returns=Scalar(int), seconds=60)
-    assert reply.came is Came.BACK and reply.value >= least, reply.text
+    assert reply.status is CallStatus.RETURNED and reply.value >= least, reply.text
     assert honest.signals == []
 
 
@@ -118,9 +118,9 @@ def test_each_kind_is_raised_by_what_it_is_named_after(tmp_path, held, kind):
         f"    {line}\n" for line in ["try:", *(f"    {one}" for one in deed.split("\n")), "except OSError: pass"]
     )
     (tmp_path / "answer.py").write_text(f"import time\ndef quiet(): time.sleep(0.01)\ndef f():\n{body}")
-    with Box(Target(tmp_path, "answer.py", (), Limits(), held)) as box:
-        assert box.open().came is Came.BACK
-        assert box.call("quiet", returns=Nothing()).came is Came.BACK and box.signals == []
+    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), held)) as box:
+        assert box.open().status is CallStatus.RETURNED
+        assert box.call("quiet", returns=Nothing()).status is CallStatus.RETURNED and box.signals == []
         box.call("f", returns=Nothing())
         if kind in (SignalKind.UNSOLICITED, SignalKind.BACKGROUND):
             time.sleep(0.3)
@@ -131,10 +131,12 @@ def test_each_kind_is_raised_by_what_it_is_named_after(tmp_path, held, kind):
 @pytest.mark.parametrize("held", [tier for tier in HELD if tier.values[0].namespaces])
 def test_an_output_that_can_still_be_written_is_a_late_write(tmp_path, held):
     (tmp_path / "answer.py").write_text(LATE)
-    with Box(Target(tmp_path, "answer.py", (), Limits(), held)) as box:
-        assert box.open().came is Came.BACK
+    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), held)) as box:
+        assert box.open().status is CallStatus.RETURNED
         reply = box.call("f", np.ones(1000), returns=Array((1000,), "float64"))
-    assert reply.came is Came.FORGED and [signal.kind for signal in box.signals] == [SignalKind.LATE_WRITE]
+    assert reply.status is CallStatus.PROTOCOL_VIOLATION and [signal.kind for signal in box.signals] == [
+        SignalKind.LATE_WRITE
+    ]
 
 
 @pytest.mark.parametrize("place", ["/tmp", "/var/tmp"])
@@ -142,9 +144,9 @@ def test_what_lies_in_a_temporary_folder_of_the_machine_is_not_the_answers(tmp_p
     (tmp_path / "answer.py").write_text(
         "def f(path):\n    try:\n        open(path)\n    except OSError:\n        return 1\n    return 0\n"
     )
-    with tempfile.TemporaryDirectory(dir=place) as folder, Box(Target(tmp_path, "answer.py", (), Limits())) as box:
+    with tempfile.TemporaryDirectory(dir=place) as folder, Box(WorkerSpec(tmp_path, "answer.py", (), Limits())) as box:
         Path(folder, "notes.txt").write_text("")
-        assert box.open().came is Came.BACK
+        assert box.open().status is CallStatus.RETURNED
         assert box.call("f", f"{folder}/never-written.txt", returns=Scalar(int)).value == 1
         assert box.signals == []
         assert box.call("f", f"{folder}/notes.txt", returns=Scalar(int)).value == 1

@@ -7,7 +7,7 @@ import pytest
 
 import harness
 from harness.model import Limits
-from harness.sandbox import Box, Came, Scalar, Target
+from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec
 from tests.tiers_here import HELD
 
 SOURCE = """
@@ -54,8 +54,8 @@ def processes():
 @pytest.fixture(params=HELD)
 def box(request, tmp_path):
     (tmp_path / "answer.py").write_text(SOURCE)
-    with Box(Target(tmp_path, "answer.py", (), Limits(scratch_mib=4), request.param)) as box:
-        assert box.open().came is Came.BACK
+    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(scratch_mib=4), request.param)) as box:
+        assert box.open().status is CallStatus.RETURNED
         yield box
 
 
@@ -71,9 +71,9 @@ def test_files_outside_are_not_there(box):
 
 
 def test_what_lasts_is_read_only_and_scratch_is_small(box):
-    for path in (f"{box.target.folder}/answer.py", "/submission/answer.py", "/usr/x", "/x"):
+    for path in (f"{box.spec.folder}/answer.py", "/submission/answer.py", "/usr/x", "/x"):
         assert ask(box, "writes", path) in ("FileNotFoundError", "PermissionError", "OSError")
-    if box.target.tier.namespaces:
+    if box.spec.tier.namespaces:
         assert ask(box, "fills") == "OSError"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.numerics.paired import LOOKS, PROCESSES, Verdict
-from harness.timing.contest import RENEWED, SELDOM, Heat, Result, Role, Turn, contest
+from harness.timing.contest import RENEWED, SELDOM, CallCost, ContestResult, Role, Trial, contest
 
 SPREAD = 0.5
 """Standard deviation of the log of a cost: so noisy that nothing within a fifth is decided in 1912 pairs."""
@@ -30,10 +30,10 @@ class Sleeper:
     def pid(self) -> int:
         return self.process.pid
 
-    def play(self, given: object) -> Turn:
+    def play(self, given: object) -> CallCost:
         self.played += 1
         cost = next(self.costs)
-        return Turn(cost, cost)
+        return CallCost(cost, cost)
 
     def close(self) -> None:
         self.process.kill()
@@ -53,34 +53,34 @@ class Field:
         while True:
             yield middle * self.draw.lognormvariate(0.0, self.spread)
 
-    def start(self) -> Heat:
+    def start(self) -> Trial:
         middles = {Role.ANSWER: 1e-3 * self.factor, Role.REFERENCE: 1e-3, Role.IDENTITY: 1e-6}
         self.heats.append({role: Sleeper(self.costs(middle)) for role, middle in middles.items()})
-        return Heat(self.heats[-1], lambda: None)
+        return Trial(self.heats[-1], lambda: None)
 
 
-def raced(factor: float, spread: float) -> tuple[Field, Result]:
+def raced(factor: float, spread: float) -> tuple[Field, ContestResult]:
     field = Field(factor, spread)
     return field, contest(field.start, seconds=60.0)
 
 
 @pytest.fixture(scope="module")
-def undecided() -> tuple[Field, Result]:
+def undecided() -> tuple[Field, ContestResult]:
     return raced(1.0, SPREAD)
 
 
-def test_what_stays_open_is_timed_in_nine_process_pairs(undecided: tuple[Field, Result]) -> None:
+def test_what_stays_open_is_timed_in_nine_process_pairs(undecided: tuple[Field, ContestResult]) -> None:
     field, result = undecided
     assert result.comparison.verdict is Verdict.UNCLEAR
     assert (result.comparison.pairs, result.comparison.processes) == (LOOKS[-1], (1 + len(RENEWED)) * PROCESSES)
     assert len(field.heats) == 9
 
 
-def test_no_process_is_left(undecided: tuple[Field, Result]) -> None:
+def test_no_process_is_left(undecided: tuple[Field, ContestResult]) -> None:
     assert all(sleeper.process.poll() is not None for heat in undecided[0].heats for sleeper in heat.values())
 
 
-def test_the_identity_plays_in_one_round_of_four(undecided: tuple[Field, Result]) -> None:
+def test_the_identity_plays_in_one_round_of_four(undecided: tuple[Field, ContestResult]) -> None:
     for heat in undecided[0].heats:
         # two more rounds of each heat warm up, and are not counted
         rounds, identity = heat[Role.ANSWER].played - 2, heat[Role.IDENTITY].played

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from harness.timing import noise
-from harness.timing.noise import Noise, conditions
+from harness.timing.noise import MachineNoise, conditions
 
-QUIET = Noise(
+QUIET = MachineNoise(
     cores=4, load=0.2, busy=0.0, stolen=0.0, quota=None, governor="performance", turbo=False,
     threads_share_cores=False, virtual=False, swapped_bytes=0, counters=True,
 )  # fmt: skip
@@ -19,8 +19,8 @@ CFS = "sys__fs__cgroup__cpu__cpu.cfs"
 HOG = "import time\nend = time.monotonic() + 5\nprint(flush=True)\nwhile time.monotonic() < end: pass"
 
 
-def changed(**values: object) -> Noise:
-    return Noise(**{**asdict(QUIET), **values})
+def changed(**values: object) -> MachineNoise:
+    return MachineNoise(**{**asdict(QUIET), **values})
 
 
 def machine(root: Path, **files: str) -> Path:

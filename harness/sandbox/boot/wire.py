@@ -24,17 +24,17 @@ DTYPES = frozenset(np.dtype(name).str for name in ("float16", "float32", "float6
 )
 
 
-class Kept:
+class RemoteObject:
     """Names an object that lives in the worker; the parent never sees more of it than this number."""
 
     def __init__(self, id: int) -> None:
         self.id = id
 
     def __repr__(self) -> str:
-        return f"Kept({self.id})"
+        return f"RemoteObject({self.id})"
 
 
-class Function:
+class RemoteFunction:
     """Names a function of a module that the parent loaded into the worker."""
 
     def __init__(self, module: str, name: str) -> None:
@@ -42,7 +42,7 @@ class Function:
         self.name = name
 
     def __repr__(self) -> str:
-        return f"Function({self.module}.{self.name})"
+        return f"RemoteFunction({self.module}.{self.name})"
 
 
 class Arena:
@@ -95,9 +95,9 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
     """Describe `value`, reserving room in `arena` for its arrays."""
     if value is None or type(value) in (bool, int, float, str):
         return value
-    if isinstance(value, Kept):
+    if isinstance(value, RemoteObject):
         return {"kept": value.id}
-    if isinstance(value, Function):
+    if isinstance(value, RemoteFunction):
         return {"function": [value.module, value.name]}
     if isinstance(value, (np.bool_, np.integer, np.floating)) and value.dtype.itemsize <= 8:
         return value.item()

@@ -11,7 +11,7 @@ FILES = 10_000
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ResourceBounds:
     """What one box may use.
 
     Attributes:

@@ -1,9 +1,10 @@
 """The side of the box that runs an answer's own tests, again and again, on changed copies of its source.
 
-It forks a process with NumPy and pytest loaded (`nursery.py`) that forks the children, and only then reads from its
-standard input what is asked for. What it knows and what it reports, no child can reach: it is in no memory that a child
-was copied from, the server is not dumpable, its input is emptied once it is read, and only the server holds the report
-(file descriptor 3). What a child says of itself (tests, lines executed) is its word; the verdict is its exit status.
+It forks a process with NumPy and pytest loaded (`suite_forker.py`) that forks the children, and only then reads from
+its standard input what is asked for. What it knows and what it reports, no child can reach: it is in no memory that a
+child was copied from, the server is not dumpable, its input is emptied once it is read, and only the server holds the
+report (file descriptor 3). What a child says of itself (tests, lines executed) is its word; the verdict is its exit
+status.
 
 The plan is JSON: `command` (words), `limit` (seconds for one run), `budget` (seconds for all), `runs`: each `files`
 (path and text of those that are changed), `trace`, `quick`, `must_pass`.
@@ -23,23 +24,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import nursery
+import suite_forker
 
 del sys.path[0]
-for _name in ("nursery", "programs"):  # an answer may have modules called like ours
+for _name in ("suite_forker", "suite_programs"):  # an answer may have modules called like ours
     sys.modules.pop(_name, None)
 
 REPORT = 3
 KEPT_BACK = 1.5
 """Time kept back for the last run, as a multiple of what the first took."""
 GONE = 69
-"""Exit status when the nursery was ended."""
+"""Exit status when the forker was ended."""
 
 
 def main() -> None:
     """Do every run of the plan, within its budget."""
-    nursery.shield()
-    requests, replies = start_nursery()
+    suite_forker.make_undumpable()
+    requests, replies = start_forker()
     with open(0, "rb", closefd=False) as given:
         plan = json.loads(given.read())
     os.ftruncate(0, 0)  # whoever started this process may hold the file where a child can open it
@@ -67,19 +68,19 @@ def main() -> None:
         reserve = reserve or KEPT_BACK * (time.monotonic() - begin)
 
 
-def start_nursery() -> tuple[int, BinaryIO]:
-    """Fork the nursery; where to write requests to it, and where to read its replies."""
+def start_forker() -> tuple[int, BinaryIO]:
+    """Fork the forker; where to write requests to it, and where to read its replies."""
     (requested, requests), (replies, replied) = os.pipe(), os.pipe()
     server = os.getpid()
     if os.fork() == 0:
         os.close(requests)
         os.close(replies)
-        nursery.serve(requested, replied, server)
+        suite_forker.serve(requested, replied, server)
         os._exit(0)
     os.close(requested)
     os.close(replied)
     lines = os.fdopen(replies, "rb")
-    if lines.readline() != nursery.READY:
+    if lines.readline() != suite_forker.READY:
         raise OSError("the process to fork tests from did not start")
     return requests, lines
 
@@ -90,7 +91,7 @@ def asked(requests: int, replies: BinaryIO, request: dict[str, Any], until: floa
     try:
         os.write(requests, json.dumps(request).encode() + b"\n")
         if not select.select([replies], [], [], max(0.0, until - time.monotonic()))[0]:
-            os.write(requests, nursery.STOP)
+            os.write(requests, suite_forker.STOP)
         line = replies.readline()
     except BrokenPipeError:
         pass

@@ -1,8 +1,8 @@
 """The process that runs of an answer's own tests are forked from.
 
-It is forked from the server (`suite.py`) before that knows what will be asked, and learns of each run only what all
-runs of a kind have in common: a child finds nothing in it that tells one changed copy of the source from another. It
-holds no limit either: it ends a child when it is told to.
+It is forked from the server (`suite_server.py`) before that knows what will be asked, and learns of each run only what
+all runs of a kind have in common: a child finds nothing in it that tells one changed copy of the source from another.
+It holds no limit either: it ends a child when it is told to.
 
 A request is one line of JSON: `program`, `arguments`, `folder`, `trace`, `quick`; `STOP` ends the run under way.
 Replied is `READY` at first, then one line of JSON a run: `end` (exit, signal, late), `status`, `seconds`, and unless
@@ -26,7 +26,7 @@ import numpy.fft
 import numpy.linalg
 import numpy.random
 import numpy.testing
-import programs
+import suite_programs
 
 REPORT = 3
 READY, STOP = b"ready\n", b"stop\n"
@@ -43,7 +43,7 @@ UNSEEN_SECONDS = 0.2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def shield() -> None:
+def make_undumpable() -> None:
     """Keep children away from this process's memory and files, and collect what they leave behind.
 
     Raises:
@@ -60,7 +60,7 @@ def serve(requests: int, replies: int, parent: int) -> None:
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return
-    shield()
+    make_undumpable()
     os.close(REPORT)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -88,11 +88,11 @@ def one_run(
         status = 70
         with contextlib.suppress(BaseException):
             become_child(folder, output_write, word_write, quick)
-            status = programs.run_suite(program, arguments, trace, quick, word_write)
+            status = suite_programs.run_suite(program, arguments, trace, quick, word_write)
         os._exit(status)
     os.close(word_write)
     os.close(output_write)
-    word, output = Pipe(word_read, WORD_LIMIT), Pipe(output_read, OUTPUT_KEPT)
+    word, output = ChildPipe(word_read, WORD_LIMIT), ChildPipe(output_read, OUTPUT_KEPT)
     wait_status = wait(child, (word, output), requests)
     line: dict[str, Any] = {"seconds": round(time.monotonic() - start, 4)}
     remove_descendants(child)
@@ -106,7 +106,7 @@ def one_run(
     return line | {"end": "exit" if code >= 0 else "signal", "status": abs(code)}
 
 
-class Pipe:
+class ChildPipe:
     """The reading end of a pipe from a child: what comes is drained, its tail kept."""
 
     def __init__(self, fd: int, kept: int) -> None:
@@ -147,7 +147,7 @@ class Pipe:
         os.close(self.fd)
 
 
-def wait(child: int, pipes: Sequence[Pipe], requests: BinaryIO) -> int | None:
+def wait(child: int, pipes: Sequence[ChildPipe], requests: BinaryIO) -> int | None:
     """Drain `pipes` until `child` ends; its wait status, or None when it was killed because `requests` said so."""
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -209,7 +209,7 @@ def own_children() -> list[int]:
 
 
 def become_child(folder: str, output: int, word: int, quiet: bool) -> None:
-    """Make a forked copy of the nursery a process the suite can be run in."""
+    """Make a forked copy of the forker a process the suite can be run in."""
     os.setsid()
     for target in (1, 2):
         os.dup2(0 if quiet else output, target)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from harness.errors import BoxError
 from harness.sandbox import launch, scratch, tiers
-from harness.sandbox.channel import Channel, Ended, Output, readable
-from harness.sandbox.excess import Bounds
+from harness.sandbox.channel import Channel, Output, readable
 from harness.sandbox.notices import Notices
+from harness.sandbox.reply import CallStatus
 from harness.sandbox.spawning import end, spawn
+from harness.sandbox.usage import ResourceBounds
 
 if TYPE_CHECKING:
     from harness.sandbox.cgroup import Cgroup
@@ -29,7 +30,7 @@ DEATH_SECONDS = 5.0
 
 
 @dataclass
-class Worker:
+class WorkerProcess:
     """A forked worker: what its parent holds of it.
 
     Attributes:
@@ -71,7 +72,7 @@ class Worker:
             scratch.remove(self.scratch)
 
 
-class Zygote:
+class ForkServer:
     """The process that workers are forked from, in the box of one target. Start it, fork, close it."""
 
     def __init__(self, placement: launch.Placement, tier: tiers.Tier, memory_mib: int, processes: int = 64) -> None:
@@ -109,7 +110,7 @@ class Zygote:
         read, write = os.pipe2(os.O_CLOEXEC)
         self._output = Output(read)
         guardian = "0" if self.tier.namespaces else str(os.getpid())
-        program = (launch.interpreter(), "-I", "-B", f"{self._launch.boot}/zygote.py", str(theirs.fileno()), guardian)
+        program = (launch.interpreter(), "-I", "-B", f"{self._launch.boot}/forking.py", str(theirs.fileno()), guardian)
         try:
             self._process = spawn(
                 (*prefix, *program), stdin=subprocess.DEVNULL, stdout=write, stderr=write,
@@ -121,7 +122,7 @@ class Zygote:
             theirs.close()
             os.close(write)
 
-    def fork(self, rlimits: Mapping[str, int]) -> Worker:
+    def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
         """A new worker behind its fence; it has seen nothing of the submission yet.
 
         Raises:
@@ -150,9 +151,9 @@ class Zygote:
             except OSError as error:
                 raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
             if room is not None:
-                channel.bounds = Bounds(room, self.placement.scratch_mib << 20, self._processes)
+                channel.bounds = ResourceBounds(room, self.placement.scratch_mib << 20, self._processes)
             undo.pop_all()
-            return Worker(channel, channel.notices, pidfd, room, status)
+            return WorkerProcess(channel, channel.notices, pidfd, room, status)
 
     def _asked(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
         """Ask for a worker: its channel, and what its wait status can be read from."""
@@ -209,10 +210,10 @@ class Zygote:
     def _greeted(self, channel: Channel) -> int:
         """Wait for the worker's first word: the descriptor of its notifications, or -1."""
         answer, fds = channel.first(START_SECONDS)
-        if isinstance(answer, Ended) or "raised" in answer:
+        if isinstance(answer, CallStatus) or "raised" in answer:
             for fd in fds:
                 os.close(fd)
-            why = "no word" if isinstance(answer, Ended) else f"{answer['raised'][0]}: {answer['raised'][1]}"
+            why = "no word" if isinstance(answer, CallStatus) else f"{answer['raised'][0]}: {answer['raised'][1]}"
             raise BoxError(f"the worker did not start in tier {self.tier}: {why}{self._said()}")
         return fds[0] if fds else -1
 
@@ -226,5 +227,5 @@ def trial(tier: tiers.Tier) -> None:
     Raises:
         BoxError: it does not start.
     """
-    with Zygote(launch.Placement(launch.BOOT), tier, 512) as zygote:
-        zygote.fork({}).close()
+    with ForkServer(launch.Placement(launch.BOOT), tier, 512) as fork_server:
+        fork_server.fork({}).close()

@@ -62,14 +62,14 @@ def main() -> None:
             os.close(fd)
 
 
-def hold(request: dict[str, Any], zygote: int, control: int, output: int, status: int) -> None:
+def hold(request: dict[str, Any], server: int, control: int, output: int, status: int) -> None:
     """Make a worker's namespaces, fork it, wait for it, and write its wait status; never returns."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     own = os.getpid()
     try:
         if request["namespaces"]:
             separate(request["scratch_bytes"], request["interpreter"])
-        wait_status = descendants.keep(lambda: work(request, own, control, output), zygote, (control, output))
+        wait_status = descendants.keep(lambda: work(request, own, control, output), server, (control, output))
         if wait_status is not None:
             os.write(status, f"{wait_status}".encode())
     except BaseException as error:  # told to the parent, which waits for a first word

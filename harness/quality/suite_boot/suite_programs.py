@@ -54,13 +54,13 @@ def run_pytest(program: str, arguments: Sequence[str], quick: bool, counts: dict
     sys.path.insert(0, os.getcwd())
     sys.argv = [program, *arguments]
     options = ["-p", "no:cacheprovider", *(["-x", "--tb=no"] if quick else [])]
-    counter = Counter()
+    counter = OutcomeCounter()
     status = int(pytest.main([*arguments, *options], plugins=[counter]))
     counts.update(counter.counts())
     return status
 
 
-class Counter:
+class OutcomeCounter:
     """A pytest plugin that counts tests and remembers how each went."""
 
     def __init__(self) -> None:

@@ -1,0 +1,1 @@
+"""The files that run an answer's own test suite inside the box."""

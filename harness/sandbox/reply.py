@@ -1,0 +1,54 @@
+"""How a request to a worker ended, and what it returned."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class CallStatus(Enum):
+    """How a request to a worker ended."""
+
+    RETURNED = "returned"
+    """The call returned a value of the form that was asked for."""
+    RAISED = "raised"
+    """The submission raised an exception."""
+    MALFORMED = "returned something else"
+    """The call returned something other than what was asked for."""
+    CRASHED = "crashed"
+    """The worker process ended."""
+    TIMEOUT = "timed out"
+    """No reply within the time limit; the worker was killed."""
+    OUTPUT_LIMIT = "printed too much"
+    """The worker printed more than the limit and was killed."""
+    RESOURCE_LIMIT = "used too much"
+    """The worker used more scratch space, threads or processes than it may, and was killed."""
+    PROTOCOL_VIOLATION = "broke the protocol"
+    """The worker sent something that is not a reply, or sent it unasked, and was killed."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The result of one request. Everything in it but the times is what the submission claims.
+
+    Attributes:
+        status: how the request ended.
+        value: the value, when it came back.
+        text: what happened, in words, when it did not.
+        lineage: built-in exception types of what was raised, nearest first.
+        seconds: wall time from before the first input byte was visible to after the output could no longer change.
+        processor: processor seconds of the worker over the same span.
+        echo: the array arguments as they were after the call, when asked for.
+    """
+
+    status: CallStatus
+    value: Any = None
+    text: str = ""
+    lineage: tuple[str, ...] = ()
+    seconds: float = 0.0
+    processor: float = 0.0
+    echo: tuple[Any, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the worker can be asked again."""
+        return self.status in (CallStatus.RETURNED, CallStatus.RAISED, CallStatus.MALFORMED)
