@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.model import Limits
-from harness.numerics.paired import Verdict
+from harness.numerics.paired import PairedVerdict
 from harness.probing import Answer, NotMeasurable, ProbeFailure, SandboxedAnswer
 from harness.probing.speed import credit, measure
 from harness.sandbox import Array, Box, CallStatus, WorkerSpec, clock, detect
@@ -32,9 +32,9 @@ Floats = NDArray[np.float64]
 HOGS = 2
 ROUNDS = 40
 PLANTED = {
-    "the same": (ROUNDS, Verdict.SAME),
-    "+5 %": (ROUNDS * 21 // 20, Verdict.SLOWER),
-    "+20 %": (ROUNDS * 6 // 5, Verdict.SLOWER),
+    "the same": (ROUNDS, PairedVerdict.SAME),
+    "+5 %": (ROUNDS * 21 // 20, PairedVerdict.SLOWER),
+    "+20 %": (ROUNDS * 6 // 5, PairedVerdict.SLOWER),
 }
 SHAPE = (60, 128)
 WORK = """
@@ -165,17 +165,17 @@ def verdicts(runs: int) -> dict[tuple[int, str], list[ContestResult]]:
     return found
 
 
-def _print_verdicts(load: int, name: str, results: list[ContestResult], right: Verdict) -> None:
+def _print_verdicts(load: int, name: str, results: list[ContestResult], right: PairedVerdict) -> None:
     counts = Counter(result.comparison.verdict for result in results)
     called = counts[right]
-    wrong = len(results) - called - counts[Verdict.UNCLEAR]
+    wrong = len(results) - called - counts[PairedVerdict.UNCLEAR]
 
     def middle(values: Iterator[float]) -> float:
         return statistics.median(values)
 
     print(
         f"{load} hogs, planted {name:8}: right {called} of {len(results)}, wrong {wrong}, "
-        f"unclear {counts[Verdict.UNCLEAR]}; ratio {middle(r.comparison.ratio for r in results):.3f}, "
+        f"unclear {counts[PairedVerdict.UNCLEAR]}; ratio {middle(r.comparison.ratio for r in results):.3f}, "
         f"{middle(r.comparison.pairs for r in results):.0f} pairs, {middle(r.seconds for r in results):.1f} s, "
         f"noise {middle(r.noise for r in results):.2f}",
         flush=True,

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from harness.cuda.program import Mode, Ran, Source, build_program, run_program
+from harness.cuda.program import Mode, ProgramRun, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 HERE = Path(__file__).parent
@@ -32,7 +32,7 @@ SMALL = ("4", "1000", "64", "3")
 def built(files: list[Path], folder: Path, *, instrumented: bool = True) -> tuple[Path, float]:
     """The program made of `files` and the seconds it took to build."""
     into = Path(tempfile.mkdtemp(dir=folder))
-    made = build_program(Source.of(files), into, tier=detect(), instrumented=instrumented)
+    made = build_program(ProgramSource.of(files), into, tier=detect(), instrumented=instrumented)
     if made.path is None:
         raise SystemExit(f"{files[0].name} does not build: {made.unsupported or made.errors}")
     return made.path, made.seconds
@@ -94,7 +94,7 @@ def one_submission(folder: Path) -> None:
     start = time.perf_counter()
     program, _ = built(files, folder)
     for mode in (MODES["check"], MODES["count"]):
-        ran = run_program(Source.of(files), program, tier=detect(), mode=mode)
+        ran = run_program(ProgramSource.of(files), program, tier=detect(), mode=mode)
         if ran.failed or ran.report is None or ran.report.found():
             raise SystemExit(f"the reference kernel fails in mode {mode.value}: {ran.ended} {ran.completed.output}")
     total = time.perf_counter() - start
@@ -118,7 +118,7 @@ def corpus() -> None:
     print(f"right kernels with a report: {len(loud)} of {len(silent)}{' '.join(['', *loud])}   promised: none of 20")
 
 
-def _reported(runs: list[Ran]) -> bool:
+def _reported(runs: list[ProgramRun]) -> bool:
     return any(run.failed or run.report is None or run.report.found("error", "warning") for run in runs)
 
 

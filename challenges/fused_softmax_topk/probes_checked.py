@@ -6,7 +6,7 @@ matter, unless they are wrong only here: what is watched must be what is graded.
 
 import numpy as np
 
-from harness.cuda.report import Defect, Report
+from harness.cuda.report import DeviceDefect, Report
 from harness.probing import Answer, Draw, ProbeFailure, located, probe
 
 from .binding import Floats, call, launch, normal, served, spaced
@@ -102,18 +102,18 @@ def _refute(answer: Answer, report: Report, size: str, order: bool) -> None:
     raise ProbeFailure(title, f"{size}: {_told(first)}{more}", where=_place(first), diagnosis=_diagnosis(first))
 
 
-def _told(defect: Defect) -> str:
+def _told(defect: DeviceDefect) -> str:
     thread = f", block {defect.block[0]}, thread {defect.thread[0]}" if defect.block and defect.thread else ""
     kernel = f" in `{defect.kernel}`{thread}" if defect.kernel else ""
     times = f", {defect.count} times" if defect.count > 1 else ""
     return f"{defect.text}{kernel}{times}"
 
 
-def _place(defect: Defect) -> str:
+def _place(defect: DeviceDefect) -> str:
     return f"{defect.file}:{defect.line}" if defect.file and defect.line else ""
 
 
-def _diagnosis(defect: Defect) -> str | None:
+def _diagnosis(defect: DeviceDefect) -> str | None:
     place, other = _place(defect), defect.other
     if not place:
         return None

@@ -5,7 +5,7 @@ Counts are exact and the same on every run; no time is measured. The figures fee
 
 from collections.abc import Callable
 
-from harness.cuda.report import BufferTraffic, Launch, Report, Requests, Wavefronts
+from harness.cuda.report import BufferTraffic, KernelLaunch, Report, Requests, Wavefronts
 from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, expect, probe
 
 from .binding import Launched, launch, normal, served
@@ -88,7 +88,7 @@ def warps_read_whole_sectors(answer: Answer, draw: Draw, *, k: int) -> Partial:
 def shared_memory_has_few_bank_conflicts(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Wavefronts of shared loads and stores over the fewest possible; 1 where there are none."""
     report = _counted(answer, draw, k).report
-    kinds: tuple[Callable[[Launch], Wavefronts], ...] = (lambda n: n.shared_load, lambda n: n.shared_store)
+    kinds: tuple[Callable[[KernelLaunch], Wavefronts], ...] = (lambda n: n.shared_load, lambda n: n.shared_store)
     waves = sum(_total(report, kind, lambda traffic: traffic.wavefronts) for kind in kinds)
     ideal = sum(_total(report, kind, lambda traffic: traffic.ideal_wavefronts) for kind in kinds)
     factor = waves / ideal if ideal else 1.0
@@ -160,7 +160,7 @@ def _allocated(report: Report) -> int:
     return sum(allocation.bytes for allocation in report.memory.allocations if allocation.by_program)
 
 
-def _total(report: Report, part: Callable[[Launch], "Requests | Wavefronts"], figure: Callable[..., int]) -> int:
+def _total(report: Report, part: Callable[[KernelLaunch], "Requests | Wavefronts"], figure: Callable[..., int]) -> int:
     return sum(each.count * figure(part(each)) for each in report.launches)
 
 

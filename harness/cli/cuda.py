@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from harness.cuda import build, report
-    from harness.cuda.program import Mode, Ran, Source
+    from harness.cuda.program import Mode, ProgramRun, ProgramSource
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -130,12 +130,12 @@ def count(
 def _ran(
     context: typer.Context, files: Sequence[Path], mode: "Mode", seeds: Sequence[int], root: Path | None,
     defines: Sequence[str] | None, memory: int, timeout: float,
-) -> "Iterator[tuple[Source, list[Ran]]]":  # fmt: skip
+) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
-    from harness.cuda.program import Limits, Source, build_program, run_program
+    from harness.cuda.program import ProgramLimits, ProgramSource, build_program, run_program
     from harness.sandbox import detect, scratch
 
-    tier, source, limits = detect(), Source.of(files, root), Limits(timeout, memory)
+    tier, source, limits = detect(), ProgramSource.of(files, root), ProgramLimits(timeout, memory)
     named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
     with scratch.folder() as place:
         built = build_program(source, place, tier=tier, defines=named)
@@ -143,7 +143,7 @@ def _ran(
             _say_lacking(built.unsupported)
             output.note(built.errors or "nothing was run: this says nothing against the program")
             raise typer.Exit(2)
-        runs: list[Ran] = []
+        runs: list[ProgramRun] = []
         for seed in seeds:
             ran = run_program(
                 source, built.path, context.meta[_ARGUMENTS], tier=tier, mode=mode, seed=seed, limits=limits
@@ -156,7 +156,7 @@ def _ran(
         raise typer.Exit(2)
 
 
-def _say_lacking(lacking: "Iterable[build.Unsupported | report.Unsupported]") -> None:
+def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | report.UnsupportedFeature]") -> None:
     for lack in lacking:
         where = f"{lack.file}:{lack.line}: " if lack.file else ""
         output.note(f"{where}unsupported on the emulated device: {lack.what}")

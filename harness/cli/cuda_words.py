@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.cli import output
-from harness.cuda.program import Ran, Source
-from harness.cuda.report import Defect, Index, Launch, Place, Report, Requests, Wavefronts
+from harness.cuda.program import ProgramRun, ProgramSource
+from harness.cuda.report import DeviceDefect, DeviceLocation, Index, KernelLaunch, Report, Requests, Wavefronts
 
 COUNTED = "counted on the emulated device, not measured"
 _OF_A_BUFFER = ("bytes", "read", "passes", "written", "atomics", "distinct read", "distinct written")
 _SEVERITIES = ("error", "warning", "info")
 
 
-def as_data(source: Source, runs: Sequence[Ran]) -> dict[str, Any]:
+def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]:
     """Everything of the runs as plain data, for `--json`."""
     return {
         "files": list(source.entries),
@@ -29,7 +29,7 @@ def as_data(source: Source, runs: Sequence[Ran]) -> dict[str, Any]:
     }
 
 
-def defects(source: Source, runs: Sequence[Ran], found: Sequence[tuple[Defect, int]]) -> None:
+def defects(source: ProgramSource, runs: Sequence[ProgramRun], found: Sequence[tuple[DeviceDefect, int]]) -> None:
     """Print what was found, worst first, then what the program printed.
 
     Args:
@@ -55,7 +55,7 @@ def defects(source: Source, runs: Sequence[Ran], found: Sequence[tuple[Defect, i
     _say_end(runs)
 
 
-def traffic(source: Source, run: Ran) -> None:
+def traffic(source: ProgramSource, run: ProgramRun) -> None:
     """Print the counters of every launch, then what the program printed."""
     if run.report is not None:
         sizes = run.report.memory.sizes()
@@ -69,14 +69,14 @@ def traffic(source: Source, run: Ran) -> None:
     _say_end([run])
 
 
-def _where(source: Source, defect: Defect) -> Iterator[str]:
+def _where(source: ProgramSource, defect: DeviceDefect) -> Iterator[str]:
     """The defect's places: the line with its source, the thread, and the other side of a race."""
     yield from _place(source, defect, defect.kernel)
     if defect.other is not None:
         yield from _place(source, defect.other, None, "against ")
 
 
-def _place(source: Source, place: Place, kernel: str | None, opening: str = "") -> Iterator[str]:
+def _place(source: ProgramSource, place: DeviceLocation, kernel: str | None, opening: str = "") -> Iterator[str]:
     parts = [place.access or "", f"in kernel {kernel}" if kernel else ""]
     parts += [f"block {_index(place.block)}" if place.block else ""]
     parts += [f"thread {_index(place.thread)}" if place.thread else ""]
@@ -90,7 +90,7 @@ def _place(source: Source, place: Place, kernel: str | None, opening: str = "") 
         yield said
 
 
-def _times(defect: Defect) -> str:
+def _times(defect: DeviceDefect) -> str:
     return "once" if defect.count == 1 else f"{defect.count:,} times"
 
 
@@ -104,13 +104,13 @@ def _extent(index: Index) -> str:
     return " x ".join(f"{n:,}" for n in ((x, y, z) if z != 1 else (x, y) if y != 1 else (x,)))
 
 
-def _summary(found: Sequence[Defect]) -> str:
+def _summary(found: Sequence[DeviceDefect]) -> str:
     counts = {severity: sum(d.severity == severity for d in found) for severity in _SEVERITIES}
     said = [f"{n} {severity}{'s' if n > 1 and severity != 'info' else ''}" for severity, n in counts.items() if n]
     return ", ".join(said) or "no defect found"
 
 
-def _coverage(runs: Sequence[Ran]) -> str:
+def _coverage(runs: Sequence[ProgramRun]) -> str:
     launches = max((sum(launch.count for launch in run.report.launches) for run in runs if run.report), default=0)
     seeds = f"schedule {runs[0].seed}" if len(runs) == 1 else f"schedules {runs[0].seed} to {runs[-1].seed}"
     cut = ", not run to its end" if any(run.report and run.report.unsupported for run in runs) else ""
@@ -125,7 +125,7 @@ def _say_api_errors(report: Report) -> None:
         output.line(f"note: {len(report.api_errors) - 10} more calls returned an error")
 
 
-def _say_end(runs: Sequence[Ran]) -> None:
+def _say_end(runs: Sequence[ProgramRun]) -> None:
     """How the program ended and what it printed, of the first run that failed or else the first."""
     run = next((run for run in runs if run.failed), runs[0])
     if run.report is None:
@@ -137,7 +137,7 @@ def _say_end(runs: Sequence[Ran]) -> None:
         output.line(text)
 
 
-def _launch(launch: Launch, sizes: Mapping[str, int]) -> None:
+def _launch(launch: KernelLaunch, sizes: Mapping[str, int]) -> None:
     times = f", {launch.count} times, each:" if launch.count > 1 else ""
     shared = launch.static_shared + launch.dynamic_shared
     output.line(
@@ -159,7 +159,7 @@ def _launch(launch: Launch, sizes: Mapping[str, int]) -> None:
     output.line()
 
 
-def _requests(launch: Launch) -> Iterator[tuple[str, ...]]:
+def _requests(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
     """Rows of the table of requests: sectors of global memory, wavefronts of shared memory."""
     kinds: tuple[tuple[str, str, Requests | Wavefronts], ...] = (
         ("global", "load", launch.global_load), ("global", "store", launch.global_store),
@@ -177,7 +177,7 @@ def _requests(launch: Launch) -> Iterator[tuple[str, ...]]:
         yield memory, access, f"{moved.bytes:,}", f"{moved.requests:,}", each, over
 
 
-def _buffers(launch: Launch, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+def _buffers(launch: KernelLaunch, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
     for name, moved in launch.buffers.items():
         size = sizes.get(name)
         passes = f"{moved.read_bytes / size:.3f}" if size else "-"

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.cuda import archive, flags, linkage, rewriting, spelling
+from harness.cuda import archive, flags, linkage, rewriting, source_audit
 from harness.cuda.host_compiler import HostCompiler, host_compiler
-from harness.cuda.rewriting import Unsupported
+from harness.cuda.rewriting import UnsupportedConstruct
 from harness.cuda.rewriting.fragment import PREFIX
 from harness.cuda.rewriting.unsupported import UNREAD
 from harness.errors import PrerequisiteError
@@ -29,7 +29,7 @@ _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fata
 _OURS = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
 _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/source)/")
 
-__all__ = ["Built", "Unsupported", "build"]
+__all__ = ["Built", "UnsupportedConstruct", "build"]
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,16 @@ class Built:
         seconds: wall time.
         warnings: the compiler's words when it succeeded.
         refused: why what was compiled must not run beside the device; `path` is None then.
-        spelling: a digest of the author's text as the preprocessor left it; empty for a program.
+        source_digest: a digest of the author's text as the preprocessor left it; empty for a program.
     """
 
     path: Path | None
-    unsupported: tuple[Unsupported, ...]
+    unsupported: tuple[UnsupportedConstruct, ...]
     errors: str
     seconds: float
     warnings: str = ""
     refused: tuple[str, ...] = ()
-    spelling: str = ""
+    source_digest: str = ""
 
 
 def build(
@@ -99,7 +99,7 @@ def build(
         if done.returncode == 0 and made.is_file() and not made.is_symlink():
             shutil.move(made, into / name)
             suspects, said = _reached(rewritten.suspects), _clean(done.output)
-            return Built(into / name, suspects, "", clock.now() - start, said, spelling="".join(held.digests))
+            return Built(into / name, suspects, "", clock.now() - start, said, source_digest="".join(held.digests))
         errors = f"the build did not end within {seconds:g} s" if done.timed_out else _clean(done.output)
         return Built(None, _reasons(errors, rewritten.suspects), errors, clock.now() - start)
 
@@ -159,10 +159,10 @@ class _Held:
         made = {entry: self.place / "made" / f"{number}.o" for number, entry in enumerate(entries)}
         for object_file in made.values():
             text = object_file.with_suffix(".ii")
-            if text.stat().st_size > spelling.MAX_BYTES:
-                self.refused.append(f"the preprocessed source is longer than {spelling.MAX_BYTES >> 20} MiB")
+            if text.stat().st_size > source_audit.MAX_BYTES:
+                self.refused.append(f"the preprocessed source is longer than {source_audit.MAX_BYTES >> 20} MiB")
                 return
-            found = spelling.spelled(text.read_bytes(), files)
+            found = source_audit.audit(text.read_bytes(), files)
             self.refused.extend(found.reasons)
             self.digests.append(found.digest)
         device = archive.objects(self.objects, instrumented=self.instrumented)
@@ -260,7 +260,7 @@ def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
 
 def _named_ours(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
     """Why the source is refused as its author wrote it."""
-    return tuple(reason for file in files for reason in spelling.names_of_ours(file, (folder / file).read_bytes()))
+    return tuple(reason for file in files for reason in source_audit.device_names(file, (folder / file).read_bytes()))
 
 
 def _defined(defines: Mapping[str, str]) -> tuple[str, ...]:
@@ -272,16 +272,16 @@ def _clean(text: str) -> str:
     return _INSIDE.sub("", _OURS.sub("", text)).strip()
 
 
-def _reached(suspects: Sequence[Unsupported]) -> tuple[Unsupported, ...]:
+def _reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
     """Of a submission that compiled: the constructs that end its run where they are reached."""
     return tuple(suspect for suspect in suspects if suspect.what == "inline assembly")
 
 
-def _reasons(errors: str, suspects: Sequence[Unsupported]) -> tuple[Unsupported, ...]:
+def _reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
     """The suspects that the compiler stumbled over, and what the rewriting could not read."""
     said = [(match["file"], int(match["line"]), match["text"]) for match in _SAID_AT.finditer(errors)]
     places = {(file, line) for file, line, _ in said}
     found = [suspect for suspect in suspects if (suspect.file, suspect.line) in places]
     for file, line, text in said:
-        found += [Unsupported(what, file, line) for mark, what in UNREAD.values() if mark.decode() in text]
+        found += [UnsupportedConstruct(what, file, line) for mark, what in UNREAD.values() if mark.decode() in text]
     return tuple(dict.fromkeys(found))

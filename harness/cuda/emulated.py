@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.cuda.build import Built, Unsupported, build
+from harness.cuda.build import Built, UnsupportedConstruct, build
 from harness.sandbox import Tier
 
 DRIVER = Path(__file__).parent / "driver" / "driver.py"
@@ -26,7 +26,7 @@ class Emulation:
     """
 
     folder: Path
-    unsupported: tuple[Unsupported, ...]
+    unsupported: tuple[UnsupportedConstruct, ...]
     errors: str
     refused: tuple[str, ...] = ()
 
@@ -69,7 +69,7 @@ def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, sec
     shutil.copy(DRIVER, into / ENTRY)
     failures = [b for b in (plain, instrumented) if b.path is None]
     failed = next((b for b in failures if b.refused), failures[0] if failures else None)
-    if failed is None and plain.spelling != instrumented.spelling:
+    if failed is None and plain.source_digest != instrumented.source_digest:
         return Emulation(into, (), "", ("its source is another one where accesses are watched",))
     if failed is None:
         return Emulation(into, (), "")

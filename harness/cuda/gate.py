@@ -17,7 +17,7 @@ from harness.cuda.nvcc import CudaCompiler, cuda_compiler
 from harness.sandbox import clock, scratch
 from harness.sandbox.tiers import Tier
 
-__all__ = ["CompilerError", "Gate", "KernelFacts", "exported", "gate"]
+__all__ = ["CompilerError", "CompilerResult", "KernelFacts", "exported", "gate"]
 
 _SHOWN = 8
 # libraries that come beside a CUDA toolkit and may be absent from one that compiles all else
@@ -28,7 +28,7 @@ _ABSENT = re.compile(r"No such file or directory|cannot open source file|could n
 
 
 @dataclass(frozen=True)
-class Gate:
+class CompilerResult:
     """What the compiler said.
 
     Attributes:
@@ -55,7 +55,7 @@ class Gate:
 def gate(
     folder: Path, entries: Sequence[str], symbols: Sequence[str], *, tier: Tier, seconds: float = 120,
     memory_mib: int = 8192, architecture: str = "sm_80",
-) -> Gate:  # fmt: skip
+) -> CompilerResult:  # fmt: skip
     """Compile a submission as its author would, in the box, and link a shared library.
 
     Args:
@@ -73,11 +73,11 @@ def gate(
     compiler = cuda_compiler()
     if compiler is None:
         text = "no CUDA compiler here; `pip install 'harness[nvcc]'` brings one, a host compiler such as g++ beside it"
-        return Gate(None, None, text=text)
+        return CompilerResult(None, None, text=text)
     name, start = f"{compiler.kind} {compiler.version}", clock.now()
     refused = tuple(CompilerError(r.file, r.line, r.text) for r in refusals(folder, entries))
     if refused:
-        return Gate(name, False, refused, text=_listed(refused), seconds=clock.now() - start)
+        return CompilerResult(name, False, refused, text=_listed(refused), seconds=clock.now() - start)
     room = Room(tier, seconds, memory_mib)
     with scratch.folder() as into:
         if compiler.kind == "nvrtc":
@@ -103,38 +103,44 @@ def _fails_on_nothing(compiler: CudaCompiler, into: Path, room: Room, architectu
     return None if done.library is not None else _listed(errors(done.log)) or done.log.strip()[-500:] or "silently"
 
 
-def _judged(compiler: CudaCompiler, done: Compilation, symbols: Sequence[str], allowed: float, spent: float) -> Gate:
+def _judged(
+    compiler: CudaCompiler, done: Compilation, symbols: Sequence[str], allowed: float, spent: float
+) -> CompilerResult:
     name = f"{compiler.kind} {compiler.version}"
     uses = kernels(done.log)
     facts: dict[str, int | str] = {**ptx_facts(done.ptx), "warnings": len(re.findall(r"\bwarning\b.*:", done.log))}
     if done.library is not None:
         missing = _missing(exported(done.library), symbols)
         text = "\n".join(missing.values())
-        return Gate(name, not missing, (), uses, tuple(missing), text, spent, facts)
+        return CompilerResult(name, not missing, (), uses, tuple(missing), text, spent, facts)
     if done.timed_out:
-        return Gate(name, False, (), uses, text=f"not compiled within {allowed:g} s", seconds=spent)
+        return CompilerResult(name, False, (), uses, text=f"not compiled within {allowed:g} s", seconds=spent)
     found = errors(done.log)
     ours = broken(done.log) or _absent_library(found)
     if ours:
-        return Gate(name, None, found, uses, text=f"{compiler.kind} could not be used: {ours}", seconds=spent)
+        return CompilerResult(name, None, found, uses, text=f"{compiler.kind} could not be used: {ours}", seconds=spent)
     text = _listed(found) if found else f"{compiler.kind} failed: {done.log.strip()[-500:] or 'it said nothing'}"
-    return Gate(name, False, found, uses, text=text, seconds=spent)
+    return CompilerResult(name, False, found, uses, text=text, seconds=spent)
 
 
-def _judged_in_part(compiler: CudaCompiler, done: Compilation, code: DeviceCode, allowed: float, spent: float) -> Gate:
+def _judged_in_part(
+    compiler: CudaCompiler, done: Compilation, code: DeviceCode, allowed: float, spent: float
+) -> CompilerResult:
     """NVRTC's word counts where it sees what nvcc would: in device functions."""
     name, uses = f"{compiler.kind} {compiler.version}", kernels(done.log)
     facts: dict[str, int | str] = {"scope": SCOPE, **ptx_facts(done.ptx)}
     found = errors(done.log)
     if done.timed_out:
-        return Gate(name, False, (), uses, text=f"not compiled within {allowed:g} s", seconds=spent, facts=facts)
+        return CompilerResult(
+            name, False, (), uses, text=f"not compiled within {allowed:g} s", seconds=spent, facts=facts
+        )
     if done.library is not None and not found:
-        return Gate(name, True, (), uses, seconds=spent, facts=facts)
+        return CompilerResult(name, True, (), uses, seconds=spent, facts=facts)
     if found and code.judged(found[0]) and not _ABSENT.search(found[0].text):
-        return Gate(name, False, found, uses, text=_listed(found), seconds=spent, facts=facts)
+        return CompilerResult(name, False, found, uses, text=_listed(found), seconds=spent, facts=facts)
     said = broken(done.log) or _listed(found) or done.log.strip()[-500:]
     text = f"{compiler.kind} compiles device code only and cannot tell whether this builds: {said}"
-    return Gate(name, None, found, uses, text=text, seconds=spent, facts=facts)
+    return CompilerResult(name, None, found, uses, text=text, seconds=spent, facts=facts)
 
 
 def exported(library: Path) -> frozenset[str]:

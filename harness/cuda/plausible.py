@@ -6,7 +6,7 @@ and can therefore tell a report that leaves out what must have happened.
 
 from collections.abc import Iterator, Mapping
 
-from harness.cuda.report import BufferTraffic, Launch, Report, Requests
+from harness.cuda.report import BufferTraffic, KernelLaunch, Report, Requests
 
 LANES = 32
 WIDEST = 16
@@ -41,7 +41,7 @@ def _contradictions(report: Report, mode: int, seed: int, changed: Mapping[str, 
         yield from _uncounted(report, written)
 
 
-def _within(launch: Launch) -> Iterator[str]:
+def _within(launch: KernelLaunch) -> Iterator[str]:
     """Figures of one launch that contradict each other."""
     size = launch.grid[0] * launch.grid[1] * launch.grid[2] * launch.block[0] * launch.block[1] * launch.block[2]
     if launch.threads != size or not launch.count:

@@ -9,7 +9,7 @@ from enum import IntFlag
 from pathlib import Path
 
 from harness.cuda.build import Built, build
-from harness.cuda.report import Defect, Report, parse
+from harness.cuda.report import DeviceDefect, Report, parse
 from harness.cuda.symbols import resolve
 from harness.errors import NotFoundError
 from harness.sandbox import Completed, Tier, command
@@ -28,7 +28,7 @@ class Mode(IntFlag):
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProgramLimits:
     """What a program may use: wall seconds, and MiB of address space."""
 
     seconds: float = 60
@@ -36,7 +36,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Source:
+class ProgramSource:
     """A program as it was written.
 
     Attributes:
@@ -48,7 +48,7 @@ class Source:
     entries: tuple[str, ...]
 
     @classmethod
-    def of(cls, files: Sequence[Path], root: Path | None = None) -> "Source":
+    def of(cls, files: Sequence[Path], root: Path | None = None) -> "ProgramSource":
         """The program made of `files`; without `root`, in the lowest folder that holds them all.
 
         Raises:
@@ -87,7 +87,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ProgramRun:
     """One run of a program.
 
     Attributes:
@@ -121,7 +121,12 @@ class Ran:
 
 
 def build_program(
-    source: Source, into: Path, *, tier: Tier, defines: Mapping[str, str] | None = None, instrumented: bool = True
+    source: ProgramSource,
+    into: Path,
+    *,
+    tier: Tier,
+    defines: Mapping[str, str] | None = None,
+    instrumented: bool = True,
 ) -> Built:
     """Build the program in the empty folder `into`, with what checking and counting need unless told otherwise.
 
@@ -138,9 +143,9 @@ def build_program(
 
 
 def run_program(
-    source: Source, program: Path, arguments: Sequence[str] = (), *, tier: Tier, mode: Mode, seed: int = 0,
-    limits: Limits = Limits(),
-) -> Ran:  # fmt: skip
+    source: ProgramSource, program: Path, arguments: Sequence[str] = (), *, tier: Tier, mode: Mode, seed: int = 0,
+    limits: ProgramLimits = ProgramLimits(),
+) -> ProgramRun:  # fmt: skip
     """Run a built program in its folder, which it may read and not write, and resolve what the device reported.
 
     Args:
@@ -163,12 +168,12 @@ def run_program(
         extra={"program": program.parent},
     )  # fmt: skip
     report = parse(completed.report)
-    return Ran(seed, report and resolve(report, program, source.files()), completed)
+    return ProgramRun(seed, report and resolve(report, program, source.files()), completed)
 
 
-def merged(runs: Sequence[Ran]) -> list[tuple[Defect, int]]:
+def merged(runs: Sequence[ProgramRun]) -> list[tuple[DeviceDefect, int]]:
     """The defects of all runs, equal ones once with their counts added, and in how many of the runs each was found."""
-    first: dict[object, Defect] = {}
+    first: dict[object, DeviceDefect] = {}
     counts: Counter[object] = Counter()
     schedules: Counter[object] = Counter()
     for run in runs:
@@ -181,7 +186,7 @@ def merged(runs: Sequence[Ran]) -> list[tuple[Defect, int]]:
     return [(defect.model_copy(update={"count": counts[key]}), schedules[key]) for key, defect in first.items()]
 
 
-def _sides(defect: Defect) -> tuple[object, ...]:
+def _sides(defect: DeviceDefect) -> tuple[object, ...]:
     """What makes two defects the same: another schedule may see the two sides of a race the other way round."""
     places = [defect, *([defect.other] if defect.other else [])]
     return (defect.kind, defect.kernel, frozenset((place.pc, place.file, place.line) for place in places))

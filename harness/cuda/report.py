@@ -20,7 +20,7 @@ Words = Annotated[str, StringConstraints(max_length=4000)]
 Kind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
-class Part(BaseModel):
+class ReportPart(BaseModel):
     """A part of a report: frozen, nothing converted; keys that are not known here are passed over."""
 
     model_config = ConfigDict(
@@ -28,7 +28,7 @@ class Part(BaseModel):
     )
 
 
-class Place(Part):
+class DeviceLocation(ReportPart):
     """Which thread did what, and where in the author's source."""
 
     access: Word | None = None
@@ -41,7 +41,7 @@ class Place(Part):
     line: Count | None = None
 
 
-class Defect(Place):
+class DeviceDefect(DeviceLocation):
     """One fault; equal ones are counted."""
 
     kind: Kind
@@ -54,11 +54,11 @@ class Defect(Place):
     buffer: Word | None = None
     offset: int | None = Field(default=None, ge=-(2**63), le=2**63 - 1)
     count: Count = 1
-    other: Place | None = None
+    other: DeviceLocation | None = None
     """The other side of a race."""
 
 
-class Requests(Part):
+class Requests(ReportPart):
     """Traffic of one kind between a launch and global memory, in requests of a warp and sectors of 32 bytes."""
 
     bytes: Count = 0
@@ -78,7 +78,7 @@ class Requests(Part):
         return self.sectors / self.ideal_sectors if self.ideal_sectors else None
 
 
-class Wavefronts(Part):
+class Wavefronts(ReportPart):
     """Traffic of one kind between a launch and shared memory: 32 banks of 4 bytes."""
 
     bytes: Count = 0
@@ -92,7 +92,7 @@ class Wavefronts(Part):
         return self.wavefronts / self.ideal_wavefronts if self.ideal_wavefronts else None
 
 
-class BufferTraffic(Part):
+class BufferTraffic(ReportPart):
     """What a launch moved between itself and one buffer."""
 
     read_bytes: Count = 0
@@ -104,7 +104,7 @@ class BufferTraffic(Part):
     unique_written_bytes: Count = 0
 
 
-class Launch(Part):
+class KernelLaunch(ReportPart):
     """One kernel launch, or `count` equal ones in a row."""
 
     kernel: Word
@@ -130,7 +130,7 @@ class Launch(Part):
     count: Count = 1
 
 
-class Allocation(Part):
+class Allocation(ReportPart):
     """One allocation of device memory."""
 
     name: Word
@@ -141,7 +141,7 @@ class Allocation(Part):
     """Whether it was made after the report was begun: not by whoever set the buffers up."""
 
 
-class Memory(Part):
+class Memory(ReportPart):
     """Device memory over the whole run, in bytes."""
 
     allocations: list[Allocation] = Field(default=[], max_length=1024)
@@ -153,7 +153,7 @@ class Memory(Part):
         return {allocation.name: allocation.bytes for allocation in self.allocations}
 
 
-class Copy(Part):
+class Copy(ReportPart):
     """One copy between host and device, or within one of them."""
 
     bytes: Count
@@ -162,7 +162,7 @@ class Copy(Part):
     synchronous: bool = True
 
 
-class Streams(Part):
+class Streams(ReportPart):
     """In which streams work was put."""
 
     kernel_streams: list[Count] = Field(default=[], max_length=1024)
@@ -170,7 +170,7 @@ class Streams(Part):
     device_syncs: Count = 0
 
 
-class ApiError(Part):
+class ApiError(ReportPart):
     """A call of the CUDA runtime that returned an error."""
 
     call: Word
@@ -178,7 +178,7 @@ class ApiError(Part):
     text: Words = ""
 
 
-class Unsupported(Part):
+class UnsupportedFeature(ReportPart):
     """Something the emulated device cannot do: an outcome of its own, no fault of the program."""
 
     what: Words
@@ -186,26 +186,26 @@ class Unsupported(Part):
     line: Count | None = None
 
 
-class Report(Part):
+class Report(ReportPart):
     """All of it."""
 
     version: Literal[1]
     mode: Count = 0
     seed: Count = 0
-    defects: list[Defect] = Field(default=[], max_length=256)
-    launches: list[Launch] = Field(default=[], max_length=1024)
+    defects: list[DeviceDefect] = Field(default=[], max_length=256)
+    launches: list[KernelLaunch] = Field(default=[], max_length=1024)
     memory: Memory = Memory()
     streams: Streams = Streams()
     api_errors: list[ApiError] = Field(default=[], max_length=1024)
-    unsupported: list[Unsupported] = Field(default=[], max_length=256)
+    unsupported: list[UnsupportedFeature] = Field(default=[], max_length=256)
     truncated: bool = False
     """Whether something was left out because there was too much of it."""
 
-    def found(self, *severities: Severity) -> list[Defect]:
+    def found(self, *severities: Severity) -> list[DeviceDefect]:
         """The defects of these severities; errors when none is named."""
         return [defect for defect in self.defects if defect.severity in (severities or ("error",))]
 
-    def with_defects(self, defects: list[Defect]) -> Self:
+    def with_defects(self, defects: list[DeviceDefect]) -> Self:
         """The same report with other defects."""
         return self.model_copy(update={"defects": defects})
 

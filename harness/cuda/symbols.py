@@ -19,10 +19,10 @@ from elftools.dwarf.lineprogram import LineState
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 
-from harness.cuda.report import Place, Report
+from harness.cuda.report import DeviceLocation, Report
 
 Span = tuple[int, int]
-Placed = TypeVar("Placed", bound=Place)
+Placed = TypeVar("Placed", bound=DeviceLocation)
 _FUNCTION, _INLINED, _BLOCK = "DW_TAG_subprogram", "DW_TAG_inlined_subroutine", "DW_TAG_lexical_block"
 _NESTS = ("DW_TAG_namespace", "DW_TAG_class_type", "DW_TAG_structure_type")
 

@@ -1,6 +1,6 @@
 """Error ratios, gradient checks, special-value rules and scaling exponents: no I/O, no policy."""
 
-from harness.numerics.gradients import AFFINE_TOLERANCE, TOLERANCE, Fault, GradientReport, check_gradients
+from harness.numerics.gradients import AFFINE_TOLERANCE, TOLERANCE, GradientFault, GradientReport, check_gradients
 from harness.numerics.ratio import (
     FULL,
     PASS,
@@ -12,7 +12,7 @@ from harness.numerics.ratio import (
     worst,
 )
 from harness.numerics.scaling import Exponent, Growth, fit_exponent
-from harness.numerics.special import Mismatch, first_mismatch
+from harness.numerics.special import SpecialMismatch, first_mismatch
 
 __all__ = [
     "AFFINE_TOLERANCE",
@@ -20,11 +20,11 @@ __all__ = [
     "PASS",
     "TOLERANCE",
     "Exponent",
-    "Fault",
+    "GradientFault",
     "GradientReport",
     "Growth",
     "Judged",
-    "Mismatch",
+    "SpecialMismatch",
     "check_gradients",
     "conditioning",
     "credit",

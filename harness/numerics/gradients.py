@@ -49,7 +49,7 @@ _BLOCK = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class GradientFault:
     """One gradient that disagrees, at its worst position."""
 
     term: str
@@ -86,7 +86,7 @@ class GradientReport:
     dbeta: float
     forwards: int
     """Forward passes used, those that named the fault included."""
-    faults: tuple[Fault, ...]
+    faults: tuple[GradientFault, ...]
     """At most one per gradient, in the order dx, dgamma, dbeta."""
 
     @property
@@ -242,7 +242,7 @@ def _affine(rows: _Rows, y: Array, gradients: dict[str, Array]) -> list[_Columns
     return columns
 
 
-def _fault_in_dx(rows: _Rows, dx: Array, by_row: Array, total: float) -> Fault | None:
+def _fault_in_dx(rows: _Rows, dx: Array, by_row: Array, total: float) -> GradientFault | None:
     """The worst element of the worst row, by differencing each element of that row."""
     bad = int((by_row > TOLERANCE).sum())
     if bad == 0:
@@ -272,14 +272,14 @@ def _elementwise(rows: _Rows, row: int) -> Array:
     return gradient
 
 
-def _fault_in_total(total: float) -> Fault | None:
+def _fault_in_total(total: float) -> GradientFault | None:
     if total <= TOLERANCE:
         return None
     detail = f"the forward couples its rows, and dx summed along a random direction is off by {total:.1e} of its norm"
-    return Fault("dx", None, math.nan, math.nan, detail)
+    return GradientFault("dx", None, math.nan, math.nan, detail)
 
 
-def _fault_in_column(term: str, check: _Columns, got: Array) -> Fault | None:
+def _fault_in_column(term: str, check: _Columns, got: Array) -> GradientFault | None:
     bad = int((check.residuals > AFFINE_TOLERANCE).sum())
     if bad == 0:
         return None
@@ -288,14 +288,14 @@ def _fault_in_column(term: str, check: _Columns, got: Array) -> Fault | None:
     return _fault(term, (feature,), check.expected[feature], got[feature], where)
 
 
-def _fault(term: str, index: tuple[int, ...], expected: float, got: float, where: str) -> Fault:
-    return Fault(term, index, float(expected), float(got), f"{where}: expected {expected:.12g}, got {got:.12g}")
+def _fault(term: str, index: tuple[int, ...], expected: float, got: float, where: str) -> GradientFault:
+    return GradientFault(term, index, float(expected), float(got), f"{where}: expected {expected:.12g}, got {got:.12g}")
 
 
 def _misshapen(shapes: list[tuple[int, ...]], wanted: list[tuple[int, ...]]) -> GradientReport:
     """The report on gradients that cannot be compared: nothing was run."""
     faults = tuple(
-        Fault(term, None, math.nan, math.nan, f"{term} has shape {shape}, not {right}")
+        GradientFault(term, None, math.nan, math.nan, f"{term} has shape {shape}, not {right}")
         for term, shape, right in zip(("dx", "dgamma", "dbeta"), shapes, wanted, strict=True)
         if shape != right
     )

@@ -34,7 +34,7 @@ LEAST = 0.05
 """Share of a cost that counts as the side's own at the very least: what is left over an overhead may be noise."""
 
 
-class Verdict(StrEnum):
+class PairedVerdict(StrEnum):
     """How the first cost compares with the second."""
 
     FASTER = "faster"
@@ -44,7 +44,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairedComparison:
     """The first cost over the second."""
 
     ratio: float
@@ -56,12 +56,12 @@ class Comparison:
     pairs: int
     processes: int
     """Pairs of processes that the pairs of costs come from."""
-    verdict: Verdict
+    verdict: PairedVerdict
 
     @property
     def decided(self) -> bool:
         """Whether the verdict is one."""
-        return self.verdict is not Verdict.UNCLEAR
+        return self.verdict is not PairedVerdict.UNCLEAR
 
     @property
     def not_slower(self) -> bool:
@@ -83,7 +83,7 @@ def log_ratios(first: Sequence[float], second: Sequence[float], overhead: float 
     return [math.log(_above(a, overhead) / _above(b, overhead)) for a, b in zip(first, second, strict=True)]
 
 
-def compare(ratios: Sequence[Sequence[float]]) -> Comparison:
+def compare(ratios: Sequence[Sequence[float]]) -> PairedComparison:
     """Compare two costs from their log ratios.
 
     Args:
@@ -95,27 +95,27 @@ def compare(ratios: Sequence[Sequence[float]]) -> Comparison:
     pooled = sorted(value for process in ratios for value in process)
     processes = sum(1 for process in ratios if process)
     if not pooled:
-        return Comparison(math.nan, 0.0, math.inf, 0, 0, Verdict.UNCLEAR)
+        return PairedComparison(math.nan, 0.0, math.inf, 0, 0, PairedVerdict.UNCLEAR)
     low, high = interval(pooled)
-    verdict = Verdict.UNCLEAR
+    verdict = PairedVerdict.UNCLEAR
     if processes >= PROCESSES:
         verdict = _verdict(low, high, [median(process) for process in ratios if process])
-    return Comparison(math.exp(median(pooled)), math.exp(low), math.exp(high), len(pooled), processes, verdict)
+    return PairedComparison(math.exp(median(pooled)), math.exp(low), math.exp(high), len(pooled), processes, verdict)
 
 
 class Rule:
     """The sequential rule: asked at every number of pairs in `LOOKS`, until the comparison is decided."""
 
     def __init__(self) -> None:
-        self._seen = Verdict.UNCLEAR
+        self._seen = PairedVerdict.UNCLEAR
 
-    def look(self, ratios: Sequence[Sequence[float]]) -> Comparison:
+    def look(self, ratios: Sequence[Sequence[float]]) -> PairedComparison:
         """As `compare`, but a difference counts only where the look before saw it too."""
         comparison = compare(ratios)
         seen, self._seen = self._seen, comparison.verdict
-        if comparison.verdict in (seen, Verdict.SAME):
+        if comparison.verdict in (seen, PairedVerdict.SAME):
             return comparison
-        return replace(comparison, verdict=Verdict.UNCLEAR)
+        return replace(comparison, verdict=PairedVerdict.UNCLEAR)
 
 
 def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
@@ -134,13 +134,13 @@ def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, floa
     return (values[rank - 1], values[n - rank]) if rank else (-math.inf, math.inf)
 
 
-def _verdict(low: float, high: float, processes: Sequence[float]) -> Verdict:
+def _verdict(low: float, high: float, processes: Sequence[float]) -> PairedVerdict:
     odd = len(processes) // ODD
     if low > MARGIN and sum(value <= 0.0 for value in processes) <= odd:
-        return Verdict.SLOWER
+        return PairedVerdict.SLOWER
     if high < -MARGIN and sum(value >= 0.0 for value in processes) <= odd:
-        return Verdict.FASTER
-    return Verdict.SAME if low > -MARGIN and high < MARGIN else Verdict.UNCLEAR
+        return PairedVerdict.FASTER
+    return PairedVerdict.SAME if low > -MARGIN and high < MARGIN else PairedVerdict.UNCLEAR
 
 
 def _above(cost: float, overhead: float) -> float:

@@ -14,7 +14,7 @@ _NAMES = ("a finite value", "NaN", "+inf", "-inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class SpecialMismatch:
     """Where two arrays first differ in kind: finite, NaN, +inf or -inf. `str()` puts it in words."""
 
     index: tuple[int, ...]
@@ -32,7 +32,7 @@ class Mismatch:
         return f"{got} at {self.index} where {right} is right; {self.count} of {self.size} positions differ so"
 
 
-def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> Mismatch | None:
+def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> SpecialMismatch | None:
     """Compare the masks of NaN, +inf and -inf of two floating arrays of one shape.
 
     `expected` is first rounded to the dtype of `actual`, so a value beyond that dtype's range expects an infinity.
@@ -46,7 +46,7 @@ def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> Mismatch | N
     if count == 0:
         return None
     index = position(differ)
-    return Mismatch(index, float(expected[index]), float(actual[index]), count, differ.size)
+    return SpecialMismatch(index, float(expected[index]), float(actual[index]), count, differ.size)
 
 
 def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:

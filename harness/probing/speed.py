@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.model import Figure
-from harness.numerics.paired import Verdict
+from harness.numerics.paired import PairedVerdict
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.failures import NotMeasurable, ProbeFailure
 from harness.probing.probe import Partial
@@ -127,7 +127,7 @@ def credit(result: ContestResult) -> Partial:
         "processes": compared.processes,
         "machine_noise": round(result.noise, 3),
     }
-    if compared.verdict is not Verdict.SLOWER:
+    if compared.verdict is not PairedVerdict.SLOWER:
         return Partial(1.0, figures, detail)
     if compared.ratio > GROSS:
         raise ProbeFailure("is far slower than the reference", f"{detail}; at most {GROSS:g}x passes", measured=figures)

@@ -18,7 +18,7 @@ from enum import StrEnum
 from statistics import median
 from typing import Any, Protocol
 
-from harness.numerics.paired import LOOKS, PROCESSES, Comparison, Rule, Verdict, compare, log_ratios
+from harness.numerics.paired import LOOKS, PROCESSES, PairedComparison, Rule, PairedVerdict, compare, log_ratios
 from harness.sandbox import clock
 
 WARM_UP = 2
@@ -97,8 +97,8 @@ class ContestResult:
         seconds: wall time of the whole contest.
     """
 
-    processor: Comparison
-    wall: Comparison
+    processor: PairedComparison
+    wall: PairedComparison
     noise: float
     background: float
     resolved: bool
@@ -107,7 +107,7 @@ class ContestResult:
     seconds: float
 
     @property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> PairedComparison:
         """The one that counts: of the clock that shows the answer slower, where the two contradict each other.
 
         Processor time is what other work on the machine hardly touches. It misses what a process waits for or has done
@@ -249,7 +249,7 @@ def _faults(entrant: _Entrant) -> list[float]:
     return entrant.faults
 
 
-def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Track], Comparison]:
+def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Track], PairedComparison]:
     """Rounds in turns until the processor times decide or time is up; all heats, and the comparison at the last look.
 
     Args:
@@ -288,17 +288,17 @@ def _background(tracks: Sequence[_Track]) -> float:
     return max(track.entrants[Role.ANSWER].idle.share for track in tracks)
 
 
-def _gross(tracks: Sequence[_Track], times: Times, undecided: Comparison) -> Comparison:
+def _gross(tracks: Sequence[_Track], times: Times, undecided: PairedComparison) -> PairedComparison:
     """Few pairs decide as well, where every one of them says the same beyond doubt."""
     ratios = _ratios(tracks, times)
     every = [value for process in ratios for value in process]
     comparison = compare(ratios)
     if comparison.processes < PROCESSES or min(every) < math.log(GROSS):
-        return undecided if undecided.pairs else replace(comparison, verdict=Verdict.UNCLEAR)
-    return replace(comparison, low=math.exp(min(every)), high=math.exp(max(every)), verdict=Verdict.SLOWER)
+        return undecided if undecided.pairs else replace(comparison, verdict=PairedVerdict.UNCLEAR)
+    return replace(comparison, low=math.exp(min(every)), high=math.exp(max(every)), verdict=PairedVerdict.SLOWER)
 
 
-def _result(tracks: Sequence[_Track], processor: Comparison, seconds: float) -> ContestResult:
+def _result(tracks: Sequence[_Track], processor: PairedComparison, seconds: float) -> ContestResult:
     def middle(role: Role, of: Callable[[_Entrant], Sequence[float]]) -> float:
         return median(value for track in tracks for value in of(track.entrants[role]))
 

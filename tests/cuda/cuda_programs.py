@@ -3,18 +3,18 @@
 import tempfile
 from pathlib import Path
 
-from harness.cuda.program import Limits, Mode, Ran, Source, build_program, run_program
+from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 
-def ran(file: Path, *modes: Mode, seeds: tuple[int, ...] = (0,), seconds: float = 60) -> list[Ran]:
+def ran(file: Path, *modes: Mode, seeds: tuple[int, ...] = (0,), seconds: float = 60) -> list[ProgramRun]:
     """One run of the program for each mode and seed."""
-    source = Source.of([file])
+    source = ProgramSource.of([file])
     with tempfile.TemporaryDirectory() as folder:
         built = build_program(source, Path(folder), tier=detect())
         assert built.path is not None, f"{built.unsupported}\n{built.errors}"
         return [
-            run_program(source, built.path, tier=detect(), mode=mode, seed=seed, limits=Limits(seconds))
+            run_program(source, built.path, tier=detect(), mode=mode, seed=seed, limits=ProgramLimits(seconds))
             for mode in modes
             for seed in seeds
         ]

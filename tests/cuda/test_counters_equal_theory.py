@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.program import Mode, Source, build_program, run_program
-from harness.cuda.report import Launch, Report
+from harness.cuda.program import Mode, ProgramSource, build_program, run_program
+from harness.cuda.report import KernelLaunch, Report
 from harness.sandbox import detect
 
 PROGRAM = Path(__file__).parent / "theory" / "traffic.cu"
@@ -189,7 +189,7 @@ THEORY = {
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    source = Source.of([PROGRAM])
+    source = ProgramSource.of([PROGRAM])
     built = build_program(source, tmp_path_factory.mktemp("traffic"), tier=detect())
     assert built.path is not None, built.errors
     ran = run_program(source, built.path, tier=detect(), mode=Mode.COUNT)
@@ -199,24 +199,24 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 @pytest.fixture
-def launch(report: Report, name: str) -> Launch:
+def launch(report: Report, name: str) -> KernelLaunch:
     (found,) = (launch for launch in report.launches if launch.kernel == name)
     return found
 
 
 @pytest.mark.parametrize("name", THEORY)
 class TestEveryKernel:
-    def test_global_memory(self, launch: Launch, name: str) -> None:
+    def test_global_memory(self, launch: KernelLaunch, name: str) -> None:
         theory = THEORY[name]
         counted = {what: getattr(launch, f"global_{what}").model_dump() for what in (LOAD, STORE, ATOMIC)}
         assert counted == {what: sectors(theory.requests(what, shared=False)) for what in (LOAD, STORE, ATOMIC)}
 
-    def test_shared_memory(self, launch: Launch, name: str) -> None:
+    def test_shared_memory(self, launch: KernelLaunch, name: str) -> None:
         theory = THEORY[name]
         counted = {what: getattr(launch, f"shared_{what}").model_dump() for what in (LOAD, STORE, ATOMIC)}
         assert counted == {what: wavefronts(theory.requests(what, shared=True)) for what in (LOAD, STORE, ATOMIC)}
 
-    def test_every_buffer(self, launch: Launch, name: str) -> None:
+    def test_every_buffer(self, launch: KernelLaunch, name: str) -> None:
         right = THEORY[name].buffers()
         counted = {buffer: moved.model_dump(exclude_defaults=True) for buffer, moved in launch.buffers.items()}
         for moved in counted.values():
@@ -224,7 +224,7 @@ class TestEveryKernel:
                 moved.pop(sectors_too, None)
         assert {buffer: moved for buffer, moved in counted.items() if moved} == right
 
-    def test_the_launch_itself(self, launch: Launch, name: str) -> None:
+    def test_the_launch_itself(self, launch: KernelLaunch, name: str) -> None:
         theory = THEORY[name]
         assert (launch.grid, launch.block) == ((theory.blocks, 1, 1), (theory.threads, 1, 1))
         assert launch.threads == theory.blocks * theory.threads

@@ -4,7 +4,7 @@ import pytest
 from cuda_programs import ran
 
 from harness.cuda.program import Mode
-from harness.cuda.report import Launch
+from harness.cuda.report import KernelLaunch
 
 PROGRAM = r"""
 #include <cuda_runtime.h>
@@ -54,7 +54,7 @@ int main() {
 
 
 @pytest.fixture(scope="module")
-def launches(tmp_path_factory: pytest.TempPathFactory) -> list[Launch]:
+def launches(tmp_path_factory: pytest.TempPathFactory) -> list[KernelLaunch]:
     file = tmp_path_factory.mktemp("counters") / "banks.cu"
     file.write_text(PROGRAM)
     (run,) = ran(file, Mode.COUNT)
@@ -63,7 +63,7 @@ def launches(tmp_path_factory: pytest.TempPathFactory) -> list[Launch]:
 
 
 @pytest.mark.slow
-def test_wide_lanes_take_as_many_passes_as_their_parts(launches: list[Launch]) -> None:
+def test_wide_lanes_take_as_many_passes_as_their_parts(launches: list[KernelLaunch]) -> None:
     # 32 banks of 4 bytes. A part of a request (32, 16, 8 lanes of 4, 8, 16 bytes) takes as many passes as its busiest
     # bank has words: stride 2 gives each bank two words; float4 with stride 8 puts all 8 lanes on the same four banks.
     found = [(launch.shared_store.wavefronts, launch.shared_store.ideal_wavefronts) for launch in launches[:7]]
@@ -71,19 +71,19 @@ def test_wide_lanes_take_as_many_passes_as_their_parts(launches: list[Launch]) -
 
 
 @pytest.mark.slow
-def test_one_word_for_all_lanes_is_one_pass(launches: list[Launch]) -> None:
+def test_one_word_for_all_lanes_is_one_pass(launches: list[KernelLaunch]) -> None:
     assert launches[7].shared_load.wavefronts == 1
     assert launches[7].shared_load.bytes == 32 * 4
 
 
 @pytest.mark.slow
-def test_a_loop_of_each_lanes_own_length_is_approximate(launches: list[Launch]) -> None:
+def test_a_loop_of_each_lanes_own_length_is_approximate(launches: list[KernelLaunch]) -> None:
     assert [launch.approximate for launch in launches] == [False] * 8 + [True, False]
     assert launches[8].global_load.bytes == 4 * 32 * 33 // 2  # exact all the same
 
 
 @pytest.mark.slow
-def test_symbols_are_buffers(launches: list[Launch]) -> None:
+def test_symbols_are_buffers(launches: list[KernelLaunch]) -> None:
     buffers = launches[9].buffers
     assert (buffers["table"].written_bytes, buffers["table"].unique_written_bytes) == (256, 256)
     assert (buffers["constants"].read_bytes, buffers["constants"].read_sectors) == (256, 0)

@@ -13,7 +13,7 @@ from harness.cuda.host_compiler import host_compiler
 from harness.cuda.plausible import COUNTED, contradiction
 from harness.cuda.program import Mode
 from harness.cuda.report import Report, parse
-from harness.cuda.spelling import names_of_ours, spelled
+from harness.cuda.source_audit import audit, device_names
 from harness.sandbox import detect
 from tests.attacks import cuda_forging
 from tests.cuda.cuda_programs import ran
@@ -106,20 +106,20 @@ def test_a_fault_ends_a_run_in_the_middle_and_excuses_its_figures() -> None:
 
 def test_what_the_author_did_not_write_is_not_held_against_him() -> None:
     text = b'# 1 "/usr/include/x.h" 1 3\n__asm__("x"); no_sanitize\n# 1 "a.cu" 2\nint section, alias;\n'
-    assert spelled(text, {"a.cu"}).reasons == ()
-    assert spelled(text.replace(b"/usr/include/x.h", b"./a.cu"), {"a.cu"}).reasons != ()
+    assert audit(text, {"a.cu"}).reasons == ()
+    assert audit(text.replace(b"/usr/include/x.h", b"./a.cu"), {"a.cu"}).reasons != ()
 
 
 def test_a_macro_that_differs_under_watch_changes_the_digest() -> None:
-    one, other = (spelled(b'# 1 "a.cu"\nint x = ' + value + b";\n", {"a.cu"}).digest for value in (b"1", b"2"))
+    one, other = (audit(b'# 1 "a.cu"\nint x = ' + value + b";\n", {"a.cu"}).digest for value in (b"1", b"2"))
     assert one != other
-    assert one == spelled(b'# 1 "a.cu"\nint  x\n= 1;\n', {"a.cu"}).digest
+    assert one == audit(b'# 1 "a.cu"\nint  x\n= 1;\n', {"a.cu"}).digest
 
 
 def test_names_in_texts_and_comments_are_no_names() -> None:
     text = b'// emu::mode\nconst char* a = "emu_report"; int emu = 1, tsan_read4;\n'
-    assert list(names_of_ours("a.cu", text)) == []
-    assert list(names_of_ours("a.cu", b"int x = emu_report(0, 0);\n")) == [
+    assert list(device_names("a.cu", text)) == []
+    assert list(device_names("a.cu", b"int x = emu_report(0, 0);\n")) == [
         "a.cu:1: names `emu_report`, which is the emulated device's own"
     ]
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
-from harness.cuda.gate import Gate, gate
+from harness.cuda.gate import CompilerResult, gate
 from harness.sandbox.tiers import Tier
 
 pytestmark = [needs_nvcc, TIERS]
 
 
-def asked(folder: Path, tier: Tier, *entries: str, symbols: tuple[str, ...] = ()) -> Gate:
+def asked(folder: Path, tier: Tier, *entries: str, symbols: tuple[str, ...] = ()) -> CompilerResult:
     said = gate(folder, entries or ("a.cu",), symbols, tier=tier)
     for path in (str(folder), "/extra", "/submission", "/usr/", "/tmp/", "tmpxft"):
         assert path not in said.text, f"shows a path of this machine: {said.text}"

@@ -11,7 +11,7 @@ from gate_rooms import RIGHT, TIERS, needs_nvcc, needs_nvrtc, put
 
 import harness.cuda.gate
 from harness.cuda import nvcc as compilers
-from harness.cuda.gate import Gate, gate
+from harness.cuda.gate import CompilerResult, gate
 from harness.cuda.gate_nvrtc import device_code
 from harness.cuda.host_compiler import HostCompiler
 from harness.sandbox.tiers import Tier
@@ -47,7 +47,7 @@ def only_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
 @TIERS
 @pytest.mark.usefixtures("only_nvrtc")
 class TestNvrtc:
-    def ask(self, folder: Path, tier: Tier) -> Gate:
+    def ask(self, folder: Path, tier: Tier) -> CompilerResult:
         return gate(folder, ["a.cu"], ["twice"], tier=tier)
 
     def test_host_code_is_left_out(self, tmp_path: Path, tier: Tier) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode, Ran
+from harness.cuda.program import Mode, ProgramRun
 
 FOLDER = Path(__file__).parent / "faults"
 FAULT = re.compile(r"// FAULT ([a-z_|]+)$")
@@ -30,7 +30,7 @@ class Planted:
         found = [(n, match[1]) for n, match in marked if match]
         return cls(frozenset("|".join(kinds for _, kinds in found).split("|")), frozenset(n for n, _ in found))
 
-    def caught(self, run: Ran, file: str) -> bool:
+    def caught(self, run: ProgramRun, file: str) -> bool:
         """Whether one defect of the right kind names every marked line."""
         for defect in run.report.defects if run.report else ():
             sides = {(p.file, p.line) for p in (defect, defect.other) if p}
@@ -39,7 +39,7 @@ class Planted:
         return False
 
 
-def told(run: Ran) -> str:
+def told(run: ProgramRun) -> str:
     defects = run.report.defects if run.report else []
     found = [(d.kind, d.severity, d.file, d.line, d.other and d.other.line, d.text) for d in defects]
     return f"{run.ended}: {found or 'nothing found'}\n{run.completed.output}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.program import Source
+from harness.cuda.program import ProgramSource
 from harness.errors import NotFoundError
 
 HERE = Path(__file__).parent
@@ -160,13 +160,13 @@ def test_files_that_are_not_there_are_usage_errors(tmp_path: Path) -> None:
 
 
 def test_a_program_lives_in_the_lowest_folder_that_holds_it(two_files: Path) -> None:
-    source = Source.of([two_files / "main.cu", two_files / "lib" / "scale.cu"])
+    source = ProgramSource.of([two_files / "main.cu", two_files / "lib" / "scale.cu"])
     assert (source.folder, source.entries) == (two_files, ("main.cu", "lib/scale.cu"))
     assert source.files() == ("main.cu", "scale.cuh", "lib/scale.cu")
     assert source.line("lib/scale.cu", 5) == "if (i < n) x[i] += by;"
     assert source.line("lib/scale.cu", 99) == source.line("none.cu", 1) == ""
     with pytest.raises(NotFoundError, match="--root"):
-        Source.of([two_files / "main.cu"], root=two_files / "lib")
+        ProgramSource.of([two_files / "main.cu"], root=two_files / "lib")
 
 
 def test_a_run_that_reaches_what_the_device_lacks_is_no_clean_run(tmp_path: Path) -> None:

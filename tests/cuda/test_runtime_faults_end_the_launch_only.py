@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from runtime_programs import plain_program
 
-from harness.cuda.program import Ran
+from harness.cuda.program import ProgramRun
 
 SOURCE = r"""
 #include <cassert>
@@ -50,7 +50,7 @@ int main(int, char** argv) {
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ran]:
+def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ProgramRun]:
     return plain_program(tmp_path_factory.mktemp("faults"), SOURCE)
 
 
@@ -64,7 +64,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ran]:
         ("half", "deadlock", "cudaErrorLaunchFailure"),
     ],
 )
-def test_the_error_stays(program: Callable[..., Ran], case: str, kind: str, error: str) -> None:
+def test_the_error_stays(program: Callable[..., ProgramRun], case: str, kind: str, error: str) -> None:
     run = program(case)
     assert run.completed.output.split() == [error] * 3
     assert run.completed.returncode == 0
@@ -76,7 +76,7 @@ def test_the_error_stays(program: Callable[..., Ran], case: str, kind: str, erro
     assert [launch.finished for launch in run.report.launches] == [False]
 
 
-def test_a_deadlock_names_who_waits_where(program: Callable[..., Ran]) -> None:
+def test_a_deadlock_names_who_waits_where(program: Callable[..., ProgramRun]) -> None:
     run = program("half")
     assert run.report is not None
     [text] = [defect.text for defect in run.report.defects if defect.kind == "deadlock"]
@@ -89,7 +89,7 @@ def test_a_deadlock_names_who_waits_where(program: Callable[..., Ran]) -> None:
     assert f"program.cu:{barrier}" in text and "thread 16 of the block" in text
 
 
-def test_barriers_on_one_line_are_two(program: Callable[..., Ran]) -> None:
+def test_barriers_on_one_line_are_two(program: Callable[..., ProgramRun]) -> None:
     run = program("split")
     assert run.completed.output.split() == ["cudaSuccess"] * 3  # a device may well go on; that it may not is the defect
     assert run.report is not None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from runtime_programs import plain_program
 
-from harness.cuda.program import Ran
+from harness.cuda.program import ProgramRun
 
 SOURCE = r"""
 #include <cmath>
@@ -71,19 +71,19 @@ int main(int, char** argv) {
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ran]:
+def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ProgramRun]:
     return plain_program(tmp_path_factory.mktemp("memory"), SOURCE)
 
 
-def _said(run: Ran) -> dict[str, str]:
+def _said(run: ProgramRun) -> dict[str, str]:
     return dict(line.split() for line in run.completed.output.splitlines() if line)
 
 
-def test_memory_starts_as_nan_in_every_block(program: Callable[..., Ran]) -> None:
+def test_memory_starts_as_nan_in_every_block(program: Callable[..., ProgramRun]) -> None:
     assert program("poison").completed.output.split() == ["1"] * 6
 
 
-def test_exhausted_memory_is_an_error_and_no_crash(program: Callable[..., Ran]) -> None:
+def test_exhausted_memory_is_an_error_and_no_crash(program: Callable[..., ProgramRun]) -> None:
     run = program("exhaust")
     said = _said(run)
     assert said["all"] == said["last"] == "cudaErrorMemoryAllocation"
@@ -93,7 +93,7 @@ def test_exhausted_memory_is_an_error_and_no_crash(program: Callable[..., Ran]) 
     assert run.report.memory.peak_bytes == 10 * (100 << 20) + 1000 + 32
 
 
-def test_copies_and_frees_are_checked(program: Callable[..., Ran]) -> None:
+def test_copies_and_frees_are_checked(program: Callable[..., ProgramRun]) -> None:
     run = program("copies")
     said = _said(run)
     wrong = ("past", "direction", "set", "inside", "again", "after")
@@ -107,6 +107,6 @@ def test_copies_and_frees_are_checked(program: Callable[..., Ran]) -> None:
         assert f'say("{name}"' in SOURCE.splitlines()[(defect.line or 0) - 1]
 
 
-def test_symbols_are_device_memory(program: Callable[..., Ran]) -> None:
+def test_symbols_are_device_memory(program: Callable[..., ProgramRun]) -> None:
     run = program("symbols")
     assert run.completed.output.split() == ["10", "40"]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from runtime_programs import plain_program
 
-from harness.cuda.program import Ran
+from harness.cuda.program import ProgramRun
 
 SOURCE = r"""
 #include <cstdio>
@@ -60,15 +60,15 @@ int main(int, char** argv) {
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Ran]]:
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., ProgramRun]]:
     yield plain_program(tmp_path_factory.mktemp("refuses"), SOURCE)
 
 
-def _said(run: Ran) -> dict[str, str]:
+def _said(run: ProgramRun) -> dict[str, str]:
     return dict(line.split() for line in run.completed.output.splitlines() if line)
 
 
-def test_shapes_beyond_cudas_limits(program: Callable[..., Ran]) -> None:
+def test_shapes_beyond_cudas_limits(program: Callable[..., ProgramRun]) -> None:
     run = program("shapes")
     said = _said(run)
     assert {said[name] for name in ("1025", "2048", "z65", "empty", "tall")} == {"cudaErrorInvalidConfiguration"}
@@ -78,14 +78,14 @@ def test_shapes_beyond_cudas_limits(program: Callable[..., Ran]) -> None:
     assert [launch.block for launch in run.report.launches] == [(1024, 1, 1)]
 
 
-def test_shared_memory_needs_the_attribute_beyond_48_kib(program: Callable[..., Ran]) -> None:
+def test_shared_memory_needs_the_attribute_beyond_48_kib(program: Callable[..., ProgramRun]) -> None:
     said = _said(program("shared"))
     assert said["48KiB"] == said["100KiB"] == said["static"] == "cudaSuccess"
     assert said["more"] == said["both"] == "cudaErrorInvalidValue"
     assert said["refused"] == "cudaErrorInvalidValue"
 
 
-def test_a_destroyed_stream_is_no_stream(program: Callable[..., Ran]) -> None:
+def test_a_destroyed_stream_is_no_stream(program: Callable[..., ProgramRun]) -> None:
     run = program("handles")
     said = _said(run)
     assert said["stream"] == "cudaSuccess"

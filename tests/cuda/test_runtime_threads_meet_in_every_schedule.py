@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from runtime_programs import plain_program
 
-from harness.cuda.program import Ran
+from harness.cuda.program import ProgramRun
 
 SOURCE = r"""
 #include <cstdio>
@@ -78,12 +78,12 @@ SEEDS = (0, 1, 2, 3)
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ran]:
+def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ProgramRun]:
     return plain_program(tmp_path_factory.mktemp("meets"), SOURCE)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_votes_and_shuffles(program: Callable[..., Ran], seed: int) -> None:
+def test_votes_and_shuffles(program: Callable[..., ProgramRun], seed: int) -> None:
     run = program("vote", seed=seed)
     # of 96 threads 48 are even; thread 37 is lane 5 of warp 1, facing lane 5 ^ 7 = 2; thread 70 is lane 6 of warp 2
     assert run.completed.output.split() == ["48", "1", "0", "38", "34", "65"]
@@ -91,7 +91,7 @@ def test_votes_and_shuffles(program: Callable[..., Ran], seed: int) -> None:
 
 @pytest.mark.parametrize("case", ["rotate", "relay", "deep"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_thread_gets_its_turn(program: Callable[..., Ran], case: str, seed: int) -> None:
+def test_every_thread_gets_its_turn(program: Callable[..., ProgramRun], case: str, seed: int) -> None:
     run = program(case, seed=seed)
     assert run.completed.returncode == 0, run.completed.output
     assert run.report is not None
@@ -101,6 +101,6 @@ def test_every_thread_gets_its_turn(program: Callable[..., Ran], case: str, seed
         assert run.completed.output.split()[0] == "40"
 
 
-def test_a_seed_names_one_schedule(program: Callable[..., Ran]) -> None:
+def test_a_seed_names_one_schedule(program: Callable[..., ProgramRun]) -> None:
     reports = [program("rotate", seed=5).completed.report for _ in range(2)]
     assert reports[0] == reports[1]

@@ -6,14 +6,24 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from harness.numerics.paired import ALPHA, LOOKS, MARGIN, Comparison, Rule, Verdict, compare, interval, log_ratios
+from harness.numerics.paired import (
+    ALPHA,
+    LOOKS,
+    MARGIN,
+    PairedComparison,
+    PairedVerdict,
+    Rule,
+    compare,
+    interval,
+    log_ratios,
+)
 
 RUNS = 300
 BETWEEN = 0.007
 """Standard deviation of log ratios between processes: five pairs of identical ones gave 0.8 % at a megabyte."""
 
 
-def raced(ratio: float, seed: int, noise: float, between: float = BETWEEN) -> Comparison:
+def raced(ratio: float, seed: int, noise: float, between: float = BETWEEN) -> PairedComparison:
     """A whole sequential run on noise with heavy tails: one pair in ten is off by half as much again or more."""
     rng = np.random.default_rng(seed)
     bias = between * rng.standard_normal(3)
@@ -27,55 +37,55 @@ def raced(ratio: float, seed: int, noise: float, between: float = BETWEEN) -> Co
     return comparison
 
 
-def verdicts(ratio: float, noise: float) -> Counter[Verdict]:
+def verdicts(ratio: float, noise: float) -> Counter[PairedVerdict]:
     return Counter(raced(ratio, seed, noise).verdict for seed in range(RUNS))
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.03])
 def test_identical_costs_are_the_same_and_never_anything_else(noise):
     seen = verdicts(1.0, noise)
-    assert seen[Verdict.SAME] >= 0.95 * RUNS
-    assert seen[Verdict.FASTER] == seen[Verdict.SLOWER] == 0
+    assert seen[PairedVerdict.SAME] >= 0.95 * RUNS
+    assert seen[PairedVerdict.FASTER] == seen[PairedVerdict.SLOWER] == 0
 
 
 def test_identical_costs_in_heavy_noise_are_unclear_rather_than_different():
     seen = verdicts(1.0, 0.3)
-    assert seen[Verdict.FASTER] == seen[Verdict.SLOWER] == 0
+    assert seen[PairedVerdict.FASTER] == seen[PairedVerdict.SLOWER] == 0
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.03])
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.05, "slower"), (1.2, "slower"), (0.95, "faster"), (0.5, "faster")])
 def test_a_difference_is_called(ratio, verdict, noise):
-    assert verdicts(ratio, noise)[Verdict(verdict)] >= 0.99 * RUNS
+    assert verdicts(ratio, noise)[PairedVerdict(verdict)] >= 0.99 * RUNS
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.3])
 def test_a_large_difference_is_called_in_heavy_noise(noise):
-    assert verdicts(1.5, noise)[Verdict.SLOWER] >= 0.99 * RUNS
+    assert verdicts(1.5, noise)[PairedVerdict.SLOWER] >= 0.99 * RUNS
 
 
 def test_one_process_that_disagrees_holds_a_verdict_back():
     agreeing, other = [0.05 + 0.001 * i for i in range(60)], [-0.01 - 0.001 * i for i in range(10)]
-    assert compare([agreeing, agreeing, agreeing]).verdict is Verdict.SLOWER
-    assert compare([agreeing, agreeing, other]).verdict is Verdict.UNCLEAR
+    assert compare([agreeing, agreeing, agreeing]).verdict is PairedVerdict.SLOWER
+    assert compare([agreeing, agreeing, other]).verdict is PairedVerdict.UNCLEAR
 
 
 def test_a_difference_needs_two_looks_in_a_row():
     rule, slower, even = Rule(), [[0.5] * 20] * 3, [[-0.1, 0.1] * 10] * 3
     looks = [rule.look(ratios).verdict for ratios in (slower, even, slower, slower)]
-    assert looks == [Verdict.UNCLEAR] * 3 + [Verdict.SLOWER]
+    assert looks == [PairedVerdict.UNCLEAR] * 3 + [PairedVerdict.SLOWER]
 
 
 def test_two_processes_decide_nothing():
-    assert compare([[0.5] * 100, [0.5] * 100]).verdict is Verdict.UNCLEAR
-    assert compare([[0.0] * 100, [0.0] * 100, []]).verdict is Verdict.UNCLEAR
+    assert compare([[0.5] * 100, [0.5] * 100]).verdict is PairedVerdict.UNCLEAR
+    assert compare([[0.0] * 100, [0.0] * 100, []]).verdict is PairedVerdict.UNCLEAR
 
 
 def test_nothing_is_decided_within_the_margin_of_the_margin():
     """A true ratio at the margin itself may not come out as the same and as different in turns without end."""
     seen = Counter(raced(math.exp(MARGIN), seed, 0.02, between=0.0).verdict for seed in range(RUNS))
-    assert seen[Verdict.UNCLEAR] >= 0.9 * RUNS
-    assert seen[Verdict.FASTER] == 0
+    assert seen[PairedVerdict.UNCLEAR] >= 0.9 * RUNS
+    assert seen[PairedVerdict.FASTER] == 0
 
 
 @pytest.mark.parametrize("n", LOOKS)
@@ -91,7 +101,7 @@ def test_the_interval_misses_no_more_often_than_it_says(n):
 def test_too_few_values_have_no_interval():
     assert interval([0.0] * 8) == (-math.inf, math.inf)
     empty = compare([[], [], []])
-    assert (empty.pairs, empty.processes, empty.verdict) == (0, 0, Verdict.UNCLEAR)
+    assert (empty.pairs, empty.processes, empty.verdict) == (0, 0, PairedVerdict.UNCLEAR)
 
 
 def test_what_every_call_costs_is_taken_off_before_the_ratio():
@@ -119,10 +129,13 @@ def shifted(rng: np.random.Generator, processes: int, odd: int, pairs: int) -> l
 @pytest.mark.parametrize(
     ("processes", "odd", "verdict"),
     [
-        (3, 0, Verdict.SLOWER), (3, 1, Verdict.UNCLEAR), (5, 1, Verdict.UNCLEAR),
-        (6, 1, Verdict.SLOWER), (6, 2, Verdict.UNCLEAR), (9, 1, Verdict.SLOWER), (9, 2, Verdict.UNCLEAR),
+        (3, 0, PairedVerdict.SLOWER), (3, 1, PairedVerdict.UNCLEAR), (5, 1, PairedVerdict.UNCLEAR),
+        (6, 1, PairedVerdict.SLOWER), (6, 2, PairedVerdict.UNCLEAR), (9, 1, PairedVerdict.SLOWER),
+        (9, 2, PairedVerdict.UNCLEAR),
     ],
 )  # fmt: skip
-def test_one_odd_process_of_six_decides_nothing_and_stops_nothing(processes: int, odd: int, verdict: Verdict) -> None:
+def test_one_odd_process_of_six_decides_nothing_and_stops_nothing(
+    processes: int, odd: int, verdict: PairedVerdict
+) -> None:
     # 1,800 pairs: the pooled interval is far beyond the margin in every case but that of one odd of three
     assert compare(shifted(np.random.default_rng(5), processes, odd, 1800 // processes)).verdict is verdict

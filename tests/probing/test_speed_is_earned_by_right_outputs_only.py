@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.model import Limits
-from harness.numerics.paired import Comparison, Verdict
+from harness.numerics.paired import PairedComparison, PairedVerdict
 from harness.probing import Draw, LocalAnswer, NotMeasurable, NullAnswer, ProbeFailure, SandboxedAnswer, WorkerLost
 from harness.probing.mutants import module_of
 from harness.probing.speed import GROSS, credit, measure, race
@@ -184,7 +184,7 @@ def test_a_planted_fifth_is_called_slower_or_left_open(tmp_path):
     (tmp_path / "five.py").write_text(work.format(5))
     target = WorkerSpec(tmp_path, "answer.py", ("ordered",), Limits(), detect())
     compared = measure(SandboxedAnswer(target), lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
-    assert compared.verdict in (Verdict.SLOWER, Verdict.UNCLEAR)
+    assert compared.verdict in (PairedVerdict.SLOWER, PairedVerdict.UNCLEAR)
     assert compared.low <= 1.2 * 1.02 and compared.high >= 1.2 / 1.02
 
 
@@ -199,20 +199,20 @@ def test_an_answer_outside_the_box_has_no_time():
         race(LocalAnswer(module_of("sorter", REFERENCE)), lambda: Sorting(1), Path("none"), IDENTITY)
 
 
-def compared(ratio: float, spread: float, verdict: Verdict) -> Comparison:
-    return Comparison(ratio, ratio / spread, ratio * spread, 66, 3, verdict)
+def compared(ratio: float, spread: float, verdict: PairedVerdict) -> PairedComparison:
+    return PairedComparison(ratio, ratio / spread, ratio * spread, 66, 3, verdict)
 
 
-def result(ratio: float, verdict: Verdict, spread: float = 1.01) -> ContestResult:
+def result(ratio: float, verdict: PairedVerdict, spread: float = 1.01) -> ContestResult:
     comparison = compared(ratio, spread, verdict)
     return ContestResult(
         comparison, comparison, noise=1.0, background=0.0, resolved=True, page_faults=(0, 0), pinned=True, seconds=1.0
     )
 
 
-@pytest.mark.parametrize("verdict", [Verdict.SAME, Verdict.FASTER])
+@pytest.mark.parametrize("verdict", [PairedVerdict.SAME, PairedVerdict.FASTER])
 def test_what_is_not_slower_has_full_credit(verdict):
-    partly = credit(result(1.0 if verdict is Verdict.SAME else 0.5, verdict))
+    partly = credit(result(1.0 if verdict is PairedVerdict.SAME else 0.5, verdict))
     assert partly.fraction == 1.0
     assert set(partly.figures) == {
         "time_ratio", "time_ratio_low", "time_ratio_high", "pairs", "processes", "machine_noise"
@@ -220,12 +220,12 @@ def test_what_is_not_slower_has_full_credit(verdict):
 
 
 def test_faster_or_the_same_is_full_credit_though_it_is_open_which():
-    assert credit(result(0.95, Verdict.UNCLEAR, spread=1.06)).fraction == 1.0
+    assert credit(result(0.95, PairedVerdict.UNCLEAR, spread=1.06)).fraction == 1.0
 
 
 @pytest.mark.parametrize("ratio", [1.03, 2.0, GROSS])
 def test_what_is_slower_earns_one_over_the_ratio(ratio):
-    partly = credit(result(ratio, Verdict.SLOWER))
+    partly = credit(result(ratio, PairedVerdict.SLOWER))
     assert partly.fraction == pytest.approx(1 / ratio, abs=1e-3)
     assert (
         partly.detail
@@ -235,23 +235,23 @@ def test_what_is_slower_earns_one_over_the_ratio(ratio):
 
 def test_what_is_far_slower_earns_nothing():
     with pytest.raises(ProbeFailure, match="far slower"):
-        credit(result(1.01 * GROSS, Verdict.SLOWER))
+        credit(result(1.01 * GROSS, PairedVerdict.SLOWER))
 
 
 def test_what_cannot_be_told_takes_nothing_away():
     with pytest.raises(NotMeasurable, match="too close to call"):
-        credit(result(1.05, Verdict.UNCLEAR, spread=1.2))
+        credit(result(1.05, PairedVerdict.UNCLEAR, spread=1.2))
     with pytest.raises(NotMeasurable, match="hardly longer"):
-        credit(replace(result(1.0, Verdict.SAME), resolved=False))
+        credit(replace(result(1.0, PairedVerdict.SAME), resolved=False))
 
 
 def test_background_work_is_refuted_whatever_the_ratio():
     with pytest.raises(ProbeFailure, match="works while nothing"):
-        credit(replace(result(0.5, Verdict.FASTER), background=0.06))
+        credit(replace(result(0.5, PairedVerdict.FASTER), background=0.06))
 
 
 def test_wall_time_counts_where_it_contradicts_processor_time():
-    quick, waiting = compared(0.5, 1.01, Verdict.FASTER), compared(3.0, 1.01, Verdict.SLOWER)
-    both = replace(result(0.5, Verdict.FASTER), wall=waiting)
+    quick, waiting = compared(0.5, 1.01, PairedVerdict.FASTER), compared(3.0, 1.01, PairedVerdict.SLOWER)
+    both = replace(result(0.5, PairedVerdict.FASTER), wall=waiting)
     assert both.comparison is waiting
-    assert replace(both, wall=compared(math.e, 10.0, Verdict.UNCLEAR)).comparison == quick
+    assert replace(both, wall=compared(math.e, 10.0, PairedVerdict.UNCLEAR)).comparison == quick

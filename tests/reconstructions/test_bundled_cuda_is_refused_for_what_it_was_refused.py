@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.gate import Gate, gate
+from harness.cuda.gate import CompilerResult, gate
 from harness.cuda.nvcc import nvcc
 from harness.sandbox import detect, snapshot
 from harness.workspace import Workspace
@@ -15,7 +15,7 @@ CHALLENGE = "fused_softmax_topk"
 pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")
 
 
-def compiled(model: str, *files: str) -> Gate:
+def compiled(model: str, *files: str) -> CompilerResult:
     """What the compiler says of an answer, or of other files of it."""
     place = WORKSPACE.root / "submissions" / model / CHALLENGE
     entries = files or WORKSPACE.answer(place).submission.entries

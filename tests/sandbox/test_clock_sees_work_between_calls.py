@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.model import Limits
-from harness.numerics.paired import Verdict
+from harness.numerics.paired import PairedVerdict
 from harness.sandbox import Array, Box, CallStatus, WorkerSpec, clock
 from harness.timing.contest import CallCost, Contender, Role, Trial, contest
 
@@ -86,7 +86,7 @@ def test_an_honest_worker_rests(raced):
     result = raced(HONEST, 4.0)
     assert not result.works_in_background
     assert result.background < 0.01
-    assert result.comparison.verdict in (Verdict.SAME, Verdict.UNCLEAR)
+    assert result.comparison.verdict in (PairedVerdict.SAME, PairedVerdict.UNCLEAR)
     assert result.comparison.processes >= 3
 
 
@@ -94,7 +94,7 @@ def test_an_honest_worker_rests(raced):
 def test_a_worker_that_waits_is_slower_although_it_uses_no_processor_time(raced):
     waiting = "import time\n" + HONEST.replace("    return", "    time.sleep(0.05)\n    return")
     result = raced(waiting, 4.0)
-    assert result.comparison.verdict is Verdict.SLOWER
+    assert result.comparison.verdict is PairedVerdict.SLOWER
     assert result.wall.ratio > 2 * result.processor.ratio
 
 

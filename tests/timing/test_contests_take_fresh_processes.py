@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.numerics.paired import LOOKS, PROCESSES, Verdict
+from harness.numerics.paired import LOOKS, PROCESSES, PairedVerdict
 from harness.timing.contest import RENEWED, SELDOM, CallCost, ContestResult, Role, Trial, contest
 
 SPREAD = 0.5
@@ -71,7 +71,7 @@ def undecided() -> tuple[Field, ContestResult]:
 
 def test_what_stays_open_is_timed_in_nine_process_pairs(undecided: tuple[Field, ContestResult]) -> None:
     field, result = undecided
-    assert result.comparison.verdict is Verdict.UNCLEAR
+    assert result.comparison.verdict is PairedVerdict.UNCLEAR
     assert (result.comparison.pairs, result.comparison.processes) == (LOOKS[-1], (1 + len(RENEWED)) * PROCESSES)
     assert len(field.heats) == 9
 
@@ -90,5 +90,5 @@ def test_the_identity_plays_in_one_round_of_four(undecided: tuple[Field, Contest
 
 def test_a_plain_difference_needs_three() -> None:
     field, result = raced(1.5, 0.05)
-    assert result.comparison.verdict is Verdict.SLOWER
+    assert result.comparison.verdict is PairedVerdict.SLOWER
     assert len(field.heats) == PROCESSES

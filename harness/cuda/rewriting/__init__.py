@@ -1,6 +1,6 @@
 """CUDA source to C++ for the emulated device: what is not CUDA stays byte for byte the author's."""
 
 from harness.cuda.rewriting.submission import Rewriting, rewrite
-from harness.cuda.rewriting.unsupported import Unsupported
+from harness.cuda.rewriting.unsupported import UnsupportedConstruct
 
-__all__ = ["Rewriting", "Unsupported", "rewrite"]
+__all__ = ["Rewriting", "UnsupportedConstruct", "rewrite"]

@@ -15,7 +15,7 @@ _HOST_HEADERS = Path(__file__).with_name("host_headers.txt")
 
 
 @dataclass(frozen=True)
-class Target:
+class IncludeTarget:
     """What an include names.
 
     Attributes:
@@ -39,13 +39,13 @@ class Includes:
     file: str
     macros: Mapping[bytes, Sequence[Macro]]
 
-    def of(self, directive: Directive) -> Iterator[Target]:
+    def of(self, directive: Directive) -> Iterator[IncludeTarget]:
         """What an `#include` line names; more than one when a macro says it in several ways."""
         if directive.name == b"embed" or directive.name not in _INCLUDING:
             return
         yield from self._named(directive.tokens[1:])
 
-    def asked(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int, Target]]:
+    def asked(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int, IncludeTarget]]:
         """Every `__has_include(...)` among tokens: byte offsets and what it names."""
         partners = brackets(tokens)
         for index, token in enumerate(tokens):
@@ -56,7 +56,7 @@ class Includes:
                 for target in self._named(inner):
                     yield token.start, last.end, target
 
-    def _named(self, tokens: Sequence[Token]) -> Iterator[Target]:
+    def _named(self, tokens: Sequence[Token]) -> Iterator[IncludeTarget]:
         if tokens and tokens[0].kind == "string":
             yield self._quoted(_text(tokens[0].text).strip('"'))
         elif tokens and tokens[0].text == b"<":
@@ -68,24 +68,24 @@ class Includes:
         else:
             yield _unknown(tokens)
 
-    def _quoted(self, name: str) -> Target:
+    def _quoted(self, name: str) -> IncludeTarget:
         if _is_absolute(name):
-            return Target(name, problem="leaves the submission")
+            return IncludeTarget(name, problem="leaves the submission")
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(self.file), name))
         for path in (beside, posixpath.normpath(name)):
             if not path.startswith("..") and self._is_file(path):
-                return Target(name, path)
+                return IncludeTarget(name, path)
         if beside.startswith(".."):
-            return Target(name, problem="leaves the submission")
-        return Target(name, known=True)
+            return IncludeTarget(name, problem="leaves the submission")
+        return IncludeTarget(name, known=True)
 
-    def _angled(self, name: str) -> Target:
+    def _angled(self, name: str) -> IncludeTarget:
         if _is_absolute(name) or ".." in name.split("/"):
-            return Target(name, problem="leaves the submission")
+            return IncludeTarget(name, problem="leaves the submission")
         if name in host_headers() or name in shims():
-            return Target(name)
+            return IncludeTarget(name)
         path = posixpath.normpath(name)
-        return Target(name, path) if self._is_file(path) else Target(name, known=False)
+        return IncludeTarget(name, path) if self._is_file(path) else IncludeTarget(name, known=False)
 
     def _is_file(self, path: str) -> bool:
         place = self.root / path
@@ -119,9 +119,9 @@ def _is_absolute(name: str) -> bool:
     return name.startswith(("/", "\\")) or name[1:2] == ":"
 
 
-def _unknown(tokens: Sequence[Token]) -> Target:
+def _unknown(tokens: Sequence[Token]) -> IncludeTarget:
     name = _text(b" ".join(token.text for token in tokens))[:80]
-    return Target(name, problem="is computed: only the preprocessor knows what it names")
+    return IncludeTarget(name, problem="is computed: only the preprocessor knows what it names")
 
 
 def _text(name: bytes) -> str:

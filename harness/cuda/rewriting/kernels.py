@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from harness.cuda.rewriting.fragment import Fragment
 from harness.cuda.rewriting.lexer import flat
-from harness.cuda.rewriting.syntax import Marked, line_of, name_of, outermost
+from harness.cuda.rewriting.syntax import Qualified, line_of, name_of, outermost
 
 _TYPES = ("type_parameter_declaration", "optional_type_parameter_declaration", "variadic_type_parameter_declaration")
 
@@ -19,7 +19,7 @@ class Listed:
     passed: bytes
 
 
-def rewrite(fragment: Fragment, marked: Marked) -> None:
+def rewrite(fragment: Fragment, marked: Qualified) -> None:
     """Rename the body of a kernel and put its stub behind it; declarations and instantiations already name the stub."""
     node = marked.node
     body, function = node.child_by_field_name("body"), _function(node.child_by_field_name("declarator"))

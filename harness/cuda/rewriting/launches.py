@@ -13,7 +13,7 @@ _STATEMENTS = frozenset((b"if", b"else", b"for", b"while", b"do", b"switch", b"c
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchSite:
     """Byte offsets of a launch's parts: `start` kernel `left` <<< `inner` ... `outer` >>> `right` ( ... ) `end`."""
 
     start: int
@@ -24,7 +24,7 @@ class Launch:
     end: int
 
 
-def find(tokens: Sequence[Token], partners: Mapping[int, int]) -> Iterator[Launch]:
+def find(tokens: Sequence[Token], partners: Mapping[int, int]) -> Iterator[LaunchSite]:
     """The launches in a run of tokens, in order."""
     for index, token in enumerate(tokens):
         if token.text == b"<<<":
@@ -35,10 +35,10 @@ def find(tokens: Sequence[Token], partners: Mapping[int, int]) -> Iterator[Launc
             end = partners.get(last + 1)
             if end is not None:
                 outer, right = tokens[first].start, tokens[last].end
-                yield Launch(tokens[start].start, token.start, token.end, outer, right, tokens[end].end)
+                yield LaunchSite(tokens[start].start, token.start, token.end, outer, right, tokens[end].end)
 
 
-def rewrite(launch: Launch, text: bytes, edits: Edits) -> None:
+def rewrite(launch: LaunchSite, text: bytes, edits: Edits) -> None:
     """Configure first, then call the stub."""
     configuration = text[launch.inner : launch.outer]
     edits.insert(launch.start, b"(::emu::configured(" + configuration + b"), ")
@@ -46,7 +46,7 @@ def rewrite(launch: Launch, text: bytes, edits: Edits) -> None:
     edits.insert(launch.end, b")")
 
 
-def refuse(launch: Launch, text: bytes, edits: Edits) -> None:
+def refuse(launch: LaunchSite, text: bytes, edits: Edits) -> None:
     """A launch by a kernel ends the run as unsupported."""
     lines = blank_lines(text[launch.start : launch.end])
     edits.replace(launch.start, launch.end, b'::emu::unsupported("a launch by a kernel", EMU_HERE)' + lines)

@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from harness.cuda.rewriting.fragment import Fragment
 from harness.cuda.rewriting.lexer import Token, brackets, groups
-from harness.cuda.rewriting.syntax import Marked, name_of, walk
+from harness.cuda.rewriting.syntax import Qualified, name_of, walk
 
 _TYPE = re.compile(
     rb"(?:unsigned|signed|u?(?:bool|char|short|int|long(?:long)?)|float|double|T|\w*half|\w+_t|\w*bfloat16\d*)\d?"
@@ -33,7 +33,7 @@ class SharedVariable:
     dynamic: bool
 
 
-def rewrite(fragment: Fragment, marked: Marked) -> tuple[SharedVariable, ...]:
+def rewrite(fragment: Fragment, marked: Qualified) -> tuple[SharedVariable, ...]:
     """Rewrite one declaration; returns the variables that functions which name them must refer to."""
     node = marked.node
     head = _head(fragment, marked)
@@ -74,13 +74,13 @@ def _declared(fragment: Fragment, function: Node) -> set[bytes]:
     }
 
 
-def _head(fragment: Fragment, marked: Marked) -> list[Token]:
+def _head(fragment: Fragment, marked: Qualified) -> list[Token]:
     """The declaration's tokens, from its first qualifier."""
     start = min(marked.node.start_byte, marked.qualifiers[0].start)
     return list(fragment.syntax.words(start, marked.node.end_byte))
 
 
-def _as_typedef(fragment: Fragment, marked: Marked) -> None:
+def _as_typedef(fragment: Fragment, marked: Qualified) -> None:
     tokens = _head(fragment, marked)
     first = True
     for token in tokens:

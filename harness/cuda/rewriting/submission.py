@@ -6,11 +6,11 @@ from pathlib import Path
 
 from harness.cuda.rewriting import includes, lexer, source, unsupported
 from harness.cuda.rewriting.edits import Edits, blank_lines
-from harness.cuda.rewriting.includes import Includes, Target
+from harness.cuda.rewriting.includes import Includes, IncludeTarget
 from harness.cuda.rewriting.lexer import Directive, Lexed, Macro
 from harness.cuda.rewriting.shared import SharedVariable
 from harness.cuda.rewriting.syntax import ASM, QUALIFIERS, line_of
-from harness.cuda.rewriting.unsupported import Unsupported
+from harness.cuda.rewriting.unsupported import UnsupportedConstruct
 
 MAX_FILE_BYTES = 1 << 20
 MAX_FILES = 256
@@ -30,7 +30,7 @@ class Rewriting:
     """
 
     files: Mapping[str, bytes]
-    suspects: tuple[Unsupported, ...]
+    suspects: tuple[UnsupportedConstruct, ...]
     problems: tuple[str, ...]
 
 
@@ -52,7 +52,7 @@ class _Reader:
     root: Path
     files: dict[str, _File] = field(default_factory=dict)
     macros: dict[bytes, list[Macro]] = field(default_factory=dict)
-    suspects: list[Unsupported] = field(default_factory=list)
+    suspects: list[UnsupportedConstruct] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def read(self, entries: Sequence[str]) -> None:
@@ -108,7 +108,7 @@ class _Reader:
             for target in asked.of(directive):
                 if not target.known:
                     what = f"the header <{target.name}>"
-                    self.suspects.append(Unsupported(what, file.path, line))
+                    self.suspects.append(UnsupportedConstruct(what, file.path, line))
                     includes.refuse(directive, f"{what} is not available on the emulated device", file.text, file.edits)
                 self._follow(file, target, line)
             for start, end, target in asked.asked(directive.tokens):
@@ -121,7 +121,7 @@ class _Reader:
             if directive.name == b"embed":
                 self.problems.append(f"{file.path}:{line}: #embed is not allowed")
 
-    def _follow(self, file: _File, target: Target, line: int) -> None:
+    def _follow(self, file: _File, target: IncludeTarget, line: int) -> None:
         if target.problem:
             self.problems.append(f'{file.path}:{line}: #include "{target.name}" {target.problem}')
         elif target.file is not None:
@@ -182,14 +182,14 @@ def _expand(file: _File, expansions: Mapping[bytes, bytes]) -> tuple[bytes, Edit
     return expanding.apply(file.text), moved
 
 
-def _suspects(file: _File) -> Iterator[Unsupported]:
+def _suspects(file: _File) -> Iterator[UnsupportedConstruct]:
     runs = [
         file.lexed.tokens,
         *(directive.tokens for directive in file.lexed.directives if directive.name == b"define"),
     ]
     for tokens in runs:
         for token, what in unsupported.names(tokens):
-            yield Unsupported(what, file.path, line_of(file.text, token.start))
+            yield UnsupportedConstruct(what, file.path, line_of(file.text, token.start))
         for token in tokens:
             if token.text in ASM:
-                yield Unsupported("inline assembly", file.path, line_of(file.text, token.start))
+                yield UnsupportedConstruct("inline assembly", file.path, line_of(file.text, token.start))

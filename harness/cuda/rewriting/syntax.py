@@ -31,7 +31,7 @@ _FAR = 32
 
 
 @dataclass(frozen=True)
-class Marked:
+class Qualified:
     """A declaration, function or lambda and the CUDA qualifiers it bears, each where it stands."""
 
     node: Node
@@ -61,7 +61,7 @@ class Syntax:
     partners: dict[int, int]
     functions: tuple[Node, ...]
     bodies: tuple[tuple[int, int], ...]
-    marked: tuple[Marked, ...]
+    marked: tuple[Qualified, ...]
     lost: tuple[Token, ...]
 
     def words(self, start: int, end: int) -> Iterator[Token]:
@@ -174,7 +174,7 @@ def _covered(tokens: Sequence[Token], hidden: Sequence[tuple[int, int, bytes]]) 
 
 def _mark(
     nodes: Sequence[Node], tokens: Sequence[Token], covered: Sequence[bool]
-) -> tuple[tuple[Marked, ...], tuple[Token, ...]]:
+) -> tuple[tuple[Qualified, ...], tuple[Token, ...]]:
     """Give each qualifier to the innermost declaration whose head the next plain token is in."""
     bearers: dict[int, tuple[Node, list[Token]]] = {}
     lost: list[Token] = []
@@ -199,7 +199,7 @@ def _mark(
             else:
                 bearers.setdefault(node.id, (node, []))[1].extend(waiting)
             waiting = []
-    marked = tuple(Marked(node, tuple(qualifiers)) for node, qualifiers in bearers.values())
+    marked = tuple(Qualified(node, tuple(qualifiers)) for node, qualifiers in bearers.values())
     return marked, (*lost, *waiting)
 
 

@@ -7,7 +7,7 @@ from harness.cuda.rewriting.lexer import Token
 
 
 @dataclass(frozen=True)
-class Unsupported:
+class UnsupportedConstruct:
     """Something the emulated device cannot do, and where the author asks for it."""
 
     what: str

@@ -3,10 +3,10 @@
 from tree_sitter import Node
 
 from harness.cuda.rewriting.fragment import Fragment
-from harness.cuda.rewriting.syntax import Marked, name_of
+from harness.cuda.rewriting.syntax import Qualified, name_of
 
 
-def rewrite(fragment: Fragment, marked: Marked) -> None:
+def rewrite(fragment: Fragment, marked: Qualified) -> None:
     """Register every variable that a declaration defines; functions and declarations only are left alone."""
     node = marked.node
     if node.type != "declaration" or (node.parent is not None and node.parent.type == "template_declaration"):

@@ -22,7 +22,7 @@ _OF_THE_DEVICE = re.compile(rb"(?:__)?(?:emu|EMU)_\w*|__tsan_\w*")
 _UNSEEN = re.compile(rb"_*(?:no_sanitize|disable_sanitizer|no_thread_safety)\w*")
 _COPIES = re.compile(rb"(?:__builtin_+)?(?:mem(?:cpy|move|set|pcpy|ccpy)|bcopy|bzero)(?:_chk)?")
 """Functions that move memory where no hook sees it; the rewriting has put others in the place of every plain call."""
-_TOLD_OF = (b"access", b"atomic")
+_DEVICE_CALLS = (b"access", b"atomic")
 """What only the shims tell the device."""
 _STUB = tuple(b"emu :: launch ( emu_kernel , [ = ] ( ) __attribute__ ( (".split())
 _STUBBED = tuple(b'no_sanitize ( " ) ) ) {'.split())
@@ -46,7 +46,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Spelled:
+class SourceAudit:
     """What one source file and all that it includes come to.
 
     Attributes:
@@ -58,7 +58,7 @@ class Spelled:
     reasons: tuple[str, ...]
 
 
-def names_of_ours(file: str, text: bytes) -> Iterator[str]:
+def device_names(file: str, text: bytes) -> Iterator[str]:
     """Why a source file is refused before it is preprocessed: it names what is the device's, or fakes a line marker.
 
     Args:
@@ -76,7 +76,7 @@ def names_of_ours(file: str, text: bytes) -> Iterator[str]:
             yield f"{place}: holds a text that reads like the preprocessor's own lines"
 
 
-def spelled(preprocessed: bytes, files: Collection[str]) -> Spelled:
+def audit(preprocessed: bytes, files: Collection[str]) -> SourceAudit:
     """Look at the author's part of a preprocessed source.
 
     Args:
@@ -90,8 +90,8 @@ def spelled(preprocessed: bytes, files: Collection[str]) -> Spelled:
         words += _words(lexed.tokens, file, line, chunk)
         pragmas += [_words(d.tokens, file, line, chunk) for d in lexed.directives if d.name == b"pragma"]
     digest = hashlib.sha256(b"\0".join(word.text for word in words)).hexdigest()
-    reasons = [*_hidden(words), *_attributes(words), *_told(words), *_steered(pragmas)]
-    return Spelled(digest, tuple(dict.fromkeys(reasons)))
+    reasons = [*_hidden(words), *_attributes(words), *_device_calls(words), *_steered(pragmas)]
+    return SourceAudit(digest, tuple(dict.fromkeys(reasons)))
 
 
 def _chunks(text: bytes, files: Collection[str]) -> Iterator[tuple[str, int, bytes]]:
@@ -158,9 +158,9 @@ def _attributes(words: Sequence[Word]) -> Iterator[str]:
                 yield f"{inner.place}: the attribute `{inner.text.decode()}` puts code where nobody looks for it"
 
 
-def _told(words: Sequence[Word]) -> Iterator[str]:
+def _device_calls(words: Sequence[Word]) -> Iterator[str]:
     for first, sign, name in zip(words, words[1:], words[2:], strict=False):
-        if (first.text, sign.text) == (b"emu", b"::") and name.text in _TOLD_OF:
+        if (first.text, sign.text) == (b"emu", b"::") and name.text in _DEVICE_CALLS:
             yield f"{name.place}: names `emu::{name.text.decode()}`, which is the emulated device's own"
 
 
