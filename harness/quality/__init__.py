@@ -5,12 +5,11 @@ __all__ = [
     "ast_mutants",
     "boxed_suite",
     "claims",
-    "controls",
     "evidence",
     "hints",
-    "hollow",
     "metrics",
     "own_tests",
     "sources",
     "tools",
+    "vacuous_assertions",
 ]

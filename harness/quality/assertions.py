@@ -2,7 +2,7 @@
 
 A check is an `assert`, a call of an assert function (`assert_allclose`, `assertEqual`, `fail`), `raises` and its kin,
 a `raise` behind a condition, or an exit with a status other than 0. It counts for nothing when its condition always
-holds (`hollow`), when it is inside a `try` that swallows the failure, when it is never reached, or when its test is
+holds (`vacuous`), when it is inside a `try` that swallows the failure, when it is never reached, or when its test is
 skipped or expected to fail.
 
 In test files every function is looked at; in another file that the test command names (a module that tests itself)
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from harness.quality.hollow import always_true, called_name, hollow_call, unpacked
 from harness.quality.sources import SourceFile
+from harness.quality.vacuous_assertions import always_true, called_name, unpacked, vacuous_call
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -28,7 +28,7 @@ _OFF = frozenset({"skip", "xfail", "expectedFailure"})
 
 
 @dataclass(frozen=True)
-class Place:
+class SuiteFlaw:
     """Somewhere in the tests, and what is wrong there."""
 
     path: str
@@ -45,21 +45,21 @@ class AssertionReport:
 
     Attributes:
         real: checks that can fail.
-        hollow: checks that cannot, with the reason.
+        vacuous: checks that cannot, with the reason.
         tests: test functions.
         unchecked: test functions that hold no real check, themselves or through the functions they call.
     """
 
     real: int
-    hollow: tuple[Place, ...]
+    vacuous: tuple[SuiteFlaw, ...]
     tests: int
-    unchecked: tuple[Place, ...]
+    unchecked: tuple[SuiteFlaw, ...]
 
 
 @dataclass(frozen=True)
 class _Check:
     line: int
-    hollow: str | None
+    vacuous: str | None
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class _Unit:
 
     @property
     def real(self) -> int:
-        return sum(check.hollow is None for check in self.checks)
+        return sum(check.vacuous is None for check in self.checks)
 
 
 def count_assertions(files: Iterable[SourceFile], command: Sequence[str] = ()) -> AssertionReport:
@@ -95,9 +95,9 @@ def count_assertions(files: Iterable[SourceFile], command: Sequence[str] = ()) -
     tests = [unit for unit in units if unit.is_test]
     return AssertionReport(
         real=sum(unit.real for unit in units),
-        hollow=tuple(Place(unit.path, c.line, c.hollow) for unit in units for c in unit.checks if c.hollow),
+        vacuous=tuple(SuiteFlaw(unit.path, c.line, c.vacuous) for unit in units for c in unit.checks if c.vacuous),
         tests=len(tests),
-        unchecked=tuple(Place(t.path, t.line, f"{t.name} checks nothing") for t in tests if t.name not in checked),
+        unchecked=tuple(SuiteFlaw(t.path, t.line, f"{t.name} checks nothing") for t in tests if t.name not in checked),
     )
 
 
@@ -116,7 +116,7 @@ def _units(file: SourceFile, tree: ast.Module, command: Sequence[str]) -> Iterat
 def _unit(
     path: str, name: str, line: int, body: Sequence[ast.stmt], off: str | None, functions: Sequence[Function]
 ) -> _Unit:
-    checks = tuple(_Check(c.line, off or c.hollow) for c in _checks(body, None, functions))
+    checks = tuple(_Check(c.line, off or c.vacuous) for c in _checks(body, None, functions))
     calls = frozenset(
         called_name(node) for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
     )
@@ -164,7 +164,7 @@ def _own_checks(statement: ast.stmt, dead: str | None, functions: Sequence[Funct
     for call in _calls(statement):
         name = called_name(call)
         if _ASSERTING.fullmatch(name):
-            yield _Check(call.lineno, dead or hollow_call(call))
+            yield _Check(call.lineno, dead or vacuous_call(call))
         elif name in _EXITS and not _harmless_exit(call, functions):
             yield _Check(call.lineno, dead)
 

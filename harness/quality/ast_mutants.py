@@ -21,9 +21,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TypeVar
 
-from harness.quality.hollow import called_name
 from harness.quality.sources import SourceFile
+from harness.quality.vacuous_assertions import called_name
 
 CHECKERS = re.compile(
     r"_*(test|check|verify|validate|demo|bench|main$|example|plot|print|show|report|numeric|finite_diff|grad_?check"
@@ -47,8 +48,13 @@ _LEFT_ALONE = (ast.Assert, ast.Raise, ast.Import, ast.ImportFrom, ast.Global, as
 _SILENT_CALLS = re.compile(r"print|debug|info|warning|warn|error|log|format")
 
 
+_NOTHING = "__name__ or not (1 + 2 - 3 * 4 / 5 // 6 % 7) < 8.0 <= True"
+"""A statement that does nothing: a module's name is never empty."""
+_Body = TypeVar("_Body", ast.Module, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
 @dataclass(frozen=True)
-class Mutant:
+class SourceMutant:
     """One planted fault.
 
     Attributes:
@@ -72,12 +78,18 @@ class Mutant:
     def __str__(self) -> str:
         return f"{self.path}:{self.line} `{self.before}` -> `{self.after}`"
 
+    def planted(self, text: str) -> str:
+        """The text of the file with this fault in it."""
+        return text[: self.start] + self.text + text[self.end :]
+
 
 Site = tuple[ast.expr | ast.AugAssign, ast.stmt]
 """What may be changed, and the statement it stands in."""
 
 
-def plan_mutants(files: Sequence[SourceFile], executed: Mapping[str, AbstractSet[int]], seed: int) -> list[Mutant]:
+def plan_mutants(
+    files: Sequence[SourceFile], executed: Mapping[str, AbstractSet[int]], seed: int
+) -> list[SourceMutant]:
     """Every mutant of the executed lines of `files`, in an order drawn from `seed`.
 
     Args:
@@ -96,12 +108,46 @@ def plan_mutants(files: Sequence[SourceFile], executed: Mapping[str, AbstractSet
     return mutants
 
 
+def equivalent(file: SourceFile) -> str:
+    """The text of `file` written differently: it does the same, but its layout, operators and bytecode are others.
+
+    A suite that fails on it judges the text, not what the code does.
+    """
+    try:
+        text = ast.unparse(_Padding().visit(ast.parse(file.text)))
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return f"{file.text}\n# the same code\n"
+    return text
+
+
+class _Padding(ast.NodeTransformer):
+    """Puts a statement that does nothing into the module and into every function."""
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        return self._padded(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return self._padded(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
+        return self._padded(node)
+
+    def _padded(self, node: _Body) -> _Body:
+        self.generic_visit(node)
+        first = 1 if ast.get_docstring(node, clean=False) is not None else 0
+        while first < len(node.body) and isinstance(node.body[first], ast.ImportFrom):
+            first += 1  # what is imported from __future__ stays in front
+        node.body.insert(first, ast.parse(_NOTHING).body[0])
+        return node
+
+
 def mutable_lines(file: SourceFile) -> frozenset[int]:
     """Lines of `file` on which a mutant can be planted when they are executed."""
     return frozenset(statement.lineno for _, statement in _in_file(file))
 
 
-def _in_file(file: SourceFile) -> list[tuple[Mutant, ast.stmt]]:
+def _in_file(file: SourceFile) -> list[tuple[SourceMutant, ast.stmt]]:
     if file.tree is None or CHECKERS.match(PurePosixPath(file.path).stem) or not _utf8(file.text):
         return []
     try:
@@ -117,7 +163,7 @@ def _utf8(text: str) -> bool:
     return text.isascii() or declared is None or declared[1].lower().replace("_", "-") in ("utf-8", "utf8")
 
 
-def _planted(file: SourceFile, tree: ast.Module) -> Iterator[tuple[Mutant, ast.stmt]]:
+def _planted(file: SourceFile, tree: ast.Module) -> Iterator[tuple[SourceMutant, ast.stmt]]:
     lines = file.text.split("\n")
     starts = list(itertools.accumulate((len(line) + 1 for line in lines), initial=0))
 
@@ -132,7 +178,7 @@ def _planted(file: SourceFile, tree: ast.Module) -> Iterator[tuple[Mutant, ast.s
         for changed in _changes(site, statement):
             after = ast.unparse(changed)
             text = after if isinstance(changed, ast.stmt | ast.Slice) else f"({after})"
-            yield Mutant(file.path, site.lineno, *_brief(before, after), start, end, text), statement
+            yield SourceMutant(file.path, site.lineno, *_brief(before, after), start, end, text), statement
 
 
 def _brief(before: str, after: str) -> tuple[str, str]:

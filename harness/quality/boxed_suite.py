@@ -33,7 +33,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     """What came of one run.
 
     Attributes:
@@ -99,7 +99,7 @@ class Runs:
         broken: what happened instead, when the server ended before its plan did; else empty.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RunResult, ...]
     refused: bool = False
     broken: str = ""
 
@@ -159,7 +159,7 @@ class Suite:
 
 
 def _parsed(report: bytes, broken: str) -> Runs:
-    outcomes: list[Outcome] = []
+    outcomes: list[RunResult] = []
     for number, line in enumerate(report.splitlines()):
         try:
             found = json.loads(line)
@@ -173,10 +173,10 @@ def _parsed(report: bytes, broken: str) -> Runs:
     return Runs(tuple(outcomes), broken=broken)
 
 
-def _outcome(found: Mapping[str, Any]) -> Outcome:
+def _outcome(found: Mapping[str, Any]) -> RunResult:
     word = found.get("word")
     status = found["status"]
-    return Outcome(
+    return RunResult(
         end=str(found["end"]),
         status=None if status is None else int(status),
         seconds=float(found["seconds"]),

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from harness.model import Claim
+
 TOLERANCE = 0.05
 """Relative difference that is still right."""
 ERROR_FACTOR = 10.0
@@ -20,17 +22,8 @@ class Truth(StrEnum):
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A stated figure: its name among the measured ones, its value, the file that says so."""
-
-    quantity: str
-    value: float
-    where: str = ""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of one claim.
+class CheckedClaim:
+    """One claim beside the measured figure.
 
     Attributes:
         claim: what was stated.
@@ -47,7 +40,7 @@ class Verdict:
     detail: str
 
 
-def check_claims(claims: Iterable[Claim], measured: Mapping[str, float]) -> tuple[Verdict, ...]:
+def check_claims(claims: Iterable[Claim], measured: Mapping[str, float]) -> tuple[CheckedClaim, ...]:
     """Compare every claim with the measured figure of the same name.
 
     A claim is right within 5 % of the measured figure, a `*_error` within a factor of 10. A zero is right only against
@@ -60,20 +53,20 @@ def check_claims(claims: Iterable[Claim], measured: Mapping[str, float]) -> tupl
     return tuple(_check(claim, measured.get(claim.quantity)) for claim in claims)
 
 
-def _check(claim: Claim, measured: float | None) -> Verdict:
+def _check(claim: Claim, measured: float | None) -> CheckedClaim:
     stated = f"{claim.quantity} stated as {claim.value:.6g}"
     if measured is None or math.isnan(measured):
-        return Verdict(claim, Truth.UNKNOWN, None, None, f"{stated}: {Truth.UNKNOWN}")
+        return CheckedClaim(claim, Truth.UNKNOWN, None, None, f"{stated}: {Truth.UNKNOWN}")
     factor = _factor(claim.value, measured)
     if _right(claim, measured, factor):
-        return Verdict(claim, Truth.RIGHT, measured, factor, f"{stated}, measured {measured:.6g}")
+        return CheckedClaim(claim, Truth.RIGHT, measured, factor, f"{stated}, measured {measured:.6g}")
     if factor is None:
         by = ""
     elif factor >= 1:
         by = f": {factor:.3g} times too high"
     else:
         by = f": {1 / factor:.3g} times too low"
-    return Verdict(claim, Truth.WRONG, measured, factor, f"{stated}, measured {measured:.6g}{by}")
+    return CheckedClaim(claim, Truth.WRONG, measured, factor, f"{stated}, measured {measured:.6g}{by}")
 
 
 def _factor(stated: float, measured: float) -> float | None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from harness.model import Criterion, Evidence, Figure, Outcome
 
 if TYPE_CHECKING:
-    from harness.cuda.gate import Gate
+    from harness.cuda.gate import CompilerResult
 
 
-def compiler_evidence(criteria: Iterable[Criterion], gate: "Gate") -> dict[str, Evidence]:
+def compiler_evidence(criteria: Iterable[Criterion], gate: "CompilerResult") -> dict[str, Evidence]:
     """Evidence of the criteria that the compiler feeds, by id.
 
     Args:
@@ -19,7 +19,7 @@ def compiler_evidence(criteria: Iterable[Criterion], gate: "Gate") -> dict[str, 
     return {c.id: _judged(c, gate) for c in criteria}
 
 
-def _judged(criterion: Criterion, gate: "Gate") -> Evidence:
+def _judged(criterion: Criterion, gate: "CompilerResult") -> Evidence:
     if gate.ok is None:
         return _came(criterion, Outcome.NOT_RUN, gate.text)
     if criterion.compiler == "compiles":
@@ -48,7 +48,7 @@ def _came(
     )  # fmt: skip
 
 
-def figures(gate: "Gate") -> dict[str, Figure]:
+def figures(gate: "CompilerResult") -> dict[str, Figure]:
     """What the compiler measured, the largest of all kernels."""
     if not gate.kernels:
         return {"compiler": gate.compiler or ""}

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from harness.model import Claim, Criterion, Evidence, Figure, Outcome, Submission
-from harness.quality import claims as stated
+from harness.quality.claims import Truth, check_claims
 from harness.quality.metrics import Metric, measure
-from harness.quality.own_tests import BUDGET, OwnTests, Standing, grade_own_tests
+from harness.quality.own_tests import BUDGET, SuiteGrade, SuiteStatus, grade_own_tests
 from harness.sandbox import Tier
 
 GOOD_KILL_RATE = 0.9
@@ -23,7 +23,7 @@ FIGURES = {
 SIZE = "largest_file"
 """The metric beside which files and lines are told."""
 SHOWN = 5
-"""Survivors and hollow assertions named in a detail."""
+"""Survivors and vacuous assertions named in a detail."""
 
 
 def source_evidence(criteria: Sequence[Criterion], folder: Path, entries: Iterable[str]) -> dict[str, Evidence]:
@@ -79,7 +79,7 @@ def own_tests_evidence(
     return {c.id: feeds[c.tests or ""](c, result) for c in criteria}
 
 
-def _suite_passes(criterion: Criterion, result: OwnTests) -> Evidence:
+def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
     measured: dict[str, Figure] = {} if result.collected is None else {"tests_collected": result.collected}
     if result.passed and not result.assertions.real:
         return _credited(criterion, 0.0, "ends well, but nothing in it can fail", measured)
@@ -89,7 +89,7 @@ def _suite_passes(criterion: Criterion, result: OwnTests) -> Evidence:
     return _credited(criterion, float(result.passed), detail, measured)
 
 
-def _kill_rate(criterion: Criterion, result: OwnTests) -> Evidence:
+def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.kill_rate is None:
         return _unassessed(criterion, Outcome.NOT_RUN, f"no mutant was tried: {result.detail}")
     measured: dict[str, Figure] = {
@@ -102,15 +102,17 @@ def _kill_rate(criterion: Criterion, result: OwnTests) -> Evidence:
     return _credited(criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured)
 
 
-def _real_assertions(criterion: Criterion, result: OwnTests) -> Evidence:
+def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
     seen = result.assertions
     measured: dict[str, Figure] = {
-        "real_assertions": seen.real, "hollow_assertions": len(seen.hollow), "tests_without_check": len(seen.unchecked)
-    }  # fmt: skip
-    if result.standing is Standing.NONE or not seen.real:
+        "real_assertions": seen.real,
+        "vacuous_assertions": len(seen.vacuous),
+        "tests_without_check": len(seen.unchecked),
+    }
+    if result.status is SuiteStatus.NONE or not seen.real:
         return _credited(criterion, 0.0, "no assertion that can fail", measured)
-    sound = seen.real / (seen.real + len(seen.hollow) + len(seen.unchecked))
-    weak = ", ".join(str(place) for place in (*seen.hollow, *seen.unchecked)[:SHOWN])
+    sound = seen.real / (seen.real + len(seen.vacuous) + len(seen.unchecked))
+    weak = ", ".join(str(place) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
     detail = f"{seen.real} assertions can fail" + (f"; not: {weak}" if weak else "")
     return _credited(criterion, sound, detail, measured)
 
@@ -124,13 +126,13 @@ def claims_evidence(
 
 def _claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str, Figure]) -> Evidence:
     numbers = {n: float(v) for n, v in figures.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
-    verdicts = stated.check_claims((stated.Claim(c.quantity, c.value, c.where or "") for c in claims), numbers)
-    settled = [v for v in verdicts if v.truth is not stated.Truth.UNKNOWN]
+    checked = check_claims(claims, numbers)
+    settled = [c for c in checked if c.truth is not Truth.UNKNOWN]
     if not settled:
-        reason = "; ".join(v.detail for v in verdicts) or "the answer states no figure under [[claims]]"
+        reason = "; ".join(c.detail for c in checked) or "the answer states no figure under [[claims]]"
         return _unassessed(criterion, Outcome.NOT_RUN, reason)
-    right = sum(v.truth is stated.Truth.RIGHT for v in settled)
-    detail = "; ".join(v.detail for v in verdicts)
+    right = sum(c.truth is Truth.RIGHT for c in settled)
+    detail = "; ".join(c.detail for c in checked)
     measured: dict[str, Figure] = {"claims_checked": len(settled), "claims_right": right}
     return _credited(criterion, right / len(settled), detail, measured)
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from harness.quality import tools
 from harness.quality.sources import Language, SourceFile, read_sources
-from harness.quality.tools import Function, Remark
+from harness.quality.tools import FunctionMetrics, LintFinding
 
 COMPLEX = 10
 """A function of higher cyclomatic complexity is counted as complex."""
@@ -135,11 +135,13 @@ def _sloc(files: Iterable[SourceFile]) -> int:
     return sum(file.sloc for file in files)
 
 
-def _with_flat_files(files: Sequence[SourceFile], functions: tuple[Function, ...]) -> tuple[Function, ...]:
+def _with_flat_files(
+    files: Sequence[SourceFile], functions: tuple[FunctionMetrics, ...]
+) -> tuple[FunctionMetrics, ...]:
     """`functions`, and each file that holds code but no function as one function of its own."""
     with_functions = {function.path for function in functions}
     flat = [file for file in files if file.sloc and file.path not in with_functions]
-    return (*functions, *(Function(file.path, "(whole file)", 1, file.sloc, 1) for file in flat))
+    return (*functions, *(FunctionMetrics(file.path, "(whole file)", 1, file.sloc, 1) for file in flat))
 
 
 def _largest_file(files: Sequence[SourceFile]) -> Metric:
@@ -148,7 +150,7 @@ def _largest_file(files: Sequence[SourceFile]) -> Metric:
     return _metric("largest_file", largest.sloc, detail, largest.path)
 
 
-def _complexity(files: Sequence[SourceFile], functions: Sequence[Function]) -> Metric:
+def _complexity(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
     complex_ones = [function for function in functions if function.complexity > COMPLEX]
     lines = sum(function.length for function in complex_ones)
     share = min(100.0, 100 * lines / _sloc(files))
@@ -160,7 +162,7 @@ def _complexity(files: Sequence[SourceFile], functions: Sequence[Function]) -> M
     return _metric("complexity", share, detail, _place(worst))
 
 
-def _function_length(functions: Sequence[Function]) -> Metric:
+def _function_length(functions: Sequence[FunctionMetrics]) -> Metric:
     ordered = sorted(functions, key=lambda function: function.length)
     tenth_longest = ordered[math.ceil(0.9 * len(ordered)) - 1]
     longest = ordered[-1]
@@ -171,7 +173,7 @@ def _function_length(functions: Sequence[Function]) -> Metric:
     return _metric("function_length", tenth_longest.length, detail, _place(longest))
 
 
-def _lint(files: Sequence[SourceFile], remarks: Sequence[Remark]) -> Metric:
+def _lint(files: Sequence[SourceFile], remarks: Sequence[LintFinding]) -> Metric:
     python = [file for file in files if file.language is Language.PYTHON]
     if not python:
         return Metric("lint", None, None, "no Python source: judged by the compiler's warnings instead")
@@ -183,7 +185,7 @@ def _lint(files: Sequence[SourceFile], remarks: Sequence[Remark]) -> Metric:
     return _metric("lint", figure, detail, f"{first.path}:{first.line} {first.rule} {first.text}" if first else "")
 
 
-def _documentation(files: Sequence[SourceFile], functions: Sequence[Function]) -> Metric:
+def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
     named = [*_documented_in_python(files), *_documented_in_c(files, functions)]
     documented = sum(has for _, has in named)
     docs = 100 * documented / max(1, len(named))
@@ -216,7 +218,7 @@ def _public(
                 yield from _public(child, f"{name}.{child.name}".lstrip("."))
 
 
-def _documented_in_c(files: Sequence[SourceFile], functions: Iterable[Function]) -> Iterator[tuple[str, bool]]:
+def _documented_in_c(files: Sequence[SourceFile], functions: Iterable[FunctionMetrics]) -> Iterator[tuple[str, bool]]:
     lines = {file.path: file.text.split("\n") for file in files if file.language is Language.C}
     for function in functions:
         if function.path in lines:
@@ -260,7 +262,7 @@ def _duplication(files: Sequence[SourceFile]) -> Metric:
     return _metric("duplication", share, detail, worst)
 
 
-def _place(function: Function) -> str:
+def _place(function: FunctionMetrics) -> str:
     return f"{function.path}:{function.line} {function.name}"
 
 

@@ -50,7 +50,7 @@ _SUFFIXES = {".py": Language.PYTHON} | dict.fromkeys(
 )
 
 
-class CodeLine(NamedTuple):
+class SourceLine(NamedTuple):
     """One line that holds code: its number from 1 and its text without comment and outer blanks."""
 
     number: int
@@ -102,7 +102,7 @@ class SourceFile:
         return None if isinstance(self._parsed, ast.Module) else self._parsed
 
     @cached_property
-    def code(self) -> tuple[CodeLine, ...]:
+    def code(self) -> tuple[SourceLine, ...]:
         """Lines that hold code: no blank ones, no comments, no docstrings (bare string statements)."""
         if self.oversized:
             return tuple(_filled_lines(self.text))
@@ -200,7 +200,7 @@ def _imported(file: SourceFile) -> Iterator[str]:
             yield node.value.removesuffix(".py").rpartition(".")[2]
 
 
-def _python_code(text: str) -> Iterator[CodeLine]:
+def _python_code(text: str) -> Iterator[SourceLine]:
     lines = text.split("\n")
     code: set[int] = set()
     statement: set[int] = set()
@@ -221,7 +221,7 @@ def _python_code(text: str) -> Iterator[CodeLine]:
         code = {line.number for line in _filled_lines(text) if not line.text.startswith("#")}
     for number in sorted(code):
         if stripped := lines[number - 1].strip():
-            yield CodeLine(number, stripped)
+            yield SourceLine(number, stripped)
 
 
 def without_comments(text: str) -> str:
@@ -232,11 +232,11 @@ def without_comments(text: str) -> str:
     )
 
 
-def _c_code(text: str) -> Iterator[CodeLine]:
+def _c_code(text: str) -> Iterator[SourceLine]:
     yield from _filled_lines(without_comments(text))
 
 
-def _filled_lines(text: str) -> Iterator[CodeLine]:
+def _filled_lines(text: str) -> Iterator[SourceLine]:
     for number, line in enumerate(text.split("\n"), 1):
         if stripped := line.strip():
-            yield CodeLine(number, stripped)
+            yield SourceLine(number, stripped)

@@ -36,7 +36,7 @@ _EXCUSES = re.compile(r"lizard\s+forgive|GENERATED CODE", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Remark:
+class LintFinding:
     """One finding of ruff: file, line, rule (`invalid-syntax` for what does not parse) and its words."""
 
     path: str
@@ -46,7 +46,7 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionMetrics:
     """One function as lizard sees it.
 
     Attributes:
@@ -73,8 +73,8 @@ class Inspection:
         functions: lizard's, over all files.
     """
 
-    remarks: tuple[Remark, ...] | None
-    functions: tuple[Function, ...] | None
+    remarks: tuple[LintFinding, ...] | None
+    functions: tuple[FunctionMetrics, ...] | None
 
 
 def versions() -> dict[str, str]:
@@ -152,12 +152,12 @@ def _answer(process: subprocess.Popen[str]) -> str | None:
     return said if process.returncode == 0 else None
 
 
-def _remarks(said: str | None, names: dict[str, SourceFile]) -> tuple[Remark, ...] | None:
+def _remarks(said: str | None, names: dict[str, SourceFile]) -> tuple[LintFinding, ...] | None:
     if said is None:
         return None
     found: list[dict[str, Any]] = json.loads(said)
     return tuple(
-        Remark(
+        LintFinding(
             _original(item["filename"], names).path,
             item["location"]["row"],
             item["code"] or "invalid-syntax",
@@ -167,12 +167,12 @@ def _remarks(said: str | None, names: dict[str, SourceFile]) -> tuple[Remark, ..
     )
 
 
-def _functions(said: str | None, names: dict[str, SourceFile]) -> tuple[Function, ...] | None:
+def _functions(said: str | None, names: dict[str, SourceFile]) -> tuple[FunctionMetrics, ...] | None:
     if said is None:
         return None
     rows = (json.loads(line) for line in said.splitlines())
     return tuple(
-        Function(_original(name, names).path, function, line, length, complexity)
+        FunctionMetrics(_original(name, names).path, function, line, length, complexity)
         for name, function, line, length, complexity in rows
     )
 

@@ -4,13 +4,14 @@ import math
 
 import pytest
 
-from harness.quality.claims import Claim, Truth, check_claims
+from harness.model import Claim
+from harness.quality.claims import Truth, check_claims
 
 INF, NAN = math.inf, math.nan
 
 
 def verdict(quantity: str, value: float, measured: dict[str, float]):
-    (found,) = check_claims([Claim(quantity, value, "ANALYSIS.md")], measured)
+    (found,) = check_claims([Claim(quantity=quantity, value=float(value), where="ANALYSIS.md")], measured)
     return found
 
 

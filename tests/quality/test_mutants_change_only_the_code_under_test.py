@@ -1,13 +1,14 @@
 """Mutants change what the code does, on executed lines of the code under test only, the same ones for the same seed."""
 
 import ast
+import asyncio
 from pathlib import Path
 
 import pytest
 
 import harness
-from harness.quality.ast_mutants import Mutant, plan_mutants
-from harness.quality.sources import read_sources
+from harness.quality.ast_mutants import SourceMutant, equivalent, plan_mutants
+from harness.quality.sources import Language, SourceFile, read_sources
 
 REFERENCES = Path(harness.__file__).parents[1] / "references"
 
@@ -64,7 +65,7 @@ def everywhere(files) -> dict[str, frozenset[int]]:
     return {file.path: frozenset(range(1, 10_000)) for file in files}
 
 
-def applied(mutant: Mutant, text: str) -> str:
+def applied(mutant: SourceMutant, text: str) -> str:
     return text[: mutant.start] + mutant.text + text[mutant.end :]
 
 
@@ -143,3 +144,51 @@ def test_a_long_expression_is_described_by_where_it_changes(answer):
     described = [str(mutant) for mutant in plan_mutants(files, everywhere(files), 0)]
     assert all(len(text) < 250 for text in described)
     assert any("+ term_29` -> `" in text and "- term_29`" in text for text in described)
+
+
+KINDS_OF_CODE = '''"""Doc."""; from __future__ import annotations
+import asyncio
+TOTAL = 3
+
+
+def add(a, b=2 * TOTAL):
+    """Adds."""
+    global TOTAL
+    TOTAL += 1
+    return a + b
+
+
+class Twice:
+    """A class."""
+
+    def of(self, x: int) -> int:
+        return [y * 2 for y in (x, -x)][x < 0]
+
+
+def upward(n):
+    yield from range(n)
+
+
+async def late():
+    return f"{add(1):>4}"
+'''
+
+
+def test_equivalent_code_computes_the_same_with_other_bytecode():
+    """A suite that fails on equivalent code judges the text: no function keeps its bytecode, every result stays."""
+    file = SourceFile("kernel.py", KINDS_OF_CODE, Language.PYTHON)
+    text = equivalent(file)
+    assert text != file.text
+    found = []
+    for source in (file.text, text):
+        names = {"__name__": "kernel"}
+        exec(compile(source, "kernel.py", "exec", dont_inherit=True), names)
+        functions = [names[name] for name in ("add", "upward", "late")] + [names["Twice"].of]
+        results = [
+            names["add"](1), names["add"].__doc__, names["__doc__"], names["Twice"]().of(-3),
+            list(names["upward"](3)), asyncio.run(names["late"]()), names["TOTAL"],
+        ]  # fmt: skip
+        found.append((results, [function.__code__.co_code for function in functions]))
+    (plain, codes), (same, others) = found
+    assert same == plain
+    assert all(code != other for code, other in zip(codes, others, strict=True))

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from harness.quality import own_tests
-from harness.quality.own_tests import Standing, grade_own_tests
+from harness.quality.own_tests import SuiteStatus, grade_own_tests
 from harness.sandbox import detect
 from tests.tiers_here import HELD, TIERS
 
@@ -41,7 +41,7 @@ def graded(folder, command=PYTEST, **options):
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_strong_suite_notices_everything(answer, tier):
     result = graded(answer(kernel=KERNEL, test_kernel=STRONG), tier=tier)
-    assert (result.standing, result.deterministic, result.collected) == (Standing.PASSED, True, 1)
+    assert (result.status, result.deterministic, result.collected) == (SuiteStatus.PASSED, True, 1)
     assert (result.planted, result.tried, result.killed, result.survivors) == (11, 11, 11, ())
     assert (result.kill_rate, result.exercised) == (1.0, 1.0)
     assert result.detail == "11 of 11 mutants noticed"
@@ -70,7 +70,7 @@ def test_a_weak_suite_is_told_what_it_missed(answer):
 )
 def test_scripts_unittest_and_pytest_are_run(answer, name, command, suite):
     result = graded(answer(kernel=KERNEL, **{name: suite}), command)
-    assert (result.standing, result.killed, result.planted) == (Standing.PASSED, 11, 11), result
+    assert (result.status, result.killed, result.planted) == (SuiteStatus.PASSED, 11, 11), result
 
 
 def test_a_module_that_tests_itself_is_not_asked_to_guard_its_tests(answer):
@@ -93,7 +93,7 @@ def test_a_module_that_tests_itself_is_not_asked_to_guard_its_tests(answer):
 )
 def test_a_suite_that_does_not_pass_is_worth_nothing(answer, suite, words):
     result = graded(answer(kernel=KERNEL, test_kernel=suite))
-    assert (result.standing, result.kill_rate, result.tried) == (Standing.FAILED, 0.0, 0)
+    assert (result.status, result.kill_rate, result.tried) == (SuiteStatus.FAILED, 0.0, 0)
     assert words in result.detail
 
 
@@ -101,9 +101,9 @@ def test_a_suite_without_a_check_notices_nothing(answer):
     # it would crash under a mutant that divides by zero: a crash is not its merit
     suite = "from kernel import affine\n\n\ndef test_runs():\n    affine(0, 1, 1)\n    assert True\n"
     result = graded(answer(kernel=KERNEL, test_kernel=suite))
-    assert (result.standing, result.kill_rate, result.planted) == (Standing.PASSED, 0.0, 0)
+    assert (result.status, result.kill_rate, result.planted) == (SuiteStatus.PASSED, 0.0, 0)
     assert "no check that can fail" in result.detail
-    assert [str(place) for place in result.assertions.hollow] == ["test_kernel.py:6 asserts a constant"]
+    assert [str(place) for place in result.assertions.vacuous] == ["test_kernel.py:6 asserts a constant"]
 
 
 JUDGES = {
@@ -137,7 +137,7 @@ def test_count():
         assert len(count.read_text()) < 2
 """
     result = graded(answer(kernel=KERNEL, test_kernel=suite))
-    assert (result.standing, result.killed) == (Standing.PASSED, 0), result.detail
+    assert (result.status, result.killed) == (SuiteStatus.PASSED, 0), result.detail
 
 
 FORGERY = """import os
@@ -161,7 +161,7 @@ if reached:
 
 def test_a_run_cannot_write_the_report(answer):
     result = graded(answer(kernel=KERNEL, check=FORGERY + "assert affine(2, 2, 0)\n"), ("python", "check.py"))
-    assert (result.standing, result.killed) == (Standing.PASSED, 1), result.output
+    assert (result.status, result.killed) == (SuiteStatus.PASSED, 1), result.output
     # of the six mutants only `b` makes affine(2, 2, 0) zero
     assert (result.tried, len(result.survivors)) == (6, 5)
 
@@ -188,15 +188,14 @@ assert sys.stdin.read() == ""
 @pytest.mark.parametrize("tier", HELD)
 def test_a_run_finds_nothing_of_the_plan(answer, tier):
     result = graded(answer(kernel=KERNEL, check=LOOKS + "assert affine(2, 2, 0)\n"), ("python", "check.py"), tier=tier)
-    assert (result.standing, result.killed, result.tried) == (Standing.PASSED, 1, 6), (result.detail, result.output)
+    assert (result.status, result.killed, result.tried) == (SuiteStatus.PASSED, 1, 6), (result.detail, result.output)
 
 
-@pytest.mark.parametrize("runs", [range(7, 100), range(4, 10)])
-def test_a_suite_that_fails_by_its_age_notices_nothing(answer, runs):
-    # eleven runs: a control, three blocks of two mutants with a control somewhere in each, a control
-    suite = f"import os\n{WEAK}    assert os.getpid() - os.getppid() not in {runs}\n"
+def test_a_suite_that_fails_by_its_age_notices_nothing(answer):
+    # two runs as it is; then equivalent code, six mutants, equivalent code
+    suite = f"import os\n{WEAK}    assert os.getpid() - os.getppid() < 7\n"
     result = graded(answer(kernel=KERNEL, test_kernel=suite))
-    assert (result.standing, result.killed, result.kill_rate) == (Standing.PASSED, 0, 0.0)
+    assert (result.status, result.killed, result.kill_rate) == (SuiteStatus.PASSED, 0, 0.0)
     assert result.detail.startswith("unsteady")
 
 
@@ -205,7 +204,7 @@ def test_a_hanging_suite_is_reported_as_slow(answer):
     start = time.monotonic()
     result = graded(folder, budget=2.0)
     assert time.monotonic() - start < 12
-    assert (result.standing, result.kill_rate) == (Standing.SLOW, 0.0)
+    assert (result.status, result.kill_rate) == (SuiteStatus.SLOW, 0.0)
     assert result.detail == "does not finish within 2 s"
 
 
@@ -213,7 +212,7 @@ def test_a_suite_that_prints_a_gigabyte_is_heard_to_the_end(answer):
     flood = "import os\nfor _ in range(1 << 10):\n    os.write(1, b'x' * (1 << 20))\nprint('end')\n"
     suite = f"from kernel import affine\n{flood}assert affine(3, 5, 7) == 22\n"
     result = graded(answer(kernel=KERNEL, check=suite), ("python", "check.py"))
-    assert (result.standing, result.killed, result.planted) == (Standing.PASSED, 6, 6)
+    assert (result.status, result.killed, result.planted) == (SuiteStatus.PASSED, 6, 6)
     assert len(result.output) <= 8192
     assert result.output.endswith("xend\n")
 
@@ -253,7 +252,7 @@ def test_two_runs_that_differ_are_seen(answer):
         "def test_it(n):\n    if np.random.random() < 0.5:\n        pytest.skip()\n    assert affine(3, 5, 7) == 22\n"
     )
     result = graded(answer(kernel=KERNEL, test_kernel=suite))
-    assert (result.standing, result.deterministic) == (Standing.PASSED, False)
+    assert (result.status, result.deterministic) == (SuiteStatus.PASSED, False)
 
 
 def test_what_did_not_fit_is_said(answer):
@@ -281,19 +280,19 @@ def test_a_long_list_of_mutants_is_sampled_alike_every_time(answer, monkeypatch)
 def test_no_time_for_a_mutant_is_not_a_bad_mark(answer):
     suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(1)")
     result = graded(answer(kernel=KERNEL, test_kernel=suite), budget=2.8)
-    assert (result.standing, result.tried, result.kill_rate) == (Standing.PASSED, 0, None)
+    assert (result.status, result.tried, result.kill_rate) == (SuiteStatus.PASSED, 0, None)
 
 
 @pytest.mark.parametrize("command", [None, ()])
 def test_no_command_is_a_result(answer, command):
     result = graded(answer(kernel=KERNEL, test_kernel=STRONG), command)
-    assert (result.standing, result.kill_rate, result.assertions.real) == (Standing.NONE, 0.0, 2)
+    assert (result.status, result.kill_rate, result.assertions.real) == (SuiteStatus.NONE, 0.0, 2)
 
 
 @pytest.mark.parametrize("command", [("make", "test"), ("python", "-c", "print(1)"), ("bash", "run.sh"), ("python",)])
 def test_a_command_that_cannot_be_run_says_what_can(answer, command):
     result = graded(answer(kernel=KERNEL, test_kernel=STRONG), command)
-    assert (result.standing, result.kill_rate) == (Standing.REFUSED, 0.0)
+    assert (result.status, result.kill_rate) == (SuiteStatus.REFUSED, 0.0)
     assert "expected python -m pytest" in result.detail
 
 

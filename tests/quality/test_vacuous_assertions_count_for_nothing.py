@@ -82,22 +82,22 @@ def counted(answer, source: str, name: str = "test_it.py", command: tuple[str, .
 @pytest.mark.parametrize("statement", HOLLOW)
 def test_what_cannot_fail_is_none_and_is_named(answer, statement):
     report = counted(answer, f"def test_it():\n    {statement}\n")
-    assert (report.real, len(report.hollow), report.tests) == (0, 1, 1)
+    assert (report.real, len(report.vacuous), report.tests) == (0, 1, 1)
     line = 2 + statement[: max(statement.find("assert"), 0)].count("\n")
-    assert str(report.hollow[0]).startswith(f"test_it.py:{line} ")
+    assert str(report.vacuous[0]).startswith(f"test_it.py:{line} ")
     assert [place.line for place in report.unchecked] == [1]
 
 
 @pytest.mark.parametrize("statement", REAL)
 def test_what_can_fail_is_counted(answer, statement):
     report = counted(answer, f"def test_it():\n    {statement}\n")
-    assert (report.real, report.hollow, report.unchecked) == (1, (), ())
+    assert (report.real, report.vacuous, report.unchecked) == (1, (), ())
 
 
 @pytest.mark.parametrize("mark", ["pytest.mark.skip", "pytest.mark.skip(reason='slow')", "pytest.mark.xfail"])
 def test_a_test_switched_off_checks_nothing(answer, mark):
     report = counted(answer, f"@{mark}\ndef test_it():\n    assert f(x) == y\n")
-    assert (report.real, len(report.hollow), len(report.unchecked)) == (0, 1, 1)
+    assert (report.real, len(report.vacuous), len(report.unchecked)) == (0, 1, 1)
 
 
 def test_a_test_without_a_check_is_named(answer):

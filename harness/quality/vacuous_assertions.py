@@ -41,7 +41,7 @@ def always_true(test: ast.expr) -> str | None:
         case ast.Compare():
             return _compared(test)
         case ast.Call():
-            return hollow_call(test)
+            return vacuous_call(test)
         case ast.NamedExpr():
             return always_true(test.value)
         case ast.IfExp():
@@ -51,7 +51,7 @@ def always_true(test: ast.expr) -> str | None:
     return None
 
 
-def hollow_call(call: ast.Call) -> str | None:
+def vacuous_call(call: ast.Call) -> str | None:
     """Why a call that compares or asserts cannot say no, or None when it can."""
     match called_name(call), call.args:
         case "approx", _:
