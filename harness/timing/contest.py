@@ -18,7 +18,7 @@ from enum import StrEnum
 from statistics import median
 from typing import Any, Protocol
 
-from harness.numerics.paired import LOOKS, PROCESSES, PairedComparison, Rule, PairedVerdict, compare, log_ratios
+from harness.numerics.paired import LOOKS, PROCESSES, PairedComparison, PairedVerdict, Rule, compare, log_ratios
 from harness.sandbox import clock
 
 WARM_UP = 2
