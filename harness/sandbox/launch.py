@@ -115,6 +115,7 @@ class Launch:
             "readable": [*self.shown, *proc],
             "writable": [scratch or self.scratch, *(["/dev/shm"] if self.tier.namespaces else []), *self.writable],
             "devices": list(devices),
+            "listable": _listable(),
         }
         held = self.tier.namespaces or landlock.abi() >= 6
         return {
@@ -297,14 +298,25 @@ def _trees() -> tuple[str, ...]:
     return tuple(str(tree) for root in (*map(Path, SYSTEM), *roots()) for tree in _without(root, PACKAGE))
 
 
+@cache
+def _listable() -> list[str]:
+    """The folder that the harness is installed in among other packages: Python imports nothing from one it cannot list.
+
+    What the harness's own files hold stays closed.
+    """
+    return [str(PACKAGE.parent)] if _within(PACKAGE, (*map(Path, SYSTEM), *roots())) else []
+
+
 def _within(path: Path, roots: Sequence[Path]) -> bool:
     return any(path.is_relative_to(root) for root in roots)
 
 
 def _without(root: Path, hidden: Path) -> Iterator[Path]:
+    """The largest trees below `root` that do not hold `hidden`."""
     if not hidden.is_relative_to(root):
         yield root
         return
     for child in sorted(root.iterdir()):
-        if child != hidden:
+        # a link to a folder around it opens that folder, as `lib64` of a virtual environment does
+        if child != hidden and not (child.is_symlink() and hidden.resolve().is_relative_to(child.resolve())):
             yield from _without(child, hidden)

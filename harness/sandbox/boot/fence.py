@@ -34,7 +34,7 @@ def enclose(plan: Mapping[str, Any]) -> int:
             "profile": "run" or "build";
             "rlimits": value by name of the `resource` module, never raised above the hard limit that is there;
             "uid": user and group to become, or None to stay;
-            "landlock": {"readable": [...], "writable": [...], "devices": [...]}, or None;
+            "landlock": lists of paths by argument of `landlock.restrict`, or None;
             "seccomp": whether to filter system calls;
             "notify": whether refused calls and opened files go to a listener;
             "allow": names of further system calls.

@@ -39,7 +39,9 @@ def abi() -> int:
     return max(int(version), 0)
 
 
-def restrict(readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
+def restrict(
+    readable: Sequence[str], writable: Sequence[str], devices: Sequence[str], listable: Sequence[str] = ()
+) -> None:
     """Close to this thread everything but what is named.
 
     A path that does not exist, or that this user could not reach anyway, is skipped.
@@ -51,6 +53,7 @@ def restrict(readable: Sequence[str], writable: Sequence[str], devices: Sequence
         readable: files and trees to read and execute.
         writable: trees for everything but making device nodes and sockets.
         devices: files to read and write and, from version 5 on, to control by `ioctl`.
+        listable: folders whose names may be listed, and those below, but not what their files hold.
 
     Raises:
         OSError: the kernel refused, or this process has more than one thread.
@@ -62,7 +65,7 @@ def restrict(readable: Sequence[str], writable: Sequence[str], devices: Sequence
     files, attributes = _handled(version)
     ruleset = _checked("landlock_create_ruleset", _CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
     try:
-        for paths, rights in ((readable, _READ), (writable, _WRITE), (devices, _DEVICE)):
+        for paths, rights in ((readable, _READ), (writable, _WRITE), (devices, _DEVICE), (listable, _READ_DIR)):
             for path in paths:
                 _allow(ruleset, path, rights & files)
         if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
