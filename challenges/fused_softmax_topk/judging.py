@@ -17,7 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure
+from harness.probing import Answer, Draw, ProbeFailure
+from harness.probing.checked import require_same_work
 
 from . import oracle
 from .binding import Floats, Launched, launch, normal
@@ -138,37 +139,16 @@ def right(run: Launched, answer: Answer, draw: Draw, title: str | None = None) -
 
 
 def same_work(watched: Launched, plainly: Callable[[], Launched]) -> None:
-    """What is watched is what is graded: how a wrong result comes about earns nothing.
-
-    Args:
-        watched: in mode check or count.
-        plainly: the same call again, in mode plain.
-
-    Raises:
-        ProbeFailure: the result is wrong only under watch.
-        NotMeasurable: it is wrong in either case, which is for others to judge.
-    """
-    wrong = _wrong(lambda: watched)
-    if wrong is None:
-        return
-    if _wrong(plainly) is None:
-        title = "a run that is watched does other work than one that is not"
-        raise ProbeFailure(title, f"under watch {wrong.title}: {wrong.detail}", where=wrong.where)
-    raise NotMeasurable(f"the result is wrong here, so how it comes about is not assessed: {wrong.title}")
+    """`require_same_work`, judged by the choice and the values, without a map of what is lost."""
+    require_same_work(_whole, watched, plainly)
 
 
-def _wrong(launched: Callable[[], Launched]) -> ProbeFailure | None:
-    """Why a run's choice or values are wrong, without a map of its losses."""
-    try:
-        run = launched()
-        legal_indices(run)
-        chosen = np.take_along_axis(run.logits, run.indices, axis=1)
-        if (chosen < oracle.kth_largest(run.logits, run.k)).any():
-            raise ProbeFailure("the k largest are not chosen", _size(run))
-        right_probabilities(run)
-    except ProbeFailure as why:
-        return why
-    return None
+def _whole(run: Launched) -> None:
+    legal_indices(run)
+    chosen = np.take_along_axis(run.logits, run.indices, axis=1)
+    if (chosen < oracle.kth_largest(run.logits, run.k)).any():
+        raise ProbeFailure("the k largest are not chosen", _size(run))
+    right_probabilities(run)
 
 
 def titled(check: Callable[[Launched], float], run: Launched, answer: Answer, draw: Draw, title: str) -> float:

@@ -5,9 +5,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure
+from harness.probing.patterns import described
 
 from .binding import launch, planted
-from .pattern import described
 
 MAPPED = (1104, 1103)
 """Columns of the map: two periods of 512 threads; rows that all begin at a 16-byte boundary, and rows that do not and

@@ -3,10 +3,17 @@
 Counts are exact and the same on every run; no time is measured. The figures feed claims by their names.
 """
 
-from collections.abc import Callable
-
-from harness.cuda.report import BufferTraffic, KernelLaunch, Report, Requests, Wavefronts
 from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, expect, probe
+from harness.probing.traffic import (
+    Steps,
+    allocated_bytes,
+    buffer_traffic,
+    conflict_factor,
+    graded,
+    moved_bytes,
+    sector_factor,
+    written_bytes,
+)
 
 from .binding import Launched, launch, normal, served
 from .judging import same_work
@@ -20,7 +27,6 @@ GIVEN = 1
 SCRATCH_SHARE = 1 / 8
 """Most that may be written or allocated besides the outputs, in bytes of the logits."""
 
-Steps = tuple[tuple[float, float], ...]
 PASSES: Steps = ((1.02, 1.0), (2.02, 0.6), (3.02, 0.3), (4.02, 0.1))
 """Credit by the times the logits are read: the contract asks for as few as can be."""
 WRITTEN: Steps = ((1.0, 1.0), (2.0, 0.9), (8.0, 0.6), (20.0, 0.3))
@@ -37,22 +43,22 @@ NAIVE: Steps = ((0.4, 1.0), (0.7, 0.7), (0.95, 0.3))
 def the_logits_are_read_once(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Bytes of logits read over their size; one pass earns all, each further one costs."""
     run = _counted(answer, draw, k)
-    traffic = _logits(run.report)
+    traffic = buffer_traffic(run.report, "logits")
     passes = traffic.read_bytes / run.logits.nbytes
     figures = {"global_read_passes": round(passes, 4), "bytes_read_per_row": traffic.read_bytes / run.rows}
     expect.that(traffic.unique_read_bytes >= run.logits.nbytes, "part of the logits is never read",
                 f"{traffic.unique_read_bytes} of {run.logits.nbytes} bytes are", **figures)  # fmt: skip
-    return _graded(passes, PASSES, "the logits are read too often", f"they are read {passes:.4g} times", figures)
+    return graded(passes, PASSES, "the logits are read too often", f"they are read {passes:.4g} times", figures)
 
 
 @probe({"k": 8}, {"k": K}, traced=False, fixed=("k",))
 def little_more_than_the_outputs_is_written(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Bytes written to global memory over those of the outputs, k probabilities and k indices a row."""
     run = _counted(answer, draw, k)
-    written, outputs = _written(run.report), run.probs.nbytes + run.indices.nbytes
+    written, outputs = written_bytes(run.report), run.probs.nbytes + run.indices.nbytes
     figures = {"bytes_written_per_row": written / run.rows, "written_over_outputs": round(written / outputs, 4)}
     detail = f"{written / run.rows:.6g} bytes a row are written; the outputs are {outputs // run.rows}"
-    return _graded(written / outputs, WRITTEN, "far more than the outputs is written", detail, figures)
+    return graded(written / outputs, WRITTEN, "far more than the outputs is written", detail, figures)
 
 
 @probe(k=K, fixed=("k",), traced=False)
@@ -60,9 +66,9 @@ def nothing_of_the_logits_size_is_written(answer: Answer, draw: Draw, *, k: int)
     """T28: what is written or allocated besides the outputs stays under 1/8 of the logits."""
     run = _counted(answer, draw, k)
     limit = SCRATCH_SHARE * run.logits.nbytes
-    written = _written(run.report) - run.probs.nbytes - run.indices.nbytes
+    written = written_bytes(run.report) - run.probs.nbytes - run.indices.nbytes
     fetched = sum(copy.bytes for copy in run.report.streams.copies if copy.direction == "d2h")
-    peak = _allocated(run.report)
+    peak = allocated_bytes(run.report)
     figures = {"scratch_bytes": float(peak), "scratch_written_over_logits": round(written / run.logits.nbytes, 6)}
     shares = f"besides the outputs; the logits have {run.logits.nbytes}, at most 1/8 of that passes"
     title = "an intermediate result of the logits' size goes to global memory"
@@ -75,39 +81,33 @@ def nothing_of_the_logits_size_is_written(answer: Answer, draw: Draw, *, k: int)
 @probe({"k": 8}, {"k": 256}, traced=False, fixed=("k",))
 def warps_read_whole_sectors(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Sectors that reads of global memory move, over the fewest that hold as many bytes."""
-    report = _counted(answer, draw, k).report
-    sectors = _total(report, lambda n: n.global_load, lambda traffic: traffic.sectors)
-    ideal = _total(report, lambda n: n.global_load, lambda traffic: traffic.ideal_sectors)
-    factor = sectors / max(ideal, 1)
+    factor = sector_factor(_counted(answer, draw, k).report)
     figures = {"load_sectors_over_ideal": round(factor, 4)}
     detail = f"{factor:.4g} times the sectors needed are moved"
-    return _graded(factor, SECTORS, "reads are not coalesced", detail, figures)
+    return graded(factor, SECTORS, "reads are not coalesced", detail, figures)
 
 
 @probe({"k": 8}, {"k": 256}, traced=False, fixed=("k",))
 def shared_memory_has_few_bank_conflicts(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Wavefronts of shared loads and stores over the fewest possible; 1 where there are none."""
     report = _counted(answer, draw, k).report
-    kinds: tuple[Callable[[KernelLaunch], Wavefronts], ...] = (lambda n: n.shared_load, lambda n: n.shared_store)
-    waves = sum(_total(report, kind, lambda traffic: traffic.wavefronts) for kind in kinds)
-    ideal = sum(_total(report, kind, lambda traffic: traffic.ideal_wavefronts) for kind in kinds)
-    factor = waves / ideal if ideal else 1.0
+    factor = conflict_factor(report)
     figures = {
         "bank_conflict_factor": round(factor, 4),
         "shared_bytes_per_block": float(max(n.static_shared + n.dynamic_shared for n in report.launches)),
     }
     detail = f"shared memory takes {factor:.4g} times the wavefronts needed"
-    return _graded(factor, CONFLICTS, "shared memory is held up by bank conflicts", detail, figures)
+    return graded(factor, CONFLICTS, "shared memory is held up by bank conflicts", detail, figures)
 
 
 @probe({"k": 8}, {"k": K}, traced=False, fixed=("k",))
 def less_is_moved_than_the_naive_way(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Bytes read and written over those of a softmax written out and a top-k on it: 12 a logit, at the least."""
     run = _counted(answer, draw, k)
-    moved, naive = _moved(run.report), 3 * run.logits.nbytes + run.probs.nbytes + run.indices.nbytes
+    moved, naive = moved_bytes(run.report), 3 * run.logits.nbytes + run.probs.nbytes + run.indices.nbytes
     figures = {"bytes_moved_per_row": moved / run.rows, "naive_traffic_ratio": round(naive / max(moved, 1), 4)}
     detail = f"{moved / naive:.4g} times the naive way's bytes are moved"
-    return _graded(moved / naive, NAIVE, "as much is moved as the naive way does", detail, figures)
+    return graded(moved / naive, NAIVE, "as much is moved as the naive way does", detail, figures)
 
 
 @probe({"vocab": 300, "k": 5}, {"vocab": VOCAB, "k": K}, traced=False, fixed=("vocab", "k"))
@@ -133,40 +133,3 @@ def _counted(answer: Answer, draw: Draw, k: int) -> Launched:
     if run.report.truncated:
         raise NotMeasurable("there are more launches than the device counts")
     return run
-
-
-def _logits(report: Report) -> BufferTraffic:
-    """What all launches read of the logits."""
-    parts = [(n.count, n.buffers["logits"]) for n in report.launches if "logits" in n.buffers]
-    return BufferTraffic(
-        read_bytes=sum(count * part.read_bytes for count, part in parts),
-        unique_read_bytes=max((part.unique_read_bytes for _, part in parts), default=0),
-    )
-
-
-def _written(report: Report) -> int:
-    stored = _total(report, lambda n: n.global_store, lambda traffic: traffic.bytes)
-    copied = sum(copy.bytes for copy in report.streams.copies if copy.direction.endswith("2d"))
-    return stored + copied + _total(report, lambda n: n.global_atomic, lambda traffic: traffic.bytes)
-
-
-def _moved(report: Report) -> int:
-    copied = sum(copy.bytes for copy in report.streams.copies if copy.direction.startswith("d2"))
-    return _written(report) + copied + _total(report, lambda n: n.global_load, lambda traffic: traffic.bytes)
-
-
-def _allocated(report: Report) -> int:
-    """Bytes that the answer itself allocated, at the most."""
-    return sum(allocation.bytes for allocation in report.memory.allocations if allocation.by_program)
-
-
-def _total(report: Report, part: Callable[[KernelLaunch], "Requests | Wavefronts"], figure: Callable[..., int]) -> int:
-    return sum(each.count * figure(part(each)) for each in report.launches)
-
-
-def _graded(value: float, steps: Steps, title: str, detail: str, figures: dict[str, float]) -> Partial:
-    """The credit of the first step that `value` does not exceed; beyond the last it is refuted."""
-    for limit, share in steps:
-        if value <= limit:
-            return Partial(share, dict(figures), detail if share < 1 else "")
-    raise ProbeFailure(title, detail, measured=dict(figures))

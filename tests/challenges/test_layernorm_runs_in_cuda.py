@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.cuda.driver.driver import REPORT_BYTES
 from harness.cuda.emulated import ENTRY, emulate
-from harness.cuda.report import Report, parse
 from harness.model import Limits
 from harness.numerics import judge
 from harness.probing import ChallengeCode, Draw, SandboxedAnswer
-from harness.sandbox import Array, Scalar, WorkerSpec, detect
+from harness.probing.launching import STREAM, InputBuffer, OutputBuffer, launch
+from harness.sandbox import WorkerSpec, detect
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -37,34 +36,28 @@ class Device:
     def forward(self, x: Floats, gamma: Floats, beta: Floats, mode: str = "plain") -> tuple[Any, ...]:
         """y, mean, rstd and the report."""
         rows, features = x.shape
-        outputs = {"y": x, "mean": x[:, 0], "rstd": x[:, 0]}
-        given = [*_inputs(x=x, gamma=gamma, beta=beta), EPS, rows, features]
-        return self._launch("layernorm_forward", given, outputs, mode)
+        outputs = {"y": x.shape, "mean": (rows,), "rstd": (rows,)}
+        inputs = _inputs(x=x, gamma=gamma, beta=beta)
+        return self._launch("layernorm_forward", [*inputs, EPS, rows, features], outputs, mode)
 
     def backward(
         self, dy: Floats, x: Floats, gamma: Floats, mean: Floats, rstd: Floats, mode: str = "plain"
     ) -> tuple[Any, ...]:
         """dx, dgamma, dbeta and the report."""
         rows, features = x.shape
-        outputs = {"dx": x, "dgamma": gamma, "dbeta": gamma}
-        given = [*_inputs(dy=dy, x=x, gamma=gamma, mean=mean, rstd=rstd), rows, features]
-        return self._launch("layernorm_backward", given, outputs, mode)
+        outputs = {"dx": x.shape, "dgamma": gamma.shape, "dbeta": gamma.shape}
+        inputs = _inputs(dy=dy, x=x, gamma=gamma, mean=mean, rstd=rstd)
+        return self._launch("layernorm_backward", [*inputs, rows, features], outputs, mode)
 
-    def _launch(self, symbol: str, given: list[Any], outputs: dict[str, Floats], mode: str) -> tuple[Any, ...]:
-        blank = [
-            {"buffer": np.full(like.shape, np.nan, np.float32), "shift": 0, "name": name, "back": True}
-            for name, like in outputs.items()
-        ]
-        plan = (Scalar(int), *(Array(b["buffer"].shape, "float32") for b in blank), Array((REPORT_BYTES,), "uint8"))
-        code, *arrays, report = self.answer.call("launch", symbol, [*given, *blank, "stream"], mode=mode, returns=plan)
-        assert code == 0
-        parsed = parse(report.tobytes())
-        assert isinstance(parsed, Report)
-        return (*arrays, parsed)
+    def _launch(self, symbol: str, given: list[Any], outputs: dict[str, Any], mode: str) -> tuple[Any, ...]:
+        buffers = [OutputBuffer(name, shape) for name, shape in outputs.items()]
+        call = launch(self.answer, Draw(1), symbol, [*given, *buffers, STREAM], mode=mode, guard=0)
+        call.require_complete(mode)
+        return (*(call[name] for name in outputs), call.report)
 
 
-def _inputs(**arrays: Floats) -> list[dict[str, Any]]:
-    return [{"buffer": a, "shift": 0, "name": name, "back": False} for name, a in arrays.items()]
+def _inputs(**arrays: Floats) -> list[InputBuffer]:
+    return [InputBuffer(name, values) for name, values in arrays.items()]
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,7 @@ from softmax_topk_answers import CODE, Floats, Row, answer, blind, exact, short_
 
 from harness.model import Outcome
 from harness.probing import probe_criterion, seed_of
-
-described = CODE.module("pattern").described
+from harness.probing.patterns import described
 
 
 def scaled(logits: Floats, k: int) -> tuple[Floats, Floats]:

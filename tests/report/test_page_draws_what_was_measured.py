@@ -1,6 +1,5 @@
 """A figure on the page shows what records hold, all of it, and nothing else."""
 
-import importlib.util
 import math
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from page_reader import read
 
 from harness.model import Outcome
+from harness.probing.patterns import described
 from harness.report import Material
 from harness.report.page import losses, page
 from harness.report.page.drawings import sections
@@ -97,18 +97,6 @@ def test_without_figures_every_section_says_so():
     assert all(section.missing in text for section in made)
 
 
-def _described():
-    """The rule that the challenge's own probes word a loss by."""
-    path = ROOT / "challenges" / "fused_softmax_topk" / "pattern.py"
-    spec = importlib.util.spec_from_file_location("pattern", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.described
-
-
-DESCRIBED = _described()
-
-
 @st.composite
 def masks(draw) -> np.ndarray:
     """Lost columns that follow a residue or a range, as faults of parallel code do; some of 1,104."""
@@ -123,7 +111,7 @@ def masks(draw) -> np.ndarray:
 @settings(max_examples=100, derandomize=True, database=None, deadline=None)
 @given(masks())
 def test_a_loss_map_is_the_loss_that_was_seen(mask):
-    rule = DESCRIBED(mask, "c")
+    rule = described(mask, "c")
     if rule is None or mask.all():
         return
     loss = losses.read("m/c", f"winners placed in columns c with {rule} are lost (k = 16)")

@@ -1,0 +1,111 @@
+"""Runs in which the device watches every memory access: what was touched, and in what order."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from harness.cuda.report import DeviceDefect, Report
+from harness.probing.answers import Answer
+from harness.probing.device import located
+from harness.probing.failures import NotMeasurable, ProbeFailure
+from harness.probing.launching import DeviceCall
+
+Run = TypeVar("Run")
+
+ORDER = {
+    "shared_race": "threads race for shared memory",
+    "global_race": "threads race for global memory",
+    "barrier_divergence": "threads of a block part at a barrier",
+    "inactive_lane": "a lane takes what no lane gave",
+    "deadlock": "threads wait for each other for ever",
+    "runaway": "a kernel does not end",
+}
+"""Defects of the order in which threads work; all others are of what they touch."""
+ACCESS = {
+    "out_of_bounds": "memory out of bounds is touched",
+    "uninitialized_read": "memory is read that nobody wrote",
+    "misaligned": "a misaligned address is used",
+}
+
+
+def require_launches(call: DeviceCall, where: str) -> Report:
+    """The report of a watched call that succeeded and launched something.
+
+    Args:
+        call: in mode check or count.
+        where: the sizes of the call, for the message.
+    """
+    if call.code and not call.report.found():
+        raise ProbeFailure("a legal call is refused", f"{where}: it returns {call.code}")
+    if not call.report.launches:
+        raise ProbeFailure("nothing is launched", where)
+    return call.report
+
+
+def require_sound_accesses(answer: Answer, report: Report, where: str) -> None:
+    """Nothing beside a buffer, unwritten, freed or misaligned was read or written."""
+    _require_none(answer, report, where, ACCESS, lambda kind: kind not in ORDER)
+
+
+def require_order(answer: Answer, report: Report, where: str) -> None:
+    """No two threads used a place at once without order, and all met where one waited."""
+    _require_none(answer, report, where, ORDER, lambda kind: kind in ORDER)
+
+
+def require_same_work(judge: Callable[[Run], object], watched: Run, plainly: Callable[[], Run]) -> None:
+    """The run that is watched is the one that is graded: how a wrong result comes about earns nothing.
+
+    Args:
+        judge: raises `ProbeFailure` where a run's results are wrong.
+        watched: in mode check or count.
+        plainly: makes the same call again, in mode plain.
+
+    Raises:
+        ProbeFailure: the result is wrong only under watch.
+        NotMeasurable: it is wrong in either case, which other criteria judge.
+    """
+    wrong = _failure(judge, lambda: watched)
+    if wrong is None:
+        return
+    if _failure(judge, plainly) is None:
+        title = "a run that is watched does other work than one that is not"
+        raise ProbeFailure(title, f"under watch {wrong.title}: {wrong.detail}", where=wrong.where)
+    raise NotMeasurable(f"the result is wrong here, so how it comes about is not assessed: {wrong.title}")
+
+
+def _failure(judge: Callable[[Run], object], run: Callable[[], Run]) -> ProbeFailure | None:
+    try:
+        judge(run())
+    except ProbeFailure as failure:
+        return failure
+    return None
+
+
+def _require_none(
+    answer: Answer, report: Report, where: str, titles: Mapping[str, str], concerned: Callable[[str], bool]
+) -> None:
+    if not any(concerned(defect.kind) for defect in report.found()):
+        return
+    first, *others = [defect for defect in located(answer, report).found() if concerned(defect.kind)]
+    title = titles.get(first.kind, first.kind.replace("_", " "))
+    more = f"; {len(others)} more such places" if others else ""
+    raise ProbeFailure(title, f"{where}: {_described(first)}{more}", where=_place(first), diagnosis=_diagnosis(first))
+
+
+def _described(defect: DeviceDefect) -> str:
+    thread = f", block {defect.block[0]}, thread {defect.thread[0]}" if defect.block and defect.thread else ""
+    kernel = f" in `{defect.kernel}`{thread}" if defect.kernel else ""
+    times = f", {defect.count} times" if defect.count > 1 else ""
+    return f"{defect.text}{kernel}{times}"
+
+
+def _place(defect: DeviceDefect) -> str:
+    return f"{defect.file}:{defect.line}" if defect.file and defect.line else ""
+
+
+def _diagnosis(defect: DeviceDefect) -> str | None:
+    place, other = _place(defect), defect.other
+    if not place:
+        return None
+    if other is not None and other.file and other.line:
+        return f"{place} and {other.file}:{other.line} use the same place without order"
+    return f"it is done at {place}"

@@ -1,0 +1,283 @@
+"""Launching an answer in CUDA: what lies in device memory, one call, and what it left there.
+
+The parent draws everything that lies in device memory: inputs lie between guards of NaN, outputs are full of random
+bytes and lie between random bytes. So a read beside an input spoils a sum, a write beside an output is seen, and so is
+an output that was never written.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.cuda.driver.driver import MODES, REPORT_BYTES
+from harness.cuda.plausible import contradiction
+from harness.cuda.report import Report, parse
+from harness.probing.answers import Answer
+from harness.probing.draw import Draw
+from harness.probing.failures import NotMeasurable, ProbeFailure
+from harness.probing.patterns import described
+from harness.sandbox import Array, Scalar
+
+Values = NDArray[Any]
+
+GUARD = 64
+"""Elements before and behind each buffer, in modes that do not watch every access: 256 bytes of float32, so that a
+buffer starts where device memory would."""
+STREAM = "stream"
+"""The argument that becomes a stream which is not the default one."""
+NARROWEST = 4
+"""Bytes of an output's element, at least: a narrower one may equal the random bytes below it by chance."""
+
+
+@dataclass(frozen=True)
+class InputBuffer:
+    """Device memory that a call reads.
+
+    Attributes:
+        name: as the contract calls it.
+        values: what it holds.
+        shift: bytes by which it is off the alignment of device memory, a multiple of an element.
+    """
+
+    name: str
+    values: Values
+    shift: int = 0
+
+    @property
+    def inside(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and dtype."""
+        return self.values.shape, self.values.dtype
+
+    def laid_out(self, draw: Draw, guard: int) -> tuple[Values, int]:
+        """The buffer with its guards, flat, and where in it the contract's pointer points, in elements."""
+        dtype = self.values.dtype
+        lead, size = guard + self.shift // dtype.itemsize, self.values.size
+        spoiler = np.nan if dtype.kind == "f" else np.iinfo(dtype).max
+        buffer = np.full(lead + size + guard, spoiler, dtype)
+        buffer[lead : lead + size] = self.values.ravel()
+        return buffer, lead
+
+
+@dataclass(frozen=True)
+class OutputBuffer:
+    """Device memory that a call writes.
+
+    Attributes:
+        name: as the contract calls it.
+        shape: of what is written.
+        dtype: of an element of four bytes or more.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        if np.dtype(self.dtype).itemsize < NARROWEST:
+            raise ValueError(f"{self.name}: an output of {self.dtype} cannot be told from the bytes below it")
+
+    @property
+    def inside(self) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and dtype."""
+        return self.shape, np.dtype(self.dtype)
+
+    def laid_out(self, draw: Draw, guard: int) -> tuple[Values, int]:
+        """As `InputBuffer.laid_out`, full of random bytes."""
+        dtype = np.dtype(self.dtype)
+        size = int(np.prod(self.shape)) + 2 * guard
+        word = np.dtype(f"u{dtype.itemsize}").type
+        return draw.rng.integers(0, np.iinfo(word).max, size, word, endpoint=True).view(dtype), guard
+
+
+Argument = int | float | str | InputBuffer | OutputBuffer
+
+
+@dataclass(frozen=True)
+class Region:
+    """One buffer before and after a call, as unsigned words, guards included."""
+
+    buffer: InputBuffer | OutputBuffer
+    lead: int
+    before: Values
+    after: Values
+
+    @property
+    def changed(self) -> Values:
+        """Which words changed."""
+        mask: Values = self.before != self.after
+        return mask
+
+    @property
+    def inside(self) -> slice:
+        """Where the buffer lies between its guards."""
+        shape, _ = self.buffer.inside
+        return slice(self.lead, self.lead + int(np.prod(shape)))
+
+    @property
+    def values(self) -> Values:
+        """What the buffer holds after the call."""
+        shape, dtype = self.buffer.inside
+        return self.after[self.inside].view(dtype).reshape(shape)
+
+
+@dataclass(frozen=True)
+class DeviceCall:
+    """One call of an answer's function.
+
+    Attributes:
+        code: what it returned.
+        mode: that was asked for.
+        report: of the device.
+        regions: the buffers by name.
+    """
+
+    code: int
+    mode: str
+    report: Report
+    regions: Mapping[str, Region]
+
+    def __getitem__(self, name: str) -> Values:
+        """What a buffer holds after the call."""
+        return self.regions[name].values
+
+    def kept(self, name: str) -> bool:
+        """Whether a buffer is what it was, with all that lies around it."""
+        return not self.regions[name].changed.any()
+
+    @property
+    def untouched(self) -> bool:
+        """Whether no output, nor what lies around one, was written."""
+        return all(self.kept(region.buffer.name) for region in self._outputs)
+
+    def require_complete(self, where: str) -> None:
+        """The call succeeded, wrote all of its outputs and nothing beside them.
+
+        Args:
+            where: the sizes of the call, for the message.
+        """
+        defects = self.report.found()
+        if self.code or (defects and self.mode == "plain"):
+            raise ProbeFailure(self._ending, f"{where}: it returns {self.code}{_messages(self.report)}")
+        for region in self._outputs:
+            _require_inside(region, where)
+        for region in self._outputs:
+            _require_written(region, where)
+
+    @property
+    def _outputs(self) -> list[Region]:
+        return [region for region in self.regions.values() if isinstance(region.buffer, OutputBuffer)]
+
+    @property
+    def _ending(self) -> str:
+        defects = self.report.found()
+        if defects:
+            return f"the kernel ends with {defects[0].kind.replace('_', ' ')}"
+        return "a legal call is refused"
+
+
+def launch(
+    answer: Answer, draw: Draw, symbol: str, arguments: Sequence[Argument], *, mode: str = "plain", seed: int = 0,
+    guard: int = GUARD,
+) -> DeviceCall:  # fmt: skip
+    """Call a C function of an answer on its device.
+
+    Args:
+        answer: whom.
+        draw: source of the random bytes.
+        symbol: the function.
+        arguments: as the contract orders them: ints, floats (a C float each), `STREAM`, and buffers.
+        mode: of the device: plain, check, count or all. Mode check with `guard=0` finds one element too far.
+        seed: of the schedule.
+        guard: elements before and behind each buffer.
+
+    Raises:
+        ProbeFailure: the call does not end as a call should, or the device's report cannot be true.
+        NotMeasurable: the device does not have what the answer needs, or not this mode.
+    """
+    passed: list[Any] = []
+    laid: list[tuple[InputBuffer | OutputBuffer, Values, int]] = []
+    for argument in arguments:
+        if isinstance(argument, (InputBuffer, OutputBuffer)):
+            buffer, lead = argument.laid_out(draw, guard)
+            laid.append((argument, buffer, lead))
+            passed.append({"buffer": buffer, "shift": lead * buffer.itemsize, "name": argument.name, "back": True})
+        else:
+            passed.append(argument)
+    back = (Array(buffer.shape, buffer.dtype.name) for _, buffer, _ in laid)
+    plan = (Scalar(int), *back, Array((REPORT_BYTES,), "uint8"))
+    code, *after, report = answer.call("launch", symbol, passed, mode=mode, seed=seed, returns=plan)
+    regions = {
+        argument.name: Region(argument, lead, _words(buffer), _words(now))
+        for (argument, buffer, lead), now in zip(laid, after, strict=True)
+    }
+    changed = {name: int(region.changed.sum()) * region.before.itemsize for name, region in regions.items()}
+    return DeviceCall(code, mode, read_report(report, mode, seed, changed), regions)
+
+
+def read_report(report: NDArray[np.uint8], mode: str, seed: int, changed: Mapping[str, int]) -> Report:
+    """What the device says of a call, once nothing in it contradicts what the parent sees.
+
+    Args:
+        report: as it came.
+        mode: that was asked for.
+        seed: of the schedule that was asked for.
+        changed: bytes of each buffer that differ after the call.
+
+    Raises:
+        ProbeFailure: it is no report, or cannot be true.
+        NotMeasurable: the device does not have what the answer needs, or not this mode.
+    """
+    parsed = parse(report.tobytes())
+    if parsed is None:
+        raise ProbeFailure("the device's report is spoilt", "what the device says of the call is no report")
+    if parsed.unsupported:
+        first = parsed.unsupported[0]
+        place = f" ({first.file}:{first.line})" if first.file else ""
+        raise NotMeasurable(f"unsupported on the emulated device: {first.what}{place}")
+    wanted = MODES[mode]
+    if parsed.mode & wanted != wanted:
+        raise NotMeasurable(f"this device does not {mode}")
+    # a GPU counts nothing, so a plain run has nothing to contradict
+    if wanted and (wrong := contradiction(parsed, mode=wanted, seed=seed, changed=changed)):
+        raise ProbeFailure("the device's report cannot be true", wrong)
+    return parsed
+
+
+def _require_inside(region: Region, where: str) -> None:
+    touched = region.changed.copy()
+    touched[region.inside] = False
+    if touched.any():
+        name = region.buffer.name
+        place = int(np.flatnonzero(touched)[0]) - region.lead
+        detail = f"{where}: {int(touched.sum())} numbers beside {name} are changed, the first at {name}[{place}]"
+        raise ProbeFailure(f"writes outside {name}", detail, where=f"{name}[{place}]")
+
+
+def _require_written(region: Region, where: str) -> None:
+    shape, _ = region.buffer.inside
+    stale = ~region.changed[region.inside].reshape(shape)
+    if not stale.any():
+        return
+    name, first = region.buffer.name, [int(i) for i in np.argwhere(stale)[0]]
+    place = f"{name}[{', '.join(map(str, first))}]"
+    missing: Values = np.all(stale.reshape(shape[0], -1), axis=1)
+    if len(shape) < 2 or not missing.any():
+        detail = f"{where}: {int(stale.sum())} of {stale.size} entries of {name}, the first at {first}"
+        raise ProbeFailure("entries are never written", detail, where=place)
+    rule = None if missing.all() else described(missing, "r")
+    diagnosis = f"rows r with {rule} are never written" if rule else None
+    row = int(np.flatnonzero(missing)[0])
+    detail = f"{where}: {int(missing.sum())} of {len(missing)} rows of {name}, the first is row {row}"
+    raise ProbeFailure("rows are never written", detail, where=place, diagnosis=diagnosis)
+
+
+def _messages(report: Report) -> str:
+    said = [defect.text for defect in report.found()] + [f"{e.call}: {e.error}" for e in report.api_errors]
+    return "".join(f"; {text}" for text in said[:3])
+
+
+def _words(values: Values) -> Values:
+    return values.view(f"u{values.dtype.itemsize}")
