@@ -25,7 +25,8 @@ from harness.model import Limits
 from harness.numerics.paired import PairedVerdict
 from harness.probing import Answer, NotMeasurable, ProbeFailure, SandboxedAnswer
 from harness.probing.speed import credit, measure
-from harness.sandbox import Array, Box, CallStatus, WorkerSpec, clock, detect
+from harness.sandbox import Array, Box, CallStatus, WorkerSpec, detect
+from harness.timing import clock
 from harness.timing.contest import ContestResult
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,8 @@ from harness.cuda.rewriting import UnsupportedConstruct
 from harness.cuda.rewriting.fragment import PREFIX
 from harness.cuda.rewriting.unsupported import UNREAD
 from harness.errors import PrerequisiteError
-from harness.sandbox import Completed, Tier, clock, command, scratch
+from harness.sandbox import Completed, Tier, command, scratch
+from harness.timing import clock
 
 _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.cuda.nvcc import CudaCompiler
-from harness.sandbox import clock
 from harness.sandbox.command import Completed, run
 from harness.sandbox.tiers import Tier
+from harness.timing import clock
 
 LOG_KEPT = 1 << 20
 """Bytes of what was printed: half from the start, for the first errors, and half from the end."""

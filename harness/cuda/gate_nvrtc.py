@@ -11,8 +11,8 @@ from tree_sitter import Language, Node, Parser
 from harness.cuda.gate_messages import CompilerError
 from harness.cuda.gate_nvcc import LOG_KEPT, PTX_KEPT, Compilation, Room, without_paths
 from harness.cuda.nvcc import CudaCompiler
-from harness.sandbox import clock
 from harness.sandbox.command import run
+from harness.timing import clock
 
 SCOPE = "device code only: host code is not compiled, templates only where device code uses them"
 

@@ -27,10 +27,11 @@ from harness.sandbox import (
     Signal,
     Tree,
     WorkerSpec,
-    clock,
+    process_stats,
     start_fork_server,
 )
 from harness.sandbox.fork_server import ForkServer
+from harness.timing import clock
 
 OUTPUT_KEPT = 64 << 10
 """Bytes of what an answer printed that are kept."""
@@ -296,7 +297,7 @@ class LocalAnswer:
 
     def resident_bytes(self) -> int:
         """Resident memory of this process."""
-        return clock.resident_bytes(os.getpid())
+        return process_stats.resident_bytes(os.getpid())
 
     def _keep(self, value: Any) -> RemoteObject:
         kept = RemoteObject(next(self._ids))

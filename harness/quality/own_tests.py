@@ -17,8 +17,8 @@ from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines, plan_mutants
 from harness.quality.boxed_suite import Run, RunResult, Suite
 from harness.quality.sources import SourceFile, read_sources
-from harness.sandbox import clock
 from harness.sandbox.tiers import Tier
+from harness.timing import clock
 
 BUDGET = 20.0
 """Seconds for the whole stage unless it is asked to be complete."""

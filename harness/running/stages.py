@@ -12,7 +12,8 @@ from harness.probing.opening import GradedAnswer
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.running.job import Job
-from harness.sandbox import Signal, clock, detect
+from harness.sandbox import Signal, detect
+from harness.timing import clock
 
 EXPLAIN_SHARE = 0.5
 """Share of the time for probes after which no failure is shrunk or diagnosed: the rest is for probing."""

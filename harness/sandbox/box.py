@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from harness.model import Limits
-from harness.sandbox import clock, launch, tiers
+from harness.sandbox import launch, process_stats, tiers
 from harness.sandbox.boot import wire
 from harness.sandbox.channel import OUTPUT_LIMIT
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
@@ -68,7 +68,7 @@ class Box:
         self._fork_server = fork_server
         self._own_fork_server = fork_server is None
         self._worker: WorkerProcess | None = None
-        self._idle: clock.IdleMeter | None = None
+        self._idle: process_stats.IdleMeter | None = None
 
     def open(self) -> Reply:
         """Start the worker and import the submission; the value is the list of functions it has.
@@ -79,7 +79,7 @@ class Box:
         if self._fork_server is None:
             self._fork_server = start_fork_server(self.spec)
         self._worker = self._fork_server.fork(_rlimits(self.spec))
-        self._idle = clock.IdleMeter(self.pid)
+        self._idle = process_stats.IdleMeter(self.pid)
         return self._import(self._fork_server.launch.folder)
 
     def _import(self, folder: str) -> Reply:
@@ -132,7 +132,7 @@ class Box:
 
     def resident_bytes(self) -> int:
         """Resident memory of the worker, read from outside."""
-        return clock.resident_bytes(self.pid)
+        return process_stats.resident_bytes(self.pid)
 
     @property
     def pid(self) -> int:
@@ -149,9 +149,9 @@ class Box:
     def look_once_more(self) -> None:
         """Look for work in the background: briefly, and only at a worker that has more than one thread."""
         worker = self._worker
-        if worker is None or not worker.channel.open or clock.threads(self.pid) < 2:
+        if worker is None or not worker.channel.open or process_stats.threads(self.pid) < 2:
             return
-        time.sleep(clock.IDLE_SECONDS)
+        time.sleep(process_stats.IDLE_SECONDS)
         self._wake()
         self._rest()
 
@@ -203,17 +203,17 @@ class Box:
         self._wake()
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
-        before, start = self._processor(), clock.now()
+        before, start = self._processor(), time.perf_counter()
         answer = channel.receive(seconds) if channel.send(message, fds) else CallStatus.CRASHED
         self._collect()
         if isinstance(answer, CallStatus):
-            return replace(self._ended(answer, seconds), seconds=clock.now() - start)
+            return replace(self._ended(answer, seconds), seconds=time.perf_counter() - start)
         try:
             if output is not None and output.size:
                 output.freeze()
         except StillWritable:
             return self._broken(SignalKind.LATE_WRITE, "the output could still be written after the reply")
-        spent, processor = clock.now() - start, self._processor() - before
+        spent, processor = time.perf_counter() - start, self._processor() - before
         self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
             return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
@@ -280,7 +280,7 @@ class Box:
 
     def _processor(self) -> float:
         try:
-            return clock.processor_seconds(self.pid) if self.pid else 0.0
+            return process_stats.processor_seconds(self.pid) if self.pid else 0.0
         except ProcessLookupError:
             return 0.0
 

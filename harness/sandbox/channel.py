@@ -7,10 +7,10 @@ import select
 import selectors
 import socket
 import struct
+import time
 from collections.abc import Sequence
 from typing import Any
 
-from harness.sandbox import clock
 from harness.sandbox.boot import wire
 from harness.sandbox.notices import Notices
 from harness.sandbox.reply import CallStatus
@@ -135,7 +135,7 @@ class Channel:
 
     def receive(self, seconds: float) -> dict[str, Any] | CallStatus:
         """Wait for one message, draining the worker's output meanwhile."""
-        deadline = clock.now() + seconds
+        deadline = time.perf_counter() + seconds
         with selectors.DefaultSelector() as selector:
             selector.register(self.control, selectors.EVENT_READ)
             if self.output.open:
@@ -144,7 +144,7 @@ class Channel:
             if notices is not None and notices.fd >= 0:
                 selector.register(notices.fd, selectors.EVENT_READ)
             while True:
-                left = deadline - clock.now()
+                left = deadline - time.perf_counter()
                 if left <= 0:
                     return CallStatus.TIMEOUT
                 ready = {key.fd for key, _ in selector.select(min(left, LOOK_SECONDS) if self.bounds else left)}

@@ -6,6 +6,7 @@ import os
 import selectors
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from harness.errors import BoxError
-from harness.sandbox import clock, launch, scratch
+from harness.sandbox import launch, scratch
 from harness.sandbox.channel import Output, readable
 from harness.sandbox.spawning import end, spawn
 from harness.sandbox.tiers import Tier
@@ -142,12 +143,12 @@ def _run(
             pipes.close_inner()
             if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
                 raise BoxError(f"a command did not start in the box{pipes.output.last()}")
-            start = clock.now()
+            start = time.perf_counter()
             bounds = None if inside.prefix else ResourceBounds(Path(inside.scratch), room, PROCESSES)
             timed_out, too_much = _wait(process, (pipes.output, pipes.report), start + seconds, bounds)
             cut = timed_out or too_much or pipes.output.flooded or pipes.report.flooded
             returncode = None if cut else process.wait()
-            spent = clock.now() - start
+            spent = time.perf_counter() - start
         finally:
             _end(process, bool(inside.prefix))
         return Completed(returncode, pipes.output.text(), pipes.report.rest(), spent, timed_out, cut and not timed_out)
@@ -209,7 +210,7 @@ def _wait(
 ) -> tuple[bool, bool]:
     """Drain until the process ends; whether its time ran out, and whether it printed or used too much."""
     while process.poll() is None:
-        left = deadline - clock.now()
+        left = deadline - time.perf_counter()
         if left <= 0:
             return True, False
         with selectors.DefaultSelector() as selector:

@@ -19,7 +19,8 @@ from statistics import median
 from typing import Any, Protocol
 
 from harness.numerics.paired import LOOKS, PROCESSES, PairedComparison, PairedVerdict, Rule, compare, log_ratios
-from harness.sandbox import clock
+from harness.sandbox import process_stats
+from harness.timing import clock
 
 WARM_UP = 2
 """First rounds of a heat that are verified but not timed: memory is mapped and code is loaded in them."""
@@ -159,7 +160,7 @@ class _Entrant:
     def __init__(self, contender: Contender, core: int) -> None:
         self.contender = contender
         self.pinned = clock.pin(contender.pid, core)
-        self.idle = clock.IdleMeter(contender.pid)
+        self.idle = process_stats.IdleMeter(contender.pid)
         self.walls: list[float] = []
         self.processors: list[float] = []
         self.faults: list[float] = []
@@ -179,7 +180,7 @@ class _Entrant:
 
     def _page_faults(self) -> int:
         try:
-            return clock.page_faults(self.contender.pid)
+            return process_stats.page_faults(self.contender.pid)
         except ProcessLookupError:
             return 0
 

@@ -7,8 +7,8 @@ from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
 from harness.cuda.gate import gate
 from harness.cuda.gate_sources import FILE_LIMIT, refusals
-from harness.sandbox import clock
 from harness.sandbox.tiers import Tier
+from harness.timing import clock
 
 pytestmark = [needs_nvcc, TIERS]
 

@@ -7,7 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, clock
+from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, process_stats
+from harness.timing import clock
 
 WATCH = """
 import os, threading, time
@@ -161,9 +162,9 @@ def test_memory_is_faulted_in_once_not_in_every_call(opened, tier):
     x = np.ones(1 << 17)
     faults = []
     for _ in range(12):
-        before = clock.page_faults(box.pid)
+        before = process_stats.page_faults(box.pid)
         assert box.call("f", x, returns=Array(x.shape, "float64")).status is CallStatus.RETURNED
-        faults.append(clock.page_faults(box.pid) - before)
+        faults.append(process_stats.page_faults(box.pid) - before)
     assert sorted(faults[2:])[5] < 77
 
 
@@ -190,7 +191,7 @@ def test_a_pinned_worker_and_its_threads_have_one_core(opened, tier):
 def test_a_clock_of_a_process_that_is_gone_says_so():
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     process.wait()
-    for read in (clock.page_faults, clock.processor_seconds, clock.resident_bytes):
+    for read in (process_stats.page_faults, process_stats.processor_seconds, process_stats.resident_bytes):
         with pytest.raises(ProcessLookupError):
             read(process.pid)
     assert not clock.pin(process.pid, 0)

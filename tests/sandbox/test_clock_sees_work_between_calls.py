@@ -9,7 +9,7 @@ import pytest
 
 from harness.model import Limits
 from harness.numerics.paired import PairedVerdict
-from harness.sandbox import Array, Box, CallStatus, WorkerSpec, clock
+from harness.sandbox import Array, Box, CallStatus, WorkerSpec, process_stats
 from harness.timing.contest import CallCost, Contender, Role, Trial, contest
 
 HONEST = """
@@ -101,7 +101,7 @@ def test_a_worker_that_waits_is_slower_although_it_uses_no_processor_time(raced)
 def test_pauses_are_metered_and_calls_are_not(opened, tier):
     box = opened("import time\n\ndef f(seconds):\n    end = time.thread_time() + seconds\n"
                  "    while time.thread_time() < end:\n        pass\n    return seconds\n", "f")  # fmt: skip
-    meter = clock.IdleMeter(box.pid)
+    meter = process_stats.IdleMeter(box.pid)
     for _ in range(3):
         meter.wake()
         assert box.call("f", 0.05, returns=Array((1,), "float64")).status is CallStatus.MALFORMED
@@ -110,8 +110,8 @@ def test_pauses_are_metered_and_calls_are_not(opened, tier):
 
 
 def test_pauses_too_short_to_judge_say_nothing():
-    meter = clock.IdleMeter(1)
-    meter.seconds, meter.processor = 0.9 * clock.IDLE_SECONDS, 0.9 * clock.IDLE_SECONDS
+    meter = process_stats.IdleMeter(1)
+    meter.seconds, meter.processor = 0.9 * process_stats.IDLE_SECONDS, 0.9 * process_stats.IDLE_SECONDS
     assert meter.share == 0.0
-    meter.seconds = clock.IDLE_SECONDS
+    meter.seconds = process_stats.IDLE_SECONDS
     assert meter.share == pytest.approx(0.9)

@@ -1,21 +1,11 @@
-"""What can be read of a worker from outside, and the little that is done to it to be read well."""
+"""What the kernel says about a process, read from outside it."""
 
 import os
 import time
-from functools import cache
 from pathlib import Path
-
-import numpy as np
 
 IDLE_SECONDS = 0.05
 """Pauses shorter than this in all say nothing: the kernel's tick alone is up to a hundredth of a second."""
-WARMED = 64 << 20
-"""Bytes touched once: the memory that a few workers and the files between them take."""
-
-
-def now() -> float:
-    """Seconds of the monotonic wall clock."""
-    return time.perf_counter()
 
 
 def processor_seconds(pid: int) -> float:
@@ -66,22 +56,6 @@ def page_faults(pid: int) -> int:
         raise ProcessLookupError(pid) from error
 
 
-def pin(pid: int, core: int) -> bool:
-    """Hold every thread of process `pid`, and those they start, to one core; whether that is allowed here."""
-    try:
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            os.sched_setaffinity(int(thread.name), {core})
-    except OSError:
-        return False
-    return True
-
-
-@cache
-def warm_memory() -> None:
-    """Touch memory once in this process's life: a virtual machine gives out pages never used before far slower."""
-    np.zeros(WARMED, np.uint8).fill(1)
-
-
 class IdleMeter:
     """Processor time a process spends while nothing is asked of it.
 
@@ -97,13 +71,13 @@ class IdleMeter:
 
     def rest(self) -> None:
         """Nothing is asked of the process from now on."""
-        self._since = now(), processor_seconds(self.pid)
+        self._since = time.perf_counter(), processor_seconds(self.pid)
 
     def wake(self) -> None:
         """Something is about to be asked of it."""
         if self._since is not None:
             wall, processor = self._since
-            self.seconds += now() - wall
+            self.seconds += time.perf_counter() - wall
             self.processor += processor_seconds(self.pid) - processor
         self._since = None
 
