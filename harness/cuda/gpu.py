@@ -267,8 +267,8 @@ def sanitized(device: GpuDevice, build: GpuBuild, program: str, tier: Tier, seco
         raise PrerequisiteError("no compute-sanitizer; it comes with the CUDA toolkit")
     words = ("{tool}/compute-sanitizer", "--tool", "memcheck", sys.executable, "-I", "-B", "-c", program)
     done = run(
-        words, build.folder, tier=tier, seconds=seconds, memory_mib=_UNLIMITED_MIB, scratch_mib=256,
-        extra={"tool": tool.parent}, devices=device.shown,
+        words, build.folder, tier=tier, seconds=seconds, wall_seconds=seconds, memory_mib=_UNLIMITED_MIB,
+        scratch_mib=256, extra={"tool": tool.parent}, devices=device.shown,
     )  # fmt: skip
     return sanitizer_verdict(done.output)
 

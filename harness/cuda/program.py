@@ -12,7 +12,7 @@ from harness.cuda.build import Built, build
 from harness.cuda.report import DeviceDefect, Report, parse
 from harness.cuda.symbols import resolve
 from harness.errors import NotFoundError
-from harness.sandbox import Completed, Tier, command
+from harness.sandbox import CommandLimit, Completed, Tier, command
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx"})
 """Files that a CUDA program is written in."""
@@ -104,7 +104,7 @@ class ProgramRun:
     def ended(self) -> str:
         """How the process ended, in words."""
         done = self.completed
-        if done.flooded:
+        if done.exceeded is CommandLimit.OUTPUT:
             return "killed: it printed over 1 MiB"
         if done.timed_out:
             return f"killed: it did not end within {done.seconds:.0f} s"
@@ -164,7 +164,7 @@ def run_program(
     program.parent.chmod(program.parent.stat().st_mode | 0o055)  # a private folder is closed to the box's own user
     completed = command.run(
         ("env", *settings, f"{{program}}/{program.name}", *arguments),
-        source.folder, tier=tier, seconds=limits.seconds, memory_mib=limits.memory_mib,
+        source.folder, tier=tier, seconds=limits.seconds, wall_seconds=limits.seconds, memory_mib=limits.memory_mib,
         extra={"program": program.parent},
     )  # fmt: skip
     report = parse(completed.report)

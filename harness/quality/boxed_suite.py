@@ -144,6 +144,7 @@ class Suite:
             self.folder,
             tier=self.tier,
             seconds=budget + START_SECONDS,
+            wall_seconds=budget + START_SECONDS,
             memory_mib=self.memory_mib,
             extra={"suite": _BOOT},
             given=text.encode(),

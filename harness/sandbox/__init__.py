@@ -2,7 +2,7 @@
 
 from harness.sandbox.boot.wire import RemoteFunction, RemoteObject
 from harness.sandbox.box import Box, WorkerSpec, start_fork_server
-from harness.sandbox.command import Completed, run
+from harness.sandbox.command import CommandLimit, Completed, run
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import Array, Keep, Nothing, Plan, Scalar, Tree
 from harness.sandbox.signals import Signal, SignalKind
@@ -13,6 +13,7 @@ __all__ = [
     "Array",
     "Box",
     "CallStatus",
+    "CommandLimit",
     "Completed",
     "Keep",
     "Nothing",

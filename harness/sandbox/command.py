@@ -2,28 +2,35 @@
 
 import contextlib
 import json
+import math
 import os
 import selectors
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from harness.errors import BoxError
-from harness.sandbox import launch, scratch
+from harness.sandbox import launch, process_stats, scratch
 from harness.sandbox.channel import Output, readable
 from harness.sandbox.spawning import end, spawn
 from harness.sandbox.tiers import Tier
 from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
 
+if TYPE_CHECKING:
+    from harness.sandbox.cgroup import Cgroup
+
 START_SECONDS = 30.0
 """For the box to stand, on the busiest machine; before that nothing of the command has run."""
 REPORT_FD = 3
 """Where a command writes its report."""
+WALL_FACTOR, WALL_SECONDS = 10.0, 30.0
+"""Wall time a command may take beside other work: so many times its processor time, and at least so many seconds."""
 FILE_BYTES = 256 << 20
 """Largest file a command may write."""
 PROCESSES = 256
@@ -33,31 +40,57 @@ ORPHANED_SECONDS = 60
 """Processor seconds beyond its time after which the kernel ends a process that nobody watches."""
 
 
+class CommandLimit(Enum):
+    """A limit that a command exceeded, for which it was killed."""
+
+    PROCESSOR_TIME = "processor time"
+    """It used the processor seconds it was given."""
+    WALL_CLOCK = "wall clock"
+    """It was still there long after it could have used them."""
+    OUTPUT = "output"
+    """It printed or reported too much."""
+    RESOURCES = "resources"
+    """It used more scratch space, threads or processes than it may."""
+
+
 @dataclass(frozen=True)
 class Completed:
-    """What came of a command.
+    """What a command did.
+
+    A command is bounded by the processor time of all it starts, so that a busy machine ends none early. How to judge
+    one that was killed by time, `exceeded` says:
+
+    * `PROCESSOR_TIME` is the command's own doing, however busy the machine is.
+    * `WALL_CLOCK` proves nothing: either it waits for something that never comes, or the machine gave it too little
+      processor time. Run it once more with nothing beside it. If it ends the same way it hangs; if it ends in another
+      way, judge that.
 
     Attributes:
-        returncode: its exit status; None when it had to be killed.
+        returncode: its exit status; None when it was killed.
         output: the last of what it printed.
         report: what it wrote to file descriptor 3, at most 1 MiB.
         seconds: wall time since it started.
-        timed_out: whether its time ran out.
-        flooded: whether it printed, reported or used more than it may.
+        processor_seconds: processor time of it and all it started; never too much.
+        exceeded: the limit for which it was killed; None when it ended by itself.
     """
 
     returncode: int | None
     output: str
     report: bytes
     seconds: float
-    timed_out: bool
-    flooded: bool = False
+    processor_seconds: float
+    exceeded: CommandLimit | None = None
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was killed by either bound on time."""
+        return self.exceeded in (CommandLimit.PROCESSOR_TIME, CommandLimit.WALL_CLOCK)
 
 
 def run(
-    command: Sequence[str], folder: Path, *, tier: Tier, seconds: float, memory_mib: int = 2048,
-    scratch_mib: int = 64, extra: Mapping[str, Path] | None = None, writable: Mapping[str, Path] | None = None,
-    devices: Sequence[Path] = (), given: bytes | None = None,
+    command: Sequence[str], folder: Path, *, tier: Tier, seconds: float, wall_seconds: float | None = None,
+    memory_mib: int = 2048, scratch_mib: int = 64, extra: Mapping[str, Path] | None = None,
+    writable: Mapping[str, Path] | None = None, devices: Sequence[Path] = (), given: bytes | None = None,
 ) -> Completed:  # fmt: skip
     """Run `command` in the box in a read-only copy of `folder`.
 
@@ -66,7 +99,8 @@ def run(
             first word `python` for the interpreter.
         folder: the submission's files.
         tier: how it is held.
-        seconds: wall time allowed once it has started.
+        seconds: processor time allowed to it and all it starts.
+        wall_seconds: wall time allowed once it has started; by default ten times `seconds`, and at least half a minute.
         memory_mib: address space of each process.
         scratch_mib: size of the writable /tmp.
         extra: more read-only folders.
@@ -78,9 +112,18 @@ def run(
         BoxError: the command could not be started at all, which is no word about it.
     """
     placement = launch.Placement(folder, extra or {}, writable or {}, scratch_mib, devices)
-    with scratch.folder() as place, _grouped(tier, memory_mib) as prefix, _standard_input(given) as stdin:
+    with scratch.folder() as place, _grouped(tier, memory_mib) as group, _standard_input(given) as stdin:
         inside = launch.prepare(tier, placement, place)
-        return _run(inside, prefix, _resolve(command, inside), stdin, seconds, memory_mib << 20, scratch_mib << 20)
+        limits = _Limits(seconds, wall_seconds or max(WALL_FACTOR * seconds, WALL_SECONDS), memory_mib, scratch_mib)
+        return _run(inside, group, _resolve(command, inside), stdin, limits)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    processor_seconds: float
+    wall_seconds: float
+    memory_mib: int
+    scratch_mib: int
 
 
 @contextmanager
@@ -96,16 +139,16 @@ def _standard_input(given: bytes | None) -> Iterator[int]:
 
 
 @contextmanager
-def _grouped(tier: Tier, memory_mib: int) -> Iterator[tuple[str, ...]]:
-    """The words that start a command in a cgroup of its own, in the tier that has them."""
+def _grouped(tier: Tier, memory_mib: int) -> Iterator["Cgroup | None"]:
+    """A cgroup of a command's own, in the tier that has them."""
     if tier is not Tier.A:
-        yield ()
+        yield None
         return
     from harness.sandbox import cgroup
 
     group = cgroup.make(memory_mib * PROCESSES_AT_FULL_MEMORY << 20, PROCESSES)
     try:
-        yield group.enter_prefix()
+        yield group
     finally:
         group.remove()
 
@@ -119,18 +162,16 @@ def _resolve(command: Sequence[str], inside: launch.Launch) -> list[str]:
     return [shutil.which(words[0], path=launch.ENVIRONMENT["PATH"]) or words[0], *words[1:]]
 
 
-def _run(
-    inside: launch.Launch, prefix: Sequence[str], words: Sequence[str], stdin: int, seconds: float, memory: int,
-    room: int,
-) -> Completed:  # fmt: skip
+def _run(inside: launch.Launch, group: "Cgroup | None", words: Sequence[str], stdin: int, limits: _Limits) -> Completed:
     with _Pipes() as pipes:
         plan = {
-            "fence": inside.fence("build", _rlimits(inside.tier, memory, seconds)),
+            "fence": inside.fence("build", _rlimits(inside.tier, limits)),
             "report": pipes.inner["report"],
             "started": pipes.inner["started"],
             "keep": 0 if inside.tier.namespaces else os.getpid(),
         }
         runner = (launch.interpreter(), "-I", "-S", "-B", f"{inside.boot}/runner.py", json.dumps(plan), *words)
+        prefix = group.enter_prefix() if group else ()
         try:
             process = spawn(
                 (*prefix, *_there(inside), *runner), stdin=stdin, stdout=pipes.inner["output"],
@@ -143,15 +184,21 @@ def _run(
             pipes.close_inner()
             if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
                 raise BoxError(f"a command did not start in the box{pipes.output.last()}")
-            start = time.perf_counter()
-            bounds = None if inside.prefix else ResourceBounds(Path(inside.scratch), room, PROCESSES)
-            timed_out, too_much = _wait(process, (pipes.output, pipes.report), start + seconds, bounds)
-            cut = timed_out or too_much or pipes.output.flooded or pipes.report.flooded
-            returncode = None if cut else process.wait()
-            spent = time.perf_counter() - start
+            bounds = ResourceBounds(Path(inside.scratch), limits.scratch_mib << 20, PROCESSES)
+            watch = _Watch(process, pipes, limits, None if inside.prefix else bounds, _meter(process, group))
+            exceeded = watch.wait()
+            returncode = None if exceeded else process.wait()
         finally:
             _end(process, bool(inside.prefix))
-        return Completed(returncode, pipes.output.text(), pipes.report.rest(), spent, timed_out, cut and not timed_out)
+        text, report = pipes.output.text(), pipes.report.rest()
+        return Completed(returncode, text, report, watch.seconds, watch.processor_seconds, exceeded)
+
+
+def _meter(process: subprocess.Popen[bytes], group: "Cgroup | None") -> Callable[[], float]:
+    """What reads the processor time of a command: its cgroup where that counts, else its process tree."""
+    if group is not None and not math.isnan(group.processor_seconds()):
+        return group.processor_seconds
+    return process_stats.ProcessTreeMeter(process.pid).seconds
 
 
 class _Pipes:
@@ -177,11 +224,11 @@ class _Pipes:
         self.report.close()
 
 
-def _rlimits(tier: Tier, memory: int, seconds: float) -> dict[str, int]:
+def _rlimits(tier: Tier, limits: _Limits) -> dict[str, int]:
     found = {
-        "RLIMIT_AS": memory,
+        "RLIMIT_AS": limits.memory_mib << 20,
         "RLIMIT_CORE": 0,
-        "RLIMIT_CPU": int(seconds) + ORPHANED_SECONDS,
+        "RLIMIT_CPU": int(limits.processor_seconds) + ORPHANED_SECONDS,
         "RLIMIT_FSIZE": FILE_BYTES,
         "RLIMIT_MSGQUEUE": 0,
     }
@@ -205,22 +252,57 @@ def _end(process: subprocess.Popen[bytes], namespaces: bool) -> None:
     end(process)
 
 
-def _wait(
-    process: subprocess.Popen[bytes], pipes: Sequence[Output], deadline: float, bounds: ResourceBounds | None
-) -> tuple[bool, bool]:
-    """Drain until the process ends; whether its time ran out, and whether it printed or used too much."""
-    while process.poll() is None:
-        left = deadline - time.perf_counter()
-        if left <= 0:
-            return True, False
-        with selectors.DefaultSelector() as selector:
-            for pipe in pipes:
-                if pipe.open:
-                    selector.register(pipe.fd, selectors.EVENT_READ)
-            # a process that closed its pipes can still run: look at it again soon
-            selector.select(min(left, LOOK_SECONDS))
-        for pipe in pipes:
+class _Watch:
+    """Drains a command's pipes and looks at what it uses until it ends or exceeds a limit."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], pipes: _Pipes, limits: _Limits, bounds: ResourceBounds | None,
+        meter: Callable[[], float],
+    ) -> None:  # fmt: skip
+        self._process = process
+        self._pipes = (pipes.output, pipes.report)
+        self._limits = limits
+        self._bounds = bounds
+        self._meter = meter
+        self._start, self._before = time.perf_counter(), meter()
+        self.seconds = self.processor_seconds = 0.0
+
+    def wait(self) -> CommandLimit | None:
+        """The limit that it exceeded; None when it ended first."""
+        while not self._ended():
+            self._read()
+            if exceeded := self._exceeded():
+                return exceeded
+            left = self._limits.wall_seconds - self.seconds
+            with selectors.DefaultSelector() as selector:
+                for pipe in self._pipes:
+                    if pipe.open:
+                        selector.register(pipe.fd, selectors.EVENT_READ)
+                # a process that closed its pipes can still run: look at it again soon
+                selector.select(min(left, LOOK_SECONDS))
+        self._read()
+        return CommandLimit.OUTPUT if self._flooded() else None
+
+    def _ended(self) -> bool:
+        """Whether it ended; it is not waited for yet, so that its processor time can still be read."""
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def _read(self) -> None:
+        for pipe in self._pipes:
             pipe.drain()
-        if any(pipe.flooded for pipe in pipes) or (bounds is not None and bounds.exceeded(process.pid)):
-            return False, True
-    return False, False
+        self.seconds = time.perf_counter() - self._start
+        self.processor_seconds = self._meter() - self._before
+
+    def _exceeded(self) -> CommandLimit | None:
+        if self._flooded():
+            return CommandLimit.OUTPUT
+        if self.processor_seconds > self._limits.processor_seconds:
+            return CommandLimit.PROCESSOR_TIME
+        if self.seconds > self._limits.wall_seconds:
+            return CommandLimit.WALL_CLOCK
+        if self._bounds is not None and self._bounds.exceeded(self._process.pid):
+            return CommandLimit.RESOURCES
+        return None
+
+    def _flooded(self) -> bool:
+        return any(pipe.flooded for pipe in self._pipes)

@@ -1,7 +1,9 @@
 """What the kernel says about a process, read from outside it."""
 
+import contextlib
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 IDLE_SECONDS = 0.05
@@ -22,6 +24,52 @@ def processor_seconds(pid: int) -> float:
         raise ProcessLookupError(pid) from error
 
 
+def descendants(pid: int, most: int | None = None) -> Iterator[int]:
+    """Process `pid` and every process it started that is still there, each before its children; at most `most`."""
+    waiting, count = [pid], 0
+    while waiting and (most is None or count < most):
+        current = waiting.pop()
+        yield current
+        count += 1
+        for thread in _threads(current):
+            with contextlib.suppress(OSError, ValueError):
+                waiting += map(int, Path(f"/proc/{current}/task/{thread}/children").read_text("ascii").split())
+
+
+class ProcessTreeMeter:
+    """Processor time of a process and of everything it starts, summed over its descendants at each reading.
+
+    Never too much: time that moves from a child to its parent while the kernel is read is counted at the next reading.
+    What a process started whose parent refuses to wait for it counts only while it lives.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._most = 0.0
+
+    def seconds(self) -> float:
+        """Processor seconds so far, of those that ended too."""
+        total = sum(map(_spent, descendants(self.pid)))
+        self._most = max(self._most, total)
+        return self._most
+
+
+def _spent(pid: int) -> float:
+    """Processor seconds of one process and of the children it has waited for; 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _threads(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+
+
 def resident_bytes(pid: int) -> int:
     """Resident memory of process `pid` in bytes, shared pages included.
 
@@ -37,10 +85,7 @@ def resident_bytes(pid: int) -> int:
 
 def threads(pid: int) -> int:
     """Threads of process `pid`; 0 when it is gone."""
-    try:
-        return len(os.listdir(f"/proc/{pid}/task"))
-    except OSError:
-        return 0
+    return len(_threads(pid))
 
 
 def page_faults(pid: int) -> int:

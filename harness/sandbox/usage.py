@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.sandbox import process_stats
+
 LOOK_SECONDS = 0.05
 """Between two looks: as long as something may grow unseen."""
 FILES = 10_000
@@ -36,20 +38,11 @@ class ResourceBounds:
 
 def tasks(pid: int, most: int) -> int:
     """Threads of `pid` and of every process it started; counts no further than just above `most`."""
-    count, waiting = 0, [pid]
-    while waiting and count <= most:
-        folder = f"/proc/{waiting.pop()}/task"
-        try:
-            threads = os.listdir(folder)
-        except OSError:  # it has ended
-            continue
-        count += len(threads)
-        for thread in threads[: most + 1]:
-            try:
-                children = Path(folder, thread, "children").read_text(encoding="ascii")
-            except OSError:
-                continue
-            waiting += map(int, children.split())
+    count = 0
+    for process in process_stats.descendants(pid, most + 1):
+        count += process_stats.threads(process)
+        if count > most:
+            break
     return count
 
 

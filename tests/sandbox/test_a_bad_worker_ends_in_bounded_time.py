@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.sandbox import CallStatus, Nothing, run
+from harness.sandbox import CallStatus, CommandLimit, Nothing, run
 
 BAD = """
 import ctypes, os, signal, sys, time
@@ -57,10 +57,11 @@ def test_a_submission_that_does_not_load_says_why(tmp_path, tier):
 
 
 def test_a_command_that_hangs_or_floods_is_killed(tmp_path, tier):
-    hung = run(["python", "-c", "import time; time.sleep(60)"], tmp_path, tier=tier, seconds=1)
-    assert hung.timed_out and hung.returncode is None and hung.seconds < 5
+    sleeper = ["python", "-c", "import time; time.sleep(60)"]
+    hung = run(sleeper, tmp_path, tier=tier, seconds=1, wall_seconds=1)
+    assert hung.exceeded is CommandLimit.WALL_CLOCK and hung.returncode is None and hung.seconds < 5
     flooded = run(["python", "-c", "while True: print('x' * 9999)"], tmp_path, tier=tier, seconds=20)
-    assert flooded.flooded and flooded.seconds < 15
+    assert flooded.exceeded is CommandLimit.OUTPUT and flooded.seconds < 15
     quiet = run(
         ["python", "-c", "import os; os.write(3, b'told'); raise SystemExit(4)"], tmp_path, tier=tier, seconds=10
     )

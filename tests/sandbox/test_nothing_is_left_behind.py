@@ -65,7 +65,7 @@ def test_a_closed_box_leaves_no_process_and_no_folder(opened, tier, temporary, s
 
 def test_a_command_that_is_killed_leaves_no_process(tmp_path, tier, temporary):
     (tmp_path / "t.py").write_text("import os, time\nos.fork()\ntime.sleep(60)\n")
-    assert run(["python", "t.py"], tmp_path, tier=tier, seconds=1).timed_out
+    assert run(["python", "t.py"], tmp_path, tier=tier, seconds=1, wall_seconds=1).timed_out
     time.sleep(0.2)
     assert not list(temporary.iterdir()) and not running(temporary)
 

@@ -10,7 +10,18 @@ import pytest
 
 from harness.errors import BoxError
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Nothing, Scalar, Tier, WorkerSpec, cgroup, run, start_fork_server
+from harness.sandbox import (
+    Box,
+    CallStatus,
+    CommandLimit,
+    Nothing,
+    Scalar,
+    Tier,
+    WorkerSpec,
+    cgroup,
+    run,
+    start_fork_server,
+)
 from harness.sandbox.box import ForkServer
 from harness.sandbox.launch import Placement
 
@@ -146,5 +157,5 @@ def test_a_report_without_end_holds_nobody(tmp_path, tier):
     code = "import os\nwhile True: os.write(3, b'x' * 65536)"
     start = time.monotonic()
     done = run(["python", "-c", code], tmp_path, tier=tier, seconds=30)
-    assert done.flooded and done.returncode is None and len(done.report) <= 1 << 20
+    assert done.exceeded is CommandLimit.OUTPUT and done.returncode is None and len(done.report) <= 1 << 20
     assert time.monotonic() - start < 25
