@@ -12,10 +12,10 @@ from typing import Any
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.model import Criterion, Evidence, Outcome, Record, Status
 from harness.quality.hints import hints
-from harness.running import store
 from harness.running.job import Job, prepared
 from harness.running.options import Options, Progress, no_progress
 from harness.running.stages import StageResult, run_stages
+from harness.running.store import Store
 from harness.sandbox import Snapshot, Tier, detect
 from harness.sandbox.self_attack import assert_holds
 from harness.scoring import findings, score
@@ -66,7 +66,7 @@ def grade_one(
     progress("reading")
     try:
         with prepared(workspace, folder, options, progress) as job:
-            if not options.force and options.seed is None and (record := store.reusable(workspace, job.key)):
+            if not options.force and options.seed is None and (record := _earlier(job)):
                 return Graded(folder, record, True, f"nothing changed since {record.made}", keep(job, record))
             assert_holds(detect())
             record = _graded(job)
@@ -80,14 +80,24 @@ def grade_one(
 
 
 def keep(job: Job, record: Record) -> str:
-    """Write a record wherever it belongs, and say where it could not be; the other places have it all the same."""
-    save_error = []
-    for write in (store.remember, store.publish) if job.options.publish else (store.remember,):
+    """Save a record wherever it belongs, and say where it could not be saved; the other places have it all the same."""
+    store = Store(job.workspace)
+    errors = []
+    for save in (store.add, store.publish) if job.options.publish else (store.add,):
         try:
-            write(job.workspace, record)
+            save(record)
         except StoreError as error:
-            save_error.append(str(error))
-    return "\n".join(save_error)
+            errors.append(str(error))
+    return "\n".join(errors)
+
+
+def _earlier(job: Job) -> Record | None:
+    """The record of the same files, made here before; a store that cannot be read costs no grade."""
+    try:
+        return Store(job.workspace).find(job.key)
+    except StoreError as error:
+        job.progress(str(error).partition("\n")[0])
+        return None
 
 
 def _graded(job: Job) -> Record:

@@ -1,61 +1,95 @@
-"""Records on disk: where finished grades are kept."""
+"""Where records are kept: those made here in one SQLite file, the published ones as JSON files indexed in it."""
 
+import zlib
 from pathlib import Path
+from sqlite3 import Connection
 
-from harness.errors import StoreError
 from harness.model import Record, Status
-from harness.workspace import Workspace, read_stored, write_atomically
+from harness.running.database import Database
+from harness.workspace import Workspace, write_atomically
+
+SCHEMA = 1
+TABLES = """
+CREATE TABLE records (
+    key TEXT NOT NULL, reusable INTEGER NOT NULL, model TEXT NOT NULL, challenge TEXT NOT NULL,
+    attempt INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (key, reusable)
+);
+CREATE INDEX records_by_name ON records (model, challenge, attempt)
+"""
 
 
-def reusable(workspace: Workspace, key: str) -> Record | None:
-    """The record made on this machine under this key, when it may stand for a new grade."""
-    path = _kept(workspace, key)
-    if not path.is_file():
-        return None
-    try:
-        record = read_stored(path, Record)
-    except StoreError:
-        return None
-    return record if record.key == key and record.ranked and record.status is not Status.JUDGE_ERROR else None
+class Store:
+    """The records of a workspace.
 
-
-def remember(workspace: Workspace, record: Record) -> None:
-    """Keep a record for reuse on this machine.
-
-    Raises:
-        StoreError: it cannot be written.
+    Records made on this machine lie in `.harness/records.sqlite`, the latest of each content key; only they are
+    reused. Those under reports/records/ may come from anywhere: they are for reading.
     """
-    if record.ranked and record.status is not Status.JUDGE_ERROR:
-        write_atomically(_kept(workspace, record.key), record.to_json())
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._database = Database(workspace.cache_folder / "records.sqlite", SCHEMA, TABLES)
+
+    @property
+    def path(self) -> Path:
+        """The SQLite file."""
+        return self._database.path
+
+    def find(self, key: str) -> Record | None:
+        """The record made on this machine under this key, where it may stand for a new grade.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+
+        def body(connection: Connection) -> bytes | None:
+            row = connection.execute("SELECT body FROM records WHERE key = ? AND reusable", (key,)).fetchone()
+            return row[0] if row else None
+
+        found = self._database.read(body, None)
+        try:
+            return None if found is None else Record.from_json(zlib.decompress(found))
+        except (ValueError, zlib.error):  # written by another version of the harness, or damaged: grade again
+            return None
+
+    def add(self, record: Record, attempt: int = 1) -> None:
+        """Keep a record made on this machine in place of an earlier one of the same key.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        body = zlib.compress(record.to_json().encode())
+        row = (record.key, _reusable(record), record.model, record.challenge, attempt, body)
+        self._database.write(lambda c: c.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)", row))
+
+    def publish(self, record: Record) -> Path:
+        """Put a record under reports/records/, where reports are made from.
+
+        A failure of the harness does not replace a finished grade of the same files in the same environment.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        path = self._workspace.record_path(record.model, record.challenge)
+        text = record.to_json()
+        try:
+            published = path.read_bytes()
+        except OSError:
+            published = b""
+        if published != text.encode() and not (
+            record.status is Status.JUDGE_ERROR and _finished(published, record.key)
+        ):
+            write_atomically(path, text)
+        return path
 
 
-def publish(workspace: Workspace, record: Record) -> Path:
-    """Put a record under reports/records/, where reports are made from.
-
-    A failure of ours does not take the place of a finished grade of the same files in the same environment.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    path = workspace.record_path(record.model, record.challenge)
-    text = record.to_json()
-    try:
-        published = path.read_bytes()
-    except OSError:
-        published = b""
-    if published != text.encode() and not (record.status is Status.JUDGE_ERROR and _outlives(published, record.key)):
-        write_atomically(path, text)
-    return path
+def _reusable(record: Record) -> bool:
+    return record.ranked and record.status is not Status.JUDGE_ERROR
 
 
-def _outlives(published: bytes, key: str) -> bool:
+def _finished(published: bytes, key: str) -> bool:
     """Whether these bytes are a finished record of that key."""
     try:
         before = Record.from_json(published)
     except ValueError:
         return False
     return before.key == key and before.status is not Status.JUDGE_ERROR
-
-
-def _kept(workspace: Workspace, key: str) -> Path:
-    return workspace.cache_folder / "records" / f"{key}.json"

@@ -14,17 +14,20 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from harness.model import Record
 from harness.report import Material, as_json, as_markdown, scoreboard
-from harness.workspace import Workspace, read_stored
+from harness.running.store import Store
+from harness.workspace import Workspace
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE = 1.0
@@ -148,13 +151,16 @@ def nothing_survives() -> None:
         time.sleep(0.02)
 
 
-def stored(workspace: Workspace) -> dict[Path, bytes]:
-    """Every visible record; each must be whole."""
-    folders = (workspace.records_folder, workspace.cache_folder / "records")
-    paths = [p for folder in folders for p in folder.rglob("*") if p.is_file() and not p.name.startswith(".")]
-    for path in paths:
-        read_stored(path, Record)
-    return {path: path.read_bytes() for path in paths}
+def stored(workspace: Workspace) -> dict[str, bytes]:
+    """Every record by its file or its content key; each must be whole."""
+    found = {str(path): path.read_bytes() for path in workspace.records_folder.glob("*/[!.]*.json")}
+    if Store(workspace).path.exists():
+        with contextlib.closing(sqlite3.connect(Store(workspace).path)) as connection:
+            rows = connection.execute("SELECT key, body FROM records").fetchall()
+        found |= {key: zlib.decompress(body) for key, body in rows}
+    for text in found.values():
+        Record.from_json(text)
+    return found
 
 
 def plain(value: Any) -> Any:
@@ -190,10 +196,10 @@ def killed(workspace: Workspace, scratch: Path, jobs: int, seconds: float) -> tu
         os.utime(folder, (time.time() - LONG_AGO,) * 2)
     length = finish(start(workspace, scratch, jobs))
     after = stored(workspace)
-    assert all(after[path] == text for path, text in before.items()), "a finished grade changed"
+    assert all(after[name] == text for name, text in before.items()), "a finished grade changed"
     left = [*workspace.root.rglob(".*.json.*"), *scratch.iterdir()]
     assert not left, f"left over: {left}"
-    return sum(path.is_relative_to(workspace.cache_folder) for path in before), length
+    return sum("/" not in name for name in before), length
 
 
 def spread(times: int, draw: random.Random) -> Iterator[tuple[int, float]]:

@@ -77,8 +77,8 @@ def test_a_full_disk(workspace, tmp_path, jobs):
     done = bash(workspace, script)
     assert codes(done) == ["0", "3", "0"]
     (first, *_) = [line for line in done.stderr.splitlines() if "cannot be written" in line]
-    assert ".json: cannot be written: No space left on device" in first
-    assert f"make room there, or set TMPDIR to a folder with more; {GOES_ON}" in done.stderr
+    assert "No space left on device" in first
+    assert re.search(rf"make room there.*; {GOES_ON}", done.stderr)
     shown = re.findall(r"^scaled_sum +\S+ +100 +100 +-$", done.stdout, re.MULTILINE)
     assert len(shown) == 2, "the marks are shown although they cannot be kept"
     assert "reused: broken/scaled_sum" in done.stderr
@@ -145,9 +145,8 @@ def test_a_folder_that_cannot_be_written(workspace, tmp_path, folder, jobs):
         {RUN} grade --all -j {jobs} || echo $?"""
     done = bash(workspace, script)
     assert codes(done) == ["3"]
-    assert done.stderr.count("cannot be written: Read-only file system") == len(ALL)
-    assert f"{workspace.root}/{folder}/" in done.stderr
-    assert f"make it writable for this user; {GOES_ON}" in done.stderr
+    assert len(re.findall(rf"{workspace.root}/{folder}/\S+: cannot be written: ", done.stderr)) == len(ALL)
+    assert len(re.findall(rf"make it writable for this user.*; {GOES_ON}", done.stderr)) == len(ALL)
     assert published(workspace) == (ALL if folder == ".harness" else set()), "the other place has every record"
     goes_on(workspace, tmp_path)
 
@@ -181,16 +180,8 @@ def test_bubblewrap_gone_in_the_middle_of_a_run(workspace, tmp_path, jobs):
 
 
 def test_a_grading_process_that_finds_a_weaker_tier_grades_nothing(workspace):
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "harness.running.grading_process",
-        str(workspace.root),
-        "{}",
-        "B",
-        str(os.getpid()),
-    ]
+    given = (str(workspace.root), "{}", "B", str(os.getpid()))
+    command = [sys.executable, "-P", "-m", "harness.running.grading_process", *given]
     done = subprocess.run(
         command, input=f'"{workspace.submissions()[0]}"\n', env={**os.environ, "PATH": "/nonexistent"},
         capture_output=True, text=True, check=False,

@@ -1,11 +1,16 @@
 """An unchanged submission is graded once on a machine; any change to what a grade depends on grades it again."""
 
+import contextlib
+import shutil
+import sqlite3
+
 import pytest
 
 from harness.model import Outcome
 from harness.running import content_key
 from harness.running.grade import grade_one
 from harness.running.options import Options
+from harness.running.store import Store
 
 
 @pytest.fixture
@@ -52,17 +57,17 @@ def test_changed_limits_and_force_grade_again(toy, graded):
 
 
 def test_a_record_that_came_with_a_clone_is_not_believed(toy, graded):
+    """Published records are for reading: only what this machine's store holds is reused."""
     folder, _ = graded
-    for kept in (toy.workspace.cache_folder / "records").iterdir():
-        kept.unlink()
+    shutil.rmtree(toy.workspace.cache_folder)
     assert toy.workspace.record_path("m", "scaled_sum").exists()
     assert not grade_one(toy.workspace, folder).reused
 
 
-def test_a_damaged_cache_is_graded_over(toy, graded):
+def test_a_stored_record_that_cannot_be_read_is_graded_again(toy, graded):
     folder, _ = graded
-    for kept in (toy.workspace.cache_folder / "records").iterdir():
-        kept.write_text(kept.read_text()[:100])
+    with contextlib.closing(sqlite3.connect(Store(toy.workspace).path)) as connection, connection:
+        connection.execute("UPDATE records SET body = substr(body, 1, 100)")
     assert not grade_one(toy.workspace, folder).reused
     assert grade_one(toy.workspace, folder).reused
 

@@ -1,0 +1,175 @@
+"""A SQLite file that many processes share: transactions, patience, and errors that say what to do next."""
+
+import contextlib
+import errno
+import logging
+import os
+import re
+import shlex
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from harness.errors import StoreError
+from harness.workspace import remedy
+
+T = TypeVar("T")
+Action = Callable[[sqlite3.Connection], T]
+
+BUSY_SECONDS = 30.0
+"""How long to wait for other processes before giving up."""
+PAUSE = 0.05
+"""Seconds between attempts where SQLite itself does not wait: while it makes or recovers the file."""
+NETWORK = re.compile(
+    r"nfs\d*|cifs|smb\d*|smbfs|9p|afs|ncpfs|ceph|lustre|gpfs|beegfs|panfs|fuse\.(sshfs|gluster.*|s3fs|ceph)"
+)
+"""File systems that several machines may mount at once: the memory that WAL shares would not be shared."""
+GOES_ON = "then the same command goes on: finished grades are kept"
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Database:
+    """One file, opened anew for each transaction, so that threads, forks and other processes may use it at once.
+
+    Attributes:
+        path: the file; made with its folder when something is first written.
+        schema: version of `tables`; kept in the file.
+        tables: statements that make the tables.
+    """
+
+    path: Path
+    schema: int
+    tables: str
+
+    def read(self, action: Action[T], missing: T) -> T:
+        """The result of `action`, or `missing` where there is no file yet.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        return self._patiently("DEFERRED", action) if self.path.exists() else missing
+
+    def write(self, action: Action[T]) -> T:
+        """The result of `action`, run in one transaction that no other writer interrupts.
+
+        Raises:
+            StoreError: the file cannot be written; nothing of `action` is kept.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
+        return self._patiently("IMMEDIATE", action)
+
+    def _patiently(self, mode: str, action: Action[T]) -> T:
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                with self._connection() as connection, _transaction(connection, mode):
+                    return action(connection)
+            except sqlite3.Error as error:
+                # SQLite waits by itself, but not where waiting could be a deadlock
+                if _code(error) not in _BUSY or time.monotonic() > deadline:
+                    raise StoreError(self._explained(error)) from error
+                time.sleep(PAUSE)
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with contextlib.closing(sqlite3.connect(self.path, BUSY_SECONDS, isolation_level=None)) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version > self.schema:
+                raise StoreError(
+                    f"{self.path}: schema {version} is newer than this harness knows ({self.schema})\n"
+                    f"  update the harness, or start a new file: {self._set_aside()}"
+                )
+            if version < self.schema:
+                self._make(connection)
+            yield connection
+
+    def _make(self, connection: sqlite3.Connection) -> None:
+        shared = network_file_system(self.path)
+        if shared:
+            _log.warning(
+                "note: %s lies on a network file system (%s): kept without WAL, which is slower", self.path, shared
+            )
+        connection.execute(f"PRAGMA journal_mode = {'DELETE' if shared else 'WAL'}")
+        with _transaction(connection, "IMMEDIATE"):
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == self.schema:  # another process made them meanwhile
+                return
+            for statement in self.tables.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {self.schema}")
+
+    def _explained(self, error: sqlite3.Error) -> str:
+        """What happened to which file, and the next command."""
+        match _code(error):
+            case code if code in _BUSY:
+                problem = f"locked by another process for more than {BUSY_SECONDS:g} s"
+                cure = f"wait for it to end, or find it: fuser -v {_quoted(self.path)}"
+            case code if code in _DAMAGED:
+                problem, cure = f"is damaged ({error})", f"start a new file: {self._set_aside()}"
+            case sqlite3.SQLITE_FULL:
+                problem = f"cannot be written: {os.strerror(errno.ENOSPC)}"
+                cure = f"make room there: df -h {_quoted(self.path.parent)}; {GOES_ON}"
+            case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+                problem = f"cannot be written: {error}"
+                cure = f"make it writable for this user: ls -la {_quoted(self.path.parent)}; {GOES_ON}"
+            case _:
+                problem = f"cannot be used: {error}"
+                cure = f"look at the disk: df -h {_quoted(self.path.parent)}; {GOES_ON}"
+        return f"{self.path}: {problem}\n  {cure}"
+
+    def _set_aside(self) -> str:
+        return f"mv {_quoted(self.path)} {_quoted(self.path)}.old; published records stay as they are"
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection, mode: str) -> Iterator[None]:
+    connection.execute(f"BEGIN {mode}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):  # after some errors SQLite has rolled back already
+            connection.execute("ROLLBACK")
+        raise
+
+
+def network_file_system(path: Path, mounts: str | None = None) -> str:
+    """The type of the file system a path is on, if several machines may mount it at once; else empty.
+
+    Args:
+        path: it need not exist.
+        mounts: text of /proc/self/mountinfo.
+    """
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError:
+            return ""
+    real = os.path.realpath(path)
+    longest, found = 0, ""
+    for line in mounts.splitlines():
+        fields, _, rest = line.partition(" - ")
+        point = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), fields.split()[4])
+        inside = real == point or real.startswith(point.rstrip("/") + "/")
+        # of several mounts on one point the last one is seen
+        if inside and len(point) >= longest:
+            longest, found = len(point), rest.split()[0]
+    return found if NETWORK.fullmatch(found) else ""
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code."""
+    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))
