@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_runs import ABOUT, Run, Submit, command, environment
+from cli_runs import ABOUT, Run, Submit, called, started
 
 from harness.cli import scaffold
 from harness.workspace import Workspace
@@ -41,12 +41,11 @@ def submit(root: Path) -> Submit:
 
 @pytest.fixture
 def run(root: Path) -> Run:
-    """Run the command in the workspace."""
+    """Run the command in the workspace; in a process of its own where its environment is not this one's."""
 
     def call(*arguments: str, cwd: Path | None = None, **variables: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            command(*arguments), capture_output=True, text=True, cwd=cwd or root, env=environment(root) | variables,
-            timeout=120, check=False,
-        )  # fmt: skip
+        if variables:
+            return started(root, *arguments, cwd=cwd, **variables)
+        return called(root, *arguments, cwd=cwd)
 
     return call

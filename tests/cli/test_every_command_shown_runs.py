@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_runs import ABOUT, command, environment
+from cli_runs import ABOUT, called, environment
 
 from harness.cli import scaffold
 from harness.workspace import Workspace
@@ -66,21 +66,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder.mkdir(parents=True)
         (folder / "submission.toml").write_text(ABOUT.format(model=model))
         (folder / "answer.py").write_text((root / "references" / "rows" / "reference.py").read_text())
-    assert run(root, "grade", "--all").returncode == 0
+    assert called(root, "grade", "--all").returncode == 0
     return root
-
-
-def run(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command(*words), cwd=root, env=environment(root), capture_output=True, text=True, check=False, timeout=180
-    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_command_runs(words: tuple[str, ...], root: Path) -> None:
     bare = len(words) == 1 and words[0] in ("grade", "new", "cuda", "replay", "compare", "review", "ls")
-    ended = run(root, *words, *(["--help"] if bare or words == ("new", "submission") else []))
+    ended = called(root, *words, *(["--help"] if bare or words == ("new", "submission") else []))
     expected = next((code for start, code in ENDS_WITH.items() if " ".join(words).startswith(f"{start} ")), 0)
     assert ended.returncode == expected, ended.stderr
     assert "Traceback" not in ended.stderr
