@@ -1,15 +1,8 @@
-"""The command run as a user runs it, with and without a process of its own, and answers to submit."""
+"""Answers to submit to the small workspace."""
 
-import io
-import os
 import subprocess
-import sys
 from collections.abc import Callable
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from unittest.mock import patch
-
-from harness.cli.main import main
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Submit = Callable[..., Path]
@@ -21,33 +14,3 @@ entry = "answer.py"
 provenance = "model-output"
 """
 ZEROS = "import numpy as np\n\n\ndef softmax(logits):\n    return np.zeros_like(logits)\n"
-
-
-def command(*arguments: str) -> list[str]:
-    # -P: as with the `harness` script, the current folder is no place to import from
-    return [sys.executable, "-P", "-m", "harness", *arguments]
-
-
-def environment(root: Path) -> dict[str, str]:
-    return {**os.environ, "HARNESS_WORKSPACE": str(root)}
-
-
-def called(root: Path, *arguments: str, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    """What the command does, in this process: most of a short command's time is the start of its own."""
-    out, errors = io.StringIO(), io.StringIO()
-    with (
-        patch.dict(os.environ, environment(root), clear=True), chdir(cwd or root), redirect_stdout(out),
-        redirect_stderr(errors),
-    ):  # fmt: skip
-        code = main(arguments)
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), errors.getvalue())
-
-
-def started(
-    root: Path, *arguments: str, cwd: Path | None = None, **variables: str
-) -> "subprocess.CompletedProcess[str]":
-    """The command in a process of its own, with more variables in its environment."""
-    return subprocess.run(
-        command(*arguments), capture_output=True, text=True, cwd=cwd or root, env=environment(root) | variables,
-        timeout=180, check=False,
-    )  # fmt: skip

@@ -5,10 +5,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_runs import ABOUT, Run, Submit, called, started
+from cli_runs import ABOUT, Run, Submit
 
 from harness.cli import scaffold
 from harness.workspace import Workspace
+from tests.commands import called, started
 
 
 @pytest.fixture(scope="session")

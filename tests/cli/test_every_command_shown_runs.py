@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_runs import ABOUT, called, environment
+from cli_runs import ABOUT
 
 from harness.cli import scaffold
 from harness.workspace import Workspace
+from tests.commands import called, environment
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = [path.read_text(encoding="utf-8") for path in (CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md"))]

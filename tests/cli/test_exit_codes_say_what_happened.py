@@ -5,7 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_runs import ZEROS, Run, Submit, command, environment
+from cli_runs import ZEROS, Run, Submit
+
+from tests.commands import command, environment
 
 
 def test_a_bad_mark_is_no_error(run: Run, submit: Submit) -> None:

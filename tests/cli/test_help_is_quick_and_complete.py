@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from cli_runs import Run, command, environment
+from cli_runs import Run
+
+from tests.commands import command, environment
 
 HEAVY = ("numpy", "pydantic", "pandas", "matplotlib", "scipy", "jinja2", "rich", "filelock")
 COMMANDS = (

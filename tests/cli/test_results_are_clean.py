@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_runs import ZEROS, Run, Submit, command, environment
+from cli_runs import ZEROS, Run, Submit
 
 from harness.cli import output
 from harness.model import Record
+from tests.commands import command, environment
 
 KEYS = ("model", "challenge", "status", "overall", "dimensions", "evidence", "findings")
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_runs import ABOUT, ZEROS, Submit, environment
+from cli_runs import ABOUT, ZEROS, Submit
 
 import harness
 from harness.errors import NotFoundError, SpecError
 from harness.model import Record, Status
+from tests.commands import environment
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "training-loops.md"
 

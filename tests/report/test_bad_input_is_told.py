@@ -1,10 +1,8 @@
 """Malformed, foreign, doubled or missing records, reviews and rounds end in a message or an honest empty section."""
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import sample_records as sample
 
 from harness.model import Outcome, Record
 from harness.report import Material, Source, render_all
+from tests.commands import called
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -47,10 +46,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(root: Path) -> Run:
     def call(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-P", "-m", "harness", *arguments], cwd=root, capture_output=True, text=True, check=False,
-            env={**os.environ, "HARNESS_WORKSPACE": str(root)}, timeout=60,
-        )  # fmt: skip
+        return called(root, *arguments)
 
     return call
 
