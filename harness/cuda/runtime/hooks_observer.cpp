@@ -64,9 +64,9 @@ void on_barrier(Block& block) {
     if (mode & EMU_COUNT) counters_barrier(block);
 }
 
-void on_warp_meeting(Thread& thread, uint32_t present) {
+void on_warp_meeting(Thread& thread, uint32_t named, uint32_t present) {
     if (races.unsettled) settle_race();
-    if (mode & EMU_CHECK) races_meeting(*thread.warp, present);
+    if (mode & EMU_CHECK) races_meeting(*thread.warp, named, present);
     if (mode & EMU_COUNT) counters_meeting(*thread.warp, present);
 }
 

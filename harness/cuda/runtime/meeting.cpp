@@ -49,7 +49,7 @@ void close(Warp& warp, Table& table, Thread& last) {
     }
     warp.open_tables &= ~(1u << (&table - warp.tables));
     ++warp.block->launch->record.warp_meetings;
-    on_warp_meeting(last, table.present);
+    on_warp_meeting(last, table.mask & warp.exists, table.present);
     Scheduler::wake(warp, table.present);
 }
 

@@ -28,8 +28,9 @@ void on_shared(Block& block, unsigned char* address, size_t bytes, const char* n
 
 // All live threads of the block have arrived; none has gone on. The running thread may have exited just now.
 void on_barrier(Block& block);
-// The lanes of `present` of this warp have arrived; none has gone on. `thread` is the last to come.
-void on_warp_meeting(Thread& thread, uint32_t present);
+// The lanes that the mask names have met: those of `present` have arrived, none has gone on, the others have left the
+// kernel. `thread` is the last to come.
+void on_warp_meeting(Thread& thread, uint32_t named, uint32_t present);
 // The thread has run its last instruction.
 void on_exit(Thread& thread);
 

@@ -10,7 +10,7 @@ void on_block(Block&) {}
 void on_block_end(Block&) {}
 void on_shared(Block&, unsigned char*, size_t, const char*) {}
 void on_barrier(Block&) {}
-void on_warp_meeting(Thread&, uint32_t) {}
+void on_warp_meeting(Thread&, uint32_t, uint32_t) {}
 void on_exit(Thread&) {}
 void on_allocate(Allocation&) {}
 void on_free(Allocation&) {}

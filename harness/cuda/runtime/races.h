@@ -103,7 +103,8 @@ void forget_cells();
 void races_launch(const Launch& launch);
 void races_block(const Block& block);
 void races_barrier(const Block& block);
-void races_meeting(const Warp& warp, uint32_t present);
+/// The lanes in `named` have met; of those, the lanes in `present` still run.
+void races_meeting(const Warp& warp, uint32_t named, uint32_t present);
 /// The running thread goes on in a segment of its own.
 void next_segment(Clock& clock);
 /// The linear index of the block that segment belongs to, in the running launch.

@@ -63,10 +63,10 @@ void make_room(const Block& block) {
     if (races.latest >= kLastSegment - 1) start_over(block);
 }
 
-void meet_partly(const Warp& warp, uint32_t present) {
+void meet_partly(const Warp& warp, uint32_t named, uint32_t present) {
     const unsigned base = warp.number * kWarpLanes;
     uint32_t joined[kWarpLanes] = {};
-    for (uint32_t left = present; left; left &= left - 1) {
+    for (uint32_t left = named; left; left &= left - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctz(left));
         const Clock& clock = races.clocks[base + lane];
         for (unsigned l = 0; l < kWarpLanes; ++l) joined[l] = std::max(joined[l], known(clock, l));
@@ -115,10 +115,11 @@ void races_barrier(const Block& block) {
     cut(block.thread_count);
 }
 
-void races_meeting(const Warp& warp, uint32_t present) {
+void races_meeting(const Warp& warp, uint32_t named, uint32_t present) {
     make_room(*warp.block);
     messages_meeting(warp, present);
-    if (warp.live() & ~present) meet_partly(warp, present);
+    // a lane that the mask leaves out is ordered with nobody, also when it has left the kernel
+    if (warp.exists & ~named) meet_partly(warp, named, present);
     else meet_fully(warp);
 }
 
