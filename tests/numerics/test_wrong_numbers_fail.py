@@ -172,3 +172,14 @@ def test_conditioning_leaves_what_is_not_a_floating_array_alone() -> None:
         assert moved.dtype == np.longdouble and moved[1] == -INF and np.isnan(moved[2])
         assert abs(moved[0] - 1) == spread
         assert (count, eps, flags.tolist()) == (3, 1e-5, [True])
+
+
+def test_conditioning_is_the_worst_of_its_draws() -> None:
+    """A spread is the largest movement over all draws, not the last: this oracle moves most in the third of eight."""
+    movements = iter([0.0, 1.0, 2.0, 7.0, 3.0, 0.5, 4.0, 1.0, 2.0])  # unmoved inputs first, then one for each draw
+
+    def scripted(x: np.ndarray) -> np.ndarray:
+        return np.array([next(movements)], np.longdouble)
+
+    assert conditioning(scripted, [np.ones(1)], np.random.default_rng(0)) == (7.0,)
+    assert next(movements, None) is None
