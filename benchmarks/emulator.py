@@ -3,10 +3,12 @@
     python benchmarks/emulator.py [--numba PYTHON]
 
 Everything printed is measured in this run; times are processor seconds of the emulating process, never a GPU's, and
-every ratio compares runs of this machine made in turn. numba's figures need an interpreter that has numba.
+every ratio compares runs of this machine made in turn. numba's figures need an interpreter that has numba. Exits with
+status 1 when a promise is broken.
 """
 
 import argparse
+import math
 import os
 import shutil
 import statistics
@@ -16,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from promises import Promises
+
 from harness.cuda.program import Mode, ProgramRun, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
@@ -23,6 +27,10 @@ HERE = Path(__file__).parent
 CORPUS = HERE.parent / "tests" / "cuda"
 MODES = {"check": Mode.CHECK, "count": Mode.COUNT, "all": Mode.CHECK | Mode.COUNT}
 PROMISED = {"check": 6, "count": 8, "all": 12}
+"""How many times the processor time of the plain run each mode may take."""
+BUILD_SECONDS, CHECKED_SECONDS = 2.0, 20.0
+CAUGHT = 30 / 32
+"""Share of the planted faults that must be caught at their line."""
 ROUNDS = 5
 BIG = ("8", "50257", "256", "3")
 """Rows, columns, threads a block, launches: softmax at the vocabulary of GPT-2."""
@@ -49,7 +57,7 @@ def softmax_seconds(program: Path, mode: Mode, size: tuple[str, ...]) -> list[fl
     return [float(word) for word in done.stdout.split()]
 
 
-def slow_down(folder: Path) -> list[float]:
+def slow_down(folder: Path, promises: Promises) -> list[float]:
     """Each mode against the plain build, in turn; then seconds of a launch at the small size, plain and all."""
     plain, _ = built([HERE / "cuda" / "softmax.cu"], folder, instrumented=False)
     checked, _ = built([HERE / "cuda" / "softmax.cu"], folder)
@@ -62,8 +70,8 @@ def slow_down(folder: Path) -> list[float]:
     print(f"softmax, {BIG[0]} rows of {BIG[1]}, {BIG[2]} threads a block: processor time against the plain run")
     for name, rounds in ratios.items():
         three, online = (statistics.median(kernel) for kernel in zip(*rounds, strict=True))
-        told = f"three passes {three:5.2f} x, online {online:5.2f} x"
-        print(f"  {name:6} {told}   promised: at most {PROMISED[name]} x")
+        promises.at_most(f"  {name}, three passes", three, PROMISED[name], " x")
+        promises.at_most(f"  {name}, online", online, PROMISED[name], " x")
     return [softmax_seconds(plain, Mode.PLAIN, SMALL)[0], softmax_seconds(checked, MODES["all"], SMALL)[0]]
 
 
@@ -84,7 +92,7 @@ def beside_numba(python: str, emulated: list[float]) -> None:
     print(f"  emulated, all     {everything * 1e3:9.2f} ms, {numba / everything:,.0f} x faster, checked and counted")
 
 
-def one_submission(folder: Path) -> None:
+def one_submission(folder: Path, promises: Promises) -> None:
     """The reference kernel of the challenge as a program: built, checked, counted."""
     place = folder / "submission"
     place.mkdir()
@@ -98,11 +106,11 @@ def one_submission(folder: Path) -> None:
         if ran.failed or ran.report is None or ran.report.found():
             raise SystemExit(f"the reference kernel fails in mode {mode.value}: {ran.ended} {ran.completed.output}")
     total = time.perf_counter() - start
-    print(f"fused softmax + top-k: built in {statistics.median(seconds):.2f} s   promised: at most 2 s")
-    print(f"  built, checked and counted in {total:.2f} s   promised: at most 20 s")
+    promises.at_most("fused softmax + top-k, built", statistics.median(seconds), BUILD_SECONDS, " s")
+    promises.at_most("fused softmax + top-k, built, checked and counted", total, CHECKED_SECONDS, " s")
 
 
-def corpus() -> None:
+def corpus(promises: Promises) -> None:
     """How many planted faults are caught, and how many right kernels are reported."""
     sys.path.insert(0, str(CORPUS))
     import test_planted_faults_are_found as planted
@@ -114,8 +122,9 @@ def corpus() -> None:
     )
     silent = sorted((CORPUS / "clean").glob("*.cu"))
     loud = [file.name for file in silent if _reported(ran(file, Mode.CHECK))]
-    print(f"planted faults caught at their line: {caught} of {len(planted.PROGRAMS)}   promised: 30 of 32")
-    print(f"right kernels with a report: {len(loud)} of {len(silent)}{' '.join(['', *loud])}   promised: none of 20")
+    faults = len(planted.PROGRAMS)
+    promises.at_least(f"planted faults caught at their line, of {faults}", caught, math.ceil(CAUGHT * faults))
+    promises.at_most(f"right kernels with a report, of {len(silent)}{' '.join(['', *loud])}", len(loud), 0)
 
 
 def _reported(runs: list[ProgramRun]) -> bool:
@@ -127,11 +136,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--numba", metavar="PYTHON", default=sys.executable, help="an interpreter that has numba")
     numba = parser.parse_args().numba
+    promises = Promises()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        beside_numba(numba, slow_down(folder))
-        one_submission(folder)
-    corpus()
+        beside_numba(numba, slow_down(folder, promises))
+        one_submission(folder, promises)
+    corpus(promises)
+    promises.settle()
 
 
 if __name__ == "__main__":
