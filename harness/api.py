@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from harness.errors import NotFoundError, SpecError
+from harness.languages import language
 from harness.model import Challenge, Record
 from harness.running.grade import Graded
 from harness.running.local import grade_all
@@ -127,7 +128,7 @@ def _submission(workspace: Workspace, folder: Path, challenge: str | None, entry
     if not folder.is_dir():
         raise SpecError(folder, "is no folder")
     if challenge is None or (folder / "submission.toml").exists():
-        about = workspace.answer(folder).submission.about
+        about = workspace.submission(folder).about
         if challenge not in (None, about.challenge):
             path = folder / "submission.toml"
             raise SpecError(path, f"is {about.challenge!r}, not {challenge!r}", field="submission.challenge")
@@ -137,13 +138,13 @@ def _submission(workspace: Workspace, folder: Path, challenge: str | None, entry
     with snapshot(folder) as copy:
         stated = _stated(folder, workspace.challenge(challenge), entry, copy.hashes)
         (copy.path / "submission.toml").write_bytes(stated.encode(errors="backslashreplace"))
-        workspace.answer(copy.path)
+        workspace.submission(copy.path)
         yield copy.path
 
 
 def _stated(folder: Path, challenge: Challenge, entry: str | None, names: Mapping[str, str]) -> str:
     """A submission.toml for files that came without one."""
-    suffix = {"python": ".py", "cuda": ".cu"}[challenge.language]
+    suffix = language(challenge.language).suffix
     files = [name for name in names if name.endswith(suffix)]
     if entry is None and len(files) != 1:
         raise SpecError(folder, f"has {len(files)} {suffix} files and no submission.toml; say which is the entry")

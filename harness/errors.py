@@ -11,6 +11,8 @@ HarnessError
 What an answer does wrong is data (`harness.model.Evidence`), never one of these.
 """
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -51,3 +53,9 @@ class BoxError(JudgeError):
 
 class StoreError(HarnessError):
     """A record cannot be read or written."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`did you mean ...?`, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,46 +1,26 @@
 """Folders are the registry: finds challenges, submissions, references and records, and reads their files."""
 
 import contextlib
-import difflib
 import errno
 import json
 import os
-import re
-import stat
 import threading
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
-from harness.errors import NotFoundError, SpecError, StoreError
-from harness.model import Challenge, Model, Record, Stored, Submission
+from harness.errors import NotFoundError, SpecError, StoreError, nearest
+from harness.model import Challenge, Record, Stored, Submission
+from harness.model.manifest import read_toml
 
-M = TypeVar("M", bound=Model)
+S = TypeVar("S", bound=Stored)
 
-MAX_SPEC_BYTES = 1 << 20
-"""A larger challenge.toml or submission.toml is not read."""
-_PROSE = re.compile(
-    r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""", re.DOTALL
-)
-"""Strings and comments of a TOML file."""
-_DEEP_KEY = re.compile(r"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){16}")
-"""A key of more parts than any file of ours has: tomllib takes memory with the square of their number."""
-_WORD = range(-(2**63), 2**63)
-"""Integers that TOML promises to hold; a larger one may be too long to be printed."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A submission on disk."""
-
-    folder: Path
-    """Where its files are."""
-    submission: Submission
-    """What its submission.toml says."""
+LANGUAGES = "harness.languages"
+"""Entry point group of the languages that answers are written in."""
 
 
 @dataclass(frozen=True)
@@ -114,13 +94,15 @@ class Workspace:
         challenge = read_toml(path, Challenge)
         if challenge.id != id:
             raise SpecError(path, f"is {challenge.id!r}, but the folder is {id!r}", field="id")
+        _known_language(path, "language", challenge.language)
         return challenge
 
-    def answer(self, folder: Path) -> Answer:
+    def submission(self, folder: Path) -> Submission:
         """Read `<folder>/submission.toml` and check that its entry and claims name files of the folder.
 
         Raises:
-            SpecError: the file is missing or malformed, or names an unknown challenge or a missing file.
+            SpecError: the file is missing or malformed, or names an unknown challenge, an unknown language or a missing
+                file.
         """
         path = folder / "submission.toml"
         submission = read_toml(path, Submission)
@@ -129,6 +111,7 @@ class Workspace:
             _known("challenge", about.challenge, self.challenges(), "harness ls challenges")
         except NotFoundError as error:
             raise SpecError(path, str(error), field="submission.challenge") from None
+        _known_language(path, "submission.language", about.language)
         if folder.resolve().parent.parent == (self.root / "submissions").resolve():
             for field, value, place in (
                 ("model", about.model, folder.resolve().parent.name),
@@ -140,7 +123,7 @@ class Workspace:
         for field, name in (*named, *(("claims.where", claim.where) for claim in submission.claims if claim.where)):
             if not os.path.isfile(folder / name):
                 raise SpecError(path, f"names {name!r}, which is not in {folder}", field=field)
-        return Answer(folder, submission)
+        return submission
 
     def select(self, names: Sequence[str]) -> list[Path]:
         """Submission folders for names as the command line takes them: MODEL/CHALLENGE, MODEL, CHALLENGE, or a path.
@@ -204,6 +187,18 @@ class Workspace:
         return _record(path)
 
 
+def known_languages() -> list[str]:
+    """Names of the languages that are installed, sorted."""
+    return sorted({point.name for point in entry_points(group=LANGUAGES)})
+
+
+def _known_language(path: Path, field: str, name: str) -> None:
+    known = known_languages()
+    if name not in known:
+        hint = f"languages are {', '.join(known)}"
+        raise SpecError(path, f"no language {name!r}{nearest(name, known)}", field=field, hint=hint)
+
+
 def _record(path: Path) -> Record:
     """The record in the place where its model and challenge belong; a copy under another name would count twice."""
     record = read_stored(path, Record)
@@ -215,50 +210,12 @@ def _record(path: Path) -> Record:
     return record
 
 
-def read_toml(path: Path, kind: type[M]) -> M:
-    """Read one TOML file of ours or of a submission.
-
-    Raises:
-        SpecError: it is missing, empty, not UTF-8, not TOML, or not a `kind`; the message names the field.
-    """
-    try:
-        status = path.stat()
-        # a pipe would never end, and neither would a link to /dev/zero
-        if not stat.S_ISREG(status.st_mode):
-            raise SpecError(path, "is not a regular file")
-        if status.st_size > MAX_SPEC_BYTES:
-            raise SpecError(path, f"is over {MAX_SPEC_BYTES >> 20} MiB")
-        text = path.read_bytes().decode()
-        if _DEEP_KEY.search(_PROSE.sub("s", text)):
-            raise SpecError(path, "has a key of over 16 parts")
-        table = tomllib.loads(text)
-    except FileNotFoundError:
-        raise SpecError(
-            path, "is missing", hint="docs/adding-a-challenge.md shows all it can say; harness new submission makes one"
-        ) from None
-    except OSError as error:
-        raise SpecError(path, f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise SpecError(path, f"is not UTF-8 (byte {error.start})") from None
-    except (ValueError, RecursionError) as error:
-        raise SpecError(path, f"is not TOML: {error}") from None
-    if not table:
-        raise SpecError(path, "is empty")
-    if not all(number in _WORD for number in _integers(table)):
-        raise SpecError(path, "holds an integer of more than 64 bits")
-    try:
-        return kind.model_validate(table)
-    except ValidationError as error:
-        raise _spec_error(path, error, kind, table) from None
-
-
-def read_stored(path: Path, kind: type[M]) -> M:
+def read_stored(path: Path, kind: type[S]) -> S:
     """Read one stored JSON file.
 
     Raises:
         StoreError: it cannot be read, or a newer harness wrote it.
     """
-    assert issubclass(kind, Stored)
     try:
         text = path.read_bytes()
         try:
@@ -324,12 +281,6 @@ def _sweep(path: Path) -> None:
             left.unlink(missing_ok=True)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`did you mean ...?`, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 def _known(kind: str, name: str, known: Sequence[str], command: str) -> None:
     if name not in known:
         raise NotFoundError(_unknown(kind, name, known, command))
@@ -344,56 +295,3 @@ def _folders(root: Path, marker: str | None = None) -> list[str]:
         return []
     found = (p for p in root.iterdir() if p.is_dir() and not p.name.startswith((".", "_")))
     return sorted(p.name for p in found if marker is None or (p / marker).exists())
-
-
-def _integers(value: Any) -> Iterator[int]:
-    if isinstance(value, int):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _integers(item)
-
-
-def _spec_error(path: Path, error: ValidationError, kind: type[Model], table: Mapping[str, Any]) -> SpecError:
-    # a misspelt key is told before the key that is missing because of it
-    first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-    # of a field with several forms, the form that got furthest was meant
-    field = [e for e in error.errors() if e["loc"][:2] == first["loc"][:2]]
-    forms = [e for e in field if any("[" in str(part) for part in e["loc"][2:3])]
-    first = max(forms, key=lambda e: len(e["loc"]), default=first)
-    place = ".".join(_place(first["loc"], table))
-    given = "" if first["type"] == "missing" or isinstance(first["input"], dict) else f" (got {_short(first['input'])})"
-    more = error.error_count() - max(1, len(forms))
-    words = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        words, given = f"unknown key{nearest(str(first['loc'][-1]), _keys(kind))}", ""
-    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(place))
-
-
-def _place(loc: tuple[int | str, ...], table: Any) -> Iterator[str]:
-    """The parts of a field's name, an item of a list by its `id` where it has one."""
-    for part in loc:
-        if str(part).startswith(("function-", "constrained-", "tuple[")):
-            continue
-        inside = isinstance(table, dict) or (isinstance(table, list) and isinstance(part, int) and part < len(table))
-        table = (table.get(part) if isinstance(table, dict) else table[int(part)]) if inside else None
-        id = table.get("id") if isinstance(part, int) and isinstance(table, dict) else None
-        yield id if isinstance(id, str) and id else str(part)
-
-
-def _keys(kind: type[Model]) -> list[str]:
-    names: list[str] = []
-    for name, field in kind.model_fields.items():
-        names.append(field.alias or name)
-        annotation = field.annotation
-        if isinstance(annotation, type) and issubclass(annotation, Model):
-            names += annotation.model_fields
-    return names
-
-
-def _short(value: Any) -> str:
-    return _clipped(repr(value))
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."

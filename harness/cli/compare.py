@@ -84,8 +84,7 @@ def _only(named: Sequence[str]) -> str:
 
 def _answered(workspace: "Workspace", models: Sequence[str]) -> dict[str, list[str]]:
     """The challenges that each of the models has a record of."""
-    from harness.errors import NotFoundError
-    from harness.workspace import nearest
+    from harness.errors import NotFoundError, nearest
 
     answered: dict[str, list[str]] = {}
     for path in sorted(workspace.records_folder.glob("*/*.json")):

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,13 +15,8 @@ if TYPE_CHECKING:
     from harness.running.options import Options
     from harness.workspace import Workspace
 
-
-class Device(StrEnum):
-    """Where CUDA code runs."""
-
-    AUTO = "auto"
-    GPU = "gpu"
-    EMULATED = "emulated"
+AUTO = "auto"
+"""The best device that each answer can run on here."""
 
 
 def grade(
@@ -38,7 +32,9 @@ def grade(
     force: Annotated[bool, typer.Option("--force", "-f", help="Grade anew although nothing changed.")] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Fix the inputs; the record is marked unranked.")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Submissions graded at a time.")] = 1,
-    device: Annotated[Device, typer.Option(help="Where CUDA code runs.")] = Device.AUTO,
+    device: Annotated[
+        str, typer.Option(metavar="auto|gpu|emulated", help="Where answers run; one in CUDA runs on a GPU or emulated.")
+    ] = AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of records.")] = False,
     fail_under: Annotated[
         float | None, typer.Option(min=0, max=100, help="Exit 1 when an overall mark is lower, or there is none.")
@@ -67,7 +63,7 @@ def grade(
         _permit()
     workspace = Workspace.find()
     folders = workspace.submissions() if everything else workspace.select(names or ())
-    options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device.value)
+    options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device)
     _check_device(workspace, device)
     if not folders:
         output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
@@ -93,8 +89,8 @@ def _permit() -> None:
 def _limits(given: Sequence[str]) -> dict[str, float]:
     from pydantic import ValidationError
 
+    from harness.errors import nearest
     from harness.model import Limits
-    from harness.workspace import nearest
 
     found = {}
     for item in given:
@@ -116,13 +112,21 @@ def _limits(given: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def _check_device(workspace: "Workspace", device: Device) -> None:
+def _check_device(workspace: "Workspace", device: str) -> None:
     """A device that nothing would run on must not look as if it had been used."""
-    if device is Device.AUTO:
+    if device == AUTO:
         return
-    languages = {workspace.challenge(id).language for id in workspace.challenges()}
-    if "cuda" not in languages:
-        raise typer.BadParameter(f"--device {device}: no challenge here is answered in CUDA; leave it out")
+    from harness.errors import nearest
+    from harness.languages import every_language, language
+
+    owners = [used for used in every_language() if device in used.devices]
+    if not owners:
+        known = (AUTO, *(name for used in every_language() for name in used.devices))
+        raise typer.BadParameter(f"--device: no device {device!r}{nearest(device, known)}\n  devices are {', '.join(known)}")
+    here = [language(workspace.challenge(id).language) for id in workspace.challenges()]
+    if not any(used in here for used in owners):
+        titles = " or ".join(used.title for used in owners)
+        raise typer.BadParameter(f"--device {device}: no challenge here is answered in {titles}; leave it out")
 
 
 def _run(

@@ -73,7 +73,7 @@ def _submissions(workspace: "Workspace") -> Iterator[Row]:
     for folder in workspace.submissions():
         name = f"{folder.parent.name}/{folder.name}"
         try:
-            about = workspace.answer(folder).submission.about
+            about = workspace.submission(folder).about
         except HarnessError as error:
             yield {"submission": name, "provenance": "", "language": "", "record": f"malformed: {error}"}
         else:

@@ -8,15 +8,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import SpecError
+from harness.languages import language
 from harness.model import Challenge, Identifier
 from harness.workspace import Workspace
 
 CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A challenge's folders are imported as a Python package."""
-
-
-SUFFIXES = {"python": ".py", "cuda": ".cu"}
-"""Of an answer's file, by language."""
 
 
 def challenge(workspace: Workspace, name: str) -> list[Path]:
@@ -62,20 +59,15 @@ def model(workspace: Workspace, name: str) -> list[Path]:
 def _answer(workspace: Workspace, model: str, challenge: Challenge) -> list[Path]:
     place = workspace.root / "submissions" / model / challenge.id
     _refuse_existing(place)
-    entry = f"answer{SUFFIXES[challenge.language]}"
+    used = language(challenge.language)
     offers = sorted({c.capability.partition(":")[0] for c in challenge.criteria if c.capability})
     words = {
-        "model": model, "challenge": challenge.id, "language": challenge.language, "entry": entry, "offers": offers,
+        "model": model, "challenge": challenge.id, "language": used, "offers": offers,
     }  # fmt: skip
     made = _render("submission", place, words)
-    (place / entry).write_text(_stub(workspace, challenge), encoding="utf-8")
-    return [place / entry, *made]
-
-
-def _stub(workspace: Workspace, challenge: Challenge) -> str:
-    """The contract's functions as an answer that says it does not do them yet."""
-    path = workspace.challenge_folder(challenge.id) / f"contract{SUFFIXES[challenge.language]}"
-    return re.sub(r"(?m)^(\s+)\.\.\.$", r"\1raise NotImplementedError", path.read_text(encoding="utf-8"))
+    contract = (workspace.challenge_folder(challenge.id) / used.contract).read_text(encoding="utf-8")
+    (place / used.entry).write_text(used.stub(contract), encoding="utf-8")
+    return [place / used.entry, *made]
 
 
 def _check_model(name: str) -> None:

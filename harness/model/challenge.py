@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from harness.model.base import Identifier, Model, Stored, Text
 
 CompilerFact = Literal["compiles", "no_spills"]
-"""What the real CUDA compiler says of an answer."""
+"""What the compiler of the answer's language says of it."""
 
 SourceMetric = Literal["largest_file", "complexity", "function_length", "lint", "documentation", "duplication"]
 """What `harness.quality` measures of an answer's source."""
@@ -93,7 +93,7 @@ class Criterion(Model):
     claims: bool = False
     """Fed by comparing `[[claims]]` with what was measured."""
     compiler: CompilerFact | None = None
-    """Fed by the real CUDA compiler."""
+    """Fed by the compiler of the answer's language."""
     review: Text | None = None
     """The question a reviewer answers, for what cannot be executed."""
     capability: str | None = None
@@ -118,7 +118,7 @@ class Challenge(Stored):
     """Name in reports."""
     summary: Text
     """The task in one or two sentences."""
-    language: Literal["python", "cuda"] = "python"
+    language: Identifier = "python"
     """What a submission is written in."""
     anchor: Identifier
     """The criterion without which no other probed one earns anything: it holds null answers at nought."""
@@ -149,11 +149,6 @@ class Challenge(Stored):
         if anchor is None or not anchor.probes:
             raise ValueError(f"anchor {self.anchor!r} is not a criterion fed by probes")
         return self
-
-    @property
-    def reference(self) -> str:
-        """The file under references/<id>/ that mutants and variants are edits of."""
-        return "reference.py" if self.language == "python" else "reference.cu"
 
     def criterion(self, id: str) -> Criterion:
         """The criterion of that id.

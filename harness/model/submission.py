@@ -2,9 +2,9 @@
 
 import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from harness.model.base import Identifier, Model, RelativePath, Text
 
@@ -42,10 +42,10 @@ class About(Model):
     """Who answered; the name of the folder above."""
     challenge: Identifier
     """What was answered; the name of the folder."""
-    language: Literal["python", "cuda"] = "python"
+    language: Identifier = "python"
     """What the answer is written in."""
     entry: Annotated[RelativePath | tuple[RelativePath, ...], Field(union_mode="left_to_right")]
-    """Python: the module with the contract's functions. CUDA: the files that export its C symbols."""
+    """The file with the contract's functions, or, where the language allows several, all that are to be compiled."""
     provenance: Provenance
     """Where the files come from."""
     date: Annotated[datetime.date | None, BeforeValidator(_a_day)] = None
@@ -57,9 +57,7 @@ class About(Model):
 
     @field_validator("entry")
     @classmethod
-    def _of_its_language(cls, entry: str | tuple[str, ...], about: ValidationInfo) -> str | tuple[str, ...]:
-        if about.data.get("language") == "python" and not (isinstance(entry, str) and entry.endswith(".py")):
-            raise ValueError("must be one .py file in a submission in Python")
+    def _files_once(cls, entry: str | tuple[str, ...]) -> str | tuple[str, ...]:
         if not entry:
             raise ValueError("must name a file")
         names = (entry,) if isinstance(entry, str) else entry

@@ -1,5 +1,6 @@
 """What challenge authors use: probes, draws, expectations; and how their verdicts become evidence."""
 
+from harness.languages import AnswerFiles
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer, Cost, LocalAnswer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
@@ -10,7 +11,7 @@ from harness.probing.failures import ArgumentsRejected, NotMeasurable, NotOffere
 from harness.probing.memory import growth
 from harness.probing.mutants import Mutant, Variant
 from harness.probing.null_answer import NullAnswer
-from harness.probing.opening import AnswerFiles, OpenedAnswer, opened
+from harness.probing.opening import OpenedAnswer, opened
 from harness.probing.probe import Partial, Probe, probe
 from harness.probing.scaling import alone, timings
 from harness.sandbox import Array, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, Tree

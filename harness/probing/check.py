@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.errors import JudgeError
+from harness.languages import AnswerFiles
 from harness.model import Evidence, Outcome
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
@@ -13,7 +14,7 @@ from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.device import GpuAnswer
 from harness.probing.mutants import Mutant, Variant
 from harness.probing.null_answer import NullAnswer
-from harness.probing.opening import AnswerFiles, opened
+from harness.probing.opening import opened
 from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.sandbox import scratch
 
@@ -74,7 +75,7 @@ def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | Gp
     Raises:
         JudgeError: it does not build.
     """
-    name = "answer.py" if code.challenge.language == "python" else "answer.cu"
+    name = code.language.entry
     with scratch.folder() as folder:
         (folder / name).write_text(source, encoding="utf-8")
         with opened(code.challenge, AnswerFiles(folder, (name,))) as opening:

@@ -8,11 +8,12 @@ import zlib
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.errors import SpecError
+from harness.errors import SpecError, nearest
+from harness.languages import Language, language
 from harness.model import Challenge, Criterion
 from harness.probing.mutants import Mutant, Variant, module_of, source_of
 from harness.probing.probe import Probe
-from harness.workspace import Workspace, nearest
+from harness.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class ChallengeCode:
 
     workspace: Workspace
     challenge: Challenge
+
+    @property
+    def language(self) -> Language:
+        """What answers to the challenge are written in."""
+        return language(self.challenge.language)
 
     @cached_property
     def package(self) -> types.ModuleType:
@@ -94,7 +100,7 @@ class ChallengeCode:
         Raises:
             SpecError: an edit does not fit the reference.
         """
-        reference = self.workspace.reference_folder(self.challenge.id) / self.challenge.reference
+        reference = self.workspace.reference_folder(self.challenge.id) / self.language.reference
         if fault is None:
             return reference.read_text(encoding="utf-8")
         return source_of(fault, reference, self.workspace.challenge_folder(self.challenge.id))

@@ -56,7 +56,7 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     A mutant is named when every array that the answer returned on the failing case, up to the failure, equals the
     mutant's, while the reference's differ.
     """
-    if outcome.case is None or outcome.broken or not probe.traced or code.challenge.language != "python":
+    if outcome.case is None or outcome.broken or not probe.traced or not code.language.runs_in_process:
         return None
     cases = [outcome.case]
     if outcome.counterexample is not None:

@@ -1,34 +1,14 @@
 """From an answer's files to something probes can call: loaded in the box, after a build where there is one."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
+from harness.languages import AnswerFiles, Device, Runnable, language
 from harness.model import Challenge
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
-from harness.sandbox import CallStatus, WorkerSpec, detect, scratch
-
-if TYPE_CHECKING:
-    from harness.cuda.gpu import GpuDevice
-
-
-@dataclass(frozen=True)
-class AnswerFiles:
-    """What an answer consists of.
-
-    Attributes:
-        folder: its files.
-        entries: the module with the contract's functions, or the CUDA files that export them.
-        capabilities: optional features it claims.
-    """
-
-    folder: Path
-    entries: Sequence[str]
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
-
+from harness.sandbox import CallStatus, WorkerSpec
 
 GradedAnswer = SandboxedAnswer | GpuAnswer
 """An answer in the box."""
@@ -52,102 +32,49 @@ class OpenedAnswer:
 
 
 @contextmanager
-def opened(challenge: Challenge, files: AnswerFiles, gpu: "GpuDevice | None" = None) -> Iterator[OpenedAnswer]:
+def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = None) -> Iterator[OpenedAnswer]:
     """The answer, loaded in the box for the length of the block.
 
     Args:
         challenge: what it answers.
         files: what it consists of.
-        gpu: what an answer in CUDA runs on besides the emulated device.
+        device: where it runs; the one that every machine has by default.
 
     Raises:
         BoxError: the box could not be started.
-        PrerequisiteError: there is no compiler to build for the GPU.
+        PrerequisiteError: there is no compiler to build for the device.
     """
-    if challenge.language == "python":
-        target = _target(challenge, files.folder, files.entries[0])
-        with _loaded(challenge, SandboxedAnswer(target, files.capabilities)) as result:
-            yield result
-        return
-    with scratch.folder() as folder, scratch.folder() as beside:
-        try:
-            emulated, why_not = _emulated(challenge, files, folder)
-        except _NotAllowed as reason:
-            yield OpenedAnswer(None, fault=str(reason))
+    used = language(challenge.language)
+    with used.open(files, challenge, device or used.host_device) as runnable:
+        if runnable.target is None:
+            yield OpenedAnswer(None, fault=runnable.fault, unsupported=runnable.unsupported)
             return
-        if gpu is not None:
-            opening: AbstractContextManager[OpenedAnswer] = _on_gpu(challenge, files, beside, gpu, emulated, why_not)
-        elif emulated is not None:
-            opening = _loaded(challenge, emulated)
-        else:
-            opening = nullcontext(OpenedAnswer(None, unsupported=why_not))
-        with opening as result:
+        with _loaded(challenge, used.exposes, _answer(runnable, runnable.target, files)) as result:
             yield result
 
 
-class _NotAllowed(Exception):
-    """The answer must not run beside the emulated device."""
-
-
-def _emulated(challenge: Challenge, files: AnswerFiles, folder: Path) -> tuple[EmulatedAnswer | None, str]:
-    """The answer built for the emulated device, or why it cannot run there.
-
-    Raises:
-        _NotAllowed: it could falsify what the device reports.
-    """
-    from harness.cuda import emulated
-    from harness.cuda.host_compiler import host_compiler
-
-    if host_compiler() is None:
-        return None, "no C++ compiler here for the emulated device: install g++ or clang++, or `pip install ziglang`"
-    emulation = emulated.emulate(
-        files.folder, files.entries, folder, tier=detect(), seconds=challenge.limits.start_seconds
-    )
-    if emulation.refused:
-        raise _NotAllowed(emulation.why_not)
-    if not emulation.ok:
-        return None, emulation.why_not
-    answer = EmulatedAnswer(_target(challenge, folder, emulated.ENTRY), files.capabilities)
-    answer.sources = tuple(p.relative_to(files.folder).as_posix() for p in files.folder.rglob("*") if p.is_file())
-    return answer, ""
+def _answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles) -> GradedAnswer:
+    """What probes call: on one device, or on real hardware with the emulated device beside it."""
+    if not runnable.launched:
+        return SandboxedAnswer(target, files.capabilities)
+    emulated = None
+    if runnable.emulated is not None:
+        emulated = EmulatedAnswer(runnable.emulated, files.capabilities)
+        emulated.sources = runnable.sources
+    if emulated is not None and runnable.emulated is target:
+        return emulated
+    return GpuAnswer(LaunchedAnswer(target, files.capabilities), emulated, runnable.not_emulated)
 
 
 @contextmanager
-def _on_gpu(
-    challenge: Challenge,
-    files: AnswerFiles,
-    folder: Path,
-    gpu: "GpuDevice",
-    emulated: EmulatedAnswer | None,
-    why_not: str,
-) -> Iterator[OpenedAnswer]:
-    """The answer built for a GPU, with the emulated device for what a GPU cannot tell."""
-    from harness.cuda.gpu import build_for, target
-
-    build = build_for(gpu, files.folder, files.entries, folder, tier=detect())
-    if not build.ok:
-        yield OpenedAnswer(None, build.errors)
-        return
-    real = target(gpu, build, challenge.contract.functions, detect(), challenge.limits)
-    with _loaded(challenge, GpuAnswer(LaunchedAnswer(real, files.capabilities), emulated, why_not)) as result:
-        yield result
-
-
-def _target(challenge: Challenge, folder: Path, entry: str) -> WorkerSpec:
-    functions = (*challenge.contract.functions, *challenge.contract.optional)
-    return WorkerSpec(folder, entry, functions, challenge.limits, detect())
-
-
-@contextmanager
-def _loaded(challenge: Challenge, answer: GradedAnswer) -> Iterator[OpenedAnswer]:
+def _loaded(challenge: Challenge, exposes: str, answer: GradedAnswer) -> Iterator[OpenedAnswer]:
     try:
         reply = answer.open()
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
         if reply.status is not CallStatus.RETURNED:
             yield OpenedAnswer(answer, reply.text or "does not load", answer.printed)
         elif missing:
-            what = "entry module has" if challenge.language == "python" else "library exports"
-            yield OpenedAnswer(answer, f"the {what} no function {', '.join(map(repr, missing))}")
+            yield OpenedAnswer(answer, f"the {exposes} no function {', '.join(map(repr, missing))}")
         else:
             yield OpenedAnswer(answer)
     finally:

@@ -163,7 +163,7 @@ def _task(workspace: Workspace, challenge: Challenge) -> str:
 
 
 def _material(workspace: Workspace, folder: Path, mask: Mask) -> Material:
-    workspace.answer(folder)  # refuses a malformed one before anything is asked
+    workspace.submission(folder)  # refuses a malformed one before anything is asked
     material = gather(folder, mask)
     if not any(file.text.strip() for file in material.files):
         raise SpecError(folder, "holds no text to be judged")

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from harness.errors import SpecError
+from harness.errors import SpecError, nearest
 from harness.model import Challenge, Criterion, Defect, Defects, Evidence, Outcome, Provenance, Record
-from harness.workspace import Workspace, nearest, read_toml
+from harness.model.manifest import read_toml
+from harness.workspace import Workspace
 
 DEFECTS = Path("reports", "published", "defects.toml")
 UNBUILT = "build"

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness.errors import SpecError
+from harness.errors import SpecError, nearest
 from harness.model import Challenge, Quote, Review, ReviewerKind
-from harness.workspace import Workspace, nearest, read_toml
+from harness.model.manifest import read_toml
+from harness.workspace import Workspace
 
 FOLDER = "reviews"
 MAX_QUOTED_BYTES = 8 << 20

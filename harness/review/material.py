@@ -130,6 +130,6 @@ def _cut(text: str, whole: str) -> str:
 
 def _is_baseline(workspace: Workspace, folder: Path) -> bool:
     try:
-        return workspace.answer(folder).submission.about.provenance is Provenance.BASELINE
+        return workspace.submission(folder).about.provenance is Provenance.BASELINE
     except SpecError:
         return False

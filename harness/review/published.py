@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar
 
-from harness.errors import SpecError
+from harness.errors import SpecError, nearest
 from harness.model import (
     Comparison,
     Comparisons,
@@ -22,7 +22,8 @@ from harness.model import (
     Status,
     Stored,
 )
-from harness.workspace import Workspace, nearest, read_toml
+from harness.model.manifest import read_toml
+from harness.workspace import Workspace
 
 ROUNDS = "rounds.toml"
 HEAD_TO_HEAD = "published/head_to_head.toml"

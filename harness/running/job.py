@@ -6,11 +6,11 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from harness.errors import PrerequisiteError, SpecError
+from harness.errors import SpecError
+from harness.languages import Device, Language, language
 from harness.model import Challenge, Environment, Limits, Submission
 from harness.probing import AnswerFiles, ChallengeCode
 from harness.running.content_key import content_key, environment
@@ -18,8 +18,6 @@ from harness.running.options import Options, Progress, no_progress
 from harness.sandbox import Snapshot, detect, hash_folder, snapshot
 from harness.workspace import Workspace
 
-if TYPE_CHECKING:
-    from harness.cuda.gpu import GpuDevice
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,12 @@ class Job:
     files: Snapshot
     options: Options
     progress: Progress
-    gpu: "GpuDevice | None" = None
+    device: Device
+
+    @property
+    def language(self) -> Language:
+        """What the answer is written in."""
+        return language(self.challenge.language)
 
     @cached_property
     def seed(self) -> int:
@@ -42,11 +45,7 @@ class Job:
     @cached_property
     def environment(self) -> Environment:
         """This machine, as the answer meets it."""
-        if self.challenge.language == "python":
-            return environment(detect())
-        from harness.cuda.toolchain import versions
-
-        return environment(detect(), self.gpu.name if self.gpu else "emulated", versions())
+        return environment(detect(), self.device.name, self.language.toolchain())
 
     @cached_property
     def key(self) -> str:
@@ -81,37 +80,23 @@ def prepared(
     Raises:
         HarnessError: the submission or challenge is malformed, or the machine lacks something.
     """
-    submission = workspace.answer(folder).submission
+    submission = workspace.submission(folder)
     challenge = _limited(workspace.challenge(submission.about.challenge), options)
     if submission.about.language != challenge.language:
         raise SpecError(
             folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
             f"{challenge.language!r}", field="submission.language",
         )  # fmt: skip
-    gpu = _gpu(challenge, options)
+    used = language(challenge.language)
+    if problem := used.entry_problem(submission.about.entry):
+        raise SpecError(folder / "submission.toml", problem, field="submission.entry")
+    device = used.device(options.device)
     with snapshot(folder) if copied else nullcontext(Snapshot(folder, hash_folder(folder))) as files:
         for name in submission.entries:
             if name not in files.hashes:
                 problem = f"names {name!r}, which is not in what is graded of {folder}"
                 raise SpecError(folder / "submission.toml", problem, field="submission.entry")
-        yield Job(workspace, challenge, submission, files, options, progress, gpu)
-
-
-def _gpu(challenge: Challenge, options: Options) -> "GpuDevice | None":
-    """The GPU that answers are to run on.
-
-    Raises:
-        PrerequisiteError: one was asked for, and there is none.
-    """
-    if challenge.language == "python" or options.device == "emulated":
-        return None
-    from harness.cuda.gpu import gpu_device
-    from harness.cuda.nvcc import nvcc
-
-    gpu = gpu_device()
-    if options.device == "gpu" and gpu is None:
-        raise PrerequisiteError("no GPU here\n  try: --device emulated")
-    return gpu if options.device == "gpu" or nvcc() is not None else None
+        yield Job(workspace, challenge, submission, files, options, progress, device)
 
 
 def _limited(challenge: Challenge, options: Options) -> Challenge:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 Progress = Callable[[str], None]
 
@@ -21,7 +20,7 @@ class Options:
         full: run the answer's own tests without the bound on their time.
         limits: overrides of the challenge's limits by name.
         publish: put the record under reports/records/.
-        device: where CUDA code runs: `gpu`, `emulated`, or `auto` for a GPU where there is one.
+        device: where answers run: `auto`, or a device of their language; CUDA has `gpu` and `emulated`.
     """
 
     seed: int | None = None
@@ -29,4 +28,4 @@ class Options:
     full: bool = False
     limits: Mapping[str, float] = field(default_factory=dict)
     publish: bool = True
-    device: Literal["auto", "gpu", "emulated"] = "auto"
+    device: str = "auto"

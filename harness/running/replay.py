@@ -54,7 +54,7 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         raise SpecError(record.name, f"{criterion!r} {why}", field="criterion")
     place = folder or workspace.root / "submissions" / record.model / record.challenge
     options = Options(device="emulated" if record.environment.device == "emulated" else "auto")
-    with prepared(workspace, place, options) as job, opened(challenge, job.answer, job.gpu) as opening:
+    with prepared(workspace, place, options) as job, opened(challenge, job.answer, job.device) as opening:
         if opening.answer is None or opening.fault:
             raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
         wanted = challenge.criterion(criterion)

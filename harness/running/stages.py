@@ -98,17 +98,14 @@ def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
 
 
 def compile_source(job: Job, found: StageResult) -> StageResult | None:
-    """Compile an answer in CUDA with the real compiler."""
-    if job.challenge.language != "cuda":
-        return None
-    from harness.cuda.gate import gate
-
+    """Compile the answer with its language's own compiler, where the language has one."""
     job.progress("compiling")
-    said = gate(job.files.path, job.submission.entries, job.challenge.contract.functions, tier=detect())
-    return StageResult(
-        evidence=compiler_evidence([c for c in job.challenge.criteria if c.compiler], said),
-        build_failure=BuildFailure(f"{said.compiler}: {said.text}") if said.ok is False else None,
-    )
+    report = job.language.compile(job.answer, job.challenge)
+    evidence = compiler_evidence([c for c in job.challenge.criteria if c.compiler], report)
+    if report is None:
+        return StageResult(evidence) if evidence else None
+    failed = BuildFailure(f"{report.compiler}: {report.text}") if report.ok is False else None
+    return StageResult(evidence, build_failure=failed)
 
 
 def probe(job: Job, found: StageResult) -> StageResult:
@@ -117,7 +114,7 @@ def probe(job: Job, found: StageResult) -> StageResult:
     if found.build_failure:
         return StageResult({c.id: _unbuilt(c) for c in criteria})
     job.progress("building")
-    with opened(job.challenge, job.answer, job.gpu) as opening:
+    with opened(job.challenge, job.answer, job.device) as opening:
         if opening.unsupported:
             return StageResult({c.id: _unsupported(c, opening.unsupported) for c in criteria})
         answer = opening.answer

@@ -120,7 +120,7 @@ def examine(attack: Attack, place: World, repository: Path) -> Seen:
     folder = place.submission(attack)
     (folder / "submission.toml").write_text(_manifest(attack, challenge), encoding="utf-8")
     try:
-        submission = workspace.answer(folder).submission
+        submission = workspace.submission(folder)
         with snapshot(folder) as files:
             return _graded(ChallengeCode(workspace, challenge), submission, files.path, attack)
     except SpecError as refusal:

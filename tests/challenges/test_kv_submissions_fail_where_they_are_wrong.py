@@ -53,7 +53,7 @@ def runs() -> dict[str, Run]:
 @cache
 def run(model: str) -> Run:
     place = WORKSPACE.root / "submissions" / model / CODE.challenge.id
-    submission = WORKSPACE.answer(place).submission
+    submission = WORKSPACE.submission(place)
     contract, entry = CODE.challenge.contract, submission.about.entry
     assert isinstance(entry, str)
     with snapshot(place) as copy:

@@ -25,7 +25,7 @@ def runs() -> dict[str, Run]:
 
 def run(model: str) -> Run:
     place = WORKSPACE.root / "submissions" / model / CODE.challenge.id
-    entry = WORKSPACE.answer(place).submission.about.entry
+    entry = WORKSPACE.submission(place).about.entry
     assert isinstance(entry, str)
     functions = CODE.challenge.contract.functions
     asked = [c.id for c in CODE.challenge.criteria if c.probes and (c.dimension in DIMENSIONS or c.id in TOLD_APART)]

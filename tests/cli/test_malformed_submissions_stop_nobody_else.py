@@ -69,6 +69,11 @@ def _folder_as_entry(folder: Path) -> None:
     (folder / "answer.py").mkdir()
 
 
+def _other_suffix(folder: Path) -> None:
+    (folder / "answer.py").rename(folder / "answer.txt")
+    _replaced("answer.py", "answer.txt")(folder)
+
+
 def _entry_left_out(folder: Path) -> None:
     (folder / "reviews").mkdir()
     (folder / "answer.py").rename(folder / "reviews" / "answer.py")
@@ -101,7 +106,8 @@ CASES: dict[str, Case] = {
     "absolute-path": (_replaced("answer.py", "/etc/passwd"), FIELD + ".entry", "relative path"),
     "nul-in-path": (_replaced("answer.py", r"\u0000.py"), FIELD + ".entry", "which is not in"),
     "folder-as-entry": (_folder_as_entry, FIELD + ".entry", "which is not in"),
-    "no-python-entry": (_replaced("answer.py", "answer.txt"), FIELD + ".entry", "must be one .py file"),
+    "unknown-language": (_added("language = 'pyhton'\n"), FIELD + ".language", "did you mean 'python'"),
+    "no-python-entry": (_other_suffix, FIELD + ".entry", "must be one .py file"),
     "several-entries": (_replaced('"answer.py"', '["answer.py"]'), FIELD + ".entry", "must be one .py file"),
     "absolute-among-several": (_replaced('"answer.py"', '["answer.py", "/etc/passwd"]'), FIELD + ".entry.1",
                                "relative path"),

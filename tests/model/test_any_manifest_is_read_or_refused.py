@@ -12,7 +12,8 @@ from trees import changed, document, texts, trees
 from harness.errors import SpecError
 from harness.model import Challenge, Submission
 from harness.model.base import Model
-from harness.workspace import Workspace, read_toml
+from harness.model.manifest import read_toml
+from harness.workspace import Workspace
 
 CHALLENGES = Path(__file__).parents[2] / "challenges"
 SUBMISSION = {
@@ -45,7 +46,7 @@ def read_or_refused(workspace: Workspace, written: bytes) -> Submission | None:
     path = workspace.root / "answer" / "submission.toml"
     path.write_bytes(written)
     try:
-        return workspace.answer(path.parent).submission
+        return workspace.submission(path.parent)
     except SpecError as error:
         assert str(path) in str(error)
         assert len(str(error)) < 2000, "a message fits a screen"

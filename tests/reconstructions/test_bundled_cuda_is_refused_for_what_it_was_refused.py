@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host comp
 def compiled(model: str, *files: str) -> CompilerResult:
     """What the compiler says of an answer, or of other files of it."""
     place = WORKSPACE.root / "submissions" / model / CHALLENGE
-    entries = files or WORKSPACE.answer(place).submission.entries
+    entries = files or WORKSPACE.submission(place).entries
     with snapshot(place) as copy:
         return gate(copy.path, entries, () if files else (CHALLENGE,), tier=detect())
 

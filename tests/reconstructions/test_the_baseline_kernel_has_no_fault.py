@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("fused_softmax_topk"))
 PLACE = WORKSPACE.root / "submissions" / "baseline" / CODE.challenge.id
-SUBMISSION = WORKSPACE.answer(PLACE).submission
+SUBMISSION = WORKSPACE.submission(PLACE)
 SEED = 20
 
 

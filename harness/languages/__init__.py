@@ -1,0 +1,67 @@
+"""The languages that answers are written in, by name. Each is one module; nothing elsewhere depends on which it is."""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from harness.errors import NotFoundError, PrerequisiteError, nearest
+from harness.languages.base import (
+    CPU,
+    AnswerFiles,
+    CompilerReport,
+    CompilerVerdict,
+    Device,
+    Language,
+    MissingTool,
+    Runnable,
+    target_of,
+)
+from harness.workspace import LANGUAGES, known_languages
+
+__all__ = [
+    "CPU",
+    "AnswerFiles",
+    "CompilerReport",
+    "CompilerVerdict",
+    "Device",
+    "Language",
+    "MissingTool",
+    "Runnable",
+    "every_language",
+    "language",
+    "target_of",
+]
+
+
+@cache
+def language(name: str) -> Language:
+    """The language registered under `name`.
+
+    Raises:
+        NotFoundError: there is none of that name.
+        PrerequisiteError: its module does not load.
+    """
+    point = next(iter(entry_points(group=LANGUAGES, name=name)), None)
+    if point is None:
+        known = known_languages()
+        raise NotFoundError(f"no language {name!r}{nearest(name, known)}\n  languages are {', '.join(known)}")
+    return _loaded(point)
+
+
+def every_language() -> list[Language]:
+    """All languages, by name.
+
+    Raises:
+        PrerequisiteError: a module does not load.
+    """
+    return [language(name) for name in known_languages()]
+
+
+def _loaded(point: EntryPoint) -> Language:
+    try:
+        found: Language = point.load()
+    except Exception as error:  # a package of somebody else's
+        reason = f"{type(error).__name__}: {error}"
+        raise PrerequisiteError(f"language {point.name!r}: {point.value} does not load: {reason}") from error
+    if found.name != point.name:
+        raise PrerequisiteError(f"language {point.name!r}: {point.value} calls itself {found.name!r}")
+    return found

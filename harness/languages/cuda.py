@@ -1,0 +1,162 @@
+"""CUDA: compiled by the real compiler, run on the emulated device, and on a GPU where there is one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import PrerequisiteError
+from harness.languages.base import (
+    AnswerFiles,
+    CompilerReport,
+    CompilerVerdict,
+    Device,
+    Language,
+    MissingTool,
+    Runnable,
+    target_of,
+)
+from harness.model import Challenge, Figure
+from harness.sandbox import detect, scratch
+
+# compilers and the device are looked for when an answer in CUDA is met
+if TYPE_CHECKING:
+    from harness.cuda.gate import CompilerResult
+    from harness.cuda.gpu import GpuDevice
+
+NO_HOST_COMPILER = "no C++ compiler here for the emulated device: install g++ or clang++, or `pip install ziglang`"
+_NOT_RUN = "answers in CUDA cannot be run: no C++ compiler; install g++ or clang++, or `pip install 'harness[zig]'`"
+_NOT_COMPILED = "answers in CUDA are not shown to a CUDA compiler: `make compilers`, or `pip install 'harness[{}]'`"
+EXTRAS = {
+    "zig": MissingTool("zig", "a C++ compiler, the wheel ziglang", 101, _NOT_RUN),
+    "nvcc": MissingTool("nvcc", "the CUDA compiler, NVIDIA's wheels of nvcc", 129, _NOT_COMPILED.format("nvcc")),
+    "nvrtc": MissingTool(
+        "nvrtc", "a CUDA compiler for device code, NVIDIA's wheels of NVRTC", 65, _NOT_COMPILED.format("nvrtc")
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Gpu(Device):
+    """A GPU of this machine.
+
+    Attributes:
+        gpu: what to build for.
+    """
+
+    gpu: "GpuDevice"
+
+
+class Cuda(Language):
+    """Answers that are CUDA files exporting C functions."""
+
+    name = "cuda"
+    title = "CUDA"
+    suffix = ".cu"
+    several_entries = True
+    entry_note = "the files to compile; headers may lie beside them"
+    exposes = "library exports"
+    devices = ("gpu", "emulated")
+    host_device = Device("emulated")
+
+    def device(self, asked: str) -> Device:
+        """As `Language.device`: for `auto` a GPU, where there is one and nvcc to build for it."""
+        from harness.cuda.gpu import gpu_device
+        from harness.cuda.nvcc import nvcc
+
+        if asked == self.host_device.name:
+            return self.host_device
+        gpu = gpu_device()
+        if asked == "gpu" and gpu is None:
+            raise PrerequisiteError("no GPU here\n  try: --device emulated")
+        return Gpu(gpu.name, gpu) if gpu and (asked == "gpu" or nvcc() is not None) else self.host_device
+
+    def toolchain(self) -> tuple[tuple[str, str], ...]:
+        """The real CUDA compiler and the one that builds for the emulated device."""
+        from harness.cuda.toolchain import versions
+
+        return versions()
+
+    def missing_tools(self) -> tuple[MissingTool, ...]:
+        """As `Language.missing_tools`."""
+        from harness.cuda.nvcc import lacking
+
+        return tuple(EXTRAS[extra] for extra in lacking())
+
+    def compile(self, files: AnswerFiles, challenge: Challenge) -> CompilerReport:
+        """As `Language.compile`: with `no_spills` beside whether it compiles."""
+        from harness.cuda.gate import gate
+
+        said = gate(files.folder, files.entries, challenge.contract.functions, tier=detect())
+        return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), {"no_spills": _spills(said)})
+
+    @contextmanager
+    def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:
+        """As `Language.open`: built for the emulated device, and for the GPU where `device` is one."""
+        with scratch.folder() as folder, scratch.folder() as beside:
+            emulated = _emulated(files, challenge, folder)
+            yield (
+                emulated
+                if emulated.fault or not isinstance(device, Gpu)
+                else _on_gpu(files, challenge, beside, device.gpu, emulated)
+            )
+
+
+def _emulated(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnable:
+    """The answer on the emulated device."""
+    from harness.cuda.emulated import ENTRY, emulate
+    from harness.cuda.host_compiler import host_compiler
+
+    if host_compiler() is None:
+        return Runnable(None, unsupported=NO_HOST_COMPILER)
+    made = emulate(files.folder, files.entries, folder, tier=detect(), seconds=challenge.limits.start_seconds)
+    if made.refused:
+        return Runnable(None, fault=made.why_not)
+    if not made.ok:
+        return Runnable(None, unsupported=made.why_not)
+    sources = tuple(p.relative_to(files.folder).as_posix() for p in files.folder.rglob("*") if p.is_file())
+    target = target_of(challenge, folder, ENTRY)
+    return Runnable(target, launched=True, emulated=target, sources=sources)
+
+
+def _on_gpu(files: AnswerFiles, challenge: Challenge, folder: Path, gpu: "GpuDevice", emulated: Runnable) -> Runnable:
+    """The answer on a GPU, with the emulated device for what a GPU cannot tell."""
+    from harness.cuda import gpu as cuda_gpu
+
+    built = cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect())
+    if not built.ok:
+        return Runnable(None, fault=built.errors)
+    target = cuda_gpu.target(gpu, built, challenge.contract.functions, detect(), challenge.limits)
+    return Runnable(
+        target, launched=True, emulated=emulated.target, not_emulated=emulated.unsupported, sources=emulated.sources
+    )
+
+
+def _spills(gate: "CompilerResult") -> CompilerVerdict:
+    """Whether every kernel keeps its values in registers."""
+    if not gate.kernels:
+        return CompilerVerdict(None, f"{gate.compiler} tells nothing of registers")
+    spilled = sum(k.spill_store_bytes + k.spill_load_bytes for k in gate.kernels)
+    measured: dict[str, Figure] = {"spill_bytes": spilled}
+    if not spilled:
+        return CompilerVerdict(True, measured=measured)
+    worst = max(gate.kernels, key=lambda k: k.spill_store_bytes + k.spill_load_bytes)
+    detail = f"{worst.name} spills {worst.spill_store_bytes} bytes and reloads {worst.spill_load_bytes}"
+    return CompilerVerdict(False, detail, measured)
+
+
+def _figures(gate: "CompilerResult") -> dict[str, Figure]:
+    """What the compiler measured, the largest of all kernels."""
+    named: dict[str, Figure] = {"compiler": gate.compiler or ""}
+    if not gate.kernels:
+        return named
+    return named | {
+        "kernels_compiled": len(gate.kernels),
+        "registers": max(k.registers for k in gate.kernels),
+        "stack_bytes": max(k.stack_bytes for k in gate.kernels),
+        "static_shared_bytes": max(k.static_shared_bytes for k in gate.kernels),
+    }
+
+
+CUDA = Cuda()
