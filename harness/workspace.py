@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from harness.errors import NotFoundError, SpecError, StoreError, nearest
+from harness.errors import NotFoundError, PrerequisiteError, SpecError, StoreError, nearest
 from harness.model import Challenge, Record, Stored, Submission
 from harness.model.manifest import read_toml
 
@@ -188,8 +189,16 @@ class Workspace:
 
 
 def known_languages() -> list[str]:
-    """Names of the languages that are installed, sorted."""
-    return sorted({point.name for point in entry_points(group=LANGUAGES)})
+    """Names of the languages that are installed, sorted.
+
+    Raises:
+        PrerequisiteError: there are none: this package was installed before it had any.
+    """
+    names = sorted({point.name for point in entry_points(group=LANGUAGES)})
+    if not names:
+        command = f"{sys.executable} -m pip install --no-deps -e {Path(__file__).resolve().parents[1]}"
+        raise PrerequisiteError(f"the installed harness registers no languages; install it again:\n  {command}")
+    return names
 
 
 def _known_language(path: Path, field: str, name: str) -> None:

@@ -122,7 +122,8 @@ def _check_device(workspace: "Workspace", device: str) -> None:
     owners = [used for used in every_language() if device in used.devices]
     if not owners:
         known = (AUTO, *(name for used in every_language() for name in used.devices))
-        raise typer.BadParameter(f"--device: no device {device!r}{nearest(device, known)}\n  devices are {', '.join(known)}")
+        listed = ", ".join(known)
+        raise typer.BadParameter(f"--device: no device {device!r}{nearest(device, known)}\n  devices are {listed}")
     here = [language(workspace.challenge(id).language) for id in workspace.challenges()]
     if not any(used in here for used in owners):
         titles = " or ".join(used.title for used in owners)

@@ -19,7 +19,6 @@ from harness.sandbox import Snapshot, detect, hash_folder, snapshot
 from harness.workspace import Workspace
 
 
-
 @dataclass(frozen=True)
 class Job:
     """One submission about to be graded."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.languages import language
 from harness.workspace import Workspace
 from tests.attacks import loot
 from tests.attacks.attack import Attack
@@ -67,7 +68,7 @@ class World:
             "target": str(self._files["target"]),
             "record": str(self._files["record"]),
             "other": str(self._files["other"].parent),
-            "reference": str(references / Workspace(repository).challenge(challenge).reference),
+            "reference": str(references / language(Workspace(repository).challenge(challenge).language).reference),
             "oracle": str(references / "oracle.py"),
             "tcp": self._listeners["tcp"].getsockname()[1],
             "udp": self._listeners["udp"].getsockname()[1],
