@@ -31,6 +31,11 @@ def seed() -> str:
     return done.stdout.strip() or "no-commit"
 
 
+def number() -> int:
+    """A seed for probes and the like, another one for each commit."""
+    return int.from_bytes(hashlib.sha256(seed().encode()).digest()[:4])
+
+
 def everything() -> bool:
     """Whether this run takes all of every corpus."""
     return bool(os.environ.get(ALL))

@@ -24,6 +24,8 @@ def _chosen() -> tuple[Tier, ...]:
 
 HELD = [_param(tier) for tier in _chosen()]
 """Tiers that hold hostile code."""
+ONE = shares.share([tier for tier in _chosen() if why_not(tier) is None], 3)
+"""One that works, for what does not depend on the tier; another for other commits."""
 TIERS = [*HELD, pytest.param(Tier.UNSAFE, id="unsafe")]
 """Those, and that without isolation."""
 

@@ -8,13 +8,17 @@ from harness.model import Outcome
 from harness.probing import ChallengeCode, Mutant, NullAnswer, Variant
 from harness.probing.check import assess, sandboxed
 from harness.workspace import Workspace
+from tests import shares
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
-SEED = 20
-RIGHT = [None, *CODE.variants]
+SEED = shares.number()
+RIGHT = [None, *shares.share(CODE.variants, 3)]
 TIMED = "decode_speed"
-FAULTY = [pytest.param(m, marks=pytest.mark.alone if m.criterion == TIMED else ()) for m in CODE.mutants]
+FAULTY = [
+    pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ())
+    for mutant in shares.share(CODE.mutants, 3, lambda mutant: mutant.criterion)
+]
 OPTIONS = {c.id for c in CODE.challenge.criteria if c.capability}
 COSTS = {"decode_cost", "memory_growth", "memory_report"}
 COPIES = """

@@ -10,6 +10,7 @@ from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing import ChallengeCode, SandboxedAnswer, probe_criterion, seed_of
 from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
+from tests import shares
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
@@ -34,6 +35,8 @@ NAMED = [
     ("qwen3.6-27b", "int8", "int8 codes of 0 to 255"),
     ("glm-5", "causality", "no causal mask"),
 ]
+EXPLAINED = shares.share(NAMED, 3, lambda known: known[0])
+"""Those that are searched for in this run: naming a fault tries many mutants."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def run(model: str) -> Run:
             answer.open()
             # how fast it is compared with the reference is no question of right or wrong
             probed = [c for c in CODE.challenge.criteria if c.probes and c.id != "decode_speed"]
-            named = {c for m, c, _ in NAMED if m == model}
+            named = {c for m, c, _ in EXPLAINED if m == model}
             seen = [judged(c, answer, submission, c.id in named) for c in probed]
         finally:
             answer.close()
@@ -83,7 +86,7 @@ def test_the_critical_failures_are_those_seen_by_running(runs: dict[str, Run], m
     assert runs[model].failed() & critical == CRITICAL[model]
 
 
-@pytest.mark.parametrize(("model", "criterion", "fault"), NAMED)
+@pytest.mark.parametrize(("model", "criterion", "fault"), EXPLAINED)
 def test_the_fault_is_named(runs: dict[str, Run], model: str, criterion: str, fault: str) -> None:
     diagnosis = runs[model].evidence[criterion].diagnosis
     assert diagnosis is not None

@@ -7,24 +7,24 @@ import pytest
 from harness.probing import ChallengeCode, probe_criterion, seed_of
 from harness.probing.check import sandboxed
 from harness.workspace import Workspace
+from tests import shares
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+NAMED: list[tuple[str, dict[str, int]]] = [
+    ("no mean term", {"B": 1, "T": 1, "D": 3}),
+    ("dgamma over the batch only", {"B": 1, "T": 2, "D": 3}),
+    ("centres in place", {"B": 1, "T": 1, "D": 1}),
+    ("dx buffer reused", {"B": 1, "T": 1, "D": 2}),
+    ("eps outside the root", {"B": 1, "T": 1, "D": 3}),
+    ("naive variance", {"B": 1, "T": 1, "D": 3}),
+    ("small gradients zeroed", {"B": 1, "T": 1, "D": 3}),
+    ("check in place", {"B": 2, "T": 2, "D": 3}),
+]
+"""Mutants, and what the smallest case that shows them has."""
 
 
-@pytest.mark.parametrize(
-    ("name", "smallest"),
-    [
-        ("no mean term", {"B": 1, "T": 1, "D": 3}),
-        ("dgamma over the batch only", {"B": 1, "T": 2, "D": 3}),
-        ("centres in place", {"B": 1, "T": 1, "D": 1}),
-        ("dx buffer reused", {"B": 1, "T": 1, "D": 2}),
-        ("eps outside the root", {"B": 1, "T": 1, "D": 3}),
-        ("naive variance", {"B": 1, "T": 1, "D": 3}),
-        ("small gradients zeroed", {"B": 1, "T": 1, "D": 3}),
-        ("check in place", {"B": 2, "T": 2, "D": 3}),
-    ],
-)
+@pytest.mark.parametrize(("name", "smallest"), shares.share(NAMED, 3))
 def test_the_diagnosis_names_the_fault(name: str, smallest: dict[str, int]) -> None:
     (mutant,) = (m for m in CODE.mutants if m.name == name)
     criterion = CODE.challenge.criterion(mutant.criterion)

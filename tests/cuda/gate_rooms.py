@@ -8,6 +8,8 @@ from harness.cuda.nvcc import nvcc, nvrtc
 from tests import tiers_here
 
 TIERS = pytest.mark.parametrize("tier", tiers_here.HELD)
+A_TIER = pytest.mark.parametrize("tier", tiers_here.ONE)
+"""One of them: what the compilers say is the same in all."""
 needs_nvcc = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")
 needs_nvrtc = pytest.mark.skipif(nvrtc() is None, reason="no NVRTC: pip install 'harness[nvrtc]' brings it")
 

@@ -9,6 +9,7 @@ from harness.model import Outcome, Record, Status
 from harness.running.grade import grade_one
 from harness.running.options import Options
 from harness.workspace import Workspace
+from tests import shares
 
 ABOUT = """[submission]
 model = "somebody"
@@ -92,7 +93,7 @@ def test_what_does_not_build_says_why(graded: Callable[[str], Record], name: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", shares.share(CALLS, 3))
 def test_what_goes_wrong_in_a_call_is_a_failed_criterion(graded: Callable[[str], Record], name: str) -> None:
     record = graded(filled(CALLS[name]))
     assert record.status is Status.GRADED

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from gate_rooms import RIGHT, TIERS, needs_nvcc, put
+from gate_rooms import A_TIER, RIGHT, needs_nvcc, put
 
 from harness.cuda.gate import CompilerResult, gate
 from harness.sandbox.tiers import Tier
 
-pytestmark = [needs_nvcc, TIERS]
+pytestmark = [needs_nvcc, A_TIER]
 
 
 def asked(folder: Path, tier: Tier, *entries: str, symbols: tuple[str, ...] = ()) -> CompilerResult:

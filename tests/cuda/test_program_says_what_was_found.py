@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness.cuda.program import ProgramSource
 from harness.errors import NotFoundError
+from tests.commands import called
 
 HERE = Path(__file__).parent
 TWO_FILES = {
@@ -44,8 +44,7 @@ void scale(float* x, float by, int n) { shift<<<1, 64>>>(x, by, n); }
 
 
 def harness(*words: object, cwd: Path = HERE) -> "subprocess.CompletedProcess[str]":
-    line = [sys.executable, "-P", "-m", "harness", "cuda", *map(str, words)]
-    return subprocess.run(line, capture_output=True, text=True, cwd=cwd, timeout=120, check=False)
+    return called(HERE.parents[1], "cuda", *map(str, words), cwd=cwd)
 
 
 @pytest.fixture

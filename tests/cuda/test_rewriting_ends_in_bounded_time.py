@@ -7,6 +7,7 @@ import pytest
 
 from harness.cuda.rewriting import rewrite
 from harness.cuda.rewriting.submission import MAX_FILE_BYTES
+from tests import shares
 
 SIZE = 100_000
 SECONDS = 12
@@ -30,7 +31,7 @@ SHAPES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", shares.share(SHAPES, 2))
 def test_a_shape_of_many_parts(tmp_path: Path, shape: str) -> None:
     (tmp_path / "a.cu").write_text(SHAPES[shape])
     start = time.process_time()

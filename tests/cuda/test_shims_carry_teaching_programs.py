@@ -8,6 +8,7 @@ from cuda_programs import ran
 
 from harness.cuda.nvcc import cuda_compiler
 from harness.cuda.program import Mode
+from tests import shares
 
 FOLDER = Path(__file__).parent / "teaching"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.cu"))
@@ -26,7 +27,7 @@ def test_values_are_right_and_nothing_is_reported(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - NEEDS_CUBLAS - NEEDS_SAMPLES))
+@pytest.mark.parametrize("name", shares.share(sorted(set(PROGRAMS) - NEEDS_CUBLAS - NEEDS_SAMPLES), 4))
 def test_the_real_compiler_takes_the_same_words(name: str, tmp_path: Path) -> None:
     compiler = cuda_compiler()
     if compiler is None or compiler.kind != "nvcc":
