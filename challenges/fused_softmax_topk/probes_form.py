@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure, expect, located, probe
+from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure, WorkerLost, expect, located, probe
 
 from .binding import Floats, Launched, call, launch, max_k, normal, served, spaced
 from .judging import legal_indices, right
@@ -163,6 +163,8 @@ def identical_calls_get_identical_replies(answer: Answer, draw: Draw, *, rows: i
 def _right_under(answer: Answer, draw: Draw, logits: Floats, k: int, seed: int) -> None:
     try:
         right(launch(answer, draw, logits, k, seed=seed), answer, draw)
+    except WorkerLost:  # what became of the process says nothing about the order
+        raise
     except ProbeFailure as why:
         raise ProbeFailure(
             "the result depends on the order in which warps run", f"schedule {seed}: {why.title}: {why.detail}",

@@ -8,16 +8,16 @@ from typing import Any
 from harness.numerics import check_gradients
 from harness.probing import (
     Answer,
+    CallTimedOut,
     Draw,
     Nothing,
     Partial,
     ProbeFailure,
     RemoteObject,
     Scalar,
-    WorkerLost,
-    alone,
     expect,
     probe,
+    timing_lock,
 )
 
 from .binding import Floats, Inputs, alive, draw_inputs, forward, results
@@ -105,7 +105,7 @@ def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str)
     all), and a pass is timed at (8,128,512) itself.
     """
     steps: list[Step] = []
-    with alone():
+    with timing_lock():
         for step in _ladder(answer, draw, dtype):
             steps.append(step)
             if step.seconds * _times_to_target(step.elements) ** 1.5 < ALLOWED or _next_seconds(steps) > PATIENCE:
@@ -142,12 +142,10 @@ def _ladder(answer: Answer, draw: Draw, dtype: str) -> Iterator[Step]:
             while len(seconds) < 2 and sum(seconds) < LONG:
                 expect.that(_said(answer, pair, given), "the check rejects a right pair", f"at {shape}")
                 seconds.append(max(answer.cost.processor, 1e-6))
-        except WorkerLost as broken:
-            if not broken.title.endswith("does not end in time"):
-                raise
+        except CallTimedOut as late:
             least = CHECK_SECONDS * _times_to_target(elements)
-            detail = f"{broken.detail} at {shape}; in proportion to the elements: {_rounded(least)} s at {TARGET}"
-            raise ProbeFailure(TOO_SLOW, detail, measured={"check_extrapolated_seconds": least}) from None
+            detail = f"{late.detail} at {shape}; in proportion to the elements: {_rounded(least)} s at {TARGET}"
+            raise CallTimedOut(TOO_SLOW, detail, measured={"check_extrapolated_seconds": least}) from None
         yield Step(elements, min(seconds), min(seconds) / _pass_seconds(answer, pair, given, repeats=20))
 
 

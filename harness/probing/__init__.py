@@ -7,20 +7,30 @@ from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.device import located, timed
 from harness.probing.draw import Draw
-from harness.probing.failures import ArgumentsRejected, NotMeasurable, NotOffered, ProbeFailure, WorkerLost
+from harness.probing.failures import (
+    ArgumentsRejected,
+    CallTimedOut,
+    NotMeasurable,
+    NotOffered,
+    NotRun,
+    ProbeFailure,
+    WorkerLost,
+)
 from harness.probing.memory import growth
 from harness.probing.mutants import Mutant, Variant
 from harness.probing.null_answer import NullAnswer
 from harness.probing.opening import OpenedAnswer, opened
 from harness.probing.probe import Partial, Probe, probe
-from harness.probing.scaling import alone, timings
+from harness.probing.scaling import require_subquadratic, timings
 from harness.sandbox import Array, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, Tree
+from harness.timing.exclusive import timing_lock
 
 __all__ = [
     "Answer",
     "AnswerFiles",
     "ArgumentsRejected",
     "Array",
+    "CallTimedOut",
     "ChallengeCode",
     "Cost",
     "Draw",
@@ -29,6 +39,7 @@ __all__ = [
     "Mutant",
     "NotMeasurable",
     "NotOffered",
+    "NotRun",
     "Nothing",
     "NullAnswer",
     "OpenedAnswer",
@@ -42,7 +53,6 @@ __all__ = [
     "Tree",
     "Variant",
     "WorkerLost",
-    "alone",
     "anchored",
     "expect",
     "growth",
@@ -50,7 +60,9 @@ __all__ = [
     "opened",
     "probe",
     "probe_criterion",
+    "require_subquadratic",
     "seed_of",
     "timed",
+    "timing_lock",
     "timings",
 ]

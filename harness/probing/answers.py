@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from harness.probing.failures import ArgumentsRejected, NotOffered, ProbeFailure, WorkerLost
+from harness.probing.failures import ArgumentsRejected, CallTimedOut, NotOffered, ProbeFailure, WorkerLost
 from harness.probing.mutants import module_of
 from harness.sandbox import (
     Array,
@@ -89,6 +89,9 @@ class SandboxedAnswer:
     Attributes:
         signals: what it did, in any of its workers, that honest code has no reason to do.
         printed: the last of what it printed, in all of them.
+        box_seconds: wall time spent in its workers, their start included.
+        charged_seconds: time of its calls, without what its workers waited for a processor.
+        calls: how many calls were made.
     """
 
     def __init__(self, target: WorkerSpec, capabilities: Mapping[str, Any] | None = None) -> None:
@@ -97,6 +100,8 @@ class SandboxedAnswer:
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
         self.box_seconds = 0.0
+        self.charged_seconds = 0.0
+        self.calls = 0
         self.functions: list[str] = []
         self.signals: list[Signal] = []
         self.printed = ""
@@ -107,8 +112,8 @@ class SandboxedAnswer:
 
     @property
     def share_used(self) -> float:
-        """Time spent in the box over what is allowed for all probes; over 1 every call fails."""
-        return self.box_seconds / self.target.limits.probes_seconds
+        """Time charged over what is allowed for all probes; over 1 every call fails."""
+        return self.charged_seconds / self.target.limits.probes_seconds
 
     def open(self) -> Reply:
         """Open the box if it is not; the reply of the opening, or of nothing to do."""
@@ -124,6 +129,7 @@ class SandboxedAnswer:
             self.close()
             raise
         self.box_seconds += clock.now() - start
+        self.charged_seconds += _charged(reply)
         if reply.status is CallStatus.RETURNED:
             self.functions = reply.value
         else:
@@ -201,11 +207,12 @@ class SandboxedAnswer:
             WorkerLost: the time for all probes is used up, or the answer does not load again.
         """
         if self.share_used > 1:
-            detail = f"{self.box_seconds:.3g} s of {self.target.limits.probes_seconds:g} s"
+            detail = f"{self.charged_seconds:.3g} s of {self.target.limits.probes_seconds:g} s"
             raise WorkerLost("the time for all probes is used up", detail)
         reply = self.open()
         if self._box is None:
-            raise WorkerLost("does not load again", reply.text)
+            kind = CallTimedOut if reply.status is CallStatus.TIMEOUT else WorkerLost
+            raise kind("does not load again", reply.text)
         return self._box
 
     def _named(self, function: str, args: tuple[Any, ...]) -> str:
@@ -215,6 +222,8 @@ class SandboxedAnswer:
     def _value(self, reply: Reply, function: str) -> Any:
         self.cost = Cost(reply.seconds, reply.processor)
         self.box_seconds += reply.seconds
+        self.charged_seconds += _charged(reply)
+        self.calls += 1
         if reply.status is CallStatus.RETURNED:
             return reply.value
         if not reply.alive:
@@ -231,9 +240,10 @@ def failure(reply: Reply, function: str) -> ProbeFailure:
         return kind(f"`{function}` raises {reply.text.partition(':')[0]}", reply.text)
     if reply.status is CallStatus.MALFORMED:
         return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
+    if reply.status is CallStatus.TIMEOUT:
+        return CallTimedOut(f"`{function}` does not end in time", reply.text)
     titles = {
         CallStatus.CRASHED: f"the process ends inside `{function}`",
-        CallStatus.TIMEOUT: f"`{function}` does not end in time",
         CallStatus.OUTPUT_LIMIT: f"`{function}` prints without end",
         CallStatus.RESOURCE_LIMIT: f"`{function}` uses more than it may",
         CallStatus.PROTOCOL_VIOLATION: "the worker's protocol is broken",
@@ -332,6 +342,11 @@ class LocalAnswer:
         elif isinstance(plan, Nothing) and value is None:
             return None
         raise ProbeFailure(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
+
+
+def _charged(reply: Reply) -> float:
+    """Seconds of a call that do not depend on what else the machine does."""
+    return max(reply.processor, reply.seconds - reply.queued)
 
 
 def _kept_in(value: Any) -> list[RemoteObject]:

@@ -109,8 +109,8 @@ def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
 def _silent(
     code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, spared: frozenset[str] = frozenset()
 ) -> CheckResult:
-    # what this device cannot tell says nothing, but a device that cannot run the answer at all has shown nothing
-    fine = (Outcome.PASSED, Outcome.PARTIAL, Outcome.UNSUPPORTED)
+    # what this device or run cannot tell says nothing, but one that cannot run the answer at all has shown nothing
+    fine = (Outcome.PASSED, Outcome.PARTIAL, Outcome.UNSUPPORTED, Outcome.NOT_RUN)
     loud = [e for e in assess(code, answer, seed) if e.outcome is not Outcome.PASSED and e.criterion not in spared]
     worst = [e for e in loud if e.outcome not in fine or e.criterion == code.challenge.anchor]
     detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)

@@ -8,7 +8,7 @@ from harness.model import Criterion, Evidence, Outcome, Submission
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import diagnose
-from harness.probing.failures import NotMeasurable
+from harness.probing.failures import NotMeasurable, NotRun
 from harness.probing.probe import Probe, ProbeResult, run
 
 
@@ -44,9 +44,10 @@ def probe_criterion(
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return _with(base, outcome=Outcome.FAILED, seed=None, detail="not offered"), "is not offered"
     try:
-        outcomes, unmeasured = _run(code.probes_of(criterion), answer, seed, explain)
-        if unmeasured and all(o.passed for o in outcomes):
-            return _with(base, outcome=Outcome.UNSUPPORTED, detail=unmeasured), ""
+        outcomes, unassessed = _run(code.probes_of(criterion), answer, seed, explain)
+        if unassessed and all(o.passed for o in outcomes):
+            outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
+            return _with(base, outcome=outcome, detail="; ".join(dict.fromkeys(map(str, unassessed)))), ""
         return _evidence(code, base, outcomes, answer, seed, explain)
     except HarnessError:
         raise
@@ -55,16 +56,19 @@ def probe_criterion(
         return _with(base, outcome=Outcome.JUDGE_ERROR, detail=detail), ""
 
 
-def _run(probes: Iterable[Probe], answer: Answer, seed: int, explain: bool) -> tuple[list[ProbeResult], str]:
-    """What the probes showed, and why some could not show anything here (empty when all could)."""
-    outcomes, unmeasured = [], []
+def _run(
+    probes: Iterable[Probe], answer: Answer, seed: int, explain: bool
+) -> tuple[list[ProbeResult], list[Exception]]:
+    """What the probes showed, and why some could not show anything."""
+    outcomes: list[ProbeResult] = []
+    unassessed: list[Exception] = []
     for probe in probes:
         answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
             outcomes.append(run(probe, answer, seed, shrink=explain))
-        except NotMeasurable as reason:
-            unmeasured.append(str(reason))
-    return outcomes, "; ".join(dict.fromkeys(unmeasured))
+        except (NotMeasurable, NotRun) as reason:
+            unassessed.append(reason)
+    return outcomes, unassessed
 
 
 def _evidence(
@@ -100,12 +104,13 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     if not failed:
         return items
     stripped = {"outcome": Outcome.FAILED, "fraction": None, "rests_on": anchor}
-    told = {True: "held, but earns nothing", False: "was not assessed, and could earn nothing"}
+    reasons = {True: "held, but earns nothing", False: "was not assessed, and could earn nothing"}
+    excused = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
 
     def settled(e: Evidence) -> Evidence:
-        if e.criterion not in probed or (e.satisfied == 0 and e.outcome is not Outcome.UNSUPPORTED):
+        if e.criterion not in probed or (e.satisfied == 0 and e.outcome not in excused):
             return e
-        return _with(e, **stripped, detail=f"{told[e.satisfied > 0]} while `{anchor}` fails")
+        return _with(e, **stripped, detail=f"{reasons[e.satisfied > 0]} while `{anchor}` fails")
 
     return [settled(e) for e in items]
 

@@ -68,9 +68,14 @@ class GpuAnswer:
         return self.real.box_seconds + (self.emulated.box_seconds if self.emulated else 0.0)
 
     @property
+    def calls(self) -> int:
+        """Calls made on either."""
+        return sum(answer.calls for answer in self._both())
+
+    @property
     def share_used(self) -> float:
-        """Time spent in both boxes over what is allowed for all probes."""
-        return self.box_seconds / self.real.target.limits.probes_seconds
+        """Time charged on both over what is allowed for all probes."""
+        return sum(answer.share_used for answer in self._both())
 
     def open(self) -> Reply:
         """Open the box with the GPU; the other is opened when it is asked."""

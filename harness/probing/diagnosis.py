@@ -1,5 +1,6 @@
 """Naming a fault: a failing answer is compared, call by call on the same inputs, with every known wrong one."""
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from harness.errors import HarnessError
 from harness.probing.answers import Answer, LocalAnswer
 from harness.probing.code import ChallengeCode
-from harness.probing.failures import ProbeFailure
+from harness.probing.failures import CallTimedOut, ProbeFailure
 from harness.probing.mutants import Mutant
 from harness.probing.probe import Case, Probe, ProbeResult, once
 from harness.probing.wrapper import AnswerWrapper
@@ -27,11 +28,13 @@ class TracedAnswer(AnswerWrapper):
 
     Attributes:
         notes: results, and the titles of failures, in order.
+        timed_out: whether a call ran into its limit.
     """
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer)
         self.notes: list[Any] = []
+        self.timed_out = False
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
         """As the answer, noting the result or the title of what went wrong."""
@@ -39,6 +42,7 @@ class TracedAnswer(AnswerWrapper):
             value = super().call(function, *args, returns=returns, **options)
         except ProbeFailure as failure:
             self.notes.append(failure.title)
+            self.timed_out = isinstance(failure, CallTimedOut)
             raise
         self.notes.append((value, self.echo))
         return value
@@ -79,16 +83,20 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
     """What every call of one case brought, up to the failure if there is one."""
-    traced = TracedAnswer(answer)
     try:
-        once(probe, traced, seed, case)
-    except ProbeFailure:
-        pass
+        return traced(probe, answer, seed, case).notes
     except HarnessError:
         raise
     except Exception:  # a mutant may return what the probe's own arithmetic cannot digest
         return []
-    return traced.notes
+
+
+def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
+    """An answer on which one case was run, up to the failure if there is one."""
+    around = TracedAnswer(answer)
+    with contextlib.suppress(ProbeFailure):
+        once(probe, around, seed, case)
+    return around
 
 
 def _ours(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:

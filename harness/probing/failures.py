@@ -42,5 +42,13 @@ class NotMeasurable(Exception):
     """What the probe asks for cannot be found out on this device: no fault of the answer."""
 
 
+class NotRun(Exception):
+    """What the probe asks for could not be found out this time, for a reason on our side: no fault of the answer."""
+
+
 class WorkerLost(ProbeFailure):
     """The worker is gone: it crashed, hung, flooded its output or broke the protocol."""
+
+
+class CallTimedOut(WorkerLost):
+    """A call did not end in time. It counts only when it happens again with nothing beside it (see `probe.run`)."""

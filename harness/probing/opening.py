@@ -1,14 +1,16 @@
 """From an answer's files to something probes can call: loaded in the box, after a build where there is one."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from harness.errors import JudgeError
 from harness.languages import AnswerFiles, Device, Runnable, language
 from harness.model import Challenge
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
-from harness.sandbox import CallStatus, WorkerSpec
+from harness.sandbox import CallStatus, Reply, WorkerSpec
+from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 GradedAnswer = SandboxedAnswer | GpuAnswer
 """An answer in the box."""
@@ -45,7 +47,9 @@ def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = Non
         PrerequisiteError: there is no compiler to build for the device.
     """
     used = language(challenge.language)
-    with used.open(files, challenge, device or used.host_device) as runnable:
+    with ExitStack() as stack:
+        with beside_others():
+            runnable = stack.enter_context(used.open(files, challenge, device or used.host_device))
         if runnable.target is None:
             yield OpenedAnswer(None, fault=runnable.fault, unsupported=runnable.unsupported)
             return
@@ -66,10 +70,23 @@ def _answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles) -> Grade
     return GpuAnswer(LaunchedAnswer(target, files.capabilities), emulated, runnable.not_emulated)
 
 
+def _first_opening(answer: GradedAnswer) -> Reply:
+    """The reply to the opening; where that timed out, to a second one with nothing beside it."""
+    with beside_others():
+        reply = answer.open()
+    if reply.status is not CallStatus.TIMEOUT:
+        return reply
+    try:
+        with alone():
+            return answer.open()
+    except MachineBusy as busy:
+        raise JudgeError(f"the answer did not load in time, and could not be tried again: {busy}") from None
+
+
 @contextmanager
 def _loaded(challenge: Challenge, exposes: str, answer: GradedAnswer) -> Iterator[OpenedAnswer]:
     try:
-        reply = answer.open()
+        reply = _first_opening(answer)
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
         if reply.status is not CallStatus.RETURNED:
             yield OpenedAnswer(answer, reply.text or "does not load", answer.printed)

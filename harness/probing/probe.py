@@ -9,7 +9,8 @@ import numpy as np
 from harness.model import Counterexample, Figure
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import ProbeFailure, WorkerLost
+from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, WorkerLost
+from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 Case = Mapping[str, Figure]
 MAX_SHRINKS = 40
@@ -112,12 +113,13 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Prob
 
     Raises:
         NotMeasurable: this device cannot tell.
+        NotRun: this run could not tell.
     """
     figures: dict[str, Figure] = {}
     fraction, details = 1.0, []
     for case in probe.cases:
         try:
-            result = once(probe, answer, seed, case)
+            result = _counted(probe, answer, seed, case)
         except ProbeFailure as refuted:
             small, why = _shrink(probe, answer, seed, case, refuted) if shrink else (case, refuted)
             _merge(figures, refuted.measured)
@@ -132,6 +134,21 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Prob
         if result.detail:
             details.append(result.detail)
     return ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)))
+
+
+def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
+    """One case as it counts: where a call timed out, what the case shows in a fresh worker with nothing beside it."""
+    try:
+        with beside_others():
+            return once(probe, answer, seed, case)
+    except CallTimedOut as late:
+        title = late.title
+    answer.fresh()
+    try:
+        with alone():
+            return once(probe, answer, seed, case)
+    except MachineBusy as busy:
+        raise NotRun(f"{title}, and could not be tried again with nothing beside it: {busy}") from None
 
 
 def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 from harness.model import Figure
 from harness.numerics.paired import PairedVerdict
 from harness.probing.answers import Answer, SandboxedAnswer
-from harness.probing.failures import NotMeasurable, ProbeFailure
+from harness.probing.failures import NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Partial
-from harness.probing.scaling import alone
 from harness.sandbox import WorkerSpec, scratch
 from harness.timing.contest import CallCost, ContestResult, Role, Trial, contest
+from harness.timing.exclusive import timing_lock
 
 GROSS = 20.0
 """Times of the reference beyond which nothing is earned: credit is one over the ratio, and less than a twentieth is
@@ -56,7 +56,8 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
 
     Raises:
         ProbeFailure: an output was wrong, it is slower beyond `GROSS`, or it works while nothing is asked of it.
-        NotMeasurable: the answer is not in a box, or the machine is too busy to tell.
+        NotMeasurable: the answer is not in a box.
+        NotRun: the machine is too busy to tell.
     """
     if not isinstance(answer, SandboxedAnswer):
         _verified_only(answer, course())
@@ -95,7 +96,7 @@ def measure(answer: SandboxedAnswer, course: Callable[[], Course], reference: Pa
                 opened.pop_all()
             return Trial(players, work.draw)
 
-        with alone():
+        with timing_lock():
             return contest(start)
 
 
@@ -104,7 +105,7 @@ def credit(result: ContestResult) -> Partial:
 
     Raises:
         ProbeFailure: the answer is slower beyond `GROSS`, or works while nothing is asked of it.
-        NotMeasurable: nothing was decided.
+        NotRun: nothing was decided.
     """
     if result.works_in_background:
         seen = f"its process used {result.background:.0%} of a processor between calls, where it has nothing to do"
@@ -112,13 +113,13 @@ def credit(result: ContestResult) -> Partial:
             "works while nothing is asked of it", seen, measured={"background": round(result.background, 3)}
         )
     if not result.resolved:
-        raise NotMeasurable("a call takes hardly longer than its inputs and outputs do")
+        raise NotRun("a call takes hardly longer than its inputs and outputs do")
     compared = result.comparison
     counted = f"{compared.pairs} pairs, {compared.processes} processes"
     detail = f"{compared.ratio:.3g}x the reference's time ({compared.low:.3g}..{compared.high:.3g}, {counted})"
     if not compared.decided and not compared.not_slower:
         busy = f"; other work made its calls {result.noise:.1f} times as long" if result.noisy else ""
-        raise NotMeasurable(f"too close to call on this machine: {detail}{busy}")
+        raise NotRun(f"too close to call on this machine: {detail}{busy}")
     figures: dict[str, Figure] = {
         "time_ratio": round(compared.ratio, 3),
         "time_ratio_low": round(compared.low, 3),

@@ -15,8 +15,11 @@ from harness.running.job import Job
 from harness.sandbox import Signal, detect
 from harness.timing import clock
 
+EXPLAINED_CALLS = 20_000
+"""Calls of an answer after which no failure is shrunk or diagnosed. Probing alone makes some hundreds, and explaining
+every failure of an answer that fails everywhere some thousands."""
 EXPLAIN_SHARE = 0.5
-"""Share of the time for probes after which no failure is shrunk or diagnosed: the rest is for probing."""
+"""Share of the time for probes after which none is either: it ends what is slow, and depends on no other load."""
 OUTPUT_KEPT = 2000
 """Characters of a failed build's output that its finding shows, the last ones."""
 
@@ -179,7 +182,7 @@ def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> tuple[Evide
     On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
     """
     for again in (False, True):
-        explain = answer.share_used < EXPLAIN_SHARE
+        explain = _may_explain(answer)
         inputs = seed_of(job.seed, criterion.id)
         item, title = probe_criterion(job.code, criterion, answer, inputs, submission=job.submission, explain=explain)
         if item.outcome is not Outcome.JUDGE_ERROR:
@@ -190,10 +193,14 @@ def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> tuple[Evide
     return item, title
 
 
+def _may_explain(answer: GradedAnswer) -> bool:
+    return answer.calls < EXPLAINED_CALLS and answer.share_used < EXPLAIN_SHARE
+
+
 def _nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
     """Whether it answers the anchor's questions twice alike, where there is time to ask."""
     anchor = job.challenge.criterion(job.challenge.anchor)
-    if answer.share_used >= EXPLAIN_SHARE:
+    if not _may_explain(answer):
         return ()
     signal = nondeterminism(answer, job.code.probes_of(anchor)[0], seed_of(job.seed, anchor.id))
     return (signal,) if signal else ()

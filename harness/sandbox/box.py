@@ -12,7 +12,7 @@ from typing import Any, Self
 from harness.model import Limits
 from harness.sandbox import launch, process_stats, tiers
 from harness.sandbox.boot import wire
-from harness.sandbox.channel import OUTPUT_LIMIT
+from harness.sandbox.channel import OUTPUT_LIMIT, Channel
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.memory_file import MemoryFile, StillWritable
 from harness.sandbox.reply import CallStatus, Reply
@@ -25,6 +25,10 @@ PROCESSES = 64
 """Threads that a worker may have, with those that NumPy starts."""
 ORPHANED_SECONDS = 60
 """Processor seconds beyond the time for all probes after which the kernel ends a worker that nobody watches."""
+LONGEST_EXTENSION = 4.0
+"""Times its limit after which a call ends, however long it waited for a processor: threads make each other wait."""
+SHORTEST_EXTENSION = 0.01
+"""Seconds of such waiting that are not worth another look."""
 
 
 @dataclass(frozen=True)
@@ -203,26 +207,45 @@ class Box:
         self._wake()
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
+        queued = process_stats.queued_seconds(self.pid)
         before, start = self._processor(), time.perf_counter()
-        answer = channel.receive(seconds) if channel.send(message, fds) else CallStatus.CRASHED
+        answer = self._receive(channel, seconds, queued) if channel.send(message, fds) else CallStatus.CRASHED
         self._collect()
         if isinstance(answer, CallStatus):
-            return replace(self._ended(answer, seconds), seconds=time.perf_counter() - start)
+            spent, queued = time.perf_counter() - start, process_stats.queued_seconds(self.pid) - queued
+            return replace(self._ended(answer, seconds), seconds=spent, queued=max(queued, 0.0))
         try:
             if output is not None and output.size:
                 output.freeze()
         except StillWritable:
             return self._broken(SignalKind.LATE_WRITE, "the output could still be written after the reply")
         spent, processor = time.perf_counter() - start, self._processor() - before
+        queued = process_stats.queued_seconds(self.pid) - queued
         self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
             return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
         if set(answer) == {"raised"} and _is_raised(answer["raised"]):
             kind, text, lineage = answer["raised"]
-            return Reply(CallStatus.RAISED, None, f"{kind}: {text}" if text else kind, tuple(lineage), spent, processor)
+            said = f"{kind}: {text}" if text else kind
+            return Reply(CallStatus.RAISED, None, said, tuple(lineage), spent, processor, queued)
         if set(answer) not in ({"value"}, {"value", "echo"}):
             return self._broken(SignalKind.FORGED_REPLY, "the reply is not of the form that a reply has")
-        return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor)
+        return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor, queued=queued)
+
+    def _receive(self, channel: Channel, seconds: float, queued: float) -> dict[str, Any] | CallStatus:
+        """The reply within `seconds`, not counting those in which the worker waited for a processor.
+
+        `queued` is what it had waited before.
+        """
+        start, left = time.perf_counter(), seconds
+        while True:
+            answer = channel.receive(left)
+            if answer is not CallStatus.TIMEOUT:
+                return answer
+            spent = time.perf_counter() - start
+            left = seconds - spent + process_stats.queued_seconds(self.pid) - queued
+            if left < SHORTEST_EXTENSION or spent > seconds * LONGEST_EXTENSION:
+                return CallStatus.TIMEOUT
 
     def _rest(self) -> None:
         with contextlib.suppress(ProcessLookupError):

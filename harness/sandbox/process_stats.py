@@ -70,6 +70,15 @@ def _threads(pid: int) -> list[str]:
         return []
 
 
+def queued_seconds(pid: int) -> float:
+    """Seconds in which the thread that waited most was ready to run and had no processor; 0 where it is unknown."""
+    waits = [0]
+    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # a thread may end while it is looked at
+            waits.append(int(path.read_text().split()[1]))
+    return max(waits) / 1e9
+
+
 def resident_bytes(pid: int) -> int:
     """Resident memory of process `pid` in bytes, shared pages included.
 

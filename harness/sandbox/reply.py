@@ -37,6 +37,7 @@ class Reply:
         lineage: built-in exception types of what was raised, nearest first.
         seconds: wall time from before the first input byte was visible to after the output could no longer change.
         processor: processor seconds of the worker over the same span.
+        queued: seconds of them in which the worker was ready to run and had no processor.
         echo: the array arguments as they were after the call, when asked for.
     """
 
@@ -46,6 +47,7 @@ class Reply:
     lineage: tuple[str, ...] = ()
     seconds: float = 0.0
     processor: float = 0.0
+    queued: float = 0.0
     echo: tuple[Any, ...] = ()
 
     @property

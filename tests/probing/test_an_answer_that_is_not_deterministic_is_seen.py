@@ -10,8 +10,8 @@ from harness.probing.check import sandboxed
 from harness.probing.determinism import nondeterminism
 from harness.sandbox import SignalKind
 
-STEADY = "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale\n"
-UNSTEADY = {
+DETERMINISTIC = "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale\n"
+NONDETERMINISTIC = {
     "by chance": "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale + np.random.rand() * 1e-14\n",
     "by the clock": "import time\ndef scaled(x, scale): return x.sum(-1) * scale + time.perf_counter() % 1 * 1e-10\n",
     "by an error": (
@@ -29,18 +29,18 @@ def probed(toy: ChallengeCode, source: str, tries: int) -> Iterator[list[object]
         yield [nondeterminism(answer, probe, seed) for seed in range(tries)]
 
 
-def test_a_steady_answer_is_left_in_peace(toy):
-    with probed(toy, STEADY, 5) as signals:
+def test_a_deterministic_answer_is_left_in_peace(toy):
+    with probed(toy, DETERMINISTIC, 5) as signals:
         assert signals == [None] * 5
 
 
-def test_a_wrong_but_steady_answer_is_left_in_peace(toy):
+def test_a_wrong_but_deterministic_answer_is_left_in_peace(toy):
     with probed(toy, "def scaled(x, scale): raise RuntimeError('always')\n", 3) as signals:
         assert signals == [None] * 3
 
 
-@pytest.mark.parametrize("source", UNSTEADY.values(), ids=UNSTEADY)
-def test_an_unsteady_answer_is_seen(toy, source):
+@pytest.mark.parametrize("source", NONDETERMINISTIC.values(), ids=NONDETERMINISTIC)
+def test_a_nondeterministic_answer_is_seen(toy, source):
     # an error by the toss of a coin stays unseen in one try with probability 1/2: in sixteen with 2^-16
     with probed(toy, source, 16) as signals:
         assert any(s is not None and s.kind is SignalKind.UNSTEADY for s in signals)

@@ -1,0 +1,73 @@
+"""Quiet for one grade: work that other grades of this machine must stay out of while it runs.
+
+Every piece of a grade that keeps the processor busy runs `beside_others`. What must run `alone` waits until all such
+pieces of other processes ended, and keeps new ones waiting until it is done. The locks are files of this user, so they
+end with the process that holds them.
+"""
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+WAIT_SECONDS = 600.0
+"""Longest wait for other grades' work to end."""
+LOOK_SECONDS = 0.05
+
+
+class MachineBusy(Exception):
+    """Other grades kept the machine busy all the time that may be waited."""
+
+
+@contextmanager
+def beside_others() -> Iterator[None]:
+    """Run the block beside other grades' work, though not beside what must be alone."""
+    with _opened("gate") as gate, _opened("work") as work:
+        fcntl.flock(gate, fcntl.LOCK_SH)
+        fcntl.flock(work, fcntl.LOCK_SH)
+        fcntl.flock(gate, fcntl.LOCK_UN)
+        yield
+
+
+@contextmanager
+def alone(wait: float = WAIT_SECONDS) -> Iterator[None]:
+    """Run the block with no work of another grade of this user beside it. Not to be used inside `beside_others`.
+
+    Raises:
+        MachineBusy: the others did not end within `wait` seconds.
+    """
+    deadline = time.monotonic() + wait
+    with _opened("gate") as gate, _opened("work") as work:
+        _lock(gate, deadline)
+        _lock(work, deadline)
+        yield
+
+
+@contextmanager
+def timing_lock() -> Iterator[None]:
+    """Keep other timings of this user on this machine out for the length of the block."""
+    with _opened("timing") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _lock(file: BinaryIO, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise MachineBusy("other grades of this machine did not end in time") from None
+            time.sleep(LOOK_SECONDS)
+        else:
+            return
+
+
+def _opened(name: str) -> BinaryIO:
+    """A lock file of this user; closing it gives the lock back."""
+    path = Path(tempfile.gettempdir()) / f"harness-{name}-{os.getuid()}.lock"
+    return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "rb+", buffering=0)

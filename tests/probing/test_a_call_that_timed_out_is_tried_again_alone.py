@@ -1,0 +1,133 @@
+"""A call that timed out counts only when it times out again, in a fresh worker with no other grade beside it."""
+
+import functools
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from harness.model import Evidence, Outcome
+from harness.probing import ChallengeCode, SandboxedAnswer
+from harness.probing import probe as probe_of
+from harness.probing.check import sandboxed
+from harness.probing.criteria import probe_criterion
+from harness.probing.wrapper import AnswerWrapper
+from harness.sandbox import Array, SignalKind
+from harness.timing import exclusive
+
+RIGHT = "def scaled(x, scale): return x.sum(axis=-1) * scale\n"
+HANGS = "def scaled(x, scale):\n    while True: pass\n"
+HANGS_IN_PART = (
+    "def scaled(x, scale):\n    if scale == 1.0:\n        while True: pass\n    return x.sum(axis=-1) * scale\n"
+)
+
+
+class StoppedAtFirst(AnswerWrapper):
+    """The first worker is stopped before its first call; later ones are left alone."""
+
+    answer: SandboxedAnswer
+    stopped = 0
+
+    def call(self, *args: Any, **options: Any) -> Any:
+        if not self.stopped:
+            self.stopped = self.answer.box().pid
+            os.kill(self.stopped, signal.SIGSTOP)
+        return super().call(*args, **options)
+
+
+@contextmanager
+def limited(toy: ChallengeCode, source: str) -> Iterator[SandboxedAnswer]:
+    limits = toy.challenge.limits.model_copy(update={"call_seconds": 0.5})
+    brief = ChallengeCode(toy.workspace, toy.challenge.model_copy(update={"limits": limits}))
+    with sandboxed(brief, source) as answer:
+        assert isinstance(answer, SandboxedAnswer)
+        yield answer
+
+
+def judged(toy: ChallengeCode, answer: Any, criterion: str = "values") -> tuple[Evidence, str]:
+    return probe_criterion(toy, toy.challenge.criterion(criterion), answer, 7)
+
+
+def test_an_answer_that_hangs_fails_after_two_tries(toy):
+    start = time.monotonic()
+    with limited(toy, HANGS) as answer:
+        evidence, title = judged(toy, answer)
+        assert answer.calls == 2
+    assert (evidence.outcome, title) == (Outcome.FAILED, "`scaled` does not end in time")
+    assert time.monotonic() - start < 10
+
+
+def test_a_worker_that_stood_still_once_fails_nothing(toy):
+    with limited(toy, RIGHT) as answer:
+        stopped = StoppedAtFirst(answer)
+        evidence, _ = judged(toy, stopped)
+        assert answer.box().pid != stopped.stopped
+    assert stopped.stopped
+    assert evidence.outcome is Outcome.PASSED
+
+
+def test_a_worker_that_stood_still_is_no_answer_that_replies_differently(toy):
+    from harness.probing.determinism import nondeterminism
+
+    with limited(toy, RIGHT) as answer:
+        found = nondeterminism(StoppedAtFirst(answer), toy.probes["rows_match_the_oracle"], 7)
+    assert found is None or found.kind is not SignalKind.UNSTEADY
+
+
+def test_without_quiet_a_timeout_is_not_run_and_never_a_failure(toy, monkeypatch):
+    module = sys.modules[probe_of.__module__]
+    monkeypatch.setattr(module, "alone", functools.partial(exclusive.alone, 0.2))
+    held = "from harness.timing.exclusive import beside_others\nwith beside_others():\n    print('held', flush=True)\n"
+    with limited(toy, HANGS) as answer:
+        other = subprocess.Popen([sys.executable, "-c", f"{held}    input()"], stdin=-1, stdout=-1)
+        try:
+            assert other.stdout.readline() == b"held\n"
+            evidence, _ = judged(toy, answer)
+        finally:
+            other.communicate(b"\n")
+    assert evidence.outcome is Outcome.NOT_RUN
+    assert "`scaled` does not end in time, and could not be tried again" in evidence.detail
+
+
+def test_what_hangs_in_one_probe_only_fails_that_one(toy):
+    with limited(toy, HANGS_IN_PART) as answer:
+        assert judged(toy, answer)[0].outcome is Outcome.PASSED
+        assert judged(toy, answer, "linear")[0].outcome is Outcome.FAILED
+
+
+def test_waiting_for_a_processor_is_not_counted_as_the_calls_time(toy):
+    works = "import time\ndef scaled(x, scale):\n    start = time.thread_time()\n"
+    works += "    while time.thread_time() - start < 0.35: pass\n    return x.sum(axis=-1) * scale\n"
+    processor = sorted(os.sched_getaffinity(0))[0]
+    loop = f"import os\nos.sched_setaffinity(0, {{{processor}}})\nprint(flush=True)\nwhile True: pass"
+    with limited(toy, works) as answer:
+        answer.fresh()
+        os.sched_setaffinity(answer.box().pid, {processor})
+        others = [subprocess.Popen([sys.executable, "-c", loop], stdout=-1) for _ in range(2)]
+        try:
+            assert all(other.stdout.readline() for other in others)
+            import numpy as np
+
+            answer.call("scaled", np.ones((2, 3)), 1.0, returns=Array((2,), "float64"))
+        finally:
+            for other in others:
+                other.kill()
+                other.communicate()
+        assert answer.cost.seconds > 0.5
+        assert answer.charged_seconds < 0.5
+
+
+@pytest.mark.parametrize("kind", ["alone", "beside_others"])
+def test_nothing_runs_beside_what_runs_alone(kind):
+    with exclusive.alone():
+        code = f"from harness.timing.exclusive import {kind}\nwith {kind}(): print('in', flush=True)"
+        other = subprocess.Popen([sys.executable, "-c", code], stdout=-1)
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(1.0)
+    assert other.communicate(timeout=30)[0] == b"in\n"
