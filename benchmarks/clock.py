@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from harness.model import Limits
 from harness.numerics.paired import PairedVerdict
-from harness.probing import Answer, NotMeasurable, ProbeFailure, SandboxedAnswer
+from harness.probing import Answer, NotMeasurable, NotRun, ProbeFailure, SandboxedAnswer
 from harness.probing.speed import credit, measure
 from harness.sandbox import Array, Box, CallStatus, WorkerSpec, detect
 from harness.timing import clock
@@ -193,7 +193,7 @@ def cheats() -> dict[str, str]:
             found[name] = f"earned {partly.fraction:.2f}: {partly.detail}"
         except ProbeFailure as why:
             found[name] = f"rejected: {why.title} ({why.detail})"
-        except NotMeasurable as why:
+        except (NotMeasurable, NotRun) as why:
             found[name] = f"not measured: {why}"
         print(f"{name}: {found[name]}", flush=True)
     return found

@@ -9,7 +9,16 @@ import pytest
 
 from harness.model import Limits
 from harness.numerics.paired import PairedComparison, PairedVerdict
-from harness.probing import Draw, LocalAnswer, NotMeasurable, NullAnswer, ProbeFailure, SandboxedAnswer, WorkerLost
+from harness.probing import (
+    Draw,
+    LocalAnswer,
+    NotMeasurable,
+    NotRun,
+    NullAnswer,
+    ProbeFailure,
+    SandboxedAnswer,
+    WorkerLost,
+)
 from harness.probing.mutants import module_of
 from harness.probing.speed import GROSS, credit, measure, race
 from harness.sandbox import Array, WorkerSpec, detect
@@ -239,9 +248,9 @@ def test_what_is_far_slower_earns_nothing():
 
 
 def test_what_cannot_be_told_takes_nothing_away():
-    with pytest.raises(NotMeasurable, match="too close to call"):
+    with pytest.raises(NotRun, match="too close to call"):
         credit(result(1.05, PairedVerdict.UNCLEAR, spread=1.2))
-    with pytest.raises(NotMeasurable, match="hardly longer"):
+    with pytest.raises(NotRun, match="hardly longer"):
         credit(replace(result(1.0, PairedVerdict.SAME), resolved=False))
 
 
