@@ -9,7 +9,7 @@ from harness.cli import complete, output
 from harness.cli.scoreboard import Format
 
 if TYPE_CHECKING:
-    from harness.report.compare import Compared
+    from harness.report.comparison import ModelComparison
     from harness.workspace import Workspace
 
 Name = Annotated[
@@ -34,7 +34,7 @@ def compare(
     harness compare glm-5 qwen3.6-27b
     harness compare glm-5 qwen3.6-27b -c kv_cache --format md
     """
-    from harness.report.compare import compared_csv, compared_data, compared_markdown, compared_table
+    from harness.report.comparison import compared_csv, compared_data, compared_markdown, compared_table
     from harness.workspace import Workspace
 
     compared = _compared(Workspace.find(), first, second, challenge)
@@ -53,9 +53,9 @@ def compare(
                 output.note(f"note: {text}")
 
 
-def _compared(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "Compared":
+def _compared(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "ModelComparison":
     from harness.errors import NotFoundError
-    from harness.report.compare import compare
+    from harness.report.comparison import compare
 
     left, right = (name.partition("/")[0] for name in (first, second))
     only = _only([*(name.partition("/")[2] for name in (first, second)), challenge or ""])
@@ -65,7 +65,7 @@ def _compared(workspace: "Workspace", first: str, second: str, challenge: str | 
     rubrics = [workspace.challenge(only)] if only else [workspace.challenge(id) for id in workspace.challenges()]
     wanted = [(model, c.id) for model in (left, right) for c in rubrics if c.id in answered[model]]
     compared = compare(rubrics, [workspace.record(f"{model}/{id}") for model, id in wanted], left, right)
-    if not compared.tasks:
+    if not compared.challenges:
         told = "; ".join(f"{model} on {', '.join(answered[model])}" for model in (left, right))
         what = f"no records of both on {only}" if only else "no challenge that both have a record on"
         raise NotFoundError(f"{what}: {told}\n  try: harness grade {left} {right}")

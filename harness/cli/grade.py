@@ -209,7 +209,7 @@ def _errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
 
 
 def _row(result: "Graded") -> dict[str, str]:
-    from harness.report import words
+    from harness.report import formatting
 
     record = result.record
     gravest = record.findings[0].title if record.findings else "-"
@@ -217,8 +217,8 @@ def _row(result: "Graded") -> dict[str, str]:
     return {
         "challenge": record.challenge,
         "model": record.model,
-        "overall, interval, coverage": words.standing(record.overall),
-        "correctness": words.mark(correctness.score) if correctness else "-",
+        "overall, interval, coverage": formatting.standing(record.overall),
+        "correctness": formatting.mark(correctness.score) if correctness else "-",
         "gravest finding": "judge error" if record.error else gravest,
     }
 

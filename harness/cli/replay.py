@@ -45,7 +45,7 @@ def replay(
 
 
 def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
-    from harness.report import words
+    from harness.report import formatting
 
     now, example = replayed.evidence, replayed.evidence.counterexample
     output.line(f"{name} · {criterion.id}: {criterion.title}")
@@ -55,12 +55,12 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
         "seed": str(now.seed),
         "recorded": before,
         "now": "the same" if after == before else after,
-        "measured": words.figures(now.measured),
-        "failed in": words.probe(example) if example else "",
-        "input": words.sizes(example) if example else "",
+        "measured": formatting.figures(now.measured),
+        "failed in": formatting.probe(example) if example else "",
+        "input": formatting.sizes(example) if example else "",
         "where": example.where if example else "",
-        "expected": words.precise(example.expected) if example else "",
-        "got": words.precise(example.got) if example else "",
+        "expected": formatting.precise(example.expected) if example else "",
+        "got": formatting.precise(example.got) if example else "",
         "diagnosis": now.diagnosis or "",
     }
     output.pairs(rows)
@@ -68,7 +68,7 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
 
 
 def _told(evidence: "Evidence") -> str:
-    from harness.report import words
+    from harness.report import formatting
 
     seen = (" ".join(text.split()) for text in (evidence.detail, *evidence.also))
-    return ": ".join(filter(None, (words.outcome(evidence), "\n".join(filter(None, seen)))))
+    return ": ".join(filter(None, (formatting.outcome(evidence), "\n".join(filter(None, seen)))))

@@ -9,7 +9,7 @@ from harness.cli import output
 from harness.cli.scoreboard import By
 
 if TYPE_CHECKING:
-    from harness.report.material import Material
+    from harness.report.inputs import ReportInputs
 
 
 def report(
@@ -29,24 +29,24 @@ def report(
     Nothing is graded. Files that would not change are left as they are. Those by published marks go to published/.
     """
     from harness.report import gather, render_all, write
-    from harness.report.source import Source
+    from harness.report.mark_source import MarkSource
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     material = gather(workspace)
     place = (folder or workspace.root / "reports").resolve()
     changed, all = [], 0
-    for each in (Source(source),) if source else Source:
+    for each in (MarkSource(source),) if source else MarkSource:
         reports = render_all(material, each)
         all += len(reports)
-        changed += write(reports, place / "published" if each is Source.PUBLISHED else place)
+        changed += write(reports, place / "published" if each is MarkSource.PUBLISHED else place)
     for path in changed:
         output.line(f"{'wrote' if path.exists() else 'removed'} {output.place(path)}")
     output.note(f"{len(changed)} of {all} reports changed in {output.place(place)}")
     _write_for_ci(material, junit, sarif)
 
 
-def _write_for_ci(material: "Material", junit: Path | None, sarif: Path | None) -> None:
+def _write_for_ci(material: "ReportInputs", junit: Path | None, sarif: Path | None) -> None:
     """Write what CI systems read, as far as it was asked for."""
     import harness
     from harness.report.junit import junit as as_junit

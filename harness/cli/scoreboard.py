@@ -18,7 +18,7 @@ class Format(StrEnum):
 
 
 class By(StrEnum):
-    """By which marks; the names of `harness.report.source.Source`, which takes long to import."""
+    """By which marks; the names of `harness.report.mark_source.Source`, which takes long to import."""
 
     MEASURED = "measured"
     PUBLISHED = "published"
@@ -31,12 +31,12 @@ def scoreboard(
     """Rank all models over all challenges."""
     from harness.report import as_csv, as_json, as_markdown, as_table, gather, measured
     from harness.report import scoreboard as over
-    from harness.report.formats import Fitting
-    from harness.report.source import Source
+    from harness.report.mark_source import MarkSource
+    from harness.report.tables import Fitting
     from harness.workspace import Workspace
 
     read = measured if source is By.MEASURED else gather
-    board = over(read(Workspace.find()), Source(source))
+    board = over(read(Workspace.find()), MarkSource(source))
     if not board.rows:
         output.note("no records yet\n  try: harness grade --all")
     if format is Format.TABLE:

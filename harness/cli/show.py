@@ -26,7 +26,7 @@ def show(
     harness show qwen3.6-27b/kv_cache
     """
     from harness.report import show as drawn
-    from harness.report.show import shown_csv, shown_markdown
+    from harness.report.record_view import shown_csv, shown_markdown
     from harness.workspace import Workspace
 
     workspace = Workspace.find()

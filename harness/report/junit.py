@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 from harness.model import Evidence, Finding, Outcome, Record
-from harness.report import words
-from harness.report.formats import LONGEST, storable
+from harness.report import formatting
+from harness.report.tables import LONGEST, storable
 from harness.scoring.integrity import INTEGRITY
 
 _COUNTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
@@ -53,16 +53,16 @@ def _iso(made: str) -> str:
 def _properties(record: Record) -> dict[str, str]:
     where = record.environment
     return {
-        "overall": words.mark(record.overall.score),
-        "interval": words.interval(record.overall),
-        "coverage": words.percent(record.overall.coverage),
-        "status": words.status(record.status),
-        "provenance": words.provenance(record.provenance),
+        "overall": formatting.mark(record.overall.score),
+        "interval": formatting.interval(record.overall),
+        "coverage": formatting.percent(record.overall.coverage),
+        "status": formatting.status(record.status),
+        "provenance": formatting.provenance(record.provenance),
         "tier": where.tier,
         "device": where.device,
         "harness": where.harness,
         "seed": str(record.seed),
-        "ranked": words.number(record.ranked),
+        "ranked": formatting.number(record.ranked),
         "key": record.key,
     }
 
@@ -74,11 +74,11 @@ def _case(suite: ET.Element, record: Record, item: Evidence, finding: Finding | 
     )  # fmt: skip
     result = _result(item)
     if result:
-        kind = words.outcome(item) if result == "skipped" else item.outcome.value
-        title, told = _why(record, item, finding if result == "failure" else None)
-        _add_result(case, result, kind, title, told)
+        kind = formatting.outcome(item) if result == "skipped" else item.outcome.value
+        title, text = _why(record, item, finding if result == "failure" else None)
+        _add_result(case, result, kind, title, text)
     elif item.measured:
-        _add_text(case, "system-out", [words.figures(item.measured)])
+        _add_text(case, "system-out", [formatting.figures(item.measured)])
     return result
 
 
@@ -87,7 +87,7 @@ def _result(item: Evidence) -> str:
         return ""
     if item.outcome is Outcome.JUDGE_ERROR:
         return "error"
-    if not item.outcome.assessed or item.rests_on or words.not_offered(item):
+    if not item.outcome.assessed or item.rests_on or formatting.not_offered(item):
         return "skipped"
     return "failure"
 
@@ -97,7 +97,7 @@ def _why(record: Record, item: Evidence, finding: Finding | None) -> tuple[str, 
     if item.rests_on:
         return f"earns nothing while {item.rests_on} fails", item.detail
     if finding is None:
-        return item.detail.partition("\n")[0] or words.outcome(item), item.detail
+        return item.detail.partition("\n")[0] or formatting.outcome(item), item.detail
     again = f"\nRun it again: harness replay {record.name} {item.criterion}" if item.seed is not None else ""
     return finding.title, _words(finding) + again
 
@@ -109,15 +109,15 @@ def _failed_case(suite: ET.Element, record: Record, finding: Finding) -> str:
     return "failure"
 
 
-def _add_result(case: ET.Element, result: str, kind: str, title: str, told: str) -> None:
+def _add_result(case: ET.Element, result: str, kind: str, title: str, text: str) -> None:
     message = storable(" ".join(title.split()), LONGEST)
-    ET.SubElement(case, result, type=kind, message=message).text = storable(told, LONGEST)
+    ET.SubElement(case, result, type=kind, message=message).text = storable(text, LONGEST)
 
 
 def _add_text(parent: ET.Element, name: str, lines: Iterable[str]) -> None:
-    told = "\n".join(lines)
-    if told:
-        ET.SubElement(parent, name).text = storable(told, LONGEST)
+    text = "\n".join(lines)
+    if text:
+        ET.SubElement(parent, name).text = storable(text, LONGEST)
 
 
 def _words(finding: Finding) -> str:
@@ -125,7 +125,7 @@ def _words(finding: Finding) -> str:
     example = finding.counterexample
     lines = [finding.title, finding.detail, *finding.also]
     if example:
-        drawn = ", ".join(filter(None, (words.sizes(example), words.probe(example))))
-        lines += [f"Smallest failing input: {drawn}" if drawn else "", words.values(example)]
+        drawn = ", ".join(filter(None, (formatting.sizes(example), formatting.probe(example))))
+        lines += [f"Smallest failing input: {drawn}" if drawn else "", formatting.values(example)]
     lines.append(f"Likeliest fault: {finding.diagnosis}" if finding.diagnosis else "")
     return "\n".join(filter(None, lines))

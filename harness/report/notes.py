@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from harness.model import Challenge, Record, Status
-from harness.report import words
+from harness.report import formatting
 from harness.scoring.integrity import INTEGRITY
 
 SEEN = (
-    f"Marked {words.FLAG} on the scoreboard: did in the box what honest code has no reason to do. This changes no "
+    f"Marked {formatting.FLAG} on the scoreboard: did in the box what honest code has no reason to do. This changes no "
     "mark; look at the findings"
 )
 
@@ -40,8 +40,8 @@ def _differing(what: str, records: Iterable[Record], trait: Callable[[Record], s
         groups.setdefault(trait(record), []).append(record.name)
     if len(groups) < 2:
         return []
-    told = "; ".join(f"{trait}: {', '.join(sorted(groups[trait]))}" for trait in sorted(groups))
-    return [f"Made with different {what}, so marks may not compare. {told}."]
+    text = "; ".join(f"{trait}: {', '.join(sorted(groups[trait]))}" for trait in sorted(groups))
+    return [f"Made with different {what}, so marks may not compare. {text}."]
 
 
 def _naming(what: str, records: Iterable[Record]) -> list[str]:

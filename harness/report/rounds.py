@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.model import Record, Round
-from harness.report import words
-from harness.report.material import Material
+from harness.report import formatting
+from harness.report.inputs import ReportInputs
+from harness.report.mark_source import MarkSource, marks
 from harness.report.notes import notes
-from harness.report.source import Source, marks
-from harness.report.summary import Task, tasks
+from harness.report.summary import ChallengeWinner, challenge_winners
 from harness.scoring import Standing, standings
 
 
 @dataclass(frozen=True)
-class Row:
+class RoundRow:
     """One model of the round."""
 
     place: str
@@ -29,29 +29,32 @@ class RoundView:
 
     id: str
     title: str
-    source: Source
+    source: MarkSource
     columns: tuple[tuple[str, str], ...]
-    rows: tuple[Row, ...]
-    tasks: tuple[Task, ...]
+    rows: tuple[RoundRow, ...]
+    challenge_winners: tuple[ChallengeWinner, ...]
     verdict: str
     missing: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
 
-def round_view(material: Material, round: Round, source: Source) -> RoundView:
+def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundView:
     """The view of one round, by the marks of one source."""
-    found = marks(material, source, round)
-    rubrics = [c for id in round.challenges if (c := material.challenge(id))]
-    places = standings(found.marked, [c.id for c in rubrics], found.fought)
+    found = marks(inputs, source, round)
+    rubrics = [c for id in round.challenges if (c := inputs.challenge(id))]
+    places = standings(found.marked, [c.id for c in rubrics], found.head_to_heads)
     by_name = {(m.model, m.challenge): m.overall for m in found.marked}
     rows = tuple(
-        Row(
+        RoundRow(
             "–" if place.rank is None else str(place.rank),
             place.model,
-            words.provenances(place.provenance),
-            tuple(words.standing(by_name[key]) if (key := (place.model, c.id)) in by_name else "none" for c in rubrics),
-            words.whole(place.mean),
+            formatting.provenances(place.provenance),
+            tuple(
+                formatting.standing(by_name[key]) if (key := (place.model, c.id)) in by_name else "none"
+                for c in rubrics
+            ),
+            formatting.whole(place.mean),
         )
         for place in places
     )
@@ -62,10 +65,10 @@ def round_view(material: Material, round: Round, source: Source) -> RoundView:
         source=source,
         columns=tuple((c.id, c.title) for c in rubrics),
         rows=rows,
-        tasks=tasks(rubrics, found),
+        challenge_winners=challenge_winners(rubrics, found),
         verdict=_verdict(places),
         missing=tuple(model for model in round.models if model not in {place.model for place in places}),
-        pairs=tuple(sorted({(min(f.left, f.right), max(f.left, f.right)) for f in found.fought if f.played})),
+        pairs=tuple(sorted({(min(f.left, f.right), max(f.left, f.right)) for f in found.head_to_heads if f.played})),
         notes=notes(rubrics, records),
     )
 
@@ -77,10 +80,13 @@ def _verdict(places: Sequence[Standing]) -> str:
         return "No model of this round has a mark on all of its challenges."
     first = ranked[0]
     if len(ranked) == 1:
-        return f"Only {first.model} has a mark on all challenges of this round: {words.whole(first.mean)} on average."
+        return (
+            f"Only {first.model} has a mark on all challenges of this round: {formatting.whole(first.mean)} on average."
+        )
     second = ranked[1]
     if first.mean == second.mean:
-        return f"{first.model} and {second.model} are level at {words.whole(first.mean)}."
-    margin = int(words.whole(first.mean)) - int(words.whole(second.mean))
+        return f"{first.model} and {second.model} are level at {formatting.whole(first.mean)}."
+    margin = int(formatting.whole(first.mean)) - int(formatting.whole(second.mean))
     points = f"{margin} point{'' if margin == 1 else 's'}"
-    return f"{first.model} wins by {points}: {words.whole(first.mean)} against {words.whole(second.mean)} on average."
+    marks = f"{formatting.whole(first.mean)} against {formatting.whole(second.mean)}"
+    return f"{first.model} wins by {points}: {marks} on average."

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.model import Challenge, Criterion, Record
-from harness.report.contexts import Weakness, weaknesses
-from harness.report.formats import LONGEST, storable
+from harness.report.challenge_report import Weakness, weaknesses
+from harness.report.tables import LONGEST, storable
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 MOST_PLACES = 20
@@ -81,14 +81,14 @@ def _result(record: Record, fault: Weakness, rule: int) -> dict[str, Any]:
         "ruleId": _rule_id(record, fault),
         "ruleIndex": rule,
         "level": _LEVEL.get(fault.weight, "warning"),
-        "message": _message(_told(record, fault)),
+        "message": _message(_text(record, fault)),
         "locations": [first],
         "properties": {"model": record.model, "criteria": fault.criteria},
     }
     return found | ({"relatedLocations": others[:MOST_PLACES]} if others else {})
 
 
-def _told(record: Record, fault: Weakness) -> str:
+def _text(record: Record, fault: Weakness) -> str:
     lines = [f"{record.name}: {fault.title} ({', '.join(fault.criteria)})", *fault.seen]
     lines.append(f"Likeliest fault: {fault.diagnosis}" if fault.diagnosis else "")
     lines.append(f"Run it again: {fault.failure.replay}" if fault.failure else "")

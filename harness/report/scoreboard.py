@@ -12,23 +12,23 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import Challenge, Provenance, Record, Score, Status
-from harness.report import words
-from harness.report.contexts import Weakness, weaknesses
-from harness.report.match import tally
-from harness.report.material import Material
+from harness.report import formatting
+from harness.report.challenge_report import Weakness, weaknesses
+from harness.report.head_to_head import tally
+from harness.report.inputs import ReportInputs
+from harness.report.mark_source import Marks, MarkSource, marks
 from harness.report.notes import notes
 from harness.report.render import render
-from harness.report.source import Marks, Source, marks
-from harness.report.summary import Gap, Hybrid, Task, gaps, hybrids, tasks
+from harness.report.summary import ChallengeWinner, Gap, Hybrid, challenge_winners, gaps, hybrids
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
-from harness.scoring.duels import Fought
+from harness.scoring.duels import HeadToHead
 from harness.scoring.integrity import INTEGRITY
 from harness.scoring.marked import Marked
 from harness.scoring.ranking import MEDAL_COVERAGE, STABLE
 
 MOST_FINDINGS = 3
-"""So many findings of one submission are told in short."""
+"""How many findings of one submission are listed in short."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Entry:
         return self.marked.overall if self.marked else None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The mark in words, or why there is none."""
         if self.status is None or self.overall is None:
             return "no record"
-        status = "" if self.status is Status.GRADED else f" ({words.status(self.status)})"
-        return words.standing(self.overall) + status + (f" {words.FLAG}" if self.integrity else "")
+        status = "" if self.status is Status.GRADED else f" ({formatting.status(self.status)})"
+        return formatting.standing(self.overall) + status + (f" {formatting.FLAG}" if self.integrity else "")
 
     @property
     def integrity(self) -> int:
@@ -91,21 +91,21 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One model, and whom it fought."""
+class ScoreboardRow:
+    """One model and its head-to-head results."""
 
     standing: Standing
     entries: tuple[Entry, ...]
-    fought: tuple[Fought, ...] = ()
+    head_to_heads: tuple[HeadToHead, ...] = ()
 
     @property
     def best(self) -> str:
-        """The tasks with its highest mark."""
+        """The challenge_winners with its highest mark."""
         return self._extreme(max)
 
     @property
     def worst(self) -> str:
-        """The tasks with its lowest mark."""
+        """The challenge_winners with its lowest mark."""
         return self._extreme(min)
 
     def _extreme(self, pick: Callable[[Iterable[float]], float]) -> str:
@@ -113,24 +113,24 @@ class Row:
         if len(means) < 2:
             return ""
         end = pick(means.values())
-        return f"{', '.join(title for title, mean in means.items() if mean == end)} ({words.mark(end)})"
+        return f"{', '.join(title for title, mean in means.items() if mean == end)} ({formatting.mark(end)})"
 
     @property
     def won(self) -> str:
         """Its duels in words."""
-        played = [f for f in self.fought if f.played]
+        played = [f for f in self.head_to_heads if f.played]
         won, split = sum(f.winner == self.standing.model for f in played), sum(f.winner is None for f in played)
         return f"{won} of {len(played)}" + (f", {split} split" if split else "") if played else ""
 
     @property
     def anchor(self) -> str:
         """Where its part of a challenge's page starts."""
-        return words.anchor(self.standing.model)
+        return formatting.anchor(self.standing.model)
 
     @property
     def strength(self) -> str:
         """Its strength in whole points; empty where there is none."""
-        return "" if self.standing.strength is None else words.whole(self.standing.strength)
+        return "" if self.standing.strength is None else formatting.whole(self.standing.strength)
 
     @property
     def rank(self) -> str:
@@ -141,7 +141,7 @@ class Row:
     @property
     def provenance(self) -> str:
         """Where its files come from."""
-        return words.provenances(self.standing.provenance)
+        return formatting.provenances(self.standing.provenance)
 
     @property
     def remark(self) -> str:
@@ -151,12 +151,12 @@ class Row:
     @property
     def mean(self) -> str:
         """Mean of its overalls, in whole points."""
-        return words.whole(self.standing.mean)
+        return formatting.whole(self.standing.mean)
 
     @property
     def coverage(self) -> str:
         """Mean coverage of its overalls."""
-        return words.percent(self.standing.coverage)
+        return formatting.percent(self.standing.coverage)
 
 
 @dataclass(frozen=True)
@@ -166,12 +166,12 @@ class Meeting:
     left: str
     right: str
     tally: str
-    told: str
+    winners: str
 
     @property
     def page(self) -> str:
         """Beside the scoreboard."""
-        return words.pair_page(self.left, self.right)
+        return formatting.pair_page(self.left, self.right)
 
 
 @dataclass(frozen=True)
@@ -179,22 +179,22 @@ class Scoreboard:
     """All models on all challenges that any mark is about; what the marks come to is found where a page asks for it.
 
     Attributes:
-        material: what all of it is made from.
+        inputs: what all of it is made from.
         marks: of the source at hand.
         challenges: those with a mark.
         rows: one for each model, the best first.
         notes: what a reader must know before comparing.
     """
 
-    material: Material
+    inputs: ReportInputs
     marks: Marks
     challenges: tuple[Challenge, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ScoreboardRow, ...]
     notes: tuple[str, ...]
-    medal_coverage: str = words.percent(MEDAL_COVERAGE)
+    medal_coverage: str = formatting.percent(MEDAL_COVERAGE)
 
     @property
-    def source(self) -> Source:
+    def source(self) -> MarkSource:
         """Where the marks come from."""
         return self.marks.source
 
@@ -209,9 +209,9 @@ class Scoreboard:
         return tuple(_meetings(self.marks, [row.standing.model for row in self.rows]))
 
     @cached_property
-    def tasks(self) -> tuple[Task, ...]:
+    def challenge_winners(self) -> tuple[ChallengeWinner, ...]:
         """Challenge by challenge."""
-        return tasks(self.challenges, self.marks)
+        return challenge_winners(self.challenges, self.marks)
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
@@ -226,13 +226,13 @@ class Scoreboard:
     @cached_property
     def contradictions(self) -> Mapping[str, tuple[Contradiction, ...]]:
         """Published figures that do not agree with each other, by kind."""
-        if self.source is Source.MEASURED:
+        if self.source is MarkSource.MEASURED:
             return {}
-        m = self.material
+        m = self.inputs
         return _by_kind(contradictions(m.reviews, m.comparisons, m.ranking))
 
     @property
-    def ranked(self) -> tuple[Row, ...]:
+    def ranked(self) -> tuple[ScoreboardRow, ...]:
         """Rows of models with a rank."""
         return tuple(row for row in self.rows if row.standing.rank is not None)
 
@@ -240,7 +240,7 @@ class Scoreboard:
     def certainty(self) -> str:
         """How sure the order is, from drawing the challenges anew."""
         sure = [
-            f"{row.standing.model} comes first in {words.percent(row.standing.chances[0])}"
+            f"{row.standing.model} comes first in {formatting.percent(row.standing.chances[0])}"
             for row in self.ranked
             if row.standing.chances and row.standing.chances[0] > 0
         ]
@@ -249,25 +249,25 @@ class Scoreboard:
         drawn = (
             f"When the {len(self.columns)} challenges are drawn anew with repetition, {', '.join(sure)} of the draws."
         )
-        return f"{drawn} Who is not behind the best of a medal in {words.percent(STABLE)} of them shares it."
+        return f"{drawn} Who is not behind the best of a medal in {formatting.percent(STABLE)} of them shares it."
 
 
-def scoreboard(material: Material, source: Source = Source.MEASURED) -> Scoreboard:
+def scoreboard(inputs: ReportInputs, source: MarkSource = MarkSource.MEASURED) -> Scoreboard:
     """The scoreboard over all marks of one source.
 
     Args:
-        material: challenges in any order, of which those without a mark are left out; records in any order.
+        inputs: challenges in any order, of which those without a mark are left out; records in any order.
         source: where the marks come from.
     """
-    found = marks(material, source)
+    found = marks(inputs, source)
     known = {m.challenge for m in found.marked}
-    shown = sorted((c for c in material.challenges if c.id in known), key=lambda c: c.id)
+    shown = sorted((c for c in inputs.challenges if c.id in known), key=lambda c: c.id)
     by_name = {(m.model, m.challenge): m for m in found.marked}
-    places = standings(found.marked, [c.id for c in shown], found.fought)
-    rows = tuple(_row(place, shown, by_name, found) for place in places)
-    measured = source is Source.MEASURED
-    told = notes(shown, sorted(material.records, key=lambda r: (r.challenge, r.model))) if measured else ()
-    return Scoreboard(material, found, tuple(shown), rows, told)
+    places = standings(found.marked, [c.id for c in shown], found.head_to_heads)
+    rows = tuple(_scoreboard_row(place, shown, by_name, found) for place in places)
+    measured = source is MarkSource.MEASURED
+    remarks = notes(shown, sorted(inputs.records, key=lambda r: (r.challenge, r.model))) if measured else ()
+    return Scoreboard(inputs, found, tuple(shown), rows, remarks)
 
 
 def as_table(board: Scoreboard) -> Table:
@@ -276,7 +276,7 @@ def as_table(board: Scoreboard) -> Table:
     for name in ("Rank", "Model", "Provenance", *(c.title for c in board.columns), "Mean", "Coverage", "Note"):
         table.add_column(Text(name), no_wrap=name == "Model", overflow="fold")
     for row in board.rows:
-        cells = [row.rank, row.standing.model, row.provenance, *(e.told for e in row.entries)]
+        cells = [row.rank, row.standing.model, row.provenance, *(e.text for e in row.entries)]
         table.add_row(*(Text(cell) for cell in (*cells, row.mean, row.coverage, row.remark)))
     return table
 
@@ -319,20 +319,22 @@ def as_csv(board: Scoreboard) -> str:
     return out.getvalue()
 
 
-def _row(place: Standing, shown: Iterable[Challenge], by_name: Mapping[tuple[str, str], Marked], found: Marks) -> Row:
+def _scoreboard_row(
+    place: Standing, shown: Iterable[Challenge], by_name: Mapping[tuple[str, str], Marked], found: Marks
+) -> ScoreboardRow:
     entries = tuple(Entry(challenge, by_name.get((place.model, challenge.id))) for challenge in shown)
-    return Row(place, entries, found.of(place.model))
+    return ScoreboardRow(place, entries, found.of(place.model))
 
 
 def _meetings(found: Marks, order: Sequence[str]) -> Iterator[Meeting]:
     """Every two models that met, the better placed one first."""
     models = [model for model in order if model in found.models]
     for left, right in combinations(models, 2):
-        fought = sorted((f for f in found.between(left, right) if f.played), key=lambda f: f.challenge)
-        if fought:
-            lead, behind = tally(left, right, fought)
-            per_task = "; ".join(f"{f.challenge}: {f.winner or 'split'}" for f in fought)
-            yield Meeting(left, right, words.score(lead, behind), per_task)
+        results = sorted((f for f in found.between(left, right) if f.played), key=lambda f: f.challenge)
+        if results:
+            lead, behind = tally(left, right, results)
+            per_task = "; ".join(f"{f.challenge}: {f.winner or 'split'}" for f in results)
+            yield Meeting(left, right, formatting.score(lead, behind), per_task)
 
 
 def _by_kind(found: Iterable[Contradiction]) -> dict[str, tuple[Contradiction, ...]]:

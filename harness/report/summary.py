@@ -6,24 +6,24 @@ from fractions import Fraction
 from itertools import pairwise
 
 from harness.model import Challenge, Provenance
-from harness.report import words
-from harness.report.source import Marks
+from harness.report import formatting
+from harness.report.mark_source import Marks
 from harness.scoring import Standing
 from harness.scoring.marked import Marked
 from harness.scoring.marks import exact, half_up
 
 MOST_GAPS = 3
-"""So many of the widest differences between two neighbours are told."""
+"""How many of the widest differences between two neighbours are listed."""
 
 
 @dataclass(frozen=True)
-class Task:
+class ChallengeWinner:
     """One challenge: who has which mark, the best first, and who won."""
 
     id: str
     title: str
     order: tuple[tuple[str, str], ...]
-    told: str
+    result: str
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Part:
+class BestDimension:
     """One dimension, and who has the best mark in it."""
 
     title: str
@@ -51,12 +51,12 @@ class Hybrid:
 
     id: str
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[BestDimension, ...]
     mark: str
     best: str
 
 
-def tasks(challenges: Iterable[Challenge], marks: Marks) -> tuple[Task, ...]:
+def challenge_winners(challenges: Iterable[Challenge], marks: Marks) -> tuple[ChallengeWinner, ...]:
     """Every challenge that any model has a mark on."""
     return tuple(_task(c, own, marks) for c in challenges if (own := _ordered(c, marks)))
 
@@ -85,28 +85,28 @@ def _ordered(challenge: Challenge, marks: Marks) -> list[Marked]:
     return sorted(models, key=lambda m: (-(m.overall.score or 0.0), m.model))
 
 
-def _task(challenge: Challenge, own: Sequence[Marked], marks: Marks) -> Task:
-    order = tuple((m.model, words.standing(m.overall)) for m in own)
-    return Task(challenge.id, challenge.title, order, _winner(own, marks))
+def _task(challenge: Challenge, own: Sequence[Marked], marks: Marks) -> ChallengeWinner:
+    order = tuple((m.model, formatting.standing(m.overall)) for m in own)
+    return ChallengeWinner(challenge.id, challenge.title, order, _winner(own, marks))
 
 
 def _winner(own: Sequence[Marked], marks: Marks) -> str:
     if len(own) == 1:
         return f"only {own[0].model} has a mark"
     first, second = own[:2]
-    fought = next((f for f in marks.between(first.model, second.model) if f.challenge == first.challenge), None)
-    lead = words.points(exact(first.overall.score or 0.0) - exact(second.overall.score or 0.0))
-    if fought is None or not fought.played:
+    result = next((f for f in marks.between(first.model, second.model) if f.challenge == first.challenge), None)
+    lead = formatting.points(exact(first.overall.score or 0.0) - exact(second.overall.score or 0.0))
+    if result is None or not result.played:
         return f"{first.model} leads {second.model} by {lead}"
-    if fought.winner is None:
+    if result.winner is None:
         return f"a split between {first.model} and {second.model}, {lead} apart"
-    if fought.winner == first.model:
+    if result.winner == first.model:
         return f"{first.model} wins by {lead}"
-    return f"{fought.winner} was given the win, though {first.model} leads by {lead}"
+    return f"{result.winner} was given the win, though {first.model} leads by {lead}"
 
 
 def _lead(above: Standing, below: Standing) -> str:
-    return words.points(exact(above.mean or 0.0) - exact(below.mean or 0.0))
+    return formatting.points(exact(above.mean or 0.0) - exact(below.mean or 0.0))
 
 
 def _widest(
@@ -120,9 +120,9 @@ def _widest(
             pair = [m.dimensions.get(dimension.id) for m in (one, other)]
             marks = [score.score for score in pair if score is not None and score.score is not None]
             if len(marks) == 2 and marks[0] > marks[1]:
-                told = f"{dimension.title} on {challenge.title}, {words.mark(marks[0])} against {words.mark(marks[1])}"
-                found.append((marks[1] - marks[0], told))
-    yield from (told for _, told in sorted(found)[:MOST_GAPS])
+                both = f"{formatting.mark(marks[0])} against {formatting.mark(marks[1])}"
+                found.append((marks[1] - marks[0], f"{dimension.title} on {challenge.title}, {both}"))
+    yield from (text for _, text in sorted(found)[:MOST_GAPS])
 
 
 def _hybrid(challenge: Challenge, own: Sequence[Marked]) -> Hybrid:
@@ -131,13 +131,17 @@ def _hybrid(challenge: Challenge, own: Sequence[Marked]) -> Hybrid:
     for dimension in challenge.dimensions:
         marks = {m.model: d.score for m in own if (d := m.dimensions.get(dimension.id)) and d.score is not None}
         if not marks:
-            parts.append(Part(dimension.title, (), words.NOT_ASSESSED))
+            parts.append(BestDimension(dimension.title, (), formatting.NOT_ASSESSED))
             continue
         best = max(marks.values())
-        parts.append(Part(dimension.title, tuple(m for m in sorted(marks) if marks[m] == best > 0), words.mark(best)))
+        parts.append(
+            BestDimension(
+                dimension.title, tuple(m for m in sorted(marks) if marks[m] == best > 0), formatting.mark(best)
+            )
+        )
         total += exact(dimension.weight) * exact(best)
         weight += exact(dimension.weight)
-    mark = words.mark(float(half_up(total / weight))) if weight else words.NOT_ASSESSED
+    mark = formatting.mark(float(half_up(total / weight))) if weight else formatting.NOT_ASSESSED
     return Hybrid(
-        challenge.id, challenge.title, tuple(parts), mark, f"{own[0].model}, {words.standing(own[0].overall)}"
+        challenge.id, challenge.title, tuple(parts), mark, f"{own[0].model}, {formatting.standing(own[0].overall)}"
     )

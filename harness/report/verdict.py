@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.model import Challenge, Outcome, Provenance, Record, Severity, Status
-from harness.report import words
+from harness.report import formatting
 
 NOISE = 2.0
 """A lead up to so many points is a split."""
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ChallengeVerdict:
     """What the records of one challenge come to.
 
     Attributes:
@@ -23,7 +23,7 @@ class Verdict:
     common: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def verdict(challenge: Challenge, records: Sequence[Record]) -> Verdict:
+def verdict(challenge: Challenge, records: Sequence[Record]) -> ChallengeVerdict:
     """The verdict on one challenge.
 
     Args:
@@ -32,9 +32,11 @@ def verdict(challenge: Challenge, records: Sequence[Record]) -> Verdict:
     """
     marked = [r for r in records if r.overall.score is not None]
     models = [r for r in marked if r.provenance is not Provenance.BASELINE]
-    ours = [f"{r.model} is ours and not ranked; it has {words.standing(r.overall)}." for r in marked if r not in models]
+    ours = [
+        f"{r.model} is ours and not ranked; it has {formatting.standing(r.overall)}." for r in marked if r not in models
+    ]
     built = [r for r in models if r.status is Status.GRADED]
-    return Verdict((*_lead(models), *_critical(models), *ours), _common(challenge, built))
+    return ChallengeVerdict((*_lead(models), *_critical(models), *ours), _common(challenge, built))
 
 
 def _lead(models: Sequence[Record]) -> list[str]:
@@ -42,12 +44,12 @@ def _lead(models: Sequence[Record]) -> list[str]:
         return ["No model has a mark on this challenge."]
     first = models[0]
     if len(models) == 1:
-        return [f"{first.model} is the only model with a mark: {words.standing(first.overall)}."]
+        return [f"{first.model} is the only model with a mark: {formatting.standing(first.overall)}."]
     second = models[1]
     top, next_best = first.overall, second.overall
     assert top.score is not None and next_best.score is not None
     lead = top.score - next_best.score
-    sentences = [f"{first.model} has {words.standing(top)}; {second.model} has {words.standing(next_best)}."]
+    sentences = [f"{first.model} has {formatting.standing(top)}; {second.model} has {formatting.standing(next_best)}."]
     if lead <= NOISE:
         sentences.append(f"A lead of {_points(lead)} is inside the noise of {_points(NOISE)}: a split.")
     elif top.low <= next_best.high:
@@ -60,7 +62,7 @@ def _lead(models: Sequence[Record]) -> list[str]:
 
 
 def _points(lead: float) -> str:
-    return f"{words.mark(lead)} point{'' if lead == 1 else 's'}"
+    return f"{formatting.mark(lead)} point{'' if lead == 1 else 's'}"
 
 
 def _critical(models: Sequence[Record]) -> list[str]:

@@ -17,7 +17,7 @@ from harness.scoring.gates import ceiling, gates, gates_marks
 from harness.scoring.marks import credited, exact, half_up
 
 
-class Fought(Protocol):
+class HeadToHead(Protocol):
     """Who won between two models on one challenge. A `Duel` is one, and so is a published `Comparison`."""
 
     @property
@@ -104,11 +104,11 @@ def duels(challenges: Iterable[Challenge], records: Iterable[Record]) -> tuple[D
     return tuple(markers[id].duel(*pair) for id, own in by_challenge.items() for pair in combinations(own, 2))
 
 
-def win_table(models: Sequence[str], fought: Iterable[Fought]) -> NDArray[np.float64]:
+def win_table(models: Sequence[str], head_to_heads: Iterable[HeadToHead]) -> NDArray[np.float64]:
     """(models, models): times the one of the row beat the one of the column, half for each side of a split."""
     place = {model: number for number, model in enumerate(models)}
     wins = np.zeros((len(models), len(models)))
-    for one in fought:
+    for one in head_to_heads:
         if one.played and one.left in place and one.right in place:
             left, right = place[one.left], place[one.right]
             share = 0.5 if one.winner is None else float(one.winner == one.left)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.model import Provenance, Status
-from harness.scoring.duels import Fought, win_table
+from harness.scoring.duels import HeadToHead, win_table
 from harness.scoring.marked import Marked
 from harness.scoring.marks import exact
 from harness.scoring.strength import ahead, drawn_means, elo, rank_chances, strengths
@@ -60,7 +60,7 @@ class Standing:
 
 
 def standings(
-    marked: Iterable[Marked], challenges: Sequence[str], fought: Iterable[Fought] = ()
+    marked: Iterable[Marked], challenges: Sequence[str], head_to_heads: Iterable[HeadToHead] = ()
 ) -> tuple[Standing, ...]:
     """All models, the best first, then those that are not ranked, baselines last; equal means by name.
 
@@ -70,7 +70,7 @@ def standings(
     Args:
         marked: one for each model and challenge, in any order.
         challenges: ids of the challenges compared.
-        fought: duels between models on these challenges; those of models that are not ranked are passed over.
+        head_to_heads: duels between models on these challenges; those of models that are not ranked are passed over.
     """
     by_model: dict[str, list[Marked]] = {}
     for one in marked:
@@ -81,14 +81,16 @@ def standings(
     rows.sort(key=lambda row: (row.baseline, bool(row.unranked), -(row.mean if row.mean is not None else -1)))
     places = [row.standing(means) for row in rows]
     marks = np.array([row.by_challenge(challenges) for row in rows[: len(means)]]).reshape(len(means), len(challenges))
-    return (*_trusted(places[: len(means)], marks, fought), *places[len(means) :])
+    return (*_trusted(places[: len(means)], marks, head_to_heads), *places[len(means) :])
 
 
-def _trusted(places: Sequence[Standing], marks: NDArray[np.float64], fought: Iterable[Fought]) -> Iterator[Standing]:
+def _trusted(
+    places: Sequence[Standing], marks: NDArray[np.float64], head_to_heads: Iterable[HeadToHead]
+) -> Iterator[Standing]:
     """The ranked, with what is known about their order; a medal goes to all that cannot be told apart."""
     if not places:
         return
-    wins = win_table([place.model for place in places], fought)
+    wins = win_table([place.model for place in places], head_to_heads)
     power = strengths(wins)
     means = drawn_means(marks)
     chances = rank_chances(means)

@@ -7,7 +7,7 @@ import pytest
 from chromium import Tab
 
 from harness.model import Provenance, Record
-from harness.report import Material, gather, words
+from harness.report import ReportInputs, formatting, gather
 from harness.report.page import page
 from harness.workspace import Workspace
 
@@ -18,12 +18,12 @@ SCRIPT = "<script>window.owned = 1</script><img src=x onerror='window.owned = 2'
 
 
 @pytest.fixture(scope="module")
-def material() -> Material:
+def material() -> ReportInputs:
     return gather(Workspace(ROOT))
 
 
 @pytest.fixture(scope="module")
-def bundled(material: Material, place: Path) -> Path:
+def bundled(material: ReportInputs, place: Path) -> Path:
     path = place / "index.html"
     path.write_text(page(material), encoding="utf-8")
     return path
@@ -62,7 +62,7 @@ def test_it_opens_without_complaint_and_asks_for_nothing_else(opened: Tab, bundl
     assert opened.requests == [bundled.as_uri()]
 
 
-def test_a_click_sorts_and_another_turns_the_order(opened: Tab, material: Material) -> None:
+def test_a_click_sorts_and_another_turns_the_order(opened: Tab, material: ReportInputs) -> None:
     title = next(c.title for c in material.challenges if c.id == "kv_cache")
     wanted = best_first([r for r in material.records if r.challenge == "kv_cache"])
     opened.click(head(opened, title))
@@ -77,7 +77,7 @@ def test_a_click_sorts_and_another_turns_the_order(opened: Tab, material: Materi
     assert opened.run("document.querySelectorAll('#board [aria-sort]').length") == 1
 
 
-def test_what_has_no_rank_comes_last_whichever_way(opened: Tab, material: Material) -> None:
+def test_what_has_no_rank_comes_last_whichever_way(opened: Tab, material: ReportInputs) -> None:
     ours = {r.model for r in material.records if r.provenance is Provenance.BASELINE}
     for _ in range(2):
         opened.click(head(opened, "Rank"))
@@ -106,7 +106,7 @@ def test_no_key_is_caught(opened: Tab) -> None:
     assert len(set(seen)) > 20
 
 
-def test_filters_hold_for_the_whole_page(opened: Tab, material: Material) -> None:
+def test_filters_hold_for_the_whole_page(opened: Tab, material: ReportInputs) -> None:
     opened.run("document.getElementById('filter-text').focus()")
     opened.write("QWEN")
     shown = models(opened)
@@ -116,8 +116,8 @@ def test_filters_hold_for_the_whole_page(opened: Tab, material: Material) -> Non
     assert sorted(open_ones) == sorted(r.name for r in material.records if r.model in shown)
 
 
-def test_filters_by_provenance_and_challenge(opened: Tab, material: Material) -> None:
-    opened.run(_choice("filter-provenance", words.provenance(Provenance.BASELINE)))
+def test_filters_by_provenance_and_challenge(opened: Tab, material: ReportInputs) -> None:
+    opened.run(_choice("filter-provenance", formatting.provenance(Provenance.BASELINE)))
     assert set(models(opened)) == {r.model for r in material.records if r.provenance is Provenance.BASELINE}
     opened.run(_choice("filter-challenge", "kv_cache"))
     visible = "[...document.querySelectorAll('[data-challenge]')].filter((e) => e.checkVisibility())"
@@ -129,7 +129,7 @@ def _choice(id: str, value: str) -> str:
     return f"{field}.value = {json.dumps(value)}; {field}.dispatchEvent(new Event('input'))"
 
 
-def test_two_models_are_compared_by_their_records(opened: Tab, material: Material) -> None:
+def test_two_models_are_compared_by_their_records(opened: Tab, material: ReportInputs) -> None:
     left, right = "minimax-m2.7", "baseline"
     opened.run(_choice("compare-left", left) + ";" + _choice("compare-right", right))
     tables = opened.run(
@@ -140,7 +140,7 @@ def test_two_models_are_compared_by_their_records(opened: Tab, material: Materia
     for challenge, rows in zip(sorted(c.id for c in material.challenges), tables, strict=True):
         one, other = (by_name[f"{model}/{challenge}"].overall for model in (left, right))
         assert rows[0][0] == "Overall"
-        assert rows[0][2:4] == [words.standing(one), words.standing(other)]
+        assert rows[0][2:4] == [formatting.standing(one), formatting.standing(other)]
         lead = one.score - other.score
         assert rows[0][4].startswith(f"{lead:+g}")
     assert opened.run("document.querySelectorAll('#compared .whisker').length") > 0
@@ -246,7 +246,7 @@ def test_without_scripts_the_marks_are_there(tab: Tab, bundled: Path) -> None:
         tab.ask("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_whatever_a_submission_says_stays_text(tab: Tab, material: Material, place: Path) -> None:
+def test_whatever_a_submission_says_stays_text(tab: Tab, material: ReportInputs, place: Path) -> None:
     """In the name of a model, in findings, in code, in tables, drawings, and in what the script builds."""
     records = []
     for record in material.records:
@@ -257,7 +257,7 @@ def test_whatever_a_submission_says_stays_text(tab: Tab, material: Material, pla
         records.append(record.model_copy(update={"model": SCRIPT, "findings": findings}))
     sources = {r.name: {"a.py": SCRIPT} for r in records}
     path = place / "hostile.html"
-    path.write_text(page(Material(material.challenges, records, sources=sources)), encoding="utf-8")
+    path.write_text(page(ReportInputs(material.challenges, records, sources=sources)), encoding="utf-8")
     tab.open(path)
     tab.run(_choice("compare-left", SCRIPT) + ";" + _choice("compare-right", "baseline"))
     tab.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
@@ -272,7 +272,7 @@ def test_whatever_a_submission_says_stays_text(tab: Tab, material: Material, pla
 
 def test_an_empty_page_complains_of_nothing(tab: Tab, place: Path) -> None:
     path = place / "empty.html"
-    path.write_text(page(Material(())), encoding="utf-8")
+    path.write_text(page(ReportInputs(())), encoding="utf-8")
     tab.open(path)
     assert "harness grade --all" in tab.run("document.body.innerText")
     assert tab.complaints == []

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from harness.cli.main import main
 from harness.cli.scoreboard import By
-from harness.report.formats import Fitting, csv_text, markdown_table, storable
-from harness.report.source import Source
+from harness.report.mark_source import MarkSource
+from harness.report.tables import Fitting, csv_text, markdown_table, storable
 from harness.workspace import Workspace
 
 CHECKOUT = Workspace(Path(__file__).parents[2])
@@ -49,7 +49,7 @@ def test_eighty_columns_cut_no_word(printed: Printed, arguments: list[str]) -> N
 
 
 def test_the_names_of_sources_are_those_of_the_reports() -> None:
-    assert [(s.name, s.value) for s in By] == [(s.name, s.value) for s in Source]
+    assert [(s.name, s.value) for s in By] == [(s.name, s.value) for s in MarkSource]
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 120, 200])

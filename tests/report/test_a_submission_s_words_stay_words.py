@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from harness.model import Counterexample, Finding, Outcome
-from harness.report import Material, as_table, render_all, scoreboard, show
+from harness.report import ReportInputs, as_table, render_all, scoreboard, show
 from harness.report.escape import code, fenced, markdown, plain
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -87,7 +87,7 @@ def spoken(words: str):
     return record.model_copy(update={"findings": (finding, *record.findings[1:])})
 
 
-def pages(material: Material) -> dict[str, str]:
+def pages(material: ReportInputs) -> dict[str, str]:
     return {name: text for name, text in render_all(material).items() if name.endswith(".md")}
 
 
@@ -95,30 +95,30 @@ def pages(material: Material) -> dict[str, str]:
 def test_the_picture_of_the_scoreboard_is_a_picture_whatever_a_challenge_is_called(words):
     def drawn(title):
         challenge = sample.CHALLENGE.model_copy(update={"title": title})
-        return ElementTree.fromstring(render_all(Material([challenge], [sample.record()]))["scoreboard.svg"])
+        return ElementTree.fromstring(render_all(ReportInputs([challenge], [sample.record()]))["scoreboard.svg"])
 
     assert [each.tag for each in drawn(words).iter()] == [each.tag for each in drawn("plain").iter()]
 
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_a_report_has_the_same_structure_whatever_is_said_in_it(words):
-    plain_reports = render_all(Material([sample.CHALLENGE], [spoken("plain")]))
-    for name, text in pages(Material([sample.CHALLENGE], [spoken(words)])).items():
+    plain_reports = render_all(ReportInputs([sample.CHALLENGE], [spoken("plain")]))
+    for name, text in pages(ReportInputs([sample.CHALLENGE], [spoken(words)])).items():
         assert structure(text) == structure(plain_reports[name]), name
         assert not any(kind.startswith("html") or kind == "image" for kind in structure(text))
 
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_a_build_failure_is_quoted_in_one_block(words):
-    text = render_all(Material([sample.CHALLENGE], [sample.unbuilt(words)]))["kv_cache.md"]
-    benign = render_all(Material([sample.CHALLENGE], [sample.unbuilt("plain")]))["kv_cache.md"]
+    text = render_all(ReportInputs([sample.CHALLENGE], [sample.unbuilt(words)]))["kv_cache.md"]
+    benign = render_all(ReportInputs([sample.CHALLENGE], [sample.unbuilt("plain")]))["kv_cache.md"]
     assert structure(text) == structure(benign)
 
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_our_own_error_is_quoted_in_one_block(words):
     text, benign = (
-        render_all(Material([sample.CHALLENGE], [sample.record(status="judge_error", error=said)]))["kv_cache.md"]
+        render_all(ReportInputs([sample.CHALLENGE], [sample.record(status="judge_error", error=said)]))["kv_cache.md"]
         for said in (words, "plain")
     )
     assert structure(text) == structure(benign)
@@ -160,13 +160,13 @@ def test_nothing_printed_moves_the_cursor_or_reorders_the_line():
         out = io.StringIO()
         console = Console(file=out, width=120, force_terminal=False)
         console.print(show(sample.CHALLENGE, record))
-        console.print(as_table(scoreboard(Material([sample.CHALLENGE], [record]))))
-        text = out.getvalue() + "".join(render_all(Material([sample.CHALLENGE], [record])).values())
+        console.print(as_table(scoreboard(ReportInputs([sample.CHALLENGE], [record]))))
+        text = out.getvalue() + "".join(render_all(ReportInputs([sample.CHALLENGE], [record])).values())
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]", text)
 
 
 def test_long_words_are_clipped_and_the_rest_is_left_to_the_record():
-    text = "".join(pages(Material([sample.CHALLENGE], [spoken("a" * 20_000)])).values())
+    text = "".join(pages(ReportInputs([sample.CHALLENGE], [spoken("a" * 20_000)])).values())
     assert "…" in text
     assert len(text) < 30_000
 

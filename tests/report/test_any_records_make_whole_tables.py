@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harness.model import Challenge, Provenance, Record, Score, Status
-from harness.report import Material, as_csv, as_json, as_markdown, as_table, scoreboard
+from harness.report import ReportInputs, as_csv, as_json, as_markdown, as_table, scoreboard
 from harness.report.scoreboard import Scoreboard
 
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True)
@@ -39,7 +39,7 @@ def boards(draw: st.DrawFn) -> Scoreboard:
         for model in draw(st.lists(names, max_size=4, unique=True))
         for challenge in draw(st.lists(st.sampled_from(challenges), unique_by=lambda c: c.id, max_size=3))
     ]
-    return scoreboard(Material(challenges, records))
+    return scoreboard(ReportInputs(challenges, records))
 
 
 def graded(draw: st.DrawFn, model: str, challenge: Challenge) -> Record:
@@ -51,7 +51,7 @@ def graded(draw: st.DrawFn, model: str, challenge: Challenge) -> Record:
     return sample.record(model, challenge=challenge, titles=titles, **changes)
 
 
-EMPTY = scoreboard(Material([], []))
+EMPTY = scoreboard(ReportInputs([], []))
 
 
 @settings(max_examples=100)
@@ -83,7 +83,7 @@ def test_every_row_of_the_markdown_has_every_cell(board: Scoreboard):
     for row, shown in zip(board.rows, marked, strict=True):
         assert row.standing.model in shown
         linked = [re.sub(r"^\[(.*)\]\([^()]*\)$", r"\1", cell) for cell in shown]
-        assert all(entry.told in linked for entry in row.entries)
+        assert all(entry.text in linked for entry in row.entries)
 
 
 def cells(line: str) -> list[str]:
@@ -103,7 +103,7 @@ def test_the_columns_of_the_table_are_straight(board: Scoreboard):
     for row in board.rows:
         (shown,) = [line for line in lines if starts_at(line, row.standing.model, column)]
         for entry in row.entries:
-            assert entry.told in shown
+            assert entry.text in shown
 
 
 def starts_at(line: str, word: str, column: int) -> bool:

@@ -10,7 +10,7 @@ import pytest
 import sample_records as sample
 
 from harness.model import Outcome, Record
-from harness.report import Material, Source, render_all
+from harness.report import MarkSource, ReportInputs, render_all
 from tests.commands import called
 
 ROOT = Path(__file__).parents[2]
@@ -195,12 +195,12 @@ def test_an_empty_workspace_says_what_to_do(run: Run, root: Path) -> None:
 
 
 def test_without_a_challenge_nothing_breaks() -> None:
-    assert list(render_all(Material(()))) == ["scoreboard.md", "scoreboard.svg", "index.html"]
-    assert render_all(Material(()), Source.PUBLISHED) == {}
+    assert list(render_all(ReportInputs(()))) == ["scoreboard.md", "scoreboard.svg", "index.html"]
+    assert render_all(ReportInputs(()), MarkSource.PUBLISHED) == {}
 
 
 def test_one_model_alone_is_compared_with_nobody() -> None:
-    reports = render_all(Material((sample.CHALLENGE,), (sample.record(),)))
+    reports = render_all(ReportInputs((sample.CHALLENGE,), (sample.record(),)))
     assert not any(name.startswith("head_to_head/") for name in reports)
     board = reports["scoreboard.md"]
     assert "## Head to head" not in board and "## The ideal hybrid" not in board and "gold" not in board
@@ -208,7 +208,7 @@ def test_one_model_alone_is_compared_with_nobody() -> None:
 
 def test_a_challenge_that_nobody_answered_is_in_no_table() -> None:
     other = sample.CHALLENGE.model_copy(update={"id": "other", "title": "Nobody's"})
-    reports = render_all(Material((sample.CHALLENGE, other), (sample.record(),)))
+    reports = render_all(ReportInputs((sample.CHALLENGE, other), (sample.record(),)))
     assert "other.md" not in reports
     assert "Nobody's" not in reports["scoreboard.md"]
 
@@ -216,7 +216,7 @@ def test_a_challenge_that_nobody_answered_is_in_no_table() -> None:
 def test_where_nothing_was_assessed_no_mark_is_made_up() -> None:
     unrun = {c.id: {"outcome": Outcome.NOT_RUN, "detail": "no time was left"} for c in sample.CRITERIA}
     records = (sample.record("one", unrun), sample.record("two", unrun))
-    reports = render_all(Material((sample.CHALLENGE,), records))
+    reports = render_all(ReportInputs((sample.CHALLENGE,), records))
     board = reports["scoreboard.md"]
     assert board.count("not assessed") >= 2 and "gold" not in board
     assert not any(name.startswith("head_to_head/") for name in reports)

@@ -8,7 +8,7 @@ import pytest
 import sample_records as sample
 
 from harness.model import Finding, Outcome, Record, Severity, Status
-from harness.report.contexts import weaknesses
+from harness.report.challenge_report import weaknesses
 from harness.report.sarif import MOST_PLACES, sarif
 from harness.scoring.integrity import INTEGRITY
 

@@ -9,7 +9,7 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
-from harness.report import Material, as_csv, as_json, as_markdown, as_table, render_all, scoreboard, show
+from harness.report import ReportInputs, as_csv, as_json, as_markdown, as_table, render_all, scoreboard, show
 from harness.sandbox.signals import Signal, SignalKind
 from harness.scoring.integrity import with_integrity
 
@@ -22,7 +22,7 @@ def watched(record):
 
 
 def board(*records):
-    return scoreboard(Material([sample.CHALLENGE], records))
+    return scoreboard(ReportInputs([sample.CHALLENGE], records))
 
 
 def told(drawn) -> str:
@@ -42,7 +42,7 @@ def test_show_tells_it_behind_the_critical_failures():
 
 
 def test_the_page_tells_it_with_the_weaknesses():
-    page = render_all(Material([sample.CHALLENGE], [watched(sample.record("good", sample.RIGHT))]))["kv_cache.md"]
+    page = render_all(ReportInputs([sample.CHALLENGE], [watched(sample.record("good", sample.RIGHT))]))["kv_cache.md"]
     assert f"1. **{SignalKind.UNSEEN_FILE.value}** ({UNMARKED}: `integrity`)" in page
     assert "No weakness was seen" not in page
     assert "This changes no mark; look at the findings: good/kv_cache." in page
@@ -81,10 +81,10 @@ def test_words_of_an_answer_stay_words():
     hostile = [Signal(SignalKind.UNSEEN_FILE, "a|b`[x](http://y)<script>\x1b[2J")]
     record = sample.record()
     record = record.model_copy(update={"findings": with_integrity(record.findings, hostile)})
-    page = render_all(Material([sample.CHALLENGE], [record]))["kv_cache.md"]
+    page = render_all(ReportInputs([sample.CHALLENGE], [record]))["kv_cache.md"]
     assert "<script>" not in page and "\x1b" not in page and "[x](http" not in page
 
 
 def test_a_submission_that_does_not_build_still_says_why():
-    page = render_all(Material([sample.CHALLENGE], [watched(sample.unbuilt())]))["kv_cache.md"]
+    page = render_all(ReportInputs([sample.CHALLENGE], [watched(sample.unbuilt())]))["kv_cache.md"]
     assert "```text\nSyntaxError: invalid syntax (answer.py, line 3)\n```" in page

@@ -12,7 +12,7 @@ from page_reader import read
 
 from harness.model import Outcome
 from harness.probing.patterns import described
-from harness.report import Material
+from harness.report import ReportInputs
 from harness.report.page import losses, page
 from harness.report.page.drawings import sections
 from harness.report.page.series import Point, error_ratios, exponents, time_ratios
@@ -65,7 +65,7 @@ def test_the_table_of_a_figure_holds_what_is_drawn():
 def test_colours_and_fonts_are_the_page_s_and_words_are_words():
     models = [f"model-{n:02d}" for n in range(12)]
     records = [record(m, time_ratio=1 + n / 10) for n, m in enumerate(models)]
-    tree = read(page(Material([sample.CHALLENGE], records)))
+    tree = read(page(ReportInputs([sample.CHALLENGE], records)))
     for svg in tree.all("svg"):
         for element in svg.all():
             assert "font-family" not in element.attributes
@@ -81,7 +81,7 @@ def test_colours_and_fonts_are_the_page_s_and_words_are_words():
 
 def test_dots_lie_where_the_figures_are():
     records = [record(m, time_ratio=v) for m, v in (("a", 0.6), ("b", 1.0), ("c", 1.4))]
-    tree = read(page(Material([sample.CHALLENGE], records)))
+    tree = read(page(ReportInputs([sample.CHALLENGE], records)))
     svg = next(s for s in tree.all("svg") if "time ratio" in s.attributes["aria-label"])
     # the first three are dots in the drawing, the last three those of the legend
     a, b, c = (float(e.attributes["x"]) for e in svg.all("use")[:3])
@@ -93,7 +93,7 @@ def test_without_figures_every_section_says_so():
     plain = {id: {k: v for k, v in o.items() if k != "measured"} for id, o in sample.RIGHT.items()}
     made = sections([sample.CHALLENGE], [sample.record(outcomes=plain)], ["glm-5"])
     assert all(not section.drawings and section.missing for section in made)
-    text = read(page(Material([sample.CHALLENGE], [sample.record(outcomes=plain)]))).one("main").text
+    text = read(page(ReportInputs([sample.CHALLENGE], [sample.record(outcomes=plain)]))).one("main").text
     assert all(section.missing in text for section in made)
 
 
@@ -145,7 +145,7 @@ def test_sentences_of_the_probes_are_read(sentence, unit, runs, found):
 
 def test_a_loss_is_drawn_with_its_sentence():
     lost = sample.FUTURE | {"diagnosis": "winners placed in columns c with c mod 256 >= 10 are lost (k = 16)"}
-    tree = read(page(Material([sample.CHALLENGE], [sample.record(outcomes=sample.RIGHT | {"causality": lost})])))
+    tree = read(page(ReportInputs([sample.CHALLENGE], [sample.record(outcomes=sample.RIGHT | {"causality": lost})])))
     assert any(lost["diagnosis"] in figure.one("figcaption").text for figure in tree.all("figure"))
 
 
@@ -158,4 +158,4 @@ def test_a_loss_is_drawn_with_its_sentence():
 ])  # fmt: skip
 def test_a_sentence_that_makes_no_sense_breaks_nothing(sentence):
     failed = sample.FUTURE | {"diagnosis": sentence}
-    read(page(Material([sample.CHALLENGE], [sample.record(outcomes=sample.RIGHT | {"causality": failed})])))
+    read(page(ReportInputs([sample.CHALLENGE], [sample.record(outcomes=sample.RIGHT | {"causality": failed})])))

@@ -7,15 +7,15 @@ import sample_records as sample
 from page_reader import Element, read
 
 from harness.model import Challenge, Mark, Outcome, Provenance, Review, Reviewer
-from harness.report import Material
-from harness.report.page import page, submissions
+from harness.report import ReportInputs
+from harness.report.page import page, submission_details
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another task"})
 GOOD = sample.record("good", sample.RIGHT, provenance=Provenance.MODEL_OUTPUT)
 
 
 def shown(*records, challenges=(sample.CHALLENGE,), reviews=(), sources=None) -> Element:
-    return read(page(Material(challenges, records, reviews, sources=sources or {})))
+    return read(page(ReportInputs(challenges, records, reviews, sources=sources or {})))
 
 
 def board(tree: Element) -> dict[str, list[Element]]:
@@ -137,7 +137,7 @@ def test_a_challenge_that_one_model_did_not_answer_has_no_mark_for_it():
 
 
 def test_of_very_many_submissions_every_mark_still_leads_somewhere(monkeypatch):
-    monkeypatch.setattr(submissions, "MOST_DETAILED", 1)
+    monkeypatch.setattr(submission_details, "MOST_DETAILED", 1)
     tree = shown(sample.record(), GOOD)
     ids = {e.attributes.get("id") for e in tree.all()}
     assert {a.attributes["href"][1:] for a in tree.all("a")} <= ids

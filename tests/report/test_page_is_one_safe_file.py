@@ -11,7 +11,7 @@ from page_reader import Element, read
 from test_a_submission_s_words_stay_words import HOSTILE, spoken
 
 from harness.model import Mark, Quote, Review, Reviewer
-from harness.report import Material
+from harness.report import ReportInputs
 from harness.report.escape import LIMIT
 from harness.report.page import page
 
@@ -33,7 +33,7 @@ def said(words: str, model: str = "glm-5") -> str:
     line = words.replace("\n", " ")
     sources = {record.name: {"answer.py": f"{line}\n{line}\n{line}"}}
     broken = sample.unbuilt(f"{words} answer.py:2")
-    return page(Material([sample.CHALLENGE], [record, broken], [review(words, model)], sources=sources))
+    return page(ReportInputs([sample.CHALLENGE], [record, broken], [review(words, model)], sources=sources))
 
 
 def structure(text: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -114,7 +114,7 @@ def test_a_model_s_name_is_text_in_tables_drawings_attributes_and_data(name):
 
 def test_a_title_cannot_end_the_data():
     challenge = sample.CHALLENGE.model_copy(update={"title": "</script><script>alert(1)//<!--"})
-    tree = read(page(Material([challenge], [sample.record()])))
+    tree = read(page(ReportInputs([challenge], [sample.record()])))
     data = json.loads(tree.one("script", id="marks").text)
     assert data["challenges"]["kv_cache"]["title"] == challenge.title
 

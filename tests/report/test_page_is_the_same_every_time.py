@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sample_records as sample
 
-from harness.report import Material, gather
+from harness.report import ReportInputs, gather
 from harness.report.page import page
 from harness.workspace import Workspace
 
@@ -20,20 +20,21 @@ MOST_BYTES = 1_500_000
 
 
 def test_the_order_of_records_does_not_matter():
-    assert page(Material([sample.CHALLENGE], RECORDS)) == page(Material([sample.CHALLENGE], RECORDS[::-1]))
+    assert page(ReportInputs([sample.CHALLENGE], RECORDS)) == page(ReportInputs([sample.CHALLENGE], RECORDS[::-1]))
 
 
 def test_another_process_with_other_settings_makes_the_same_bytes(tmp_path):
     (tmp_path / "matplotlibrc").write_text("font.size: 20\nlines.linewidth: 5\nsvg.fonttype: path\n")
     script = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import sample_records as s; from harness.report import Material;"
+        "import sys; sys.path.insert(0, sys.argv[1]); import sample_records as s;"
+        "from harness.report import ReportInputs;"
         "from harness.report.page import page; records = [s.record(), s.unbuilt(), s.record('good', s.RIGHT)];"
-        "sys.stdout.buffer.write(page(Material([s.CHALLENGE], records)).encode())"
+        "sys.stdout.buffer.write(page(ReportInputs([s.CHALLENGE], records)).encode())"
     )
     environment = os.environ | {"PYTHONHASHSEED": "7", "MATPLOTLIBRC": str(tmp_path / "matplotlibrc")}
     made = subprocess.run([sys.executable, "-c", script, str(Path(__file__).parent)], env=environment,
                           capture_output=True, check=True).stdout  # fmt: skip
-    assert made == page(Material([sample.CHALLENGE], RECORDS)).encode()
+    assert made == page(ReportInputs([sample.CHALLENGE], RECORDS)).encode()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import sample_records as sample
 
-from harness.report.code import MAX_BYTES, excerpts, named_files
+from harness.report.excerpts import MAX_BYTES, cited_files, excerpts
 
 
 def told(detail: str):
@@ -19,7 +19,7 @@ def test_only_named_files_are_read(tmp_path):
     place = folder(tmp_path)
     (place / "src" / "a.py").write_text("one\ntwo\n")
     (place / "b.py").write_text("three\n")
-    found = named_files(tmp_path, [told("wrong (src/a.py:2), see https://example.org:443 and 12:30")])
+    found = cited_files(tmp_path, [told("wrong (src/a.py:2), see https://example.org:443 and 12:30")])
     assert found == {"glm-5/kv_cache": {"src/a.py": "one\ntwo\n"}}
 
 
@@ -30,12 +30,12 @@ def test_nothing_outside_the_folder_is_read(tmp_path):
     (place / "away").symlink_to(tmp_path)
     (place / "large.py").write_text("x" * (MAX_BYTES + 1))
     names = ("link.py", "away/secret.py", "src/../../../secret.py", "large.py", "src", f"{tmp_path}/secret.py")
-    assert named_files(tmp_path, [told(" ".join(f"{name}:1" for name in names))]) == {}
+    assert cited_files(tmp_path, [told(" ".join(f"{name}:1" for name in names))]) == {}
 
 
 def test_a_file_that_is_no_text_is_shown_as_far_as_it_is(tmp_path):
     (folder(tmp_path) / "a.py").write_bytes(b"\xff\xfe = 1\n")
-    found = named_files(tmp_path, [told("a.py:1")])
+    found = cited_files(tmp_path, [told("a.py:1")])
     (excerpt,) = excerpts(["a.py:1"], found["glm-5/kv_cache"])
     assert excerpt.lines[0].text == "\ufffd\ufffd = 1"
 

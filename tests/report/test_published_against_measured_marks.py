@@ -9,8 +9,8 @@ import sample_records as sample
 
 from harness.model import Defect, Mark, Outcome, Provenance, Review, Reviewer
 from harness.report import render_all
-from harness.report.against import Against, against
-from harness.report.material import gather
+from harness.report.inputs import gather
+from harness.report.published_vs_measured import PublishedVsMeasured, published_vs_measured
 from harness.report.render import render
 from harness.review.defects import Ruling, read_defects
 from harness.scoring.agreement import alpha
@@ -20,7 +20,7 @@ OURS = Workspace(Path(__file__).resolve().parents[2])
 DEFECT = Defect(
     id="no-mask", model="glm-5", challenge="kv_cache", said="The mask is missing", criteria=("causality",)
 )  # fmt: skip
-EMPTY = against([sample.CHALLENGE], [], [], [])
+EMPTY = published_vs_measured([sample.CHALLENGE], [], [], [])
 
 
 def review(model: str = "glm-5", name: str = "round-1", kind: str = "published", overall: float | None = 82, **marks):
@@ -30,12 +30,12 @@ def review(model: str = "glm-5", name: str = "round-1", kind: str = "published",
     )  # fmt: skip
 
 
-def view(records=(), reviews=(), defects=()) -> Against:
-    return against([sample.CHALLENGE], records, reviews, defects)
+def view(records=(), reviews=(), defects=()) -> PublishedVsMeasured:
+    return published_vs_measured([sample.CHALLENGE], records, reviews, defects)
 
 
 def page(*arguments, **named) -> str:
-    return render("published_vs_measured.md.j2", against=view(*arguments, **named))
+    return render("published_vs_measured.md.j2", comparison=view(*arguments, **named))
 
 
 def section(text: str, heading: str) -> str:
@@ -88,7 +88,7 @@ def test_two_rounds_are_both_shown_and_compared_at_their_mean():
 def test_a_mark_inside_our_interval_is_said_to_be_inside():
     # readability was not assessed: code quality is 100 or as little as 66.7
     found = view([sample.record(provenance=Provenance.MODEL_OUTPUT)], [review(code_quality=70)])
-    assert found.lines[0].told == "+30, inside"
+    assert found.lines[0].difference_text == "+30, inside"
 
 
 def test_only_published_reviews_are_compared():
@@ -98,7 +98,7 @@ def test_only_published_reviews_are_compared():
 
 def test_provenance_is_told_at_the_head_and_beside_every_row():
     gathered = gather(OURS)
-    text = render("published_vs_measured.md.j2", against=_bundled(gathered))
+    text = render("published_vs_measured.md.j2", comparison=_bundled(gathered))
     assert "**A reconstruction is not the model's own file.**" in section(text, "## What is compared")
     origins = {r.name: r.provenance for r in gathered.records if r.provenance is not Provenance.BASELINE}
     assert all(f"`{name}`" in section(text, "## What is compared") for name in origins)
@@ -170,15 +170,15 @@ def test_records_nobody_reviewed_leave_an_honest_empty_page():
     assert section(text, "## Defects that were named").strip() == "None are listed."
     assert section(text, "## What ran and nobody named").strip() == "Nothing."
     assert "## Agreement" not in text
-    assert text == render("published_vs_measured.md.j2", against=EMPTY)
+    assert text == render("published_vs_measured.md.j2", comparison=EMPTY)
 
 
 def test_a_grade_without_any_coverage_is_compared_with_nothing():
     unrun = {c.id: {"outcome": Outcome.JUDGE_ERROR, "detail": "the box broke"} for c in sample.CRITERIA}
     broken = sample.record("glm-5", unrun, status="judge_error", error="BoxError: the worker did not start")
     found = view([broken], [review(correctness=95)], [DEFECT])
-    assert (found.lines, found.overalls, found.unnamed) == ((), (), ())
-    assert found.named[0].ruling is Ruling.UNSEEN
+    assert (found.lines, found.overalls, found.failures) == ((), (), ())
+    assert found.defects[0].ruling is Ruling.UNSEEN
     assert line(page([broken], [review(correctness=95)]), "Correctness")[3:7] == [
         "not assessed",
         "[0, 100]",
@@ -189,12 +189,12 @@ def test_a_grade_without_any_coverage_is_compared_with_nothing():
 
 def test_what_ran_and_nobody_named_is_what_no_confirmed_defect_accounts_for():
     seen = view([sample.record()], [review()])
-    assert [u.criterion for u in seen.unnamed] == ["causality", "kill_rate"]
+    assert [u.criterion for u in seen.failures] == ["causality", "kill_rate"]
     named = view([sample.record()], [review()], [DEFECT])
-    assert [u.criterion for u in named.unnamed] == ["kill_rate"]
-    assert (named.count(Ruling.CONFIRMED), named.named[0].shown[0][0]) == (1, "causality")
+    assert [u.criterion for u in named.failures] == ["kill_rate"]
+    assert (named.count(Ruling.CONFIRMED), named.defects[0].shown[0][0]) == (1, "causality")
     blamed = DEFECT.model_copy(update={"shows": "another fault altogether"})
-    assert [u.criterion for u in view([sample.record()], [review()], [blamed]).unnamed] == ["causality", "kill_rate"]
+    assert [u.criterion for u in view([sample.record()], [review()], [blamed]).failures] == ["causality", "kill_rate"]
 
 
 def test_an_answer_that_does_not_build_accuses_nothing_that_did_not_run():
@@ -202,7 +202,7 @@ def test_an_answer_that_does_not_build_accuses_nothing_that_did_not_run():
     outcomes = {c.id: sample.NEEDS_REVIEW if c.review else unrun for c in sample.CRITERIA}
     unbuilt = sample.record("glm-5", outcomes, built=False)
     found = view([unbuilt], [review()], [DEFECT])
-    assert (found.unnamed, found.named[0].ruling) == ((), Ruling.UNSEEN)
+    assert (found.failures, found.defects[0].ruling) == ((), Ruling.UNSEEN)
     assert found.hidden == (("does not build, so none of it ran", 1),)
 
 
@@ -227,7 +227,7 @@ def test_the_order_of_what_is_given_does_not_matter():
 
 def test_every_link_of_the_bundled_page_leads_somewhere():
     gathered = gather(OURS)
-    text = render("published_vs_measured.md.j2", against=_bundled(gathered))
+    text = render("published_vs_measured.md.j2", comparison=_bundled(gathered))
     pages = render_all(gathered)
     anchors = {
         f"{name}#{re.sub(r'[^a-z0-9 _-]', '', title.lower()).replace(' ', '-')}"
@@ -241,12 +241,12 @@ def test_every_link_of_the_bundled_page_leads_somewhere():
 
 def test_the_bundled_counts_add_up():
     found = _bundled(gather(OURS))
-    assert len(found.named) == sum(map(found.count, Ruling)) == len(read_defects(OURS))
+    assert len(found.defects) == sum(map(found.count, Ruling)) == len(read_defects(OURS))
     assert sum(count for _, count in found.hidden) == found.count(Ruling.UNSEEN)
     assert len(found.overalls) == 9
-    accounted = {(n.defect.submission, criterion) for n in found.named for criterion, _ in n.shown}
-    assert not accounted & {(f"{u.model}/{u.challenge}", u.criterion) for u in found.unnamed}
+    accounted = {(n.defect.submission, criterion) for n in found.defects for criterion, _ in n.shown}
+    assert not accounted & {(f"{u.model}/{u.challenge}", u.criterion) for u in found.failures}
 
 
-def _bundled(gathered) -> Against:
-    return against(gathered.challenges, gathered.records, gathered.reviews, read_defects(OURS))
+def _bundled(gathered) -> PublishedVsMeasured:
+    return published_vs_measured(gathered.challenges, gathered.records, gathered.reviews, read_defects(OURS))

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from harness.report import Material, Source, gather, render_all, scoreboard
-from harness.report.match import Matches
+from harness.report import MarkSource, ReportInputs, gather, render_all, scoreboard
+from harness.report.head_to_head import HeadToHeads
+from harness.report.mark_source import marks
 from harness.report.rounds import RoundView, round_view
-from harness.report.source import marks
 from harness.workspace import Workspace
 
 FIGURES: dict[str, Any] = json.loads(Path(__file__).with_name("published_reviews.json").read_text(encoding="utf-8"))
 MATERIAL = gather(Workspace(Path(__file__).parents[2]))
-BOARD = scoreboard(MATERIAL, Source.PUBLISHED)
-MATCHES = Matches(MATERIAL, marks(MATERIAL, Source.PUBLISHED))
-PAGES = render_all(MATERIAL, Source.PUBLISHED)
+BOARD = scoreboard(MATERIAL, MarkSource.PUBLISHED)
+MATCHES = HeadToHeads(MATERIAL, marks(MATERIAL, MarkSource.PUBLISHED))
+PAGES = render_all(MATERIAL, MarkSource.PUBLISHED)
 SCORES = [(each["id"], score) for each in FIGURES["rounds"] for score in each["scores"]]
 
 
 def round_of(id: str) -> RoundView:
     (round,) = (r for r in MATERIAL.rounds if r.id == id)
-    return round_view(MATERIAL, round, Source.PUBLISHED)
+    return round_view(MATERIAL, round, MarkSource.PUBLISHED)
 
 
 @pytest.mark.parametrize(("round", "score"), SCORES, ids=lambda value: value if isinstance(value, str) else "")
@@ -49,7 +49,7 @@ def test_a_round_has_its_overalls_averages_and_margins(id: str) -> None:
     assert view.rows[0].model == wanted["winner"]
     assert view.verdict.startswith(f"{wanted['winner']} wins by {wanted['margin']} points")
     winners = wanted.get("task_winners", dict.fromkeys(wanted["margins"], wanted["winner"]))
-    assert {task.id: task.told for task in view.tasks} == {
+    assert {won.id: won.result for won in view.challenge_winners} == {
         challenge: f"{winners[challenge]} wins by {margin} points" for challenge, margin in wanted["margins"].items()
     }
 
@@ -90,7 +90,7 @@ def test_the_first_won_five_of_six() -> None:
 @pytest.mark.parametrize("table", FIGURES["head_to_head"], ids=lambda t: f"{t['left']}-{t['right']}-{t['challenge']}")
 def test_a_two_way_table_has_its_rows_edges_and_winner(table: dict[str, Any]) -> None:
     view = MATCHES.of(table["left"], table["right"])
-    (bout,) = (b for b in view.bouts if b.id == table["challenge"])
+    (bout,) = (b for b in view.sections if b.id == table["challenge"])
     shown = [(line.criterion, line.left, line.right, line.edge) for line in bout.lines]
     edge = {None: "", "tie": ""}
     assert shown == [(r["criterion"], r["left"], r["right"], edge.get(r["edge"], r["edge"])) for r in table["rows"]]
@@ -98,7 +98,7 @@ def test_a_two_way_table_has_its_rows_edges_and_winner(table: dict[str, Any]) ->
 
 
 def test_there_are_nine_tables_with_ninety_five_rows() -> None:
-    shown = [b for m in BOARD.meetings for b in MATCHES.of(m.left, m.right).bouts]
+    shown = [b for m in BOARD.meetings for b in MATCHES.of(m.left, m.right).sections]
     assert (len(shown), sum(len(bout.lines) for bout in shown)) == (9, 95)
 
 
@@ -106,7 +106,7 @@ def test_there_are_nine_tables_with_ninety_five_rows() -> None:
 def test_a_matchup_has_its_winners_and_tally(wanted: dict[str, Any]) -> None:
     (meeting,) = (m for m in BOARD.meetings if {m.left, m.right} == {wanted["left"], wanted["right"]})
     assert f"{meeting.left} {meeting.tally}" == wanted["overall"]
-    told = dict(each.split(": ") for each in meeting.told.split("; "))
+    told = dict(each.split(": ") for each in meeting.winners.split("; "))
     assert told == {c: wanted[c] for c in ("fused_softmax_topk", "kv_cache", "layernorm_backward")}
 
 
@@ -119,7 +119,7 @@ def test_six_overalls_are_no_mean_and_three_submissions_were_marked_twice_differ
 
 
 def test_published_marks_never_move_a_measured_one() -> None:
-    without = render_all(Material(MATERIAL.challenges, MATERIAL.records, (), MATERIAL.rounds))
+    without = render_all(ReportInputs(MATERIAL.challenges, MATERIAL.records, (), MATERIAL.rounds))
     measured = render_all(MATERIAL)
     for name in ("scoreboard.md", "rounds/round-1.md", "head_to_head/glm-5_vs_qwen3.6-27b.md"):
         assert measured[name] == without[name]

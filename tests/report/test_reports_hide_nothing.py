@@ -7,17 +7,17 @@ import sample_records as sample
 
 from harness.errors import SpecError
 from harness.model import Outcome, Provenance
-from harness.report import Material, render_all
+from harness.report import ReportInputs, render_all
 
 UNREVIEWED = "GPU mapping"
 
 
 def page(*records, challenge=sample.CHALLENGE) -> str:
-    return render_all(Material([challenge], records))["kv_cache.md"]
+    return render_all(ReportInputs([challenge], records))["kv_cache.md"]
 
 
 def board(*records) -> str:
-    return render_all(Material([sample.CHALLENGE], records))["scoreboard.md"]
+    return render_all(ReportInputs([sample.CHALLENGE], records))["scoreboard.md"]
 
 
 def section(text: str, heading: str) -> str:
@@ -162,7 +162,7 @@ def test_records_that_do_not_compare_are_pointed_out(field, value, said):
 def test_each_challenge_may_have_its_own_device():
     other = sample.CHALLENGE.model_copy(update={"id": "in_cuda"})
     records = [sample.record(), sample.record(challenge=other, environment={"device": "emulated"})]
-    assert "may not compare" not in render_all(Material([sample.CHALLENGE, other], records))["scoreboard.md"]
+    assert "may not compare" not in render_all(ReportInputs([sample.CHALLENGE, other], records))["scoreboard.md"]
 
 
 def test_an_error_ratio_is_explained_as_the_challenge_judges_it():
@@ -200,10 +200,10 @@ def test_a_record_of_another_rubric_is_pointed_out_and_still_shown():
 
 
 def test_a_record_of_an_unknown_challenge_is_pointed_out():
-    assert "challenge is not here: glm-5/kv_cache." in render_all(Material([], [sample.record()]))["scoreboard.md"]
+    assert "challenge is not here: glm-5/kv_cache." in render_all(ReportInputs([], [sample.record()]))["scoreboard.md"]
 
 
 def test_no_report_takes_the_scoreboard_s_place():
     clash = sample.CHALLENGE.model_copy(update={"id": "scoreboard"})
     with pytest.raises(SpecError, match="scoreboard"):
-        render_all(Material([clash], [sample.record(challenge=clash)]))
+        render_all(ReportInputs([clash], [sample.record(challenge=clash)]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import sample_records as sample
 
 from harness.model import Record
-from harness.report import Material, render_all, write
+from harness.report import ReportInputs, render_all, write
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another"})
 
@@ -19,7 +19,7 @@ def records() -> list[Record]:
 
 
 def test_the_order_of_records_and_challenges_does_not_matter():
-    expected = render_all(Material([sample.CHALLENGE, OTHER], records()))
+    expected = render_all(ReportInputs([sample.CHALLENGE, OTHER], records()))
     assert sorted(expected) == [
         "another.md",
         "head_to_head/broken_vs_glm-5.md",
@@ -29,21 +29,21 @@ def test_the_order_of_records_and_challenges_does_not_matter():
         "scoreboard.svg",
     ]
     for order in itertools.permutations(records()):
-        assert render_all(Material([OTHER, sample.CHALLENGE], order)) == expected
+        assert render_all(ReportInputs([OTHER, sample.CHALLENGE], order)) == expected
 
 
 def test_a_record_read_back_from_its_file_gives_the_same_report():
     again = [Record.from_json(r.to_json()) for r in records()]
-    assert render_all(Material([sample.CHALLENGE, OTHER], again)) == render_all(
-        Material([sample.CHALLENGE, OTHER], records())
+    assert render_all(ReportInputs([sample.CHALLENGE, OTHER], again)) == render_all(
+        ReportInputs([sample.CHALLENGE, OTHER], records())
     )
 
 
 def test_another_process_with_another_hash_seed_renders_the_same_bytes():
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "import sample_records as s; from harness.report import Material, render_all;"
-        "reports = render_all(Material([s.CHALLENGE], [s.record(), s.unbuilt()]));"
+        "import sample_records as s; from harness.report import ReportInputs, render_all;"
+        "reports = render_all(ReportInputs([s.CHALLENGE], [s.record(), s.unbuilt()]));"
         "sys.stdout.buffer.write(''.join(reports.values()).encode())"
     )
     texts = {
@@ -54,12 +54,12 @@ def test_another_process_with_another_hash_seed_renders_the_same_bytes():
         for seed in ("1", "2")
     }  # fmt: skip
     assert texts == {
-        "".join(render_all(Material([sample.CHALLENGE], [sample.record(), sample.unbuilt()])).values()).encode()
+        "".join(render_all(ReportInputs([sample.CHALLENGE], [sample.record(), sample.unbuilt()])).values()).encode()
     }
 
 
 def test_only_what_changed_is_written(tmp_path):
-    reports = render_all(Material([sample.CHALLENGE], [sample.record()]))
+    reports = render_all(ReportInputs([sample.CHALLENGE], [sample.record()]))
     assert [path.name for path in write(reports, tmp_path)] == [
         "index.html",
         "kv_cache.md",
@@ -81,5 +81,5 @@ def test_only_what_changed_is_written(tmp_path):
 
 
 def test_without_a_record_there_is_a_scoreboard_that_says_what_to_do():
-    text = render_all(Material([sample.CHALLENGE], []))["scoreboard.md"]
+    text = render_all(ReportInputs([sample.CHALLENGE], []))["scoreboard.md"]
     assert "harness grade --all" in text

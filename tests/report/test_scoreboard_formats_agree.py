@@ -8,14 +8,14 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
-from harness.report import Material, as_csv, as_json, as_markdown, as_table, render_all, scoreboard
+from harness.report import ReportInputs, as_csv, as_json, as_markdown, as_table, render_all, scoreboard
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another task"})
 RECORDS = [
     sample.record(), sample.record(challenge=OTHER), sample.baseline(), sample.baseline(challenge=OTHER),
     sample.record("good", sample.RIGHT), sample.record("good", sample.RIGHT, challenge=OTHER), sample.unbuilt(),
 ]  # fmt: skip
-BOARD = scoreboard(Material([sample.CHALLENGE, OTHER], RECORDS))
+BOARD = scoreboard(ReportInputs([sample.CHALLENGE, OTHER], RECORDS))
 
 
 def test_json_holds_the_figures_of_the_records():
@@ -57,7 +57,7 @@ def test_table_and_markdown_show_the_same_marks(cell):
 
 
 def test_the_report_is_the_markdown():
-    assert render_all(Material([sample.CHALLENGE, OTHER], RECORDS))["scoreboard.md"] == as_markdown(BOARD)
+    assert render_all(ReportInputs([sample.CHALLENGE, OTHER], RECORDS))["scoreboard.md"] == as_markdown(BOARD)
 
 
 def test_who_is_not_ranked_is_told_why():

@@ -4,7 +4,7 @@ import pytest
 import sample_records as sample
 
 from harness.model import Score
-from harness.report.contexts import in_order
+from harness.report.challenge_report import in_order
 from harness.report.verdict import verdict
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.model import Record
-from harness.report import Material, as_json, as_markdown, scoreboard
+from harness.report import ReportInputs, as_json, as_markdown, scoreboard
 from harness.running.store import Store
 from harness.workspace import Workspace
 
@@ -173,7 +173,7 @@ def plain(value: Any) -> Any:
 def outcome(workspace: Workspace) -> tuple[str, str, list[Any]]:
     """What must not depend on whether a run was killed: the scoreboard in two forms, and all records."""
     records = workspace.records()
-    board = scoreboard(Material([workspace.challenge("scaled_sum")], records))
+    board = scoreboard(ReportInputs([workspace.challenge("scaled_sum")], records))
     return as_json(board), as_markdown(board), [plain(json.loads(r.to_json())) for r in records]
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from harness.model import Limits, Outcome
-from harness.report import words
+from harness.report import formatting
 from harness.running.grade import grade_one
 from harness.running.options import Options
 
@@ -36,7 +36,7 @@ def test_the_limits_in_force_are_in_the_record(toy, submit):
     record = grade_one(toy.workspace, submit("m", toy.source()), Options(limits=LIMITS)).record
     assert record.limits == Limits(**LIMITS)
     assert "the limit probes_seconds was set to 1 by hand" in record.remarks
-    assert "0.5 s a call, 1 s for all probes" in words.limits(record.limits)
+    assert "0.5 s a call, 1 s for all probes" in formatting.limits(record.limits)
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 0, -1, 1e9])

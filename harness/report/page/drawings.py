@@ -7,11 +7,11 @@ from markupsafe import Markup
 
 from harness.model import Challenge, Record
 from harness.numerics import FULL, PASS
-from harness.report import words
-from harness.report.contexts import in_order
+from harness.report import formatting
+from harness.report.challenge_report import in_order
 from harness.report.page.figures import MOST_LINES, Axis, dots, drawn, loss_map
 from harness.report.page.losses import losses
-from harness.report.page.series import Line, Point, error_ratios, exponents, time_ratios
+from harness.report.page.series import Point, Series, error_ratios, exponents, time_ratios
 
 MOST_MAPS = 24
 """So many loss maps are drawn."""
@@ -39,7 +39,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Section:
+class FigureSection:
     """Figures of one kind; `missing` says why there are none."""
 
     id: str
@@ -53,7 +53,9 @@ Ordered = Sequence[tuple[Challenge, Sequence[Record]]]
 """Challenges with the records of their submissions, the best first."""
 
 
-def sections(challenges: Sequence[Challenge], records: Sequence[Record], models: Sequence[str]) -> tuple[Section, ...]:
+def sections(
+    challenges: Sequence[Challenge], records: Sequence[Record], models: Sequence[str]
+) -> tuple[FigureSection, ...]:
     """All figures.
 
     Args:
@@ -65,7 +67,7 @@ def sections(challenges: Sequence[Challenge], records: Sequence[Record], models:
     growth = Axis("exponent", ((1.0, "linear"), (2.0, "quadratic")), (-0.1, 2.5))
     speed = Axis("time over the reference's", ((1.0, "as fast"),), (0.5, 1.5))
     return (
-        Section(
+        FigureSection(
             "error-ratios",
             "Error ratios",
             "Distance to a long-double oracle over what the numbers themselves allow, on a logarithmic axis: the worst "
@@ -74,14 +76,14 @@ def sections(challenges: Sequence[Challenge], records: Sequence[Record], models:
             tuple(_ratios(ordered, models)),
             "No record holds an error ratio.",
         ),
-        Section(
+        FigureSection(
             "scaling",
             "How cost grows",
             "Exponent of processor time against size, with its interval where the record holds one.",
             tuple(_dots(ordered, models, "growth of cost", exponents, growth)),
             "No record holds an exponent of cost.",
         ),
-        Section(
+        FigureSection(
             "timing",
             "Time against the reference",
             "Time of a call over that of the reference, taken in turns, with the interval of the ratio: under 1 is "
@@ -89,7 +91,7 @@ def sections(challenges: Sequence[Challenge], records: Sequence[Record], models:
             tuple(_dots(ordered, models, "time ratio", time_ratios, speed)),
             "No record holds a time ratio.",
         ),
-        Section(
+        FigureSection(
             "losses",
             "Loss maps",
             "Where winners lie, or which rows they are in, when they are lost: planted by probes, seen from outside.",
@@ -111,7 +113,7 @@ def _dots(
     ordered: Ordered,
     models: Sequence[str],
     kind: str,
-    read: Callable[[Challenge, Sequence[Record]], tuple[Line, ...]],
+    read: Callable[[Challenge, Sequence[Record]], tuple[Series, ...]],
     axis: Axis,
 ) -> Iterator[Drawing]:
     for challenge, records in ordered:
@@ -124,26 +126,26 @@ def _dots(
             yield Drawing(challenge.id, title, svg, shown, rows, _left_out(lines, models, shown))
 
 
-def _left_out(lines: Sequence[Line], models: Sequence[str], shown: Sequence[str]) -> str:
-    told = []
+def _left_out(lines: Sequence[Series], models: Sequence[str], shown: Sequence[str]) -> str:
+    parts = []
     if len(shown) > (count := len(drawn(lines, models))):
-        told.append(f"the first {count} of {len(shown)} models are drawn")
+        parts.append(f"the first {count} of {len(shown)} models are drawn")
     if len(lines) > MOST_LINES:
-        told.append(f"the first {MOST_LINES} of {len(lines)} lines are drawn")
-    return "; ".join(told)
+        parts.append(f"the first {MOST_LINES} of {len(lines)} lines are drawn")
+    return "; ".join(parts)
 
 
-def _row(line: Line, models: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+def _row(line: Series, models: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     by_model = {point.model: point for point in line.points}
-    return line.label, tuple(_told(by_model.get(model)) for model in models)
+    return line.label, tuple(_text(by_model.get(model)) for model in models)
 
 
-def _told(point: Point | None) -> str:
+def _text(point: Point | None) -> str:
     if point is None:
         return "–"
     if point.low is None or point.high is None:
-        return words.number(point.value)
-    return f"{words.number(point.value)} [{words.number(point.low)}, {words.number(point.high)}]"
+        return formatting.number(point.value)
+    return f"{formatting.number(point.value)} [{formatting.number(point.low)}, {formatting.number(point.high)}]"
 
 
 def _losses(ordered: Ordered) -> Iterator[Drawing]:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from harness.report.escape import plain
 from harness.report.page.losses import Loss
-from harness.report.page.series import Line, Point
+from harness.report.page.series import Point, Series
 from harness.report.page.svg import BAD, INK, LINE, MUTED, SERIES, inlined, steady
 
 MARKERS = "osD^vPX*"
@@ -48,7 +48,7 @@ class Axis:
 
 
 @steady()
-def dots(name: str, title: str, lines: Sequence[Line], models: Sequence[str], axis: Axis) -> Markup:
+def dots(name: str, title: str, lines: Sequence[Series], models: Sequence[str], axis: Axis) -> Markup:
     """Every model's figure as a dot with its interval, a line for each quantity.
 
     Args:
@@ -78,7 +78,7 @@ def dots(name: str, title: str, lines: Sequence[Line], models: Sequence[str], ax
     return _finished(axes, name, title)
 
 
-def drawn(lines: Sequence[Line], models: Sequence[str]) -> dict[str, int]:
+def drawn(lines: Sequence[Series], models: Sequence[str]) -> dict[str, int]:
     """Models that are drawn, with the numbers of their colours; of more than there are colours the first with a figure.
 
     As long as there is a colour for each, a model has the same one in all figures.

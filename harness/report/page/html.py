@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.report import escape
-from harness.report.code import CodeLine
+from harness.report.excerpts import ExcerptLine
 
 MOST_WIDE = 200
 """Longest line shown of a block of code or of a compiler's output."""
@@ -55,7 +55,7 @@ def block(text: object) -> Markup:
     return Markup("\n").join(lines)
 
 
-def code(lines: Sequence[CodeLine]) -> Markup:
+def code(lines: Sequence[ExcerptLine]) -> Markup:
     """Numbered lines of a `<pre>` element, those that are meant marked."""
     shown = (Markup("<i>{:>4} </i>{}").format(each.number, line(each.text)) for each in lines)
     return Markup("\n").join(

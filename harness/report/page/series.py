@@ -24,7 +24,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
+class Series:
     """One quantity for all models that have it."""
 
     label: str
@@ -35,31 +35,31 @@ Reading = tuple[str, float, float | None, float | None]
 """What a figure is of, the figure, and the ends of its interval."""
 
 
-def error_ratios(challenge: Challenge, records: Sequence[Record]) -> tuple[Line, ...]:
+def error_ratios(challenge: Challenge, records: Sequence[Record]) -> tuple[Series, ...]:
     """Error ratios in the order of the rubric; the worst one of failing inputs has a line of its own."""
     return _lines(challenge, records, _ratios)
 
 
-def exponents(challenge: Challenge, records: Sequence[Record]) -> tuple[Line, ...]:
+def exponents(challenge: Challenge, records: Sequence[Record]) -> tuple[Series, ...]:
     """Exponents of cost against size."""
     return _lines(challenge, records, lambda evidence: _named(evidence, "exponent"))
 
 
-def time_ratios(challenge: Challenge, records: Sequence[Record]) -> tuple[Line, ...]:
+def time_ratios(challenge: Challenge, records: Sequence[Record]) -> tuple[Series, ...]:
     """Times over those of the reference."""
     return _lines(challenge, records, lambda evidence: _named(evidence, "time_ratio"))
 
 
 def _lines(
     challenge: Challenge, records: Sequence[Record], read: Callable[[Evidence], Iterable[Reading]]
-) -> tuple[Line, ...]:
+) -> tuple[Series, ...]:
     points: dict[str, dict[str, list[Point]]] = {criterion.id: {} for criterion in challenge.criteria}
     for record in records:
         for evidence in record.evidence:
             for label, value, low, high in read(evidence):
                 found = points.setdefault(evidence.criterion, {}).setdefault(label, [])
                 found.append(Point(record.model, value, low, high))
-    return tuple(Line(label, tuple(of)) for lines in points.values() for label, of in lines.items())
+    return tuple(Series(label, tuple(of)) for lines in points.values() for label, of in lines.items())
 
 
 def _ratios(evidence: Evidence) -> Iterator[Reading]:
@@ -73,11 +73,11 @@ def _ratios(evidence: Evidence) -> Iterator[Reading]:
 def _named(evidence: Evidence, quantity: str) -> Iterator[Reading]:
     """Figures with `quantity` in their name, each with those named `_low` and `_high` after it."""
     numbers = {name: number for name, value in evidence.measured.items() if (number := _number(value)) is not None}
-    told = evidence.criterion.replace("_", " ")
+    text = evidence.criterion.replace("_", " ")
     for name, number in numbers.items():
         if quantity in name and _NAME.fullmatch(name) and not name.endswith(("_low", "_high")):
             rest = " ".join(name.replace(quantity, "").replace("_", " ").split())
-            label = f"{evidence.criterion}, {rest}" if rest not in ("", told) else evidence.criterion
+            label = f"{evidence.criterion}, {rest}" if rest not in ("", text) else evidence.criterion
             yield label, number, numbers.get(f"{name}_low"), numbers.get(f"{name}_high")
 
 

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.model import Challenge, Record, Score, Status
-from harness.report import words
-from harness.report.contexts import in_order
-from harness.report.scoreboard import Row, Scoreboard
+from harness.report import formatting
+from harness.report.challenge_report import in_order
+from harness.report.scoreboard import Scoreboard, ScoreboardRow
 
 MOST_RANKS = 3
-"""So many ranks of one model are told with their shares, the likeliest first."""
+"""So many ranks of one model are text with their shares, the likeliest first."""
 
 
 @dataclass(frozen=True)
-class Mark:
+class MarkCell:
     """A mark with what is known about it, and where its evidence is.
 
     Attributes:
@@ -35,7 +35,7 @@ class Mark:
     link: str = ""
 
 
-NO_RECORD = Mark("no record")
+NO_RECORD = MarkCell("no record")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class BoardRow:
     rank: str
     rank_sort: str
     medal: str
-    marks: tuple[Mark, ...]
+    marks: tuple[MarkCell, ...]
     mean: str
     mean_sort: str
     coverage: str
@@ -67,12 +67,12 @@ class HeatRow:
 
     model: str
     provenance: str
-    overall: Mark
-    marks: tuple[Mark, ...]
+    overall: MarkCell
+    marks: tuple[MarkCell, ...]
 
 
 @dataclass(frozen=True)
-class Heat:
+class HeatMap:
     """Models by the dimensions of one challenge (id, title, weight); no rows where nobody answered."""
 
     id: str
@@ -81,16 +81,16 @@ class Heat:
     rows: tuple[HeatRow, ...]
 
 
-def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: str = "") -> Mark:
+def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: str = "") -> MarkCell:
     """The cell of one score; `link` is the id of its evidence."""
     if score is None:
         return NO_RECORD
-    told = "; ".join(filter(None, ("" if status is Status.GRADED else words.status(status), note)))
+    text = "; ".join(filter(None, ("" if status is Status.GRADED else formatting.status(status), note)))
     if score.score is None or not math.isfinite(score.score):
-        return Mark(words.NOT_ASSESSED, note=told, link=link)
+        return MarkCell(formatting.NOT_ASSESSED, note=text, link=link)
     shade = str(min(10, max(0, int(score.score // 10))))
-    interval, coverage = words.interval(score), words.percent(score.coverage)
-    return Mark(words.mark(score.score), interval, coverage, told, repr(score.score), shade, link)
+    interval, coverage = formatting.interval(score), formatting.percent(score.coverage)
+    return MarkCell(formatting.mark(score.score), interval, coverage, text, repr(score.score), shade, link)
 
 
 def board_rows(board: Scoreboard) -> tuple[BoardRow, ...]:
@@ -98,33 +98,35 @@ def board_rows(board: Scoreboard) -> tuple[BoardRow, ...]:
     return tuple(map(_board_row, board.rows))
 
 
-def heats(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[Heat, ...]:
+def heat_maps(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[HeatMap, ...]:
     """A heat map for each challenge, by id."""
-    return tuple(_heat(c, [r for r in records if r.challenge == c.id]) for c in sorted(challenges, key=lambda c: c.id))
+    return tuple(
+        _heat_map(c, [r for r in records if r.challenge == c.id]) for c in sorted(challenges, key=lambda c: c.id)
+    )
 
 
-def comparison(heats: Sequence[Heat], models: Sequence[str], records: Sequence[Record]) -> Mapping[str, object]:
+def comparison(heat_maps: Sequence[HeatMap], models: Sequence[str], records: Sequence[Record]) -> Mapping[str, object]:
     """What two models are compared from in the browser: [point, low, high, coverage] by model and challenge.
 
     The overall comes first, then the dimensions in the order of `parts`; null where nothing was assessed.
     """
     challenges = {
         heat.id: {"title": heat.title, "parts": [["", "Overall"], *([id, title] for id, title, _ in heat.dimensions)]}
-        for heat in heats
+        for heat in heat_maps
         if heat.rows
     }
     marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
     for record in records:
-        ids = [id for heat in heats if heat.id == record.challenge for id, _, _ in heat.dimensions]
+        ids = [id for heat in heat_maps if heat.id == record.challenge for id, _, _ in heat.dimensions]
         scores = [record.overall, *(record.dimensions.get(id) for id in ids)]
         marks[record.model][record.challenge] = [_numbers(score) for score in scores]
     return {"models": list(models), "challenges": challenges, "marks": marks}
 
 
-def _board_row(row: Row) -> BoardRow:
+def _board_row(row: ScoreboardRow) -> BoardRow:
     place = row.standing
     likely = sorted(enumerate(place.chances, 1), key=lambda chance: (-chance[1], chance[0]))
-    ranks = [f"{rank}: {words.percent(share)}" for rank, share in likely[:MOST_RANKS] if share >= 0.01]
+    ranks = [f"{rank}: {formatting.percent(share)}" for rank, share in likely[:MOST_RANKS] if share >= 0.01]
     return BoardRow(
         model=place.model,
         provenance=row.provenance,
@@ -142,7 +144,7 @@ def _board_row(row: Row) -> BoardRow:
         coverage_sort=repr(place.coverage) if place.graded else "",
         chances=", ".join(ranks),
         chances_sort=repr(sum(rank * share for rank, share in likely)) if likely else "",
-        strength="" if place.strength is None else words.number(round(place.strength)),
+        strength="" if place.strength is None else formatting.number(round(place.strength)),
         strength_sort="" if place.strength is None else repr(place.strength),
         won=f"{place.wins:g} of {place.duels}" if place.duels else "",
         won_sort=repr(place.wins) if place.duels else "",
@@ -150,11 +152,11 @@ def _board_row(row: Row) -> BoardRow:
     )  # fmt: skip
 
 
-def _heat(challenge: Challenge, records: Sequence[Record]) -> Heat:
-    return Heat(
+def _heat_map(challenge: Challenge, records: Sequence[Record]) -> HeatMap:
+    return HeatMap(
         challenge.id,
         challenge.title,
-        tuple((d.id, d.title, words.number(d.weight)) for d in challenge.dimensions),
+        tuple((d.id, d.title, formatting.number(d.weight)) for d in challenge.dimensions),
         tuple(_heat_row(challenge, record) for record in in_order(records)),
     )
 
@@ -162,12 +164,12 @@ def _heat(challenge: Challenge, records: Sequence[Record]) -> Heat:
 def _heat_row(challenge: Challenge, record: Record) -> HeatRow:
     marks = tuple(mark(record.dimensions.get(d.id), f"{record.name}/{d.id}") for d in challenge.dimensions)
     overall = mark(record.overall, record.name, record.status)
-    return HeatRow(record.model, words.provenance(record.provenance), overall, marks)
+    return HeatRow(record.model, formatting.provenance(record.provenance), overall, marks)
 
 
 def _numbers(score: Score | None) -> list[float | str] | None:
     """Point, ends of the interval and coverage as they are shown."""
     if score is None or score.score is None or not all(map(math.isfinite, (score.score, score.low, score.high))):
         return None
-    ends = [float(words.mark(value)) for value in (score.score, score.low, score.high)]
-    return [*ends, words.percent(score.coverage)]
+    ends = [float(formatting.mark(value)) for value in (score.score, score.low, score.high)]
+    return [*ends, formatting.percent(score.coverage)]

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.model import Challenge, Record, Review
-from harness.report import words
-from harness.report.code import Excerpt, Sources, excerpts
-from harness.report.contexts import Answer, ChallengeReport, CriterionRow, Weakness, challenge_report
+from harness.report import formatting
+from harness.report.challenge_report import ChallengeReport, CriterionRow, SubmissionReport, Weakness, challenge_report
+from harness.report.excerpts import Excerpt, Sources, excerpts
 
 MOST_DETAILED = 200
 """Of so many submissions the page holds every criterion; of more, gates and findings only, to stay light to open."""
 
 
 @dataclass(frozen=True)
-class Fault:
+class FindingDetails:
     """A finding with the code it speaks of."""
 
     id: str
@@ -22,8 +22,8 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Part:
-    """One dimension of one submission; `rows` hold one cell each, and are left out where little is told."""
+class DimensionDetails:
+    """One dimension of one submission; `rows` have one cell each and are empty on a page without details."""
 
     id: str
     title: str
@@ -33,38 +33,38 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Submission:
+class SubmissionDetails:
     """One answer to one challenge, as far as a reader may want to know."""
 
     id: str
-    answer: Answer
+    answer: SubmissionReport
     links: Mapping[str, str]
-    faults: tuple[Fault, ...]
-    parts: tuple[Part, ...]
+    faults: tuple[FindingDetails, ...]
+    parts: tuple[DimensionDetails, ...]
     detailed: bool
 
 
 @dataclass(frozen=True)
-class Group:
+class ChallengeDetails:
     """All submissions to one challenge, the best first."""
 
     id: str
     title: str
     summary: str
     verdict: tuple[str, ...]
-    submissions: tuple[Submission, ...]
+    submissions: tuple[SubmissionDetails, ...]
 
 
-def groups(
+def challenge_details(
     challenges: Sequence[Challenge], records: Sequence[Record], reviews: Sequence[Review], sources: Sources
-) -> Iterator[Group]:
+) -> Iterator[ChallengeDetails]:
     """The submissions by challenge; challenges that nobody answered are left out."""
     detailed = len(records) <= MOST_DETAILED
     for challenge in sorted(challenges, key=lambda c: c.id):
         own = [r for r in records if r.challenge == challenge.id]
         if own:
             report = challenge_report(challenge, own, [r for r in reviews if r.challenge == challenge.id])
-            yield Group(
+            yield ChallengeDetails(
                 challenge.id, challenge.title, challenge.summary, report.verdict.sentences,
                 tuple(_submission(challenge, report, n, sources, detailed) for n in range(len(own))),
             )  # fmt: skip
@@ -72,19 +72,19 @@ def groups(
 
 def _submission(
     challenge: Challenge, report: ChallengeReport, number: int, sources: Sources, detailed: bool
-) -> Submission:
+) -> SubmissionDetails:
     """The `number`-th answer of a challenge's report."""
     answer = report.answers[number]
     id = f"{answer.model}/{challenge.id}"
     files = sources.get(id, {})
     links = {c.id: f"{id}/{c.dimension}/{c.id}" for c in challenge.criteria} if detailed else {}
-    return Submission(
+    return SubmissionDetails(
         id=id,
         answer=answer,
         links=links,
         faults=tuple(
             # a colon, which no identifier has, keeps it apart from dimensions
-            Fault(f"{id}/finding:{n}", weakness, _code(weakness, files))
+            FindingDetails(f"{id}/finding:{n}", weakness, _code(weakness, files))
             for n, weakness in enumerate(answer.weaknesses, 1)
         ),
         parts=tuple(_parts(challenge, report, number, id, detailed)),
@@ -96,10 +96,14 @@ def _code(weakness: Weakness, files: Mapping[str, str]) -> tuple[Excerpt, ...]:
     return excerpts((weakness.title, *weakness.seen, weakness.diagnosis), files)
 
 
-def _parts(challenge: Challenge, report: ChallengeReport, number: int, id: str, detailed: bool) -> Iterator[Part]:
+def _parts(
+    challenge: Challenge, report: ChallengeReport, number: int, id: str, detailed: bool
+) -> Iterator[DimensionDetails]:
     for dimension, section in zip(challenge.dimensions, report.sections, strict=True):
         rows = tuple(
             CriterionRow(row.id, row.title, row.severity, (row.cells[number],)) for row in section.rows if detailed
         )  # fmt: skip
         standing = section.standings[number]
-        yield Part(f"{id}/{dimension.id}", dimension.title, words.number(dimension.weight), standing, rows)
+        yield DimensionDetails(
+            f"{id}/{dimension.id}", dimension.title, formatting.number(dimension.weight), standing, rows
+        )

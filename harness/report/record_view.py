@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import Challenge, Evidence, Outcome, Record, Status
-from harness.report import words
-from harness.report.contexts import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
+from harness.report import formatting
+from harness.report.challenge_report import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
 from harness.report.escape import code, markdown, plain
-from harness.report.formats import Fitting, csv_text, markdown_table
+from harness.report.tables import Fitting, csv_text, markdown_table
 
 _STYLE = {
     "passed": "green",
@@ -37,10 +37,10 @@ def show(challenge: Challenge, record: Record) -> RenderableType:
 
 
 def _parts(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
-    yield Text(f"{record.name}  ({words.provenance(record.provenance)})", style="bold")
-    yield _line("Overall", words.standing(record.overall) + ("" if record.overall.score is None else " assessed"))
+    yield Text(f"{record.name}  ({formatting.provenance(record.provenance)})", style="bold")
+    yield _line("Overall", formatting.standing(record.overall) + ("" if record.overall.score is None else " assessed"))
     if record.status is not Status.GRADED:
-        yield _line("Status", words.status(record.status))
+        yield _line("Status", formatting.status(record.status))
     if record.error:
         yield _line("Our fault", record.error)
     for ceiling in ceilings(challenge, record):
@@ -77,10 +77,10 @@ def _dimension_rows(challenge: Challenge, record: Record) -> Iterator[tuple[str,
     for dimension in challenge.dimensions:
         mark = record.dimensions.get(dimension.id)
         if mark is None or mark.score is None:
-            cells = (words.NOT_ASSESSED, "", "")
+            cells = (formatting.NOT_ASSESSED, "", "")
         else:
-            cells = (words.mark(mark.score), words.interval(mark), words.percent(mark.coverage))
-        yield dimension.title, words.number(dimension.weight), *cells
+            cells = (formatting.mark(mark.score), formatting.interval(mark), formatting.percent(mark.coverage))
+        yield dimension.title, formatting.number(dimension.weight), *cells
 
 
 def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
@@ -117,8 +117,8 @@ def _evidence(record: Record) -> Table:
 
 
 def _evidence_row(item: Evidence) -> tuple[str, str, str, str]:
-    told = f"earns nothing while {item.rests_on} fails" if item.rests_on else words.figures(item.measured)
-    return item.criterion, item.severity.value, words.outcome(item), told
+    text = f"earns nothing while {item.rests_on} fails" if item.rests_on else formatting.figures(item.measured)
+    return item.criterion, item.severity.value, formatting.outcome(item), text
 
 
 def _unassessed(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
@@ -135,8 +135,8 @@ def _made(record: Record) -> Iterator[RenderableType]:
     yield _line("When", f"{record.made}, seed {record.seed}{counts}")
     yield _line("Where", f"tier {where.tier}, device {where.device}, {where.cpu}, {where.platform}")
     yield _line("With", f"harness {where.harness}, Python {where.python}, {packages}")
-    yield _line("Limits", words.limits(record.limits))
-    yield _line("Took", words.took(record.seconds))
+    yield _line("Limits", formatting.limits(record.limits))
+    yield _line("Took", formatting.took(record.seconds))
     yield _line("Key", record.key)
     if any(e.seed is not None and e.outcome is not Outcome.NOT_RUN for e in record.evidence):
         yield _line("Run a criterion again", f"harness replay {record.name} CRITERION")
@@ -181,11 +181,11 @@ def _csv_row(item: Evidence, fault: str | None) -> list[object]:
 
 def shown_markdown(challenge: Challenge, record: Record) -> str:
     """Marks, gates, findings and evidence as a page of Markdown."""
-    told = words.standing(record.overall)
+    text = formatting.standing(record.overall)
     gates = [f"* Gate: {markdown(f'{c.target} at most {c.ceiling}: {c.reason}')}" for c in ceilings(challenge, record)]
     parts = [
         f"# {markdown(record.name)}",
-        f"{markdown(words.provenance(record.provenance)).capitalize()}. Overall: **{markdown(told)}**.",
+        f"{markdown(formatting.provenance(record.provenance)).capitalize()}. Overall: **{markdown(text)}**.",
         *(["\n".join(gates)] if gates else []),
         "## Dimensions",
         markdown_table(_DIMENSIONS, _dimension_rows(challenge, record)),

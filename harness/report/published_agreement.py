@@ -1,4 +1,4 @@
-"""How far published marks and measured ones agree, in words."""
+"""How far published and measured marks agree: the rows of two tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Pair = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Agreement:
+class AlphaRow:
     """Krippendorff's alpha over some units."""
 
     scope: str
@@ -19,7 +19,7 @@ class Agreement:
     alpha: float | None
 
     @property
-    def told(self) -> str:
+    def value(self) -> str:
         """The figure, or why there is none."""
         if self.units == 0:
             return "nothing to compare"
@@ -27,7 +27,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class TauRow:
     """Kendall's tau-b between the published and the measured order of models."""
 
     scope: str
@@ -46,38 +46,38 @@ class Ordered:
         """The p-value and what it is worth."""
         if self.order.p is None:
             return "–"
-        told = f"{self.order.p:.2g}" + ("" if self.order.counted else " (approximated)")
+        text = f"{self.order.p:.2g}" + ("" if self.order.counted else " (approximated)")
         if self.order.telling:
-            return told
+            return text
         models = self.order.models
-        return f"{told}: says nothing, as even a perfect order of {models} models has {least_p(models):.2g}"
+        return f"{text}: says nothing, as even a perfect order of {models} models has {least_p(models):.2g}"
 
 
-def agreement(scope: str, units: Iterable[Sequence[float]]) -> Agreement:
+def alpha_row(scope: str, units: Iterable[Sequence[float]]) -> AlphaRow:
     """The agreement over units of two marks or more."""
     known = list(units)
-    return Agreement(scope, len(known), alpha(known))
+    return AlphaRow(scope, len(known), alpha(known))
 
 
-def ordered(scope: str, pairs: Iterable[Pair]) -> Ordered:
+def tau_row(scope: str, pairs: Iterable[Pair]) -> TauRow:
     """The agreement of two orders, from one pair a model."""
     known = list(pairs)
-    return Ordered(scope, order([judged for judged, _ in known], [ours for _, ours in known]))
+    return TauRow(scope, order([judged for judged, _ in known], [ours for _, ours in known]))
 
 
-def orders(overalls: Sequence[tuple[str, Mapping[str, Pair]]]) -> tuple[Ordered, ...]:
-    """The orders on each challenge and, where there are several, of the means.
+def tau_rows(overalls: Sequence[tuple[str, Mapping[str, Pair]]]) -> tuple[TauRow, ...]:
+    """The agreement of orders on each challenge and, where there are several, of the means.
 
     Args:
         overalls: titles of challenges, each with its pairs by model.
     """
-    each = [ordered(title, pairs.values()) for title, pairs in overalls]
+    each = [tau_row(title, pairs.values()) for title, pairs in overalls]
     if len(each) < 2:
         return tuple(each)
     # means over different challenges would compare challenges, not models
     everywhere = sorted(set.intersection(*(set(pairs) for _, pairs in overalls)))
     both = [[pairs[model] for _, pairs in overalls] for model in everywhere]
-    return (*each, ordered("Mean of all", [(fmean(j for j, _ in own), fmean(o for _, o in own)) for own in both]))
+    return (*each, tau_row("Mean of all", [(fmean(j for j, _ in own), fmean(o for _, o in own)) for own in both]))
 
 
 def _coefficient(value: float) -> str:

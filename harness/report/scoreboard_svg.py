@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from harness.report import words
+from harness.report import formatting
 from harness.report.escape import plain
 from harness.report.render import render_svg
 from harness.report.scoreboard import Entry, Scoreboard
@@ -18,14 +18,14 @@ class Bar:
     """One mark: where it stands, how long it is, and its interval; no bar where there is no mark."""
 
     x: int
-    told: str
+    text: str
     length: float | None
     low: float
     high: float
 
 
 @dataclass(frozen=True)
-class Line:
+class PictureRow:
     """One model."""
 
     y: int
@@ -43,14 +43,14 @@ class Picture:
     width: int
     height: int
     columns: tuple[tuple[int, str], ...]
-    lines: tuple[Line, ...]
+    lines: tuple[PictureRow, ...]
 
 
 def as_svg(board: Scoreboard) -> str:
     """As `reports/scoreboard.svg`; it follows the reader's choice of dark or light."""
     width = LEFT + COLUMN * len(board.columns) + RIGHT
     lines = tuple(
-        Line(
+        PictureRow(
             TOP + ROW * number,
             "" if row.standing.rank is None else str(row.standing.rank),
             plain(row.standing.model, LONGEST_NAME),
@@ -71,4 +71,4 @@ def _bar(x: int, entry: Entry) -> Bar:
     if score is None:
         return Bar(x, "no record", None, 0.0, 0.0)
     length = None if score.score is None else score.score / 100 * BAR
-    return Bar(x, words.mark(score.score), length, score.low / 100 * BAR, score.high / 100 * BAR)
+    return Bar(x, formatting.mark(score.score), length, score.low / 100 * BAR, score.high / 100 * BAR)

@@ -1,20 +1,20 @@
-"""Defects that published reviews named beside what ran, and what ran beside the defects they named."""
+"""Defects that published reviews name, checked against what ran; and failures that no published review names."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from harness.model import Challenge, Defect, Evidence, Outcome, Record, Severity
-from harness.report import words
-from harness.report.contexts import Group, grouped
+from harness.report import formatting
+from harness.report.challenge_report import CriteriaGroup, grouped
 from harness.review.defects import NOT_ASKED, OTHER_FAULT, Ruling, Tried, out_of_sight
 
 
 @dataclass(frozen=True)
-class Named:
-    """A defect that was named, and what running says of it.
+class DefectRow:
+    """A defect that a published review names, and what running says about it.
 
     Attributes:
-        defect: as it was named.
+        defect: as the review names it.
         provenance: where the submission's files come from.
         link: page and anchor of the submission; empty without a record.
         ruling: what running says.
@@ -27,7 +27,7 @@ class Named:
     link: str
     ruling: Ruling
     shown: tuple[tuple[str, str], ...]
-    rest: tuple[Group, ...]
+    rest: tuple[CriteriaGroup, ...]
 
     @property
     def unseen(self) -> bool:
@@ -41,8 +41,8 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Unnamed:
-    """A failed criterion that no named defect accounts for."""
+class UnpublishedFailure:
+    """A failed criterion that no published defect accounts for."""
 
     model: str
     challenge: str
@@ -54,12 +54,12 @@ class Unnamed:
     seen: str
 
 
-def named(held: Tried, record: Record | None) -> Named:
+def defect_row(held: Tried, record: Record | None) -> DefectRow:
     """The view of a defect that was held to the record of its submission."""
     defect = held.defect
     confirmed = held.ruling is Ruling.CONFIRMED
     passed = [("passed", e.criterion) for e in held.by if not confirmed]
-    return Named(
+    return DefectRow(
         defect=defect,
         provenance=origin(record),
         link=link(defect.challenge, defect.model) if record else "",
@@ -69,7 +69,7 @@ def named(held: Tried, record: Record | None) -> Named:
     )
 
 
-def unnamed(challenge: Challenge, record: Record, held: Iterable[Tried]) -> Iterator[Unnamed]:
+def unpublished_failures(challenge: Challenge, record: Record, held: Iterable[Tried]) -> Iterator[UnpublishedFailure]:
     """Critical and major criteria of a submission that were not met, and that no confirmed defect accounts for.
 
     Args:
@@ -82,12 +82,12 @@ def unnamed(challenge: Challenge, record: Record, held: Iterable[Tried]) -> Iter
     for e in record.evidence:
         if e.outcome is Outcome.PASSED or e.severity is Severity.MINOR or e.criterion in accounted:
             continue
-        if words.not_offered(e) or out_of_sight(criteria.get(e.criterion), e, record.provenance):
+        if formatting.not_offered(e) or out_of_sight(criteria.get(e.criterion), e, record.provenance):
             continue
-        yield Unnamed(
+        yield UnpublishedFailure(
             model=record.model, challenge=record.challenge, provenance=origin(record),
             link=link(record.challenge, record.model), criterion=e.criterion, severity=e.severity.value,
-            outcome=words.outcome(e), seen=_sight(e, record),
+            outcome=formatting.outcome(e), seen=_sight(e, record),
         )  # fmt: skip
 
 
@@ -101,19 +101,19 @@ def shared_reason(held: Tried) -> str:
 
 def origin(record: Record | None) -> str:
     """Where the files of a submission come from."""
-    return "no record" if record is None else words.provenance(record.provenance)
+    return "no record" if record is None else formatting.provenance(record.provenance)
 
 
 def link(challenge: str, heading: str) -> str:
     """The page of a challenge at a heading."""
-    return f"{challenge}.md#{words.anchor(heading)}"
+    return f"{challenge}.md#{formatting.anchor(heading)}"
 
 
 def _sight(evidence: Evidence, record: Record | None, shows: str = "") -> str:
     """What a criterion that was not met saw, in a phrase, with the likeliest fault where there is one."""
     if shows:
-        told = (evidence.detail, *evidence.also)
-        return next((text for text in told if shows.casefold() in text.casefold()), evidence.detail)
+        texts = (evidence.detail, *evidence.also)
+        return next((text for text in texts if shows.casefold() in text.casefold()), evidence.detail)
     titles: Mapping[str, str] = {f.criterion: f.title for f in record.findings} if record else {}
     title = titles.get(evidence.criterion, evidence.detail.partition("\n")[0])
     return f"{title}; {evidence.diagnosis}" if evidence.diagnosis else title

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.model import Challenge, Comparison, Defect, Provenance, Ranking, Record, Review, Round
-from harness.report.code import Sources, named_files
+from harness.report.excerpts import Sources, cited_files
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_ranking, read_rounds
@@ -14,7 +14,7 @@ from harness.workspace import Workspace
 
 
 @dataclass(frozen=True)
-class Material:
+class ReportInputs:
     """Everything that reports are made from.
 
     Attributes:
@@ -56,7 +56,7 @@ class Material:
         return {challenge.id: challenge for challenge in self.challenges}
 
 
-def measured(workspace: Workspace) -> Material:
+def measured(workspace: Workspace) -> ReportInputs:
     """Rubrics and records alone: all that a table of measured marks is made from.
 
     Raises:
@@ -64,10 +64,10 @@ def measured(workspace: Workspace) -> Material:
         StoreError: a record cannot be read.
     """
     rubrics = tuple(workspace.challenge(id) for id in workspace.challenges())
-    return Material(rubrics, tuple(workspace.records()))
+    return ReportInputs(rubrics, tuple(workspace.records()))
 
 
-def gather(workspace: Workspace) -> Material:
+def gather(workspace: Workspace) -> ReportInputs:
     """Read all of it.
 
     Raises:
@@ -75,7 +75,7 @@ def gather(workspace: Workspace) -> Material:
         StoreError: a record cannot be read.
     """
     records = tuple(workspace.records())
-    return Material(
+    return ReportInputs(
         challenges=tuple(workspace.challenge(id) for id in workspace.challenges()),
         records=records,
         reviews=reviews_of(workspace),
@@ -83,5 +83,5 @@ def gather(workspace: Workspace) -> Material:
         comparisons=read_comparisons(workspace),
         ranking=read_ranking(workspace),
         defects=read_defects(workspace),
-        sources=named_files(workspace.root / "submissions", records),
+        sources=cited_files(workspace.root / "submissions", records),
     )

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.model import Challenge, Mark, Record, Review, ReviewerKind, Score
-from harness.report import words
+from harness.report import formatting
 from harness.scoring.joined import joined
 
 
 @dataclass(frozen=True)
-class Remark:
+class ReviewRemark:
     """One reviewer's reason for a mark, with the words of the submission it rests on."""
 
     reviewer: str
@@ -19,7 +19,7 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Opinions:
+class SubmissionReviews:
     """All reviews of one submission.
 
     Attributes:
@@ -31,11 +31,11 @@ class Opinions:
 
     reviewers: tuple[str, ...]
     rows: tuple[tuple[str, str, tuple[str, ...]], ...]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[ReviewRemark, ...]
     joined: str
 
 
-def opinions(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Opinions | None:
+def submission_reviews(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> SubmissionReviews | None:
     """The view of a submission's reviews; None where there are none.
 
     Args:
@@ -48,11 +48,11 @@ def opinions(challenge: Challenge, record: Record, reviews: Iterable[Review]) ->
         return None
     own.sort(key=lambda r: (r.reviewer.kind, str(r.reviewer.date), r.reviewer.id))
     together = joined(challenge, record, own)
-    return Opinions(
+    return SubmissionReviews(
         reviewers=tuple(map(_reviewer, own)),
         rows=(*_rows(challenge, record, own), _overall(record, own)),
         remarks=tuple(_remarks(challenge, own)),
-        joined=words.standing(together.overall) if together else "",
+        joined=formatting.standing(together.overall) if together else "",
     )
 
 
@@ -74,31 +74,31 @@ def _rows(
         for criterion in challenge.criteria:
             if criterion.dimension == dimension.id and any(criterion.id in own for own in marks):
                 evidence = seen.get(criterion.id)
-                measured = words.outcome(evidence) if evidence else words.NOT_ASSESSED
+                measured = formatting.outcome(evidence) if evidence else formatting.NOT_ASSESSED
                 yield criterion.title.rstrip("."), measured, tuple(_mark(own.get(criterion.id)) for own in marks)
 
 
 def _overall(record: Record, reviews: Sequence[Review]) -> tuple[str, str, tuple[str, ...]]:
-    given = tuple("none" if r.overall is None else words.mark(r.overall) for r in reviews)
-    return "Overall", words.standing(record.overall), given
+    given = tuple("none" if r.overall is None else formatting.mark(r.overall) for r in reviews)
+    return "Overall", formatting.standing(record.overall), given
 
 
 def _measured(score: Score | None) -> str:
-    return words.standing(score) if score else words.NOT_ASSESSED
+    return formatting.standing(score) if score else formatting.NOT_ASSESSED
 
 
 def _mark(mark: Mark | None) -> str:
     """A mark, with the lowest and highest of a judge that was asked several times."""
     if mark is None:
         return "none"
-    spread = f" [{words.mark(min(mark.repeats))}, {words.mark(max(mark.repeats))}]" if mark.repeats else ""
-    return words.mark(mark.mark) + spread
+    spread = f" [{formatting.mark(min(mark.repeats))}, {formatting.mark(max(mark.repeats))}]" if mark.repeats else ""
+    return formatting.mark(mark.mark) + spread
 
 
-def _remarks(challenge: Challenge, reviews: Iterable[Review]) -> Iterator[Remark]:
+def _remarks(challenge: Challenge, reviews: Iterable[Review]) -> Iterator[ReviewRemark]:
     titles = {d.id: d.title for d in challenge.dimensions} | {c.id: c.title.rstrip(".") for c in challenge.criteria}
     for review in reviews:
         for mark in review.marks:
             if mark.remark or mark.quotes:
                 quotes = tuple((quote.file, quote.text) for quote in mark.quotes)
-                yield Remark(_reviewer(review), titles.get(mark.target, mark.target), mark.remark, quotes)
+                yield ReviewRemark(_reviewer(review), titles.get(mark.target, mark.target), mark.remark, quotes)

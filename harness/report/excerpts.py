@@ -22,7 +22,7 @@ _PLACE = re.compile(r"(\w[\w./+-]{0,199}):(\d{1,7})\b")
 
 
 @dataclass(frozen=True)
-class CodeLine:
+class ExcerptLine:
     """A line, and whether it is the one that is meant."""
 
     number: int
@@ -36,7 +36,7 @@ class Excerpt:
 
     path: str
     number: int
-    lines: tuple[CodeLine, ...]
+    lines: tuple[ExcerptLine, ...]
 
 
 def excerpts(texts: Iterable[str], files: Mapping[str, str]) -> tuple[Excerpt, ...]:
@@ -45,7 +45,7 @@ def excerpts(texts: Iterable[str], files: Mapping[str, str]) -> tuple[Excerpt, .
     return tuple(_excerpt(path, number, files[path]) for path, number in list(places)[:MOST_PLACES])
 
 
-def named_files(submissions: Path, records: Iterable[Record]) -> dict[str, dict[str, str]]:
+def cited_files(submissions: Path, records: Iterable[Record]) -> dict[str, dict[str, str]]:
     """The files that findings speak of, as far as they are there; see `Sources`.
 
     Args:
@@ -85,4 +85,4 @@ def _places(texts: Iterable[str], files: Mapping[str, str]) -> Iterator[tuple[st
 def _excerpt(path: str, number: int, text: str) -> Excerpt:
     lines = text.split("\n")
     shown = range(max(1, number - AROUND), min(len(lines), number + AROUND) + 1)
-    return Excerpt(path, number, tuple(CodeLine(n, lines[n - 1], n == number) for n in shown))
+    return Excerpt(path, number, tuple(ExcerptLine(n, lines[n - 1], n == number) for n in shown))

@@ -11,15 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import Challenge, Criterion, Evidence, Outcome, Record, Status
-from harness.report import words
+from harness.report import formatting
 from harness.report.escape import markdown, plain
-from harness.report.formats import Fitting, csv_text, markdown_table
 from harness.report.notes import notes
+from harness.report.tables import Fitting, csv_text, markdown_table
 from harness.scoring.duels import Duel, duel, win_table
 
 
 @dataclass(frozen=True)
-class Side:
+class CriterionSide:
     """One criterion in one record; `evidence` is None where the record does not know the criterion."""
 
     evidence: Evidence | None
@@ -31,25 +31,25 @@ class Side:
         return self.evidence.satisfied if self.evidence and self.evidence.outcome.assessed else None
 
     @cached_property
-    def told(self) -> str:
+    def text(self) -> str:
         """The outcome with the fault and the figures behind it."""
         if self.evidence is None:
             return "not in this record"
         fault = f": {self.fault}" if self.fault and self.evidence.outcome is Outcome.FAILED else ""
-        figures = words.figures(self.evidence.measured)
-        return words.outcome(self.evidence) + fault + (f" ({figures})" if figures else "")
+        figures = formatting.figures(self.evidence.measured)
+        return formatting.outcome(self.evidence) + fault + (f" ({figures})" if figures else "")
 
 
-ABSENT = Side(None, "")
+ABSENT = CriterionSide(None, "")
 
 
 @dataclass(frozen=True)
-class Row:
+class CriterionPair:
     """One criterion on both sides."""
 
     criterion: Criterion
-    left: Side
-    right: Side
+    left: CriterionSide
+    right: CriterionSide
 
     @cached_property
     def measured(self) -> bool:
@@ -65,17 +65,17 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Task:
+class ChallengeComparison:
     """One challenge that both have a record of; rows are in rubric order."""
 
     challenge: Challenge
     left: Record
     right: Record
     duel: Duel
-    rows: tuple[Row, ...]
+    rows: tuple[CriterionPair, ...]
 
     @property
-    def apart(self) -> tuple[Row, ...]:
+    def apart(self) -> tuple[CriterionPair, ...]:
         """What tells them apart."""
         return tuple(row for row in self.rows if row.lead)
 
@@ -90,26 +90,26 @@ class Task:
         return tuple(r.criterion.id for r in self.rows if (r.left.met is None) != (r.right.met is None))
 
     @property
-    def told(self) -> str:
+    def result(self) -> str:
         """Who won, by how much, and on what."""
         one = self.duel
         if not one.played:
             return "Nothing was assessed on both: there is no winner."
         pair = (one.left_mark, one.right_mark)
-        first, second = map(words.mark, reversed(pair) if one.winner == one.right else pair)
-        told = f"{first} to {second} on the {one.criteria} criteria both were assessed on"
+        first, second = map(formatting.mark, reversed(pair) if one.winner == one.right else pair)
+        text = f"{first} to {second} on the {one.criteria} criteria both were assessed on"
         if one.winner is None:
-            return f"A split: {told}; a lead up to {words.mark(one.noise)} counts as none."
-        return f"{one.winner} wins: {told}."
+            return f"A split: {text}; a lead up to {formatting.mark(one.noise)} counts as none."
+        return f"{one.winner} wins: {text}."
 
 
 @dataclass(frozen=True)
-class Compared:
+class ModelComparison:
     """Two models on every challenge they share.
 
     Attributes:
         left, right: their names.
-        tasks: the challenges that both have a record of, by id.
+        challenges: those that both have a record of, by id.
         alone: `MODEL/CHALLENGE` that only one of them has a record of.
         tally: duels won by each; a split is half for both.
         notes: what a reader must know before comparing these records.
@@ -117,13 +117,13 @@ class Compared:
 
     left: str
     right: str
-    tasks: tuple[Task, ...]
+    challenges: tuple[ChallengeComparison, ...]
     alone: tuple[str, ...]
     tally: tuple[float, float]
     notes: tuple[str, ...]
 
 
-def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: str, right: str) -> Compared:
+def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: str, right: str) -> ModelComparison:
     """Compare two models; nothing is scored anew but the duels, on what both were assessed on.
 
     Args:
@@ -136,13 +136,14 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
     rubrics = sorted(challenges, key=lambda c: c.id)
     both = [c for c in rubrics if f"{left}/{c.id}" in by_name and f"{right}/{c.id}" in by_name]
     pairs = [(by_name[f"{left}/{c.id}"], by_name[f"{right}/{c.id}"]) for c in both]
-    tasks = tuple(
-        task(c, sides(one), sides(other), duel(c, one, other)) for c, (one, other) in zip(both, pairs, strict=True)
+    found = tuple(
+        compare_challenge(c, sides(one), sides(other), duel(c, one, other))
+        for c, (one, other) in zip(both, pairs, strict=True)
     )
     shared = {c.id for c in both}
-    wins = win_table([left, right], [task.duel for task in tasks])
-    return Compared(
-        left, right, tasks,
+    wins = win_table([left, right], [one.duel for one in found])
+    return ModelComparison(
+        left, right, found,
         alone=tuple(record.name for record in own if record.challenge not in shared),
         tally=(float(wins[0, 1]), float(wins[1, 0])),
         notes=notes(rubrics, own),
@@ -150,41 +151,41 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
 
 
 @dataclass(frozen=True)
-class Sides:
+class RecordSides:
     """A record, and how it stands on each criterion."""
 
     record: Record
-    by_criterion: Mapping[str, Side]
+    by_criterion: Mapping[str, CriterionSide]
 
 
-def sides(record: Record) -> Sides:
+def sides(record: Record) -> RecordSides:
     """Every criterion of a record."""
     faults = {f.criterion: f.title for f in record.findings}
-    told = {e.criterion: "" if words.not_offered(e) else faults.get(e.criterion, "") for e in record.evidence}
-    return Sides(record, {e.criterion: Side(e, told[e.criterion]) for e in record.evidence})
+    titles = {e.criterion: "" if formatting.not_offered(e) else faults.get(e.criterion, "") for e in record.evidence}
+    return RecordSides(record, {e.criterion: CriterionSide(e, titles[e.criterion]) for e in record.evidence})
 
 
-def task(challenge: Challenge, left: Sides, right: Sides, fought: Duel) -> Task:
+def compare_challenge(challenge: Challenge, left: RecordSides, right: RecordSides, result: Duel) -> ChallengeComparison:
     """Two records of one challenge, criterion by criterion, and the duel between them."""
     ours, theirs = left.by_criterion, right.by_criterion
-    rows = tuple(Row(c, ours.get(c.id, ABSENT), theirs.get(c.id, ABSENT)) for c in challenge.criteria)
-    return Task(challenge, left.record, right.record, fought, rows)
+    rows = tuple(CriterionPair(c, ours.get(c.id, ABSENT), theirs.get(c.id, ABSENT)) for c in challenge.criteria)
+    return ChallengeComparison(challenge, left.record, right.record, result, rows)
 
 
-def compared_table(compared: Compared) -> RenderableType:
+def compared_table(compared: ModelComparison) -> RenderableType:
     """For a terminal of any width."""
     return Group(*_parts(compared))
 
 
-def _parts(compared: Compared) -> Iterator[RenderableType]:
-    for task in compared.tasks:
-        yield Text(f"{plain(task.challenge.title)} ({task.challenge.id})", style="bold")
-        yield Fitting(_table(_mark_titles(task), _marks(task)))
-        yield Text(task.told)
-        if task.apart:
+def _parts(compared: ModelComparison) -> Iterator[RenderableType]:
+    for shared in compared.challenges:
+        yield Text(f"{plain(shared.challenge.title)} ({shared.challenge.id})", style="bold")
+        yield Fitting(_table(_mark_titles(shared), _marks(shared)))
+        yield Text(shared.result)
+        if shared.apart:
             yield Text("\nWhat tells them apart", style="bold")
-            yield Fitting(_table(_apart_titles(compared), _apart(task)))
-        for label, ids in _lists(task):
+            yield Fitting(_table(_apart_titles(compared), _apart(shared)))
+        for label, ids in _lists(shared):
             yield Text(f"{label}: {', '.join(ids)}")
         yield Text()
     yield Text("Tally", style="bold")
@@ -200,85 +201,100 @@ def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     return table
 
 
-def _mark_titles(task: Task) -> list[str]:
-    return ["Mark", *(f"{r.model} ({words.provenance(r.provenance)})" for r in (task.left, task.right))]
+def _mark_titles(shared: ChallengeComparison) -> list[str]:
+    return [
+        "Mark",
+        *(f"{r.model} ({formatting.provenance(r.provenance)})" for r in (shared.left, shared.right)),
+    ]
 
 
-def _marks(task: Task) -> Iterator[list[str]]:
+def _marks(shared: ChallengeComparison) -> Iterator[list[str]]:
     """Overall and dimensions: mark, interval and coverage of both."""
-    pair = (task.left, task.right)
-    yield ["Overall", *(words.standing(r.overall) for r in pair)]
-    for dimension in task.challenge.dimensions:
+    pair = (shared.left, shared.right)
+    yield ["Overall", *(formatting.standing(r.overall) for r in pair)]
+    for dimension in shared.challenge.dimensions:
         marks = [r.dimensions.get(dimension.id) for r in pair]
-        yield [dimension.title, *(words.standing(m) if m else words.NOT_ASSESSED for m in marks)]
+        yield [dimension.title, *(formatting.standing(m) if m else formatting.NOT_ASSESSED for m in marks)]
     if any(r.status is not Status.GRADED for r in pair):
-        yield ["Status", *(words.status(r.status) for r in pair)]
+        yield ["Status", *(formatting.status(r.status) for r in pair)]
 
 
-def _apart_titles(compared: Compared) -> list[str]:
+def _apart_titles(compared: ModelComparison) -> list[str]:
     return ["Criterion", "Severity", compared.left, compared.right, "Ahead"]
 
 
-def _apart(task: Task) -> Iterator[list[str]]:
-    for row in task.apart:
+def _apart(shared: ChallengeComparison) -> Iterator[list[str]]:
+    for row in shared.apart:
         c = row.criterion
-        yield [c.id, c.severity.value, row.left.told, row.right.told, _ahead(task, row)]
+        yield [c.id, c.severity.value, row.left.text, row.right.text, _ahead(shared, row)]
 
 
-def _ahead(task: Task, row: Row) -> str:
-    return "" if not row.lead else task.left.model if row.lead > 0 else task.right.model
+def _ahead(shared: ChallengeComparison, row: CriterionPair) -> str:
+    return "" if not row.lead else shared.left.model if row.lead > 0 else shared.right.model
 
 
-def _lists(task: Task) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for label, ids in (("Both miss", task.unmet), ("Assessed on one of them only", task.one_sided)):
+def _lists(shared: ChallengeComparison) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for label, ids in (
+        ("Both miss", shared.unmet),
+        ("Assessed on one of them only", shared.one_sided),
+    ):
         if ids:
             yield label, ids
 
 
-def _tally_titles(compared: Compared) -> list[str]:
+def _tally_titles(compared: ModelComparison) -> list[str]:
     return ["Challenge", compared.left, compared.right, "Winner"]
 
 
-def _tally(compared: Compared) -> Iterator[list[str]]:
-    for task in compared.tasks:
-        one = task.duel
+def _tally(compared: ModelComparison) -> Iterator[list[str]]:
+    for shared in compared.challenges:
+        one = shared.duel
         winner = (one.winner or "split") if one.played else "no duel"
-        yield [task.challenge.id, words.mark(one.left_mark), words.mark(one.right_mark), winner]
+        yield [shared.challenge.id, formatting.mark(one.left_mark), formatting.mark(one.right_mark), winner]
     left, right = compared.tally
     leader = "even" if left == right else compared.left if left > right else compared.right
-    yield ["won", words.number(left), words.number(right), leader]
+    yield ["won", formatting.number(left), formatting.number(right), leader]
 
 
-def compared_markdown(compared: Compared) -> str:
+def compared_markdown(compared: ModelComparison) -> str:
     """The same as a page of Markdown."""
     parts = [f"# {markdown(compared.left)} against {markdown(compared.right)}"]
-    for task in compared.tasks:
-        parts.append(f"## {markdown(task.challenge.title)}")
-        parts.append(markdown_table(_mark_titles(task), _marks(task)))
-        parts.append(str(markdown(task.told)))
-        if task.apart:
-            parts.append(markdown_table(_apart_titles(compared), _apart(task)))
-        parts.extend(f"{label}: {markdown(', '.join(ids))}." for label, ids in _lists(task))
+    for shared in compared.challenges:
+        parts.append(f"## {markdown(shared.challenge.title)}")
+        parts.append(markdown_table(_mark_titles(shared), _marks(shared)))
+        parts.append(str(markdown(shared.result)))
+        if shared.apart:
+            parts.append(markdown_table(_apart_titles(compared), _apart(shared)))
+        parts.extend(f"{label}: {markdown(', '.join(ids))}." for label, ids in _lists(shared))
     parts += ["## Tally", markdown_table(_tally_titles(compared), _tally(compared))]
     if compared.alone:
         parts.append(f"Only one of them answered: {markdown(', '.join(compared.alone))}.")
     return "\n\n".join([*parts, *(f"* {markdown(note)}" for note in compared.notes)]) + "\n"
 
 
-def compared_csv(compared: Compared) -> str:
+def compared_csv(compared: ModelComparison) -> str:
     """One line for each criterion of each challenge; shares met run from 0 to 1, figures are a JSON object."""
     side = ("", "_outcome", "_met", "_fault", "_figures")
     titles = ["challenge", "criterion", "dimension", "severity", *(f"{s}{t}" for s in ("left", "right") for t in side)]
     lines = []
-    for task in compared.tasks:
-        for row in task.rows:
+    for shared in compared.challenges:
+        for row in shared.rows:
             c = row.criterion
             cells = [*_csv_side(compared.left, row.left), *_csv_side(compared.right, row.right)]
-            lines.append([task.challenge.id, c.id, c.dimension, c.severity.value, *cells, _ahead(task, row)])
+            lines.append(
+                [
+                    shared.challenge.id,
+                    c.id,
+                    c.dimension,
+                    c.severity.value,
+                    *cells,
+                    _ahead(shared, row),
+                ]
+            )
     return csv_text([*titles, "ahead"], lines)
 
 
-def _csv_side(model: str, side: Side) -> list[object]:
+def _csv_side(model: str, side: CriterionSide) -> list[object]:
     evidence = side.evidence
     if evidence is None:
         return [model, None, None, None, None]
@@ -286,24 +302,24 @@ def _csv_side(model: str, side: Side) -> list[object]:
     return [model, evidence.outcome.value, side.met, side.fault, json.dumps(figures) if figures else None]
 
 
-def compared_data(compared: Compared) -> dict[str, Any]:
+def compared_data(compared: ModelComparison) -> dict[str, Any]:
     """The same as plain data, with the evidence of both sides as their records hold it."""
     return {
         "left": compared.left,
         "right": compared.right,
-        "challenges": [_task_data(task) for task in compared.tasks],
+        "challenges": [_challenge_data(shared) for shared in compared.challenges],
         "alone": compared.alone,
         "tally": dict(zip((compared.left, compared.right), compared.tally, strict=True)),
         "notes": compared.notes,
     }
 
 
-def _task_data(task: Task) -> dict[str, Any]:
-    one = task.duel
+def _challenge_data(shared: ChallengeComparison) -> dict[str, Any]:
+    one = shared.duel
     return {
-        "challenge": task.challenge.id,
-        "left": _record_data(task.left),
-        "right": _record_data(task.right),
+        "challenge": shared.challenge.id,
+        "left": _record_data(shared.left),
+        "right": _record_data(shared.right),
         "duel": {
             "left": one.left_mark, "right": one.right_mark, "criteria": one.criteria, "noise": one.noise,
             "played": one.played, "winner": one.winner,
@@ -311,10 +327,10 @@ def _task_data(task: Task) -> dict[str, Any]:
         "criteria": [
             {
                 "criterion": row.criterion.id,
-                "ahead": _ahead(task, row) or None,
+                "ahead": _ahead(shared, row) or None,
                 **{name: _side_data(side) for name, side in (("left", row.left), ("right", row.right))},
             }
-            for row in task.rows
+            for row in shared.rows
         ],
     }  # fmt: skip
 
@@ -325,7 +341,7 @@ def _record_data(record: Record) -> dict[str, Any]:
     return data
 
 
-def _side_data(side: Side) -> dict[str, Any] | None:
+def _side_data(side: CriterionSide) -> dict[str, Any] | None:
     if side.evidence is None:
         return None
     return {"fault": side.fault or None, **json.loads(side.evidence.model_dump_json())}

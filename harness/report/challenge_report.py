@@ -16,10 +16,10 @@ from harness.model import (
     Severity,
     Status,
 )
-from harness.report import words
+from harness.report import formatting
 from harness.report.notes import notes
-from harness.report.opinions import Opinions, opinions
-from harness.report.verdict import Verdict, verdict
+from harness.report.submission_reviews import SubmissionReviews, submission_reviews
+from harness.report.verdict import ChallengeVerdict, verdict
 from harness.scoring.integrity import INTEGRITY
 
 
@@ -57,7 +57,7 @@ class Strength:
 
 @dataclass(frozen=True)
 class Weakness:
-    """A finding; criteria that failed for the same words are told once.
+    """A finding; criteria that failed for the same words are listed once.
 
     `weight` says what it weighs: its severity, or that it carries no mark.
     """
@@ -72,7 +72,7 @@ class Weakness:
 
 
 @dataclass(frozen=True)
-class Group:
+class CriteriaGroup:
     """Criteria that share a reason."""
 
     reason: str
@@ -80,7 +80,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SubmissionReport:
     """One submission."""
 
     model: str
@@ -98,9 +98,9 @@ class Answer:
     strengths: tuple[Strength, ...]
     minor_strengths: tuple[Strength, ...]
     weaknesses: tuple[Weakness, ...]
-    uncredited: tuple[Group, ...]
+    uncredited: tuple[CriteriaGroup, ...]
     not_offered: tuple[str, ...]
-    unassessed: tuple[Group, ...]
+    unassessed: tuple[CriteriaGroup, ...]
     remarks: tuple[str, ...]
     made: str
     seed: str
@@ -108,7 +108,7 @@ class Answer:
     device: str
     harness: str
     limits: str
-    opinions: Opinions | None
+    submission_reviews: SubmissionReviews | None
 
 
 @dataclass(frozen=True)
@@ -152,11 +152,11 @@ class ChallengeReport:
     anchor: str
     criteria: int
     weight: str
-    answers: tuple[Answer, ...]
+    answers: tuple[SubmissionReport, ...]
     standings: tuple[str, ...]
     sections: tuple[DimensionSection, ...]
     questions: tuple[tuple[str, str], ...]
-    verdict: Verdict
+    verdict: ChallengeVerdict
     notes: tuple[str, ...]
 
 
@@ -178,9 +178,9 @@ def challenge_report(
         language=challenge.language,
         anchor=challenge.anchor,
         criteria=len(challenge.criteria),
-        weight=words.number(sum(d.weight for d in challenge.dimensions)),
-        answers=tuple(_answer(challenge, record, reviews) for record in ordered),
-        standings=tuple(words.standing(record.overall) for record in ordered),
+        weight=formatting.number(sum(d.weight for d in challenge.dimensions)),
+        answers=tuple(_submission(challenge, record, reviews) for record in ordered),
+        standings=tuple(formatting.standing(record.overall) for record in ordered),
         sections=tuple(_sections(challenge, ordered)),
         questions=tuple((c.id, c.review) for c in challenge.criteria if c.review),
         verdict=verdict(challenge, ordered),
@@ -198,31 +198,31 @@ def in_order(records: Iterable[Record]) -> list[Record]:
     return sorted(records, key=place)
 
 
-def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[Group, ...]:
+def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
     """Criteria by the reason they share, from pairs of reason and criterion."""
     by_reason: dict[str, list[str]] = {}
     for reason, criterion in evidence:
         by_reason.setdefault(reason, []).append(criterion)
-    return tuple(Group(reason, tuple(criteria)) for reason, criteria in by_reason.items())
+    return tuple(CriteriaGroup(reason, tuple(criteria)) for reason, criteria in by_reason.items())
 
 
 def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
-    """The findings of a record, one fault told once; capabilities that are not offered left out."""
+    """The findings of a record, each fault once; capabilities that are not offered left out."""
     evidence = {e.criterion: e for e in record.evidence}
     merged: dict[tuple[Severity, str], list[Finding]] = {}
     for finding in record.findings:
         seen = evidence.get(finding.criterion)
-        if seen is not None and words.not_offered(seen):
+        if seen is not None and formatting.not_offered(seen):
             continue
         merged.setdefault((finding.severity, finding.title), []).append(finding)
     return tuple(_weakness(challenge, record, evidence, group) for group in merged.values())
 
 
-def unassessed(challenge: Challenge, record: Record) -> tuple[Group, ...]:
+def unassessed(challenge: Challenge, record: Record) -> tuple[CriteriaGroup, ...]:
     """The criteria of a record that nobody assessed, by the reason they share."""
     rubric = {c.id: c for c in challenge.criteria}
     open_ones = (e for e in record.evidence if not e.outcome.assessed)
-    return grouped((words.unassessed(rubric.get(e.criterion), e), e.criterion) for e in open_ones)
+    return grouped((formatting.unassessed(rubric.get(e.criterion), e), e.criterion) for e in open_ones)
 
 
 def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
@@ -232,7 +232,7 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
     return tuple(
         Ceiling(
             target="Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension),
-            ceiling=words.mark(gate.ceiling),
+            ceiling=formatting.mark(gate.ceiling),
             reason=gate.reason,
             failures=tuple(
                 _failure(record, id, evidence[id].counterexample, evidence[id].seed) for id in gate.criteria
@@ -242,18 +242,18 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
     )  # fmt: skip
 
 
-def _answer(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Answer:
+def _submission(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> SubmissionReport:
     passed = [_strength(challenge, e) for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED]
     unbuilt = record.status is Status.BUILD_FAILED
     found = weaknesses(challenge, record)
-    return Answer(
+    return SubmissionReport(
         model=record.model,
-        anchor=words.anchor(record.model),
-        provenance=words.provenance(record.provenance),
-        status=words.status(record.status),
-        overall=words.mark(record.overall.score),
-        interval=words.interval(record.overall),
-        coverage=words.percent(record.overall.coverage),
+        anchor=formatting.anchor(record.model),
+        provenance=formatting.provenance(record.provenance),
+        status=formatting.status(record.status),
+        overall=formatting.mark(record.overall.score),
+        interval=formatting.interval(record.overall),
+        coverage=formatting.percent(record.overall.coverage),
         critical=_critical(record),
         gravest=found[0].title if found else "",
         ceilings=ceilings(challenge, record),
@@ -263,7 +263,7 @@ def _answer(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> 
         minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
         weaknesses=found,
         uncredited=grouped((e.rests_on, e.criterion) for e in record.evidence if e.rests_on),
-        not_offered=tuple(e.criterion for e in record.evidence if words.not_offered(e)),
+        not_offered=tuple(e.criterion for e in record.evidence if formatting.not_offered(e)),
         unassessed=unassessed(challenge, record),
         remarks=record.remarks,
         made=record.made,
@@ -271,8 +271,8 @@ def _answer(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> 
         tier=record.environment.tier,
         device=record.environment.device,
         harness=record.environment.harness,
-        limits=words.limits(record.limits),
-        opinions=opinions(challenge, record, reviews),
+        limits=formatting.limits(record.limits),
+        submission_reviews=submission_reviews(challenge, record, reviews),
     )
 
 
@@ -289,12 +289,12 @@ def _critical(record: Record) -> str:
     """Critical criteria met, of those assessed."""
     critical = [e for e in record.evidence if e.severity is Severity.CRITICAL and e.outcome.assessed]
     passed = sum(e.outcome is Outcome.PASSED for e in critical)
-    return f"{passed} of {len(critical)}" if critical else words.NOT_ASSESSED
+    return f"{passed} of {len(critical)}" if critical else formatting.NOT_ASSESSED
 
 
 def _strength(challenge: Challenge, evidence: Evidence) -> Strength:
     title = challenge.criterion(evidence.criterion).title.rstrip(".")
-    return Strength(evidence.criterion, evidence.severity.value, title, words.figures(evidence.measured))
+    return Strength(evidence.criterion, evidence.severity.value, title, formatting.figures(evidence.measured))
 
 
 def _weakness(
@@ -307,32 +307,32 @@ def _weakness(
     ran = first.criterion in probed and record.status is Status.GRADED
     return Weakness(
         criteria=tuple(f.criterion for f in group),
-        weight=words.UNMARKED if first.criterion == INTEGRITY else first.severity.value,
+        weight=formatting.UNMARKED if first.criterion == INTEGRITY else first.severity.value,
         title=first.title,
         seen=tuple(_seen(group)),
         diagnosis=next((f.diagnosis for f in group if f.diagnosis), ""),
-        figures=words.figures(seen.measured) if seen and len(group) == 1 else "",
+        figures=formatting.figures(seen.measured) if seen and len(group) == 1 else "",
         failure=failure if ran else None,
     )
 
 
 def _seen(group: Sequence[Finding]) -> Iterator[str]:
     """What findings of one fault saw, each sight once, those after the first under the name of their criterion."""
-    told: set[str] = set()
+    listed: set[str] = set()
     for finding in group:
         for sight in filter(None, (finding.detail, *finding.also)):
             text = sight.removeprefix(f"{finding.title}: ")
-            if text not in told:
+            if text not in listed:
                 yield text if finding is group[0] else f"{finding.criterion}: {text}"
-            told.add(text)
+            listed.add(text)
 
 
 def _failure(record: Record, criterion: str, example: Counterexample | None, seed: int | None) -> Failure:
     return Failure(
         criterion=criterion,
-        probe=words.probe(example) if example else "",
-        sizes=words.sizes(example) if example else "",
-        values=words.values(example) if example else "",
+        probe=formatting.probe(example) if example else "",
+        sizes=formatting.sizes(example) if example else "",
+        values=formatting.values(example) if example else "",
         seed="" if seed is None else str(seed),
         replay=f"harness replay {record.name} {criterion}",
     )
@@ -345,8 +345,8 @@ def _sections(challenge: Challenge, records: Sequence[Record]) -> Iterable[Dimen
         marks = [record.dimensions.get(dimension.id) for record in records]
         yield DimensionSection(
             title=dimension.title,
-            weight=words.number(dimension.weight),
-            standings=tuple(words.standing(m) if m else words.NOT_ASSESSED for m in marks),
+            weight=formatting.number(dimension.weight),
+            standings=tuple(formatting.standing(m) if m else formatting.NOT_ASSESSED for m in marks),
             rows=tuple(
                 CriterionRow(c.id, c.title.rstrip("."), c.severity.value,
                              tuple(_cell(c, e, f) for e, f in zip(seen, found, strict=True)))
@@ -360,8 +360,8 @@ def _cell(criterion: Criterion, evidence: dict[str, Evidence], findings: dict[st
     if seen is None:
         return Cell("not in this record")
     if not seen.outcome.assessed:
-        return Cell(words.outcome(seen), reason=words.unassessed(criterion, seen))
+        return Cell(formatting.outcome(seen), reason=formatting.unassessed(criterion, seen))
     finding = findings.get(criterion.id)
-    failed = seen.outcome is Outcome.FAILED and not seen.rests_on and not words.not_offered(seen)
+    failed = seen.outcome is Outcome.FAILED and not seen.rests_on and not formatting.not_offered(seen)
     reason = finding.title if finding and failed else ""
-    return Cell(words.outcome(seen), failed, reason, words.figures(seen.measured))
+    return Cell(formatting.outcome(seen), failed, reason, formatting.figures(seen.measured))

@@ -5,17 +5,17 @@ from itertools import combinations
 from pathlib import Path
 
 from harness.errors import SpecError, StoreError
-from harness.report.against import against
-from harness.report.contexts import challenge_report
-from harness.report.match import Matches
-from harness.report.material import Material
+from harness.report.challenge_report import challenge_report
+from harness.report.formatting import pair_page
+from harness.report.head_to_head import HeadToHeads
+from harness.report.inputs import ReportInputs
+from harness.report.mark_source import Marks, MarkSource, marks
 from harness.report.page import page
-from harness.report.picture import as_svg
+from harness.report.published_vs_measured import published_vs_measured
 from harness.report.render import render
 from harness.report.rounds import round_view
 from harness.report.scoreboard import as_markdown, scoreboard
-from harness.report.source import Marks, Source, marks
-from harness.report.words import pair_page
+from harness.report.scoreboard_svg import as_svg
 from harness.workspace import remedy, write_atomically
 
 SCOREBOARD = "scoreboard.md"
@@ -26,46 +26,46 @@ FOLDERS = ("head_to_head", "rounds")
 """Every page in these is ours; one that is no longer made is removed."""
 
 
-def render_all(material: Material, source: Source = Source.MEASURED) -> dict[str, str]:
+def render_all(inputs: ReportInputs, source: MarkSource = MarkSource.MEASURED) -> dict[str, str]:
     """All reports by the marks of one source, by path below their folder.
 
     Args:
-        material: what they are made from, in any order.
+        inputs: what they are made from, in any order.
         source: both make scoreboard, head to head and rounds; measured marks also a page for each challenge with a
             record and the one page with everything. Without any published review there is no published report.
 
     Raises:
         SpecError: two reports have one name, as where a challenge is called `scoreboard`.
     """
-    found = marks(material, source)
-    if source is Source.PUBLISHED and not found.marked and not found.fought:
+    found = marks(inputs, source)
+    if source is MarkSource.PUBLISHED and not found.marked and not found.head_to_heads:
         return {}
     reports: dict[str, str] = {}
-    for path, text in _reports(material, found):
+    for path, text in _reports(inputs, found):
         if path in reports:
             raise SpecError(path, "is the name of two reports", hint="rename the challenge or the models")
         reports[path] = text
     return reports
 
 
-def _reports(material: Material, found: Marks) -> Iterator[tuple[str, str]]:
-    board = scoreboard(material, found.source)
+def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
+    board = scoreboard(inputs, found.source)
     yield SCOREBOARD, as_markdown(board)
     yield PICTURE, as_svg(board)
-    matches = Matches(material, found)
+    pairs = HeadToHeads(inputs, found)
     for left, right in combinations(found.models, 2):
-        if any(fought.played for fought in found.between(left, right)):
-            yield pair_page(left, right), render("head_to_head.md.j2", match=matches.of(left, right))
-    for round in material.rounds:
-        view = round_view(material, round, found.source)
+        if any(result.played for result in found.between(left, right)):
+            yield pair_page(left, right), render("head_to_head.md.j2", match=pairs.of(left, right))
+    for round in inputs.rounds:
+        view = round_view(inputs, round, found.source)
         if view.rows:
             yield f"rounds/{round.id}.md", render("round.md.j2", round=view)
-    if found.source is Source.MEASURED:
-        yield from _challenges(material)
-        if marks(material, Source.PUBLISHED).marked:
-            compared = against(material.challenges, material.records, material.reviews, material.defects)
-            yield AGAINST, render("published_vs_measured.md.j2", against=compared)
-        yield INDEX, page(material, board)
+    if found.source is MarkSource.MEASURED:
+        yield from _challenges(inputs)
+        if marks(inputs, MarkSource.PUBLISHED).marked:
+            compared = published_vs_measured(inputs.challenges, inputs.records, inputs.reviews, inputs.defects)
+            yield AGAINST, render("published_vs_measured.md.j2", comparison=compared)
+        yield INDEX, page(inputs, board)
 
 
 def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
@@ -90,9 +90,9 @@ def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
     return changed
 
 
-def _challenges(material: Material) -> Iterator[tuple[str, str]]:
-    for challenge in sorted(material.challenges, key=lambda c: c.id):
-        own = [r for r in material.records if r.challenge == challenge.id]
+def _challenges(inputs: ReportInputs) -> Iterator[tuple[str, str]]:
+    for challenge in sorted(inputs.challenges, key=lambda c: c.id):
+        own = [r for r in inputs.records if r.challenge == challenge.id]
         if own:
-            reviews = [r for r in material.reviews if r.challenge == challenge.id]
+            reviews = [r for r in inputs.reviews if r.challenge == challenge.id]
             yield f"{challenge.id}.md", render("challenge.md.j2", report=challenge_report(challenge, own, reviews))

@@ -7,13 +7,13 @@ from functools import cached_property
 from itertools import combinations
 
 from harness.model import Provenance, Round
-from harness.report.material import Material
+from harness.report.inputs import ReportInputs
 from harness.review.published import published
-from harness.scoring.duels import Duel, Fought
+from harness.scoring.duels import Duel, HeadToHead
 from harness.scoring.marked import Marked
 
 
-class Source(StrEnum):
+class MarkSource(StrEnum):
     """Where marks come from."""
 
     MEASURED = "measured"
@@ -27,12 +27,12 @@ class Marks:
     Attributes:
         source: where they come from.
         marked: one for each model and challenge.
-        fought: every comparison of two models on a challenge.
+        head_to_heads: every comparison of two models on a challenge.
     """
 
-    source: Source
+    source: MarkSource
     marked: tuple[Marked, ...]
-    fought: tuple[Fought, ...]
+    head_to_heads: tuple[HeadToHead, ...]
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -45,49 +45,49 @@ class Marks:
             self.source,
             tuple(m for m in self.marked if m.model in models and m.challenge in challenges),
             tuple(
-                f for f in self.fought if f.left in models and f.right in models and f.challenge in challenges
+                f for f in self.head_to_heads if f.left in models and f.right in models and f.challenge in challenges
             ),
         )  # fmt: skip
 
-    def between(self, left: str, right: str) -> tuple[Fought, ...]:
+    def between(self, left: str, right: str) -> tuple[HeadToHead, ...]:
         """The comparisons of two models, whichever of them is named first."""
         return tuple(self._by_pair.get(frozenset((left, right)), ()))
 
-    def of(self, model: str) -> tuple[Fought, ...]:
+    def of(self, model: str) -> tuple[HeadToHead, ...]:
         """The comparisons of one model with any other."""
         return tuple(self._by_model.get(model, ()))
 
     @cached_property
-    def _by_model(self) -> Mapping[str, Sequence[Fought]]:
-        found: dict[str, list[Fought]] = {}
-        for fought in self.fought:
-            for model in (fought.left, fought.right):
-                found.setdefault(model, []).append(fought)
+    def _by_model(self) -> Mapping[str, Sequence[HeadToHead]]:
+        found: dict[str, list[HeadToHead]] = {}
+        for result in self.head_to_heads:
+            for model in (result.left, result.right):
+                found.setdefault(model, []).append(result)
         return found
 
     @cached_property
-    def _by_pair(self) -> Mapping[frozenset[str], Sequence[Fought]]:
-        pairs: dict[frozenset[str], list[Fought]] = {}
-        for fought in self.fought:
-            pairs.setdefault(frozenset((fought.left, fought.right)), []).append(fought)
+    def _by_pair(self) -> Mapping[frozenset[str], Sequence[HeadToHead]]:
+        pairs: dict[frozenset[str], list[HeadToHead]] = {}
+        for result in self.head_to_heads:
+            pairs.setdefault(frozenset((result.left, result.right)), []).append(result)
         return pairs
 
 
-def marks(material: Material, source: Source, round: Round | None = None) -> Marks:
+def marks(inputs: ReportInputs, source: MarkSource, round: Round | None = None) -> Marks:
     """The marks of one source, of one round or of all.
 
     Args:
-        material: what there is.
+        inputs: what there is.
         source: where to take them from.
         round: its models and challenges; published marks are those of its own reviews, where it has any.
     """
-    if source is Source.MEASURED:
-        found = Marks(source, material.known, material.duels)
+    if source is MarkSource.MEASURED:
+        found = Marks(source, inputs.known, inputs.duels)
         return found.among(round.models, round.challenges) if round else found
-    own = published(material.reviews, round.id) if round else ()
+    own = published(inputs.reviews, round.id) if round else ()
     if round and own:
         return Marks(source, own, tuple(_by_overalls(own))).among(round.models, round.challenges)
-    found = Marks(source, published(material.reviews), tuple(material.comparisons))
+    found = Marks(source, published(inputs.reviews), tuple(inputs.comparisons))
     return found.among(round.models, round.challenges) if round else found
 
 

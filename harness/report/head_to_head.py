@@ -5,18 +5,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.model import Comparison, Provenance
-from harness.report import words
-from harness.report.compare import Row, sides, task
-from harness.report.material import Material
-from harness.report.source import Marks, Source
-from harness.scoring.duels import Duel, Fought
+from harness.report import formatting
+from harness.report.comparison import CriterionPair, compare_challenge, sides
+from harness.report.inputs import ReportInputs
+from harness.report.mark_source import Marks, MarkSource
+from harness.scoring.duels import Duel, HeadToHead
 
 TIE = ""
 """Nobody's edge."""
 
 
 @dataclass(frozen=True)
-class Line:
+class EdgeRow:
     """One criterion, how it stands with both, and whose edge it is; nobody's when `edge` is empty."""
 
     criterion: str
@@ -27,7 +27,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Bout:
+class HeadToHeadSection:
     """One challenge: who won, why, and the criteria.
 
     Attributes:
@@ -47,7 +47,7 @@ class Bout:
     right: str
     winner: str
     why: str
-    lines: tuple[Line, ...]
+    lines: tuple[EdgeRow, ...]
     alike: tuple[str, ...]
     open: tuple[str, ...]
     edges: str
@@ -55,74 +55,76 @@ class Bout:
     @property
     def anchor(self) -> str:
         """Where it starts on the page."""
-        return words.anchor(self.title)
+        return formatting.anchor(self.title)
 
 
 @dataclass(frozen=True)
-class Match:
+class HeadToHeadReport:
     """Two models on all challenges that both have marks on."""
 
-    source: Source
+    source: MarkSource
     left: str
     right: str
     provenance: tuple[str, str]
     tally: str
-    told: str
-    bouts: tuple[Bout, ...]
+    summary: str
+    sections: tuple[HeadToHeadSection, ...]
 
 
-class Matches:
+class HeadToHeads:
     """Any two models head to head, by the marks of one source; what is the same for all pairs is found once.
 
     Args:
-        material: rubrics, records and published tables.
+        inputs: rubrics, records and published tables.
         marks: of one source.
     """
 
-    def __init__(self, material: Material, marks: Marks) -> None:
+    def __init__(self, inputs: ReportInputs, marks: Marks) -> None:
         self._marks = marks
-        self._challenges = {c.id: c for c in material.challenges}
-        self._sides = {(r.model, r.challenge): sides(r) for r in material.records}
-        self._standings = {(m.model, m.challenge): words.standing(m.overall) for m in marks.marked}
+        self._challenges = {c.id: c for c in inputs.challenges}
+        self._sides = {(r.model, r.challenge): sides(r) for r in inputs.records}
+        self._standings = {(m.model, m.challenge): formatting.standing(m.overall) for m in marks.marked}
         self._provenances: dict[str, set[Provenance]] = {}
         for marked in marks.marked:
             self._provenances.setdefault(marked.model, set()).add(marked.provenance)
 
-    def of(self, left: str, right: str) -> Match:
+    def of(self, left: str, right: str) -> HeadToHeadReport:
         """Two models, in the order of the columns."""
-        fought = sorted(self._marks.between(left, right), key=lambda f: f.challenge)
-        bouts = [self._bout(one, left, right) for one in fought if one.played and one.challenge in self._challenges]
-        lead, behind = tally(left, right, fought)
-        return Match(
+        results = sorted(self._marks.between(left, right), key=lambda f: f.challenge)
+        sections = [
+            self._section(one, left, right) for one in results if one.played and one.challenge in self._challenges
+        ]
+        lead, behind = tally(left, right, results)
+        return HeadToHeadReport(
             self._marks.source, left, right, (self._from(left), self._from(right)),
-            words.score(lead, behind), _told(left, right, lead, behind), tuple(bouts),
+            formatting.score(lead, behind), _summary(left, right, lead, behind), tuple(sections),
         )  # fmt: skip
 
     def _from(self, model: str) -> str:
-        return words.provenances(sorted(self._provenances.get(model, ())))
+        return formatting.provenances(sorted(self._provenances.get(model, ())))
 
-    def _bout(self, fought: Fought, left: str, right: str) -> Bout:
-        challenge = self._challenges[fought.challenge]
+    def _section(self, result: HeadToHead, left: str, right: str) -> HeadToHeadSection:
+        challenge = self._challenges[result.challenge]
         ours, theirs = ((model, challenge.id) for model in (left, right))
-        if isinstance(fought, Duel):
-            seen = task(challenge, self._sides[ours], self._sides[theirs], fought)
+        if isinstance(result, Duel):
+            seen = compare_challenge(challenge, self._sides[ours], self._sides[theirs], result)
             lines = tuple(_line(row, left, right) for row in seen.rows if row.lead or (row.lead == 0 and row.measured))
             alike = tuple(row.criterion.id for row in seen.rows if row.lead == 0 and not row.measured)
             unseen = tuple(row.criterion.id for row in seen.rows if row.lead is None)
-            why = seen.told
+            why = seen.result
         else:
-            lines = _said(fought, left) if isinstance(fought, Comparison) else ()
+            lines = _said(result, left) if isinstance(result, Comparison) else ()
             alike = unseen = ()
-            why = f"As the judge gave it: {f'won by {fought.winner}' if fought.winner else 'a split'}."
-        return Bout(
+            why = f"As the judge gave it: {f'won by {result.winner}' if result.winner else 'a split'}."
+        return HeadToHeadSection(
             challenge.id, challenge.title, self._standings.get(ours, ""), self._standings.get(theirs, ""),
-            fought.winner or "split", why, lines, alike, unseen, _edges(left, right, lines),
+            result.winner or "split", why, lines, alike, unseen, _edges(left, right, lines),
         )  # fmt: skip
 
 
-def tally(left: str, right: str, fought: Iterable[Fought]) -> tuple[float, float]:
+def tally(left: str, right: str, results: Iterable[HeadToHead]) -> tuple[float, float]:
     """Challenges won by the left and the right model; a split is half for each."""
-    played = [f for f in fought if f.played]
+    played = [f for f in results if f.played]
     halves = 0.5 * sum(f.winner is None for f in played)
     return (
         sum(f.winner == left for f in played) + halves,
@@ -130,28 +132,28 @@ def tally(left: str, right: str, fought: Iterable[Fought]) -> tuple[float, float
     )
 
 
-def _told(left: str, right: str, lead: float, behind: float) -> str:
+def _summary(left: str, right: str, lead: float, behind: float) -> str:
     if lead == behind:
         return f"{left} and {right} are level"
     return f"{left} is ahead of {right}" if lead > behind else f"{right} is ahead of {left}"
 
 
-def _said(table: Comparison, left: str) -> tuple[Line, ...]:
+def _said(table: Comparison, left: str) -> tuple[EdgeRow, ...]:
     """The rows of a published table; its sides turned where they are the other way round."""
     return tuple(
-        Line(row.criterion, *((row.left, row.right) if table.left == left else (row.right, row.left)), row.edge or TIE,
-             row.note)
+        EdgeRow(row.criterion, *((row.left, row.right) if table.left == left else (row.right, row.left)),
+                row.edge or TIE, row.note)
         for row in table.rows
     )  # fmt: skip
 
 
-def _line(row: Row, left: str, right: str) -> Line:
+def _line(row: CriterionPair, left: str, right: str) -> EdgeRow:
     edge = TIE if not row.lead else (left if row.lead > 0 else right)
     title = f"{row.criterion.title.rstrip('.')} ({row.criterion.severity.value})"
-    return Line(title, row.left.told, row.right.told, edge)
+    return EdgeRow(title, row.left.text, row.right.text, edge)
 
 
-def _edges(left: str, right: str, lines: Sequence[Line]) -> str:
+def _edges(left: str, right: str, lines: Sequence[EdgeRow]) -> str:
     won = [sum(line.edge == side for line in lines) for side in (left, right)]
     if not any(won):
         return "No edge on either side."

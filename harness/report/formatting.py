@@ -61,8 +61,8 @@ def whole(value: float | None) -> str:
 
 def points(lead: Fraction) -> str:
     """A difference of marks."""
-    told = mark(float(lead))
-    return f"{told} point{'' if told == '1' else 's'}"
+    text = mark(float(lead))
+    return f"{text} point{'' if text == '1' else 's'}"
 
 
 def number(value: Figure) -> str:
@@ -79,7 +79,7 @@ def number(value: Figure) -> str:
 
 
 def precise(value: Figure | None) -> str:
-    """A figure to nine digits, as expected and seen values are told apart."""
+    """A figure to nine digits, as expected and seen values are distinguished."""
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.9g}"
     return "" if value is None else number(value)
@@ -105,18 +105,18 @@ def sizes(example: Counterexample) -> str:
 
 
 def probe(example: Counterexample) -> str:
-    """The probe that found it, empty when it is not told."""
+    """The probe that found it, empty where none is recorded."""
     return str(example.case.get("probe", ""))
 
 
 def values(example: Counterexample) -> str:
     """Where it went wrong, with what was right there and what came."""
-    told = []
+    parts = []
     if example.expected is not None:
-        told.append(f"expected {precise(example.expected)}")
+        parts.append(f"expected {precise(example.expected)}")
     if example.got is not None:
-        told.append(f"got {precise(example.got)}")
-    return f"{example.where}: {', '.join(told)}" if example.where and told else example.where or ", ".join(told)
+        parts.append(f"got {precise(example.got)}")
+    return f"{example.where}: {', '.join(parts)}" if example.where and parts else example.where or ", ".join(parts)
 
 
 def not_offered(evidence: Evidence) -> bool:
