@@ -72,16 +72,32 @@ def pairs(values: Mapping[str, str]) -> None:
 
 def show(renderable: "RenderableType") -> None:
     """Print what rich draws: in colour on a terminal, as plain lines elsewhere."""
+    drawn(draw(renderable))
+
+
+def draw(renderable: "RenderableType") -> str:
+    """What rich draws for this standard output: with colours for a terminal, plain lines elsewhere."""
     from rich.console import Console
 
-    if sys.stdout.isatty():
-        Console().print(renderable)
-        return
-    drawn = Console(file=io.StringIO(), width=shutil.get_terminal_size((WIDTH, 24)).columns, color_system=None)
-    with drawn.capture() as capture:
-        drawn.print(renderable)
-    for text in capture.get().splitlines():
-        _print(text.rstrip(), sys.stdout)
+    console = Console() if sys.stdout.isatty() else Console(file=io.StringIO(), width=_width(), color_system=None)
+    with console.capture() as capture:
+        console.print(renderable)
+    return "\n".join(text.rstrip() for text in capture.get().splitlines())
+
+
+def drawn(text: str) -> None:
+    """Print what `draw` drew."""
+    _print(text, sys.stdout)
+
+
+def look() -> str:
+    """Everything about standard output that what is drawn depends on."""
+    colour = [os.environ.get(name, "") for name in ("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR")]
+    return " ".join(["terminal" if sys.stdout.isatty() else "plain", str(_width()), *colour])
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def place(path: Path) -> str:

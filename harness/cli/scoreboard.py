@@ -1,11 +1,14 @@
 """`harness scoreboard`: all models on all challenges."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import output
+
+if TYPE_CHECKING:
+    from harness.workspace import Workspace
 
 
 class Format(StrEnum):
@@ -29,20 +32,32 @@ def scoreboard(
     source: Annotated[By, typer.Option("--source", help="By which marks.")] = By.MEASURED,
 ) -> None:
     """Rank all models over all challenges."""
+    from harness.running.store import Store
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    if source is By.PUBLISHED:
+        text, *notes = _drawn(workspace, format, source)
+    else:
+        name = f"scoreboard as {format} on {output.look()}"
+        text, *notes = Store(workspace).published.view(name, lambda: _drawn(workspace, format, source))
+    if text:
+        output.drawn(text)
+    for note in notes:
+        output.note(note)
+
+
+def _drawn(workspace: "Workspace", format: Format, source: By) -> list[str]:
+    """What to print, and the notes beside it."""
     from harness.report import as_csv, as_json, as_markdown, as_table, gather, measured
     from harness.report import scoreboard as over
     from harness.report.mark_source import MarkSource
     from harness.report.tables import Fitting
-    from harness.workspace import Workspace
 
     read = measured if source is By.MEASURED else gather
-    board = over(read(Workspace.find()), MarkSource(source))
-    if not board.rows:
-        output.note("no records yet\n  try: harness grade --all")
+    board = over(read(workspace), MarkSource(source))
+    notes = [] if board.rows else ["no records yet\n  try: harness grade --all"]
     if format is Format.TABLE:
-        output.show(Fitting(as_table(board), heading=3))
-        for text in board.notes:
-            output.note(f"note: {text}")
-    else:
-        written = {Format.MD: as_markdown, Format.JSON: as_json, Format.CSV: as_csv}[format](board)
-        output.line(written.removesuffix("\n"))
+        return [output.draw(Fitting(as_table(board), heading=3)), *notes, *(f"note: {text}" for text in board.notes)]
+    written = {Format.MD: as_markdown, Format.JSON: as_json, Format.CSV: as_csv}[format](board)
+    return [output.clean(written.removesuffix("\n")), *notes]

@@ -9,6 +9,7 @@ from harness.report.excerpts import Sources, cited_files
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_ranking, read_rounds
+from harness.running.store import Store
 from harness.scoring.duels import Duel, duels
 from harness.workspace import Workspace
 
@@ -64,7 +65,7 @@ def measured(workspace: Workspace) -> ReportInputs:
         StoreError: a record cannot be read.
     """
     rubrics = tuple(workspace.challenge(id) for id in workspace.challenges())
-    return ReportInputs(rubrics, tuple(workspace.records()))
+    return ReportInputs(rubrics, tuple(Store(workspace).published.records()))
 
 
 def gather(workspace: Workspace) -> ReportInputs:
@@ -74,7 +75,7 @@ def gather(workspace: Workspace) -> ReportInputs:
         SpecError: a challenge, a review or a file of published figures is malformed.
         StoreError: a record cannot be read.
     """
-    records = tuple(workspace.records())
+    records = tuple(Store(workspace).published.records())
     return ReportInputs(
         challenges=tuple(workspace.challenge(id) for id in workspace.challenges()),
         records=records,

@@ -5,16 +5,17 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from harness.model import Record, Status
+from harness.running import published
 from harness.running.database import Database
 from harness.workspace import Workspace, write_atomically
 
-SCHEMA = 1
+SCHEMA = 2
 TABLES = """
-CREATE TABLE records (
+CREATE TABLE IF NOT EXISTS records (
     key TEXT NOT NULL, reusable INTEGER NOT NULL, model TEXT NOT NULL, challenge TEXT NOT NULL,
     attempt INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (key, reusable)
 );
-CREATE INDEX records_by_name ON records (model, challenge, attempt)
+CREATE INDEX IF NOT EXISTS records_by_name ON records (model, challenge, attempt)
 """
 
 
@@ -27,12 +28,17 @@ class Store:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._database = Database(workspace.cache_folder / "records.sqlite", SCHEMA, TABLES)
+        self._database = Database(workspace.cache_folder / "records.sqlite", SCHEMA, f"{TABLES};{published.TABLES}")
 
     @property
     def path(self) -> Path:
         """The SQLite file."""
         return self._database.path
+
+    @property
+    def published(self) -> published.Published:
+        """The records under reports/records/."""
+        return published.Published(self._workspace, self._database)
 
     def find(self, key: str) -> Record | None:
         """The record made on this machine under this key, where it may stand for a new grade.
