@@ -10,10 +10,15 @@ from harness.sandbox import detect
 from harness.workspace import Workspace
 from tests import shares
 
-# the same examples in every run, so that a red test is about the change at hand; --hypothesis-profile=new draws others
-settings.register_profile("new", database=None, deadline=None)
-settings.register_profile("steady", settings.get_profile("new"), derandomize=True)
-settings.load_profile("steady")
+settings.register_profile("drawn", database=None, deadline=None)
+settings.load_profile("drawn")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the same examples of a property each time a commit is tested, and others for another commit."""
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(shares.number())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

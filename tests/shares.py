@@ -66,6 +66,11 @@ def share(
     return [item for item in found if str(item) in chosen]
 
 
+def examples(number: int) -> int:
+    """How many examples of a property one run draws: a third, but not fewer than 25."""
+    return number if everything() else min(number, max(25, number // 3))
+
+
 def told() -> str:
     """What a run says about its draws."""
     if everything():

@@ -14,6 +14,7 @@ from harness.model import Challenge, Submission
 from harness.model.base import Model
 from harness.model.manifest import read_toml
 from harness.workspace import Workspace
+from tests import shares
 
 CHALLENGES = Path(__file__).parents[2] / "challenges"
 SUBMISSION = {
@@ -66,7 +67,7 @@ def test_the_manifests_at_hand_are_right(workspace):
     survives(workspace.challenge("kv_cache"))
 
 
-@settings(max_examples=200)
+@settings(max_examples=shares.examples(200))
 @given(changed(SUBMISSION))
 def test_a_changed_submission_toml(workspace, table: dict[str, Any]):
     read = read_or_refused(workspace, document(table).encode())
@@ -74,7 +75,7 @@ def test_a_changed_submission_toml(workspace, table: dict[str, Any]):
         survives(read)
 
 
-@settings(max_examples=100)
+@settings(max_examples=shares.examples(100))
 @given(st.dictionaries(texts, trees, max_size=4).map(document) | st.text(max_size=200), st.data())
 def test_any_toml_and_any_text(workspace, text: str, data: st.DataObject):
     read_or_refused(workspace, text.encode(errors="surrogatepass"))
@@ -83,7 +84,7 @@ def test_any_toml_and_any_text(workspace, text: str, data: st.DataObject):
     read_or_refused(workspace, (right[:place] + text + right[place:]).encode(errors="surrogatepass"))
 
 
-@settings(max_examples=100)
+@settings(max_examples=shares.examples(100))
 @given(st.binary(max_size=100))
 @example(b"\xef\xbb\xbf[submission]")
 @example(b"a = 9" + b"9" * 5000)
@@ -94,7 +95,7 @@ def test_any_bytes(workspace, written: bytes):
     assert read_or_refused(workspace, written) is None
 
 
-@settings(max_examples=200)
+@settings(max_examples=shares.examples(200))
 @given(changed(CHALLENGE))
 def test_a_changed_challenge_toml(workspace, table: dict[str, Any]):
     path = workspace.root / "challenge.toml"

@@ -26,6 +26,7 @@ from harness.model import (
     Status,
 )
 from harness.workspace import read_stored, write_atomically
+from tests import shares
 
 words = st.text(st.characters(codec=None), max_size=20)  # half surrogate pairs, as names of files may hold, included
 some_words = words.filter(bool)
@@ -100,7 +101,7 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-@settings(max_examples=150)
+@settings(max_examples=shares.examples(150))
 @given(records)
 def test_a_record_reads_back_as_it_was_written(path: Path, record: Record):
     write_atomically(path, record.to_json())
@@ -121,13 +122,13 @@ def read_or_refused(path: Path, written: bytes) -> None:
         assert Record.from_json(record.to_json()).to_json() == record.to_json()
 
 
-@settings(max_examples=150)
+@settings(max_examples=shares.examples(150))
 @given(changed(SAMPLE))
 def test_a_changed_record_is_read_or_refused(path: Path, table: dict[str, Any]):
     read_or_refused(path, json.dumps(table).encode())
 
 
-@settings(max_examples=150)
+@settings(max_examples=shares.examples(150))
 @given(trees.map(json.dumps).map(str.encode) | st.binary(max_size=60) | texts.map(str.encode))
 @example(b"[" * 100_000)
 @example(b'{"schema_version": 1' + b"0" * 5000 + b"}")

@@ -15,6 +15,7 @@ from rich.console import Console
 from harness.model import Challenge, Provenance, Record, Score, Status
 from harness.report import ReportInputs, as_csv, as_json, as_markdown, as_table, scoreboard
 from harness.report.scoreboard import Scoreboard
+from tests import shares
 
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True)
 words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12) | st.sampled_from(
@@ -54,7 +55,7 @@ def graded(draw: st.DrawFn, model: str, challenge: Challenge) -> Record:
 EMPTY = scoreboard(ReportInputs([], []))
 
 
-@settings(max_examples=100)
+@settings(max_examples=shares.examples(100))
 @given(boards())
 @example(EMPTY)
 def test_csv_and_json_hold_the_same_figures(board: Scoreboard):
@@ -71,7 +72,7 @@ def test_csv_and_json_hold_the_same_figures(board: Scoreboard):
             assert told == ["" if mark.get(part) is None else str(mark[part]) for part in PARTS]
 
 
-@settings(max_examples=100)
+@settings(max_examples=shares.examples(100))
 @given(boards())
 @example(EMPTY)
 def test_every_row_of_the_markdown_has_every_cell(board: Scoreboard):
@@ -91,7 +92,7 @@ def cells(line: str) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", cell).strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
-@settings(max_examples=50)
+@settings(max_examples=shares.examples(50))
 @given(boards())
 @example(EMPTY)
 def test_the_columns_of_the_table_are_straight(board: Scoreboard):

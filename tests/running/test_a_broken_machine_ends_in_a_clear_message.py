@@ -16,11 +16,14 @@ from kill_and_resume import finish, made, outcome, start
 from harness.model import Record
 from harness.sandbox import detect
 from harness.workspace import Workspace, read_stored
+from tests import shares
 
 pytestmark = pytest.mark.slow
 
 RUN = f"{sys.executable} -P -m harness"
 MOUNTED = ("unshare", "--mount", *(() if os.getuid() == 0 else ("--map-root-user",)))
+JOBS = shares.share([1, 2], 2)
+"""Grading in the command's own process, and in others."""
 ALL = {"broken", "right", "wrong"}
 GOES_ON = "then the same command goes on: finished grades are kept"
 
@@ -64,7 +67,7 @@ def goes_on(workspace: Workspace, tmp_path: Path) -> None:
     assert published(workspace) == ALL
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", JOBS)
 def test_a_full_disk(workspace, tmp_path, jobs):
     # the first grade finds room for its two records, the next finds some or none
     script = f"""
@@ -138,7 +141,7 @@ def test_a_build_that_fails_on_a_full_disk_is_not_the_answers_failure(workspace,
 
 
 @pytest.mark.parametrize("folder", ["reports", ".harness"])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", JOBS)
 def test_a_folder_that_cannot_be_written(workspace, tmp_path, folder, jobs):
     script = f"""
         mkdir $W/{folder}; mount --bind $W/{folder} $W/{folder}; mount -o remount,ro,bind $W/{folder}
@@ -161,7 +164,7 @@ print(main(["grade", "--all", "-j", sys.argv[1]]))
 
 
 @pytest.mark.skipif(not detect().namespaces, reason="needs bubblewrap, to take it away")
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", JOBS)
 def test_bubblewrap_gone_in_the_middle_of_a_run(workspace, tmp_path, jobs):
     done = bash(workspace, f"{sys.executable} -P - {jobs} <<'END'\n{WITHOUT_BUBBLEWRAP}END")
     assert codes(done) == ["0", "3"]

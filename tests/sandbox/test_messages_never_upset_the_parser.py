@@ -18,6 +18,7 @@ from harness.sandbox.boot import wire
 from harness.sandbox.channel import Channel, Output
 from harness.sandbox.reply import CallStatus
 from harness.sandbox.returns import WHOLE, Array, Keep, MalformedReply, Nothing, Reader, Scalar, Tree, room, summary
+from tests import shares
 
 SIZE = 1 << 12
 texts = st.text(max_size=8) | st.sampled_from(["array", "list", "tuple", "dict", "kept", "function", "other", "<f8"])
@@ -55,7 +56,7 @@ def memory() -> int:
     return fd
 
 
-@settings(max_examples=400)
+@settings(max_examples=shares.examples(400))
 @given(claims, plans, st.integers(0, SIZE))
 @example({"array": ["<f8", [2, 3], True]}, Array((2, 3), "float64"), SIZE)
 @example({"array": ["<f8", [2, 3.0], 0]}, Array((2, 3), "float64"), SIZE)
@@ -96,7 +97,7 @@ def as_asked(value: Any, plan: Any) -> None:
             assert bound <= plan.limit + 64 * wire.ALIGNMENT
 
 
-@settings(max_examples=200)
+@settings(max_examples=shares.examples(200))
 @given(claims)
 def test_any_claim_can_be_told_in_a_few_words(claim: Any):
     assert len(summary(claim)) <= 250
@@ -116,7 +117,7 @@ def received(data: bytes) -> dict[str, Any] | CallStatus:
         channel.close()
 
 
-@settings(max_examples=150)
+@settings(max_examples=shares.examples(150))
 @given(st.binary(min_size=1, max_size=80) | claims.map(json.dumps).map(str.encode))
 @example(b"[" * 50_000)
 @example(b'{"id": 1' + b"0" * 5000 + b"}")
@@ -166,7 +167,7 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and repr(one) == repr(other)
 
 
-@settings(max_examples=200)
+@settings(max_examples=shares.examples(200))
 @given(values)
 def test_what_is_described_reads_back_as_it_was(value: Any):
     claim, arena = described(value)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from harness.sandbox import Array, CallStatus, Keep, Nothing, Scalar, Tree
 from harness.sandbox.memory_file import MemoryFile
 from harness.sandbox.returns import MalformedReply, Reader, outline, room
+from tests import shares
 
 ATOMS: list[Any] = [
     None, True, 0, 1, -1, 64, 2**62, 2**63, 2**64, 10**30, 10**4000, 1.5, float("nan"), "", "x", "\ud800", "<f8", "|O",
@@ -34,7 +35,7 @@ claims = st.recursive(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=shares.examples(600), deadline=None)
 @given(claim=claims, plan=st.sampled_from(PLANS))
 def test_a_claim_is_read_or_refused(claim: Any, plan: Any) -> None:
     size = room(plan)

@@ -11,8 +11,9 @@ from harness.model import Challenge, Evidence, Outcome, Score, Severity
 from harness.probing import anchored
 from harness.scoring import findings, score, standings
 from harness.scoring.score import Scored
+from tests import shares
 
-QUICK = settings(max_examples=150)
+QUICK = settings(max_examples=shares.examples(150))
 
 severities = st.sampled_from(list(Severity))
 outcomes = st.one_of(

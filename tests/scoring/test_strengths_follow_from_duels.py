@@ -56,9 +56,9 @@ def test_a_thousand_models_and_a_hundred_thousand_duels_take_two_seconds() -> No
     won = rng.random(100_000) < 1.0 / (1.0 + np.exp(true[second] - true[first]))
     wins = np.zeros((1000, 1000))
     np.add.at(wins, (np.where(won, first, second), np.where(won, second, first)), 1.0)
-    start = time.perf_counter()
+    start = time.process_time()
     found = strengths(wins)
-    assert time.perf_counter() - start < 2.0
+    assert time.process_time() - start < 2.0
     # other implementations of the same model come to 0.88 on such data
     assert kendalltau(found, true).statistic > 0.85
 
