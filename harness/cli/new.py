@@ -10,8 +10,8 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make a fold
 
 CHALLENGE_STEPS = """
 It is a small complete challenge (softmax by rows) that passes `harness check` as it is. Make it yours:
-  1. references/{name}/reference.py and oracle.py   the trusted solution, and the long-double one
-  2. challenges/{name}/contract.py and PROMPT.md    what an answer exposes, and what models are told
+  1. references/{name}/{reference} and oracle.py   the trusted solution, and the long-double one
+  2. challenges/{name}/{contract} and PROMPT.md    what an answer exposes, and what models are told
   3. challenges/{name}/challenge.toml               the rubric: dimensions, criteria, what feeds each
   4. challenges/{name}/probes.py                    what is run
   5. challenges/{name}/mutants.py and variants.py   faults the probes must notice, right answers they must not
@@ -20,17 +20,22 @@ then answer it:   harness new submission MODEL/{name}"""
 
 
 @app.command()
-def challenge(name: Annotated[str, typer.Argument(help="Lower case, digits and '_'.")]) -> None:
+def challenge(
+    name: Annotated[str, typer.Argument(help="Lower case, digits and '_'.")],
+    language: Annotated[str, typer.Option(help="What answers are written in: python or cuda.")] = "python",
+) -> None:
     """A tiny complete challenge to make yours.
 
     With prompt, contract, rubric, reference, oracle, probes, mutants and variants; it passes `harness check` at once.
     """
     from harness.cli import scaffold
+    from harness.languages import language as registered
     from harness.workspace import Workspace
 
-    for path in scaffold.challenge(Workspace.find(), name):
+    used = registered(language)
+    for path in scaffold.challenge(Workspace.find(), name, used.name):
         output.line(f"made {output.place(path)}")
-    output.line(CHALLENGE_STEPS.format(name=name))
+    output.line(CHALLENGE_STEPS.format(name=name, reference=used.reference, contract=used.contract))
 
 
 @app.command()

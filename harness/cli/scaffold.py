@@ -16,19 +16,27 @@ CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A challenge's folders are imported as a Python package."""
 
 
-def challenge(workspace: Workspace, name: str) -> list[Path]:
+def challenge(workspace: Workspace, name: str, language: str = "python") -> list[Path]:
     """Make `challenges/<name>` and `references/<name>`; the files made.
 
+    Args:
+        workspace: where.
+        name: of the challenge.
+        language: of its answers.
+
     Raises:
-        SpecError: the name is none for a challenge, or a folder is there already.
+        SpecError: the name is none for a challenge, a folder is there already, or the language has no templates.
     """
+    offered = sorted({path.split("/")[1] for path in _templates().list_templates() if path.startswith("challenge/")})
+    if language not in offered:
+        raise SpecError(name, f"there is no template of a challenge in {language!r}: {', '.join(offered)}")
     if not CHALLENGE_NAME.fullmatch(name):
         raise SpecError(name, "is no name for a challenge: a lower-case letter, then lower case, digits and '_'")
     places = {"challenge": workspace.root / "challenges" / name, "reference": workspace.root / "references" / name}
     for place in places.values():
         _refuse_existing(place)
     words = {"id": name, "title": name.replace("_", " ").strip().capitalize()}
-    return [path for kind, place in places.items() for path in _render(kind, place, words)]
+    return [path for kind, place in places.items() for path in _render(f"{kind}/{language}", place, words)]
 
 
 def submission(workspace: Workspace, name: str) -> list[Path]:
@@ -84,16 +92,20 @@ def _refuse_existing(place: Path) -> None:
         raise SpecError(place, "is there already; nothing was changed")
 
 
-def _render(kind: str, place: Path, words: Mapping[str, object]) -> list[Path]:
-    """Render every template of a kind into `place`, under its name without `.j2`."""
-    # what is rendered is TOML, Markdown and Python: escaping for HTML would spoil it
-    templates = Environment(
+def _templates() -> Environment:
+    # what is rendered is TOML, Markdown, Python and C++: escaping for HTML would spoil it
+    return Environment(
         loader=PackageLoader("harness.cli"), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False,
         trim_blocks=True,
     )  # fmt: skip
+
+
+def _render(folder: str, place: Path, words: Mapping[str, object]) -> list[Path]:
+    """Render every template of a folder into `place`, under its name without `.j2`."""
+    templates = _templates()
     place.mkdir(parents=True)
     made = []
-    for name in templates.list_templates(filter_func=lambda name: name.startswith(f"{kind}/")):
+    for name in templates.list_templates(filter_func=lambda name: name.startswith(f"{folder}/")):
         path = place / Path(name).name.removesuffix(".j2")
         path.write_text(templates.get_template(name).render(words), encoding="utf-8")
         made.append(path)

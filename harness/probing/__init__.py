@@ -16,7 +16,6 @@ from harness.probing.failures import (
     ProbeFailure,
     WorkerLost,
 )
-from harness.probing.memory import growth
 from harness.probing.mutants import Mutant, Variant
 from harness.probing.null_answer import NullAnswer
 from harness.probing.opening import OpenedAnswer, opened
@@ -55,7 +54,6 @@ __all__ = [
     "WorkerLost",
     "anchored",
     "expect",
-    "growth",
     "located",
     "opened",
     "probe",

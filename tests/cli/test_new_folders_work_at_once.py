@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from cli_runs import Run
 
+from harness.cli import scaffold
+from harness.errors import SpecError
 from harness.model import Outcome
 from harness.probing import ChallengeCode, LocalAnswer
 from harness.probing.check import assess
@@ -13,17 +15,36 @@ from harness.probing.mutants import module_of
 from harness.workspace import Workspace
 
 
-def test_a_new_challenge_passes_its_check(run: Run) -> None:
-    made = run("new", "challenge", "row_max")
+@pytest.mark.parametrize("language", ["python", pytest.param("cuda", marks=pytest.mark.slow)])
+def test_a_new_challenge_passes_its_check(run: Run, language: str) -> None:
+    made = run("new", "challenge", "row_max", "--language", language)
     assert made.returncode == 0, made.stderr
     assert "harness check row_max" in made.stdout
     checked = run("check", "row_max", "--json")
     verdicts = json.loads(checked.stdout)
-    assert checked.returncode == 0, checked.stdout
+    assert checked.returncode == 0, [v for v in verdicts if not v["right"]]
     kinds = [v["kind"] for v in verdicts]
     assert (kinds.count("reference"), kinds.count("null")) == (1, 3)
     assert kinds.count("mutant") >= 2
     assert kinds.count("variant") >= 1
+
+
+@pytest.mark.parametrize("language", ["python", "cuda"])
+def test_a_new_challenge_shows_its_mutants_to_every_probed_criterion(tmp_path: Path, language: str) -> None:
+    (tmp_path / "challenges").mkdir()
+    scaffold.challenge(Workspace(tmp_path), "made", language)
+    code = ChallengeCode(Workspace(tmp_path), Workspace(tmp_path).challenge("made"))
+    probed = [c for c in code.challenge.criteria if c.probes]
+    assert all(code.probes_of(criterion) for criterion in probed)
+    assert {mutant.criterion for mutant in code.mutants} == {c.id for c in probed}
+    assert all(code.source(edited) != code.source() for edited in (*code.mutants, *code.variants))
+
+
+def test_a_language_without_templates_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "challenges").mkdir()
+    with pytest.raises(SpecError, match="no template of a challenge in 'fortran': cuda, python"):
+        scaffold.challenge(Workspace(tmp_path), "made", "fortran")
+    assert not any((tmp_path / "challenges").iterdir())
 
 
 @pytest.mark.parametrize("seed", range(20))
