@@ -15,6 +15,7 @@ from harness.languages.base import (
     Runnable,
     target_of,
 )
+from harness.languages.syntax import DocumentedName, NamedLine, SourceLine, Syntax, filled_lines
 from harness.workspace import LANGUAGES, known_languages
 
 __all__ = [
@@ -23,10 +24,15 @@ __all__ = [
     "CompilerReport",
     "CompilerVerdict",
     "Device",
+    "DocumentedName",
     "Language",
     "MissingTool",
+    "NamedLine",
     "Runnable",
+    "SourceLine",
+    "Syntax",
     "every_language",
+    "filled_lines",
     "language",
     "target_of",
 ]

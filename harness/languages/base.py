@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from harness.languages.syntax import Syntax
 from harness.model import Challenge, Figure
 from harness.sandbox import WorkerSpec, detect
 
@@ -126,6 +127,7 @@ class Language(Protocol):
         name: as challenge.toml and submission.toml state it, and as the entry point is called.
         title: as prose has it.
         suffix: of an answer's entry, of the reference and of the contract.
+        syntax: how its source files are read.
         several_entries: whether `entry` may list several files.
         entry_note: what `entry` names, in a phrase.
         exposes: completes "the ... no function 'f'" where an answer lacks one.
@@ -138,6 +140,7 @@ class Language(Protocol):
     name: str
     title: str
     suffix: str
+    syntax: Syntax
     several_entries: bool = False
     entry_note: str = "the file with the contract's functions"
     exposes: str = "entry has"

@@ -17,6 +17,7 @@ from harness.languages.base import (
     Runnable,
     target_of,
 )
+from harness.languages.c_syntax import C_FAMILY
 from harness.model import Challenge, Figure
 from harness.sandbox import detect, scratch
 
@@ -54,6 +55,7 @@ class Cuda(Language):
     name = "cuda"
     title = "CUDA"
     suffix = ".cu"
+    syntax = C_FAMILY
     several_entries = True
     entry_note = "the files to compile; headers may lie beside them"
     exposes = "library exports"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.languages.base import AnswerFiles, Device, Language, Runnable, target_of
+from harness.languages.python_syntax import PYTHON_SYNTAX
 from harness.model import Challenge
 
 
@@ -14,6 +15,7 @@ class Python(Language):
     name = "python"
     title = "Python"
     suffix = ".py"
+    syntax = PYTHON_SYNTAX
     entry_note = "the module with the contract's functions; others may lie beside it"
     exposes = "entry module has"
     runs_in_process = True

@@ -4,47 +4,13 @@ Nothing is run, and nothing follows from a hint alone: honest code may have its 
 Files that are tests, and files that do not parse, bring none.
 """
 
-import ast
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from harness.quality.sources import Language, SourceFile, read_sources, without_comments
+from harness.quality.sources import SourceFile, read_sources
 
 MOST = 20
 """So many hints are told; of more, the last says how many."""
-
-MODULES = frozenset({
-    "_ctypes", "_posixsubprocess", "_socket", "_thread", "atexit", "cffi", "ctypes", "gc", "inspect", "multiprocessing",
-    "numpy.ctypeslib", "socket", "subprocess", "threading",
-})  # fmt: skip
-"""Ways to reach the interpreter, its memory, other processes or the network."""
-USES = frozenset({
-    "os.execv", "os.execve", "os.execvp", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
-    "sys._current_frames", "sys._getframe", "sys.setprofile", "sys.settrace",
-})  # fmt: skip
-CALLS = frozenset({"eval", "exec"})
-IMPORTERS = frozenset({"__import__", "importlib.__import__", "importlib.import_module"})
-BUILTINS = CALLS | {"__import__", "getattr"}
-LONGEST = 4
-"""Steps of a dotted name that are followed; what is looked for has two."""
-
-_LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'")
-# what may repeat is bounded: an answer must not buy hours with a line of blanks
-_IN_CUDA = {
-    "has inline assembly": re.compile(r"\b(?:asm|__asm|__asm__)\b\s{0,9}(?:volatile|__volatile__)?\s{0,9}\("),
-    "runs code before it is called": re.compile(
-        r"__attribute__\s{0,9}\(\([^)]{0,99}\bconstructor\b|\[\[\s{0,9}gnu::constructor\b"
-    ),
-    "names the emulated device's own parts": re.compile(r"\bEMU_\w|\bemu\s{0,9}::"),
-} | {
-    f"calls {name}": re.compile(rf"(?<![.\w])(?<!->){name}\s{{0,9}}\(")
-    for name in (
-        "dlopen", "dlsym", "execve", "fopen", "fork", "mmap", "mprotect", "popen", "pthread_create", "ptrace", "socket",
-        "syscall", "system", "vfork",
-    )
-}  # fmt: skip
-_EMBEDDED = re.compile(r"\.\s{0,9}incbin\b")
 
 
 def hints(folder: Path, entries: Collection[str]) -> tuple[str, ...]:
@@ -61,115 +27,9 @@ def hints(folder: Path, entries: Collection[str]) -> tuple[str, ...]:
 
 
 def _of_file(file: SourceFile) -> Iterator[str]:
-    seen = _of_python(file) if file.language is Language.PYTHON else _of_cuda(file)
-    first: dict[str, int] = {}
-    for line, what in seen:
-        first[what] = min(line, first.get(what, line))
-    yield from (f"{file.path}:{line} {what}" for what, line in sorted(first.items(), key=lambda item: item[::-1]))
-
-
-def _of_python(file: SourceFile) -> Iterator[tuple[int, str]]:
-    if file.tree is None:
-        return
-    names = _imported_names(file.tree)
-    for node in ast.walk(file.tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for name in _imports(node):
-                yield from _mentions(name, node.lineno)
-        elif isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-            yield from _mentions(_dotted(node, names), node.lineno)
-        if isinstance(node, ast.Call) and (name := _dotted(node.func, names).removeprefix("builtins.")) in CALLS:
-            yield node.lineno, f"calls {name}"
-        if isinstance(node, ast.stmt) and _climbs(node) > file.path.count("/") + 1:
-            yield node.lineno, "looks from __file__ beyond its own folder"
-
-
-def _mentions(name: str, line: int) -> Iterator[tuple[int, str]]:
-    parts = name.split(".")
-    for module in (".".join(parts[:length]) for length in range(1, len(parts) + 1)):
-        if module in MODULES:
-            yield line, f"imports {module}"
-    if name in USES:
-        yield line, f"uses {name}"
-
-
-def _imports(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """Full names that an import brings; none for a module of the answer's own package."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [] if node.level else [f"{node.module}.{alias.name}" for alias in node.names]
-
-
-def _imported_names(tree: ast.Module) -> dict[str, str]:
-    """What names of the file stand for, wherever in it they are imported."""
-    names: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                top = alias.name.partition(".")[0]
-                names |= {alias.asname: alias.name} if alias.asname else {top: top}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-    return names
-
-
-def _dotted(node: ast.expr, names: Mapping[str, str], steps: int = LONGEST) -> str:
-    """The full name that an expression stands for, as far as the text tells; else empty."""
-    if isinstance(node, ast.Name):
-        return names.get(node.id, node.id if node.id in BUILTINS else "")
-    if steps == 0:
-        return ""
-    if isinstance(node, ast.Attribute):
-        return _joined(_dotted(node.value, names, steps - 1), node.attr)
-    if isinstance(node, ast.Subscript) and _dotted(node.value, names, steps - 1) == "sys.modules":
-        return _text(node.slice)
-    if isinstance(node, ast.Call):
-        called = _dotted(node.func, names, steps - 1)
-        if called in IMPORTERS and node.args:
-            return _text(node.args[0])
-        if called == "getattr" and len(node.args) > 1:
-            return _joined(_dotted(node.args[0], names, steps - 1), _text(node.args[1]))
-    return ""
-
-
-def _joined(owner: str, name: str) -> str:
-    return f"{owner}.{name}" if owner and name else ""
-
-
-def _text(node: ast.expr) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def _climbs(statement: ast.stmt) -> int:
-    """How many folders up from `__file__` an expression of the statement goes; 0 where it does not name that."""
-    parts = (child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr | ast.withitem))
-    return max((_climbs_of(list(ast.walk(part))) for part in parts), default=0)
-
-
-def _climbs_of(nodes: list[ast.AST]) -> int:
-    if not any(isinstance(node, ast.Name) and node.id == "__file__" for node in nodes):
-        return 0
-    up = 0
-    for node in nodes:
-        if isinstance(node, ast.Attribute):
-            up += node.attr in ("dirname", "parent")
-        elif isinstance(node, ast.Name):
-            up += node.id == "dirname"
-        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "parents":
-            up += 1 + (
-                node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int) else 0
-            )
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            up += node.value.split("/").count("..")
-    return up
-
-
-def _of_cuda(file: SourceFile) -> Iterator[tuple[int, str]]:
     if file.oversized:
         return
-    text = without_comments(file.text)
-    bare = _LITERAL.sub('""', text)
-    looked_for = [(_EMBEDDED, text, "embeds a file by .incbin"), *((p, bare, what) for what, p in _IN_CUDA.items())]
-    for pattern, where, what in looked_for:
-        if found := pattern.search(where):
-            yield where.count("\n", 0, found.start()) + 1, what
+    first: dict[str, int] = {}
+    for line, what in file.syntax.hints(file.path, file.text, file.tree):
+        first[what] = min(line, first.get(what, line))
+    yield from (f"{file.path}:{line} {what}" for what, line in sorted(first.items(), key=lambda item: item[::-1]))

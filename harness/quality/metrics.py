@@ -22,8 +22,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.languages import NamedLine
 from harness.quality import tools
-from harness.quality.sources import Language, SourceFile, read_sources
+from harness.quality.sources import SourceFile, read_sources
 from harness.quality.tools import FunctionMetrics, LintFinding
 
 COMPLEX = 10
@@ -174,7 +175,7 @@ def _function_length(functions: Sequence[FunctionMetrics]) -> Metric:
 
 
 def _lint(files: Sequence[SourceFile], remarks: Sequence[LintFinding]) -> Metric:
-    python = [file for file in files if file.language is Language.PYTHON]
+    python = [file for file in files if file.syntax.linted]
     if not python:
         return Metric("lint", None, None, "no Python source: judged by the compiler's warnings instead")
     figure = 100 * len(remarks) / max(1, _sloc(python))
@@ -186,7 +187,7 @@ def _lint(files: Sequence[SourceFile], remarks: Sequence[LintFinding]) -> Metric
 
 
 def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
-    named = [*_documented_in_python(files), *_documented_in_c(files, functions)]
+    named = list(_public_names(files, functions))
     documented = sum(has for _, has in named)
     docs = 100 * documented / max(1, len(named))
     shares = [docs]
@@ -199,34 +200,15 @@ def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetr
     return _metric("documentation", sum(shares) / len(shares), detail, bare)
 
 
-def _documented_in_python(files: Sequence[SourceFile]) -> Iterator[tuple[str, bool]]:
-    for file in files:
-        if file.tree and file.sloc:
-            for node, name in _public(file.tree, ""):
-                line = getattr(node, "lineno", 1)
-                yield f"{file.path}:{line} {name or '(module)'}", ast.get_docstring(node, clean=False) is not None
-
-
-def _public(
-    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
-) -> Iterator[tuple[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
-    """`node` and every public class, function and method in it, functions within functions left out."""
-    yield node, name
-    if isinstance(node, ast.Module | ast.ClassDef):
-        for child in node.body:
-            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and child.name[0] != "_":
-                yield from _public(child, f"{name}.{child.name}".lstrip("."))
-
-
-def _documented_in_c(files: Sequence[SourceFile], functions: Iterable[FunctionMetrics]) -> Iterator[tuple[str, bool]]:
-    lines = {file.path: file.text.split("\n") for file in files if file.language is Language.C}
+def _public_names(files: Sequence[SourceFile], functions: Iterable[FunctionMetrics]) -> Iterator[tuple[str, bool]]:
+    """Place and name of everything that the files offer, and whether it is documented."""
+    within: dict[str, list[NamedLine]] = {}
     for function in functions:
-        if function.path in lines:
-            before = lines[function.path][: function.line - 1]
-            while before and before[-1].lstrip().startswith(("template", "extern")):
-                before.pop()
-            above = before[-1].strip() if before else ""
-            yield _place(function), above.startswith(("//", "/*", "*")) or above.endswith("*/")
+        within.setdefault(function.path, []).append(NamedLine(function.line, function.name))
+    for file in files:
+        if file.sloc:
+            for line, name, documented in file.syntax.public_names(file.text, file.tree, within.get(file.path, ())):
+                yield f"{file.path}:{line} {name}", documented
 
 
 def _annotated(tree: ast.Module) -> Iterator[bool]:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness.errors import PrerequisiteError
-from harness.quality.sources import Language, SourceFile
+from harness.quality.sources import SourceFile
 from harness.sandbox import scratch
 
 RULES = ("F", "B", "E9", "PLE")
@@ -93,7 +93,7 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
         return Inspection((), ())
     with scratch.folder() as place:
         names = _copy(files, place)
-        python = [name for name, file in names.items() if file.language is Language.PYTHON]
+        python = [name for name, file in names.items() if file.syntax.linted]
         ruff = _start(_ruff_command(), place) if python else None
         lizard = _start([sys.executable, "-I", "-c", _LIZARD], place)
         try:

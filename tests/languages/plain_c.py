@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.cuda.host_compiler import HostCompiler, host_compiler
 from harness.languages import AnswerFiles, CompilerReport, Device, Language, Runnable, target_of
+from harness.languages.c_syntax import C_FAMILY
 from harness.model import Challenge
 from harness.sandbox import detect, run, scratch
 
@@ -48,6 +49,7 @@ class PlainC(Language):
     name = "plain_c"
     title = "C"
     suffix = ".c"
+    syntax = C_FAMILY
     several_entries = True
     entry_note = "the files to compile; headers may lie beside them"
     exposes = "library exports"
@@ -57,7 +59,9 @@ class PlainC(Language):
         return (("c compiler", _named(host_compiler())),)
 
     def compile(self, files: AnswerFiles, challenge: Challenge) -> CompilerReport:
-        """Whether it compiles without a warning that is an error."""
+        """Whether it compiles without a warning."""
+        if host_compiler() is None:
+            return CompilerReport("", None, "no C compiler here")
         with scratch.folder() as into:
             fault = _build(files, challenge, into)
         return CompilerReport(_named(host_compiler()), not fault, fault)

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from harness.quality.hints import MODULES, MOST, hints
+from harness.languages.python_hints import MODULES
+from harness.quality.hints import MOST, hints
 
 BEYOND = "looks from __file__ beyond its own folder"
 PYTHON = {

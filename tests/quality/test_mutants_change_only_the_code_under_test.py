@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import harness
+from harness.languages.python_syntax import PYTHON_SYNTAX
 from harness.quality.ast_mutants import SourceMutant, equivalent, plan_mutants
-from harness.quality.sources import Language, SourceFile, read_sources
+from harness.quality.sources import SourceFile, read_sources
 
 REFERENCES = Path(harness.__file__).parents[1] / "references"
 
@@ -176,7 +177,7 @@ async def late():
 
 def test_equivalent_code_computes_the_same_with_other_bytecode():
     """A suite that fails on equivalent code judges the text: no function keeps its bytecode, every result stays."""
-    file = SourceFile("kernel.py", KINDS_OF_CODE, Language.PYTHON)
+    file = SourceFile("kernel.py", KINDS_OF_CODE, PYTHON_SYNTAX)
     text = equivalent(file)
     assert text != file.text
     found = []

@@ -1,0 +1,103 @@
+"""Python's syntax: encodings, code lines, public names, tests and imports."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Sequence
+
+from harness.languages.python_hints import python_hints
+from harness.languages.syntax import DocumentedName, NamedLine, SourceLine, Syntax, filled_lines
+
+_READ = frozenset({"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"})
+"""Encodings a Python file may declare; among the others are some that take hours over a megabyte (punycode)."""
+_TEST_NAME = re.compile(r"(test_.*|.*_test|tests|conftest)\.py")
+_TEST_FOLDERS = frozenset({"test", "tests"})
+_LAYOUT = frozenset(
+    {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
+)
+
+
+class PythonSyntax(Syntax):
+    """Files that Python imports."""
+
+    suffixes = frozenset({".py"})
+    linted = True
+
+    def encoding(self, data: bytes) -> str:
+        """As `Syntax.encoding`: what the file declares."""
+        declared = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        if declared not in _READ:
+            raise SyntaxError(f"declares {declared}")
+        return declared
+
+    def parse(self, text: str) -> ast.Module:
+        """As `Syntax.parse`."""
+        return ast.parse(text)
+
+    def is_test(self, path: str) -> bool:
+        """As `Syntax.is_test`: by its own name, or by that of a folder above."""
+        *folders, name = path.split("/")
+        return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_NAME.fullmatch(name) is not None
+
+    def imports(self, tree: ast.Module | None) -> Iterator[str]:
+        """As `Syntax.imports`, strings included: they may feed `import_module`."""
+        for node in ast.walk(tree) if tree else ():
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [alias.name for alias in node.names]
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    names.append(node.module)
+                for name in names:
+                    yield name.rpartition(".")[2]
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value.removesuffix(".py").rpartition(".")[2]
+
+    def code_lines(self, text: str) -> Iterator[SourceLine]:
+        """As `Syntax.code_lines`, without docstrings (bare string statements)."""
+        lines = text.split("\n")
+        code: set[int] = set()
+        statement: set[int] = set()
+        only_strings = True
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+                if token.type == tokenize.COMMENT:
+                    row, column = token.start
+                    lines[row - 1] = lines[row - 1][:column]
+                elif token.type not in _LAYOUT:
+                    statement.update(range(token.start[0], token.end[0] + 1))
+                    only_strings = only_strings and token.type == tokenize.STRING
+                elif token.type == tokenize.NEWLINE:
+                    if not only_strings:
+                        code |= statement
+                    statement, only_strings = set(), True
+        except (tokenize.TokenError, SyntaxError):
+            code = {line.number for line in filled_lines(text) if not line.text.startswith("#")}
+        for number in sorted(code):
+            if stripped := lines[number - 1].strip():
+                yield SourceLine(number, stripped)
+
+    def public_names(
+        self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]
+    ) -> Iterator[DocumentedName]:
+        """As `Syntax.public_names`: the module and every public class, function and method, by their docstrings."""
+        for node, name in _public(tree, "") if tree else ():
+            documented = ast.get_docstring(node, clean=False) is not None
+            yield DocumentedName(getattr(node, "lineno", 1), name or "(module)", documented)
+
+    def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
+        """As `Syntax.hints`; none of a file that does not parse."""
+        return python_hints(path, tree) if tree else iter(())
+
+
+def _public(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
+) -> Iterator[tuple[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    """`node` and every public class, function and method in it, functions within functions left out."""
+    yield node, name
+    if isinstance(node, ast.Module | ast.ClassDef):
+        for child in node.body:
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and child.name[0] != "_":
+                yield from _public(child, f"{name}.{child.name}".lstrip("."))
+
+
+PYTHON_SYNTAX = PythonSyntax()
