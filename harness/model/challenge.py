@@ -47,8 +47,9 @@ class Limits(Model):
     """Address space of the worker process."""
     scratch_mib: Mebibytes = Field(default=16, ge=1)
     """Size of the worker's writable scratch space."""
-    tests_seconds: Seconds = 20.0
-    """Wall time for the answer's own tests, their mutants included."""
+    tests_seconds: Seconds = 120.0
+    """Processor time for the answer's own tests, on the answer and on all mutants; where it does not suffice, no kill
+    rate is taken."""
 
 
 class Contract(Model):

@@ -1,4 +1,4 @@
-"""The parent's end of `suite_boot/suite_server.py`: a plan of runs goes in, what came of each comes out."""
+"""The parent's end of `suite_boot/suite_server.py`: a plan of runs goes in, the result of each comes out."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import BoxError
+from harness.sandbox.command import CommandLimit
 from harness.sandbox.command import run as run_in_box
 from harness.sandbox.tiers import Tier
 
 _BOOT = Path(__file__).with_name("suite_boot")
-START_SECONDS = 10.0
-"""Granted beyond a plan's own budget for the box and the server to start."""
+START_SECONDS, EACH_SECONDS = 10.0, 0.2
+"""Processor time for the server itself: to start, and to copy files and look on for each run."""
+WALL_FACTOR, WALL_SECONDS = 20.0, 600.0
+"""Wall time for a plan: so many times its processor time, and so many seconds more."""
 
 
 @dataclass(frozen=True)
@@ -34,25 +37,26 @@ class Run:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What came of one run.
+    """The result of one run.
 
     Attributes:
-        end: "exit", "signal", "late" (over its limit) or "cut" (the plan's budget was used up).
+        end: "exit", "signal", "late" (over its processor time), "idle" (waited without end) or "cut" (undecided: the
+            plan's processor time was used up, or the machine gave it too little).
         status: exit status or signal number.
-        seconds: wall time.
+        processor_seconds: processor time of it and all it started.
         word: what the run says about itself; nothing in it is to be trusted. None when it did not come to its end.
         output: the last of what it printed.
     """
 
     end: str
     status: int | None
-    seconds: float
+    processor_seconds: float
     word: Mapping[str, Any] | None = None
     output: str = ""
 
     @property
     def decided(self) -> bool:
-        """Whether the run says anything: the budget did not cut it."""
+        """Whether the run says anything: it was not cut."""
         return self.end != "cut"
 
     @property
@@ -91,15 +95,15 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Runs:
-    """What came of a plan.
+    """The results of a plan.
 
     Attributes:
-        outcomes: of the runs that were made, from the first on.
+        results: of the runs that were made, from the first on.
         refused: whether the command is none that can be run.
         broken: what happened instead, when the server ended before its plan did; else empty.
     """
 
-    outcomes: tuple[RunResult, ...]
+    results: tuple[RunResult, ...]
     refused: bool = False
     broken: str = ""
 
@@ -120,13 +124,13 @@ class Suite:
     tier: Tier
     memory_mib: int = 2048
 
-    def runs(self, plan: Sequence[Run], *, limit: float, budget: float) -> Runs:
-        """Make the runs of `plan`, one after the other, in one box.
+    def runs(self, plan: Sequence[Run], *, run_seconds: float, seconds: float) -> Runs:
+        """Make the runs of `plan`, one after the other, in one sandbox.
 
         Args:
-            plan: the runs; time for the last is kept back.
-            limit: seconds for one run.
-            budget: seconds for all of them.
+            plan: the runs.
+            run_seconds: processor time for one run; three times as much for a traced one.
+            seconds: processor time for all of them.
 
         Raises:
             BoxError: the box or the server in it failed.
@@ -134,8 +138,8 @@ class Suite:
         text = json.dumps(
             {
                 "command": list(self.command),
-                "limit": limit,
-                "budget": budget,
+                "run_seconds": run_seconds,
+                "seconds": seconds,
                 "runs": [asdict(run) for run in plan],
             }
         )
@@ -143,8 +147,8 @@ class Suite:
             ["python", "{suite}/suite_server.py"],
             self.folder,
             tier=self.tier,
-            seconds=budget + START_SECONDS,
-            wall_seconds=budget + START_SECONDS,
+            seconds=seconds + START_SECONDS + EACH_SECONDS * len(plan),
+            wall_seconds=WALL_FACTOR * seconds + WALL_SECONDS,
             memory_mib=self.memory_mib,
             extra={"suite": _BOOT},
             given=text.encode(),
@@ -153,14 +157,14 @@ class Suite:
             # an exception before the first run is over: no line of the answer can raise one in the server
             raise BoxError(f"the server that runs an answer's own tests failed:\n{done.output}")
         broken = ""
-        if done.returncode != 0:
-            how = "did not end in time" if done.timed_out else f"was ended (status {done.returncode})"
+        if done.returncode != 0 and done.exceeded is not CommandLimit.WALL_CLOCK:
+            how = "took too much processor time" if done.timed_out else f"was ended (status {done.returncode})"
             broken = f"the process that runs the suite {how}"
         return _parsed(done.report, broken)
 
 
 def _parsed(report: bytes, broken: str) -> Runs:
-    outcomes: list[RunResult] = []
+    results: list[RunResult] = []
     for number, line in enumerate(report.splitlines()):
         try:
             found = json.loads(line)
@@ -168,19 +172,19 @@ def _parsed(report: bytes, broken: str) -> Runs:
                 return Runs((), refused=True)
             if found["run"] != number:
                 raise ValueError
-            outcomes.append(_outcome(found))
+            results.append(_result(found))
         except (ValueError, KeyError, TypeError, RecursionError):
-            return Runs(tuple(outcomes), broken=broken or "the report of the runs is damaged")
-    return Runs(tuple(outcomes), broken=broken)
+            return Runs(tuple(results), broken=broken or "the report of the runs is damaged")
+    return Runs(tuple(results), broken=broken)
 
 
-def _outcome(found: Mapping[str, Any]) -> RunResult:
+def _result(found: Mapping[str, Any]) -> RunResult:
     word = found.get("word")
     status = found["status"]
     return RunResult(
         end=str(found["end"]),
         status=None if status is None else int(status),
-        seconds=float(found["seconds"]),
+        processor_seconds=float(found["processor_seconds"]),
         word=word if isinstance(word, dict) else None,
         output=str(found.get("output", "")),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.model import Claim, Criterion, Evidence, Figure, Outcome, Submission
 from harness.quality.claims import Truth, check_claims
 from harness.quality.metrics import Metric, measure
-from harness.quality.own_tests import BUDGET, SuiteGrade, SuiteStatus, grade_own_tests
+from harness.quality.own_tests import MUTANTS, SECONDS, SuiteGrade, SuiteStatus, grade_own_tests
 from harness.sandbox import Tier
 
 GOOD_KILL_RATE = 0.9
@@ -51,8 +51,9 @@ def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
 
 
 def own_tests_evidence(
-    criteria: Sequence[Criterion], submission: Submission, folder: Path, tier: Tier, seconds: float | None, seed: int
-) -> dict[str, Evidence]:
+    criteria: Sequence[Criterion], submission: Submission, folder: Path, tier: Tier, *, seed: int,
+    mutants: int = MUTANTS, seconds: float = SECONDS,
+) -> dict[str, Evidence]:  # fmt: skip
     """Evidence of the criteria fed by the answer's own tests, by criterion.
 
     Args:
@@ -60,20 +61,16 @@ def own_tests_evidence(
         submission: what states the test command.
         folder: the snapshot.
         tier: isolation.
-        seconds: bound on the whole stage; none when None.
-        seed: of the order in which mutants are tried.
+        seed: of the mutants drawn.
+        mutants: how many are drawn; none are where no criterion is fed by them.
+        seconds: processor time for the whole stage.
     """
     if not criteria:
         return {}
     command = submission.tests.command if submission.tests else None
+    count = mutants if any(c.tests == "kill_rate" for c in criteria) else 0
     result = grade_own_tests(
-        folder,
-        command,
-        tier=tier,
-        entries=submission.entries,
-        seed=seed,
-        full=seconds is None,
-        budget=seconds or BUDGET,
+        folder, command, tier=tier, entries=submission.entries, seed=seed, mutants=count, seconds=seconds
     )
     feeds = {"suite_passes": _suite_passes, "kill_rate": _kill_rate, "real_assertions": _real_assertions}
     return {c.id: feeds[c.tests or ""](c, result) for c in criteria}
@@ -85,13 +82,15 @@ def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
         return _credited(criterion, 0.0, "ends well, but nothing in it can fail", measured)
     if result.passed and result.deterministic is False:
         return _credited(criterion, 0.5, "passes, but two runs go differently", measured)
+    if result.status is SuiteStatus.UNDECIDED:
+        return _unassessed(criterion, Outcome.NOT_RUN, result.detail)
     detail = result.detail if not result.passed else "passes twice" if result.deterministic else "passes"
     return _credited(criterion, float(result.passed), detail, measured)
 
 
 def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.kill_rate is None:
-        return _unassessed(criterion, Outcome.NOT_RUN, f"no mutant was tried: {result.detail}")
+        return _unassessed(criterion, Outcome.NOT_RUN, result.detail)
     measured: dict[str, Figure] = {
         "mutants_planted": result.planted, "mutants_tried": result.tried, "kill_rate": round(result.kill_rate, 4)
     }  # fmt: skip

@@ -15,24 +15,22 @@ from pathlib import Path
 
 from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines, plan_mutants
-from harness.quality.boxed_suite import Run, RunResult, Suite
+from harness.quality.boxed_suite import Run, RunResult, Runs, Suite
 from harness.quality.sources import SourceFile, read_sources
 from harness.sandbox.tiers import Tier
-from harness.timing import clock
 
-BUDGET = 20.0
-"""Seconds for the whole stage unless it is asked to be complete."""
-SHARE = 10.0
-"""Seconds within which the suite must finish once."""
-UNBOUNDED = 3600.0
-"""What stands for no bound on the stage."""
-PATIENCE = 120.0
-"""Seconds within which the suite must finish once when the stage has no bound."""
+MUTANTS = 30
+"""Mutants drawn: as many on every machine, so that equal files have equal kill rates."""
+ALL_MUTANTS = 5000
+"""Mutants drawn at most where all are asked for: their report must fit."""
+SECONDS = 120.0
+"""Processor time for the whole stage. Where it does not suffice the kill rate is left open, not taken over fewer."""
+ALL_SECONDS = 36_000.0
+"""The same where all mutants are asked for."""
+RUN_SECONDS = 10.0
+"""Processor time within which the suite must finish once."""
+TOO_BUSY = "the machine gave the tests too little time"
 UNSTEADY = "unsteady: on the same code it passes at one time and fails at another"
-SAMPLE = 60
-"""Mutants drawn unless the stage is asked to be complete: the rate is then known to about 5 %, on any machine alike."""
-MAX_MUTANTS = 5000
-"""Mutants tried at most: their report must fit."""
 NO_TESTS = 5
 """Exit status of pytest that has nothing to run."""
 KINDS = "expected python -m pytest, python -m unittest or python FILE.py"
@@ -46,7 +44,9 @@ class SuiteStatus(StrEnum):
     REFUSED = "refused"
     """Its command is none that can be run."""
     SLOW = "slow"
-    """They do not finish within their share of the time."""
+    """They do not finish within their processor time, or wait without end."""
+    UNDECIDED = "undecided"
+    """The machine gave them too little time to say."""
     FAILED = "failed"
     """They fail on the answer itself, or find nothing to run."""
     PASSED = "passed"
@@ -67,9 +67,8 @@ class SuiteGrade:
         planted: mutants of those lines.
         tried: mutants that were run.
         killed: mutants that made them fail.
-        kill_rate: 0 to 1; None when no mutant was tried for want of time.
+        kill_rate: 0 to 1; None where it was left open, for the reason in `detail`.
         survivors: mutants they did not notice, in words.
-        seconds: wall time of the stage.
         output: the last of what they printed.
     """
 
@@ -84,7 +83,6 @@ class SuiteGrade:
     killed: int = 0
     kill_rate: float | None = 0.0
     survivors: tuple[str, ...] = ()
-    seconds: float = 0.0
     output: str = ""
 
     @property
@@ -100,78 +98,95 @@ def grade_own_tests(
     tier: Tier,
     entries: Collection[str] = (),
     seed: int = 0,
-    budget: float = BUDGET,
-    full: bool = False,
+    mutants: int = MUTANTS,
+    seconds: float = SECONDS,
     memory_mib: int = 2048,
 ) -> SuiteGrade:
-    """Run an answer's own tests, then again on mutants of its code, within `budget` seconds.
+    """Run an answer's own tests twice, then again on mutants of its code.
 
     Args:
         folder: the snapshot of a submission.
         command: its test command, None or empty when it states none.
         tier: isolation.
         entries: files of its `entry`.
-        seed: of the order in which mutants are tried.
-        budget: seconds for the whole stage.
-        full: try every mutant however long it takes.
+        seed: of the mutants drawn.
+        mutants: how many are drawn; with 0 the suite runs on the answer alone.
+        seconds: processor time for the whole stage.
         memory_mib: address space of each process.
 
     Raises:
-        BoxError: the box could not be started.
+        BoxError: the sandbox could not be started.
     """
-    start = clock.now()
     files = read_sources(folder, entries)
     assertions = count_assertions(files, command or ())
     if not command:
         return SuiteGrade(SuiteStatus.NONE, "no test command is stated", assertions)
-    stage = _Stage(Suite(folder, command, tier, memory_mib), files, seed, start + (UNBOUNDED if full else budget), full)
-    result = stage.plain(SuiteGrade(SuiteStatus.PASSED, "", assertions))
-    return replace(result, seconds=clock.now() - start)
+    stage = _Stage(Suite(folder, command, tier, memory_mib), files, seed, mutants, seconds, seconds)
+    return stage.plain(SuiteGrade(SuiteStatus.PASSED, "", assertions))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Stage:
-    """The stage of one answer: plain runs, then mutants, until the deadline."""
+    """The stage of one answer: plain runs, then mutants.
+
+    Attributes:
+        seconds: processor time for all of it.
+        left: what is left of that.
+    """
 
     suite: Suite
     files: tuple[SourceFile, ...]
     seed: int
-    deadline: float
-    full: bool
+    count: int
+    seconds: float
+    left: float
 
     def plain(self, blank: SuiteGrade) -> SuiteGrade:
         """Run the suite as it is, twice, and go on to the mutants when it passes."""
-        limit = min(PATIENCE if self.full else SHARE, self._left())
-        done = self.suite.runs([Run(must_pass=True), Run(trace=True)], limit=limit, budget=self._left())
+        done = self._runs([Run(must_pass=True), Run(trace=True)])
         if done.refused:
-            return replace(
-                blank, status=SuiteStatus.REFUSED, detail=f"cannot run {' '.join(self.suite.command)!r}: {KINDS}"
-            )
-        if not done.outcomes:
-            return replace(blank, status=SuiteStatus.FAILED, detail=done.broken or "nothing was run")
-        first = done.outcomes[0]
+            detail = f"cannot run {' '.join(self.suite.command)!r}: {KINDS}"
+            return replace(blank, status=SuiteStatus.REFUSED, detail=detail)
+        if not done.results:
+            status = SuiteStatus.FAILED if done.broken else SuiteStatus.UNDECIDED
+            return replace(blank, status=status, detail=done.broken or TOO_BUSY, kill_rate=_open(status))
+        first = done.results[0]
         seen = replace(blank, collected=first.collected, output=first.output)
         if not first.passed:
-            return replace(seen, status=_status(first), detail=_what_failed(first))
+            status = _status(first)
+            return replace(seen, status=status, detail=_what_failed(first), kill_rate=_open(status))
         if first.collected == 0:
             return replace(seen, status=SuiteStatus.FAILED, detail="passes, but holds no test")
-        second = done.outcomes[1] if len(done.outcomes) > 1 else None
+        second = done.results[1] if len(done.results) > 1 else None
         repeat = self._repeat(first, second)
         if repeat is not None and repeat.decided and not repeat.passed:
             detail = f"passes once, then {_what_failed(repeat)}"
             return replace(seen, status=SuiteStatus.FAILED, detail=detail, deterministic=False, output=repeat.output)
         decided = repeat if repeat is not None and repeat.decided else None
         seen = replace(seen, deterministic=None if decided is None else decided.digest == first.digest)
-        return self._mutants(seen, first, None if second is None else second.lines)
+        if second is None or not second.decided:
+            return replace(seen, kill_rate=None, detail=f"passes, but the lines it runs are unknown: {TOO_BUSY}")
+        return self._mutants(seen, first, second.lines)
 
     def _repeat(self, first: RunResult, second: RunResult | None) -> RunResult | None:
         """The second run; where tracing may be what made it differ, the second of two untraced ones."""
         if second is None or (second.passed and second.digest == first.digest) or not second.decided:
             return second
-        again = self.suite.runs([Run(), Run()], limit=_limit(first), budget=self._left())
-        return again.outcomes[-1] if again.outcomes else second
+        again = self._runs([Run(), Run()])
+        return again.results[-1] if again.results else second
+
+    def _runs(self, plan: Sequence[Run], run_seconds: float = RUN_SECONDS) -> Runs:
+        """The runs of `plan`; a plan that ends with a run that waits or was cut is made once more."""
+        for _ in range(2):
+            done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), seconds=self.left)
+            self.left = max(1.0, self.left - sum(result.processor_seconds for result in done.results))
+            if not done.results or done.results[-1].end not in ("idle", "cut"):
+                break
+        return done
 
     def _mutants(self, seen: SuiteGrade, first: RunResult, lines: Mapping[str, AbstractSet[int]] | None) -> SuiteGrade:
+        if self.count == 0:
+            return replace(seen, kill_rate=None, detail="passes; no mutants were asked for")
         if seen.assertions.real == 0:
             return replace(seen, detail="passes, but holds no check that can fail: nothing counts as noticed")
         sources = [file for file in self.files if not file.test]
@@ -179,54 +194,56 @@ class _Stage:
         seen = replace(seen, planted=len(mutants), exercised=_exercised(sources, lines))
         if not mutants:
             return replace(seen, detail="passes, but executes none of the answer's code")
-        begin = clock.now()
-        drawn, plan = _plan(mutants, sources, MAX_MUTANTS if self.full else SAMPLE)
-        done = self.suite.runs(plan, limit=_limit(first), budget=max(0.5, self._left()))
-        seconds = clock.now() - begin
+        drawn, plan = _plan(mutants, sources, self.count)
+        given, limit = self.left, _limit(first)
+        done = self.suite.runs(plan, run_seconds=limit, seconds=self.left)
         if done.broken:
             return replace(seen, detail=f"passes, but on changed code {done.broken}: nothing counts as noticed")
-        results = done.outcomes
+        results = done.results
         if results and results[0].decided and not results[0].silent:
-            return replace(seen, detail=self._why_it_fails(plan[0], first))
-        if len(results) < len(plan) or not results[-1].decided:
-            return replace(seen, kill_rate=None, detail="there was no time left for its last run")
+            return replace(seen, detail=self._why_it_fails(plan[0], limit))
+        if len(results) < len(plan) or not all(result.decided for result in results):
+            return replace(seen, kill_rate=None, detail=self._left_open(results, given))
         if not results[-1].silent:
             return replace(seen, detail=UNSTEADY)
-        tried = [(mutant, result) for mutant, result in zip(drawn, results[1:-1], strict=True) if result.decided]
-        return _judged(seen, tried, seconds)
+        return _judged(seen, list(zip(drawn, results[1:-1], strict=True)))
 
-    def _why_it_fails(self, equivalent: Run, first: RunResult) -> str:
+    def _left_open(self, results: Sequence[RunResult], given: float) -> str:
+        """Why not every run of the plan says anything."""
+        if sum(result.processor_seconds for result in results) >= given:
+            return f"passes, but with all mutants it takes more than {self.seconds:g} s of processor time"
+        return f"passes, but on some mutants {TOO_BUSY}"
+
+    def _why_it_fails(self, equivalent: Run, limit: float) -> str:
         """Why the suite failed on equivalent code: it passes on the same text at another time, or it does not."""
-        again = self.suite.runs([equivalent], limit=_limit(first), budget=max(_limit(first), self._left())).outcomes
+        again = self._runs([equivalent], limit).results
         if again and again[0].silent:
             return UNSTEADY
         return "fails on the same code written differently: it judges the text, not what it does"
-
-    def _left(self) -> float:
-        return max(0.1, self.deadline - clock.now())
 
 
 def _plan(
     mutants: Sequence[SourceMutant], files: Sequence[SourceFile], count: int
 ) -> tuple[list[SourceMutant], list[Run]]:
-    """The first `count` mutants that are code, and the runs: equivalent code, each mutant, equivalent code again."""
+    """The first `count` mutants that are code, and the runs: equivalent code, each mutant, equivalent code again.
+
+    All code is written in the same way, so that its form does not tell one run from another.
+    """
     by_path = {file.path: file for file in files}
-    changed = (
-        (mutant, replace(by_path[mutant.path], text=mutant.planted(by_path[mutant.path].text))) for mutant in mutants
-    )
-    drawn = list(itertools.islice(((mutant, file) for mutant, file in changed if file.tree is not None), count))
-    touched = sorted({mutant.path for mutant in mutants})
-    same = Run(tuple((path, equivalent(by_path[path])) for path in touched), quick=True)
-    runs = [Run(((file.path, file.text),), quick=True) for _, file in drawn]
-    return [mutant for mutant, _ in drawn], [replace(same, must_pass=True), *runs, same]
+    same = {path: equivalent(by_path[path]) for path in sorted({mutant.path for mutant in mutants})}
+    faulty = ((m, replace(by_path[m.path], text=m.planted(by_path[m.path].text))) for m in mutants)
+    drawn = list(itertools.islice(((mutant, file) for mutant, file in faulty if file.tree is not None), count))
+    plain = Run(tuple(same.items()), quick=True)
+    runs = [Run(tuple((same | {file.path: equivalent(file)}).items()), quick=True) for _, file in drawn]
+    return [mutant for mutant, _ in drawn], [replace(plain, must_pass=True), *runs, plain]
 
 
-def _judged(seen: SuiteGrade, tried: Sequence[tuple[SourceMutant, RunResult]], seconds: float) -> SuiteGrade:
+def _judged(seen: SuiteGrade, tried: Sequence[tuple[SourceMutant, RunResult]]) -> SuiteGrade:
     survivors = sorted((mutant.path, mutant.line, str(mutant)) for mutant, result in tried if result.silent)
     killed = len(tried) - len(survivors)
     detail = f"{killed} of {len(tried)} mutants noticed"
     if len(tried) < seen.planted:
-        detail += f"; {len(tried)} of {seen.planted} mutants tried in {seconds:.1f} s"
+        detail += f", drawn from {seen.planted}"
     return replace(
         seen,
         detail=detail,
@@ -238,24 +255,35 @@ def _judged(seen: SuiteGrade, tried: Sequence[tuple[SourceMutant, RunResult]], s
 
 
 def _limit(plain: RunResult) -> float:
-    """Seconds for one changed run: a few times the plain one, and room for a busy machine."""
-    return 4 * plain.seconds + 2
+    """Processor seconds for one changed run: a few times the plain one, and room for a busy machine."""
+    return 4 * plain.processor_seconds + 2
+
+
+def _open(status: SuiteStatus) -> float | None:
+    """The kill rate of a suite that did not pass: none is known where it is not known whether it passes."""
+    return None if status is SuiteStatus.UNDECIDED else 0.0
 
 
 def _status(first: RunResult) -> SuiteStatus:
-    return SuiteStatus.SLOW if first.end in ("late", "cut") else SuiteStatus.FAILED
+    if first.end == "cut":
+        return SuiteStatus.UNDECIDED
+    return SuiteStatus.SLOW if first.end in ("late", "idle") else SuiteStatus.FAILED
 
 
-def _what_failed(came: RunResult) -> str:
-    if came.end in ("late", "cut"):
-        return f"does not finish within {came.seconds:.0f} s"
-    if came.end == "signal":
-        return f"is killed by signal {came.status}"
-    if came.silent:
+def _what_failed(result: RunResult) -> str:
+    if result.end == "late":
+        return f"does not finish within {RUN_SECONDS:.0f} s of processor time"
+    if result.end == "idle":
+        return "does not finish: it waits without using the processor"
+    if result.end == "cut":
+        return TOO_BUSY
+    if result.end == "signal":
+        return f"is killed by signal {result.status}"
+    if result.silent:
         return "ends before its tests do"
-    if came.collected == 0 and came.status == NO_TESTS:
+    if result.collected == 0 and result.status == NO_TESTS:
         return "finds no test to run"
-    return f"fails with exit status {came.status}"
+    return f"fails with exit status {result.status}"
 
 
 def _every_line(files: Sequence[SourceFile]) -> dict[str, frozenset[int]]:

@@ -140,7 +140,7 @@ def limits(limits: Limits) -> str:
     """What a submission could use."""
     return (
         f"{limits.start_seconds:g} s to start, {limits.call_seconds:g} s a call, {limits.probes_seconds:g} s for all "
-        f"probes, {limits.tests_seconds:g} s for own tests, {limits.memory_mib} MiB of memory"
+        f"probes, {limits.tests_seconds:g} s of processor time for own tests, {limits.memory_mib} MiB of memory"
     )
 
 

@@ -11,6 +11,7 @@ from harness.probing.determinism import nondeterminism
 from harness.probing.opening import GradedAnswer
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
+from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
 from harness.running.job import Job
 from harness.sandbox import Signal, detect
 from harness.timing import clock
@@ -139,11 +140,17 @@ def measure_source(job: Job, found: StageResult) -> StageResult:
 def run_own_tests(job: Job, found: StageResult) -> StageResult:
     """Run the answer's own tests against mutants of its code."""
     job.progress("own tests")
-    limit = None if job.options.full else job.challenge.limits.tests_seconds
     criteria = [c for c in job.challenge.criteria if c.tests]
     # drawn from the files, not from the run: equal files meet equal mutants, so their kill rate does not move
     seed = int.from_bytes(hashlib.sha256(repr(sorted(job.files.hashes.items())).encode()).digest()[:6], "big")
-    return StageResult(own_tests_evidence(criteria, job.submission, job.files.path, detect(), limit, seed))
+    count, seconds = MUTANTS, job.challenge.limits.tests_seconds
+    if job.options.full:
+        count, seconds = ALL_MUTANTS, ALL_SECONDS
+    return StageResult(
+        own_tests_evidence(
+            criteria, job.submission, job.files.path, detect(), seed=seed, mutants=count, seconds=seconds
+        )
+    )
 
 
 def check_claims(job: Job, found: StageResult) -> StageResult | None:

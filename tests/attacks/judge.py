@@ -27,12 +27,12 @@ from tests.attacks.attack import Attack, Expect
 from tests.attacks.world import World, world
 
 HASTE = {
-    "python": {"call_seconds": 3.0, "probes_seconds": 15.0, "tests_seconds": 5.0},
+    "python": {"call_seconds": 3.0, "probes_seconds": 15.0, "tests_seconds": 40.0},
     "cuda": {"call_seconds": 6.0, "probes_seconds": 30.0},
 }
 """Limits for attacks, by language: most that do not end within these do not end at all."""
-ENOUGH = 15.0
-"""Seconds of `tests_seconds` for benign twins, whose other limits are the challenge's own."""
+MUTANTS = 8
+"""Mutants that an attack's own tests run on: one that notices all of them without looking is credited as well."""
 GRACE = 2.0
 """Seconds that processes of the box have to be gone after it is closed."""
 PR_SET_CHILD_SUBREAPER = 36
@@ -114,7 +114,7 @@ def examine(attack: Attack, place: World, repository: Path) -> Seen:
     """What a grader sees of the attack."""
     workspace = Workspace(repository)
     challenge = workspace.challenge(attack.challenge)
-    less = HASTE[challenge.language] if attack.expect is not Expect.HONEST else {"tests_seconds": ENOUGH}
+    less = HASTE[challenge.language] if attack.expect is not Expect.HONEST else {}
     limits = Limits.model_validate({**challenge.limits.model_dump(), **less})
     challenge = challenge.model_copy(update={"limits": limits})
     folder = place.submission(attack)
@@ -199,12 +199,12 @@ def _run_own_tests(
     """Add what the answer's own tests earned; or what they printed, where no mark of theirs decides."""
     seconds = challenge.limits.tests_seconds
     if fed := [c for c in decide if c.tests]:
-        earned = own_tests_evidence(fed, submission, folder, detect(), seconds, 0)
+        earned = own_tests_evidence(fed, submission, folder, detect(), seed=0, mutants=MUTANTS, seconds=seconds)
         seen.evidence += earned.values()
         return
     command = submission.tests.command if submission.tests else None
     seen.said += grade_own_tests(
-        folder, command, tier=detect(), entries=submission.entries, budget=seconds
+        folder, command, tier=detect(), entries=submission.entries, mutants=MUTANTS, seconds=seconds
     ).output  # fmt: skip
 
 

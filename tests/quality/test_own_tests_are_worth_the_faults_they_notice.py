@@ -2,10 +2,10 @@
 
 import os
 import time
+from dataclasses import replace
 
 import pytest
 
-from harness.quality import own_tests
 from harness.quality.own_tests import SuiteStatus, grade_own_tests
 from harness.sandbox import detect
 from tests.tiers_here import HELD, TIERS
@@ -199,13 +199,20 @@ def test_a_suite_that_fails_by_its_age_notices_nothing(answer):
     assert result.detail.startswith("unsteady")
 
 
+@pytest.mark.slow
 def test_a_hanging_suite_is_reported_as_slow(answer):
     folder = answer(kernel=KERNEL, test_kernel="import time\n\n\ndef test_it():\n    assert time.sleep(600)\n")
-    start = time.monotonic()
-    result = graded(folder, budget=2.0)
-    assert time.monotonic() - start < 12
+    result = graded(folder)
     assert (result.status, result.kill_rate) == (SuiteStatus.SLOW, 0.0)
-    assert result.detail == "does not finish within 2 s"
+    assert result.detail == "does not finish: it waits without using the processor"
+
+
+@pytest.mark.slow
+def test_an_endless_suite_is_reported_as_slow(answer):
+    """A suite has 10 s of processor time, however long that takes beside other work."""
+    result = graded(answer(kernel=KERNEL, test_kernel="def test_it():\n    while 1 == 1:\n        assert 1\n"))
+    assert (result.status, result.kill_rate) == (SuiteStatus.SLOW, 0.0)
+    assert result.detail == "does not finish within 10 s of processor time"
 
 
 def test_a_suite_that_prints_a_gigabyte_is_heard_to_the_end(answer):
@@ -220,7 +227,7 @@ def test_a_suite_that_prints_a_gigabyte_is_heard_to_the_end(answer):
 def test_a_mutant_that_never_ends_is_noticed(answer):
     kernel = "def total(n):\n    s = 0\n    while n > 0:\n        s += n\n        n -= 1\n    return s\n"
     suite = "from kernel import total\n\n\ndef test_it():\n    assert total(4) == 10\n"
-    result = graded(answer(kernel=kernel, test_kernel=suite), full=True)
+    result = graded(answer(kernel=kernel, test_kernel=suite))
     # only `n >= 0` adds nothing but a zero: every other mutant is wrong or endless
     assert result.survivors == ("kernel.py:3 `n > 0` -> `n >= 0`",)
 
@@ -231,9 +238,10 @@ def test_processes_left_behind_do_not_outlive_their_run(answer):
         '    code = \'import time, pathlib; time.sleep(0.5); pathlib.Path("late").write_text("x"); time.sleep(60)\'\n'
         "    subprocess.Popen([sys.executable, '-c', code], start_new_session=True)\n"
     )
+    start = time.monotonic()
     result = graded(answer(kernel=KERNEL, test_kernel=suite))
     assert (result.killed, result.planted) == (11, 11)
-    assert result.seconds < 15
+    assert time.monotonic() - start < 60
 
 
 @pytest.mark.parametrize("tier", HELD)
@@ -255,32 +263,43 @@ def test_two_runs_that_differ_are_seen(answer):
     assert (result.status, result.deterministic) == (SuiteStatus.PASSED, False)
 
 
-def test_what_did_not_fit_is_said(answer):
-    suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(0.5)")
-    # eleven mutants and two runs without any take 8 seconds at least, and 13 beside other work
-    result = graded(answer(kernel=KERNEL, test_kernel=suite), budget=7.0)
-    assert 0 < result.tried < result.planted == 11
-    assert f"{result.tried} of 11 mutants tried in " in result.detail
-    assert result.kill_rate == 1.0
-    full = graded(answer(kernel=KERNEL, test_kernel=suite), full=True)
-    assert (full.tried, full.killed) == (11, 11)
+BUSY = STRONG.replace(
+    "def test_values():",
+    "def test_values():\n    import time\n    until = time.process_time() + 1\n    while time.process_time() < until:\n"
+    "        pass",
+)
 
 
-def test_a_long_list_of_mutants_is_sampled_alike_every_time(answer, monkeypatch):
-    monkeypatch.setattr(own_tests, "SAMPLE", 12)
+def test_a_kill_rate_is_never_taken_over_what_happened_to_fit(answer):
+    """Where the processor time does not suffice for every mutant drawn, the kill rate is left open with the reason."""
+    result = graded(answer(kernel=KERNEL, test_kernel=BUSY), seconds=8.0)
+    assert (result.status, result.tried, result.kill_rate) == (SuiteStatus.PASSED, 0, None)
+    assert result.detail == "passes, but with all mutants it takes more than 8 s of processor time"
+
+
+def test_waiting_is_not_counted_against_a_suite(answer):
+    """A suite is bounded by processor time: one that waits, as any does on a busy machine, has all of it."""
+    suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(0.7)")
+    result = graded(answer(kernel=KERNEL, test_kernel=suite), seconds=8.0)
+    assert (result.tried, result.killed, result.kill_rate) == (11, 11, 1.0)
+
+
+def test_as_many_mutants_are_drawn_on_every_machine(answer):
+    """Equal files meet the same number of the same mutants; another seed draws others."""
     kernel = "def poly(x):\n    return " + " + ".join(f"x * {n}" for n in range(14)) + "\n"
     suite = "from kernel import poly\nassert poly(1) == 91\n"
-    one, again, other = (graded(answer(kernel=kernel, check=suite), ("python", "check.py"), seed=s) for s in (1, 1, 2))
+    folder = answer(kernel=kernel, check=suite)
+    one, again, other = (graded(folder, ("python", "check.py"), seed=s, mutants=12) for s in (1, 1, 2))
     assert one.tried == 12 < one.planted
-    assert (one.killed, one.survivors) == (again.killed, again.survivors)
-    assert f"12 of {one.planted} mutants tried" in one.detail
+    assert replace(one, output="") == replace(again, output="")
+    assert one.detail == f"{one.killed} of 12 mutants noticed, drawn from {one.planted}"
     assert other.survivors != one.survivors
 
 
-def test_no_time_for_a_mutant_is_not_a_bad_mark(answer):
-    suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(1)")
-    result = graded(answer(kernel=KERNEL, test_kernel=suite), budget=2.8)
-    assert (result.status, result.tried, result.kill_rate) == (SuiteStatus.PASSED, 0, None)
+def test_no_mutant_is_run_where_none_is_asked_for(answer):
+    """A criterion that asks only whether the suite passes costs no mutants."""
+    result = graded(answer(kernel=KERNEL, test_kernel=STRONG), mutants=0)
+    assert (result.status, result.deterministic, result.tried, result.kill_rate) == (SuiteStatus.PASSED, True, 0, None)
 
 
 @pytest.mark.parametrize("command", [None, ()])

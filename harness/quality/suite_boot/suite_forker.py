@@ -2,24 +2,30 @@
 
 It is forked from the server (`suite_server.py`) before that knows what will be asked, and learns of each run only what
 all runs of a kind have in common: a child finds nothing in it that tells one changed copy of the source from another.
-It holds no limit either: it ends a child when it is told to.
 
-A request is one line of JSON: `program`, `arguments`, `folder`, `trace`, `quick`; `STOP` ends the run under way.
-Replied is `READY` at first, then one line of JSON a run: `end` (exit, signal, late), `status`, `seconds`, and unless
-the run is `quick` the child's `word` and the last of its `output`.
+A request is one line of JSON: `program`, `arguments`, `folder`, `trace`, `quick`, `seconds` (of processor time).
+Replied is `READY` at first, then one line of JSON a run: `end`, `status`, `processor_seconds`, and unless the run is
+`quick` the child's `word` and the last of its `output`. How a run ends:
+
+* `exit`, `signal`: by itself.
+* `late`: it used its processor time. On a busy machine it ends the same way.
+* `idle`: it waits for something that does not come: for so long a process that wants to run gets its turn.
+* `cut`: neither; the machine gave it too little time to say.
 """
 
 import contextlib
 import ctypes
 import gc
 import json
+import math
 import os
+import resource
 import select
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.fft
@@ -29,12 +35,20 @@ import numpy.testing
 import suite_programs
 
 REPORT = 3
-READY, STOP = b"ready\n", b"stop\n"
+READY = b"ready\n"
 PR_SET_PDEATHSIG = 1
 PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4
 PR_SET_CHILD_SUBREAPER = 36
 WORD_LIMIT = 1 << 18
 OUTPUT_KEPT = 8 << 10
+IDLE_SECONDS, UNSEEN_IDLE_SECONDS = 20.0, 40.0
+"""Wall time within which a run must do something; the second where only its first process can be seen."""
+IDLE_SHARE = 0.02
+"""Share of that time it must use the processor for."""
+WALL_FACTOR, WALL_SECONDS = 20.0, 60.0
+"""Wall time for a run: so many times its processor time, and so many seconds more."""
+LOOK_SECONDS = 0.25
+"""How often the processor time of a run is looked at."""
 LEFT_SECONDS = 2.0
 """Within which what a run left behind has to be gone."""
 UNSEEN_SECONDS = 0.2
@@ -67,43 +81,36 @@ def serve(requests: int, replies: int, parent: int) -> None:
     os.close(nothing)
     gc.freeze()
     os.write(replies, READY)
-    # unbuffered: whether a line has come is asked of the kernel
-    with os.fdopen(requests, "rb", 0) as lines:
+    with os.fdopen(requests, "rb") as lines:
         while line := lines.readline():
-            if line != STOP:  # which came too late for the run before
-                data = json.dumps(one_run(lines, **json.loads(line))).encode() + b"\n"
-                while data:
-                    data = data[os.write(replies, data) :]
+            data = json.dumps(one_run(**json.loads(line))).encode() + b"\n"
+            while data:
+                data = data[os.write(replies, data) :]
 
 
 def one_run(
-    requests: BinaryIO, program: str, arguments: Sequence[str], folder: str, trace: bool, quick: bool
+    program: str, arguments: Sequence[str], folder: str, trace: bool, quick: bool, seconds: float
 ) -> dict[str, Any]:
     """Fork a child for one run of the suite and say how it ended."""
     word_read, word_write = os.pipe()
     output_read, output_write = os.pipe()
-    start = time.monotonic()
     child = os.fork()
     if child == 0:
         status = 70
         with contextlib.suppress(BaseException):
-            become_child(folder, output_write, word_write, quick)
+            become_child(folder, output_write, word_write, quick, seconds)
             status = suite_programs.run_suite(program, arguments, trace, quick, word_write)
         os._exit(status)
     os.close(word_write)
     os.close(output_write)
     word, output = ChildPipe(word_read, WORD_LIMIT), ChildPipe(output_read, OUTPUT_KEPT)
-    wait_status = wait(child, (word, output), requests)
-    line: dict[str, Any] = {"seconds": round(time.monotonic() - start, 4)}
+    line = wait(child, (word, output), seconds)
     remove_descendants(child)
     if not quick:
         line |= {"word": word.parsed(), "output": output.text()}
     word.close()
     output.close()
-    if wait_status is None:
-        return line | {"end": "late", "status": None}
-    code = os.waitstatus_to_exitcode(wait_status)
-    return line | {"end": "exit" if code >= 0 else "signal", "status": abs(code)}
+    return line
 
 
 class ChildPipe:
@@ -147,23 +154,96 @@ class ChildPipe:
         os.close(self.fd)
 
 
-def wait(child: int, pipes: Sequence[ChildPipe], requests: BinaryIO) -> int | None:
-    """Drain `pipes` until `child` ends; its wait status, or None when it was killed because `requests` said so."""
+def wait(child: int, pipes: Sequence[ChildPipe], seconds: float) -> dict[str, Any]:
+    """Drain `pipes` until `child` ends or has to be ended; `end`, `status` and `processor_seconds`."""
+    watch = Watch(child, seconds)
+    end = ""
     while True:
-        done, status = os.waitpid(child, os.WNOHANG)
+        done, status, usage = os.wait4(child, os.WNOHANG)
         for pipe in pipes:
             if pipe.open:
                 pipe.drain()
         if done:
-            return status
+            used = usage.ru_utime + usage.ru_stime
+            code = os.waitstatus_to_exitcode(status)
+            if code in (-signal.SIGXCPU, -signal.SIGKILL) and used >= seconds:
+                end = "late"  # the kernel was quicker
+            own = "exit" if code >= 0 else "signal"
+            line: dict[str, Any] = {"end": end or own, "status": None if end else abs(code)}
+            return line | {"processor_seconds": round(max(used, watch.used), 4)}
+        if not end and (end := watch.verdict()):
+            os.kill(child, signal.SIGKILL)
         open_fds = [pipe.fd for pipe in pipes if pipe.open]
         # a child without open pipes is about to end, or hides: look again soon
-        ready = select.select([*open_fds, requests.fileno()], [], [], 0.05 if open_fds else 0.001)[0]
-        if requests.fileno() in ready:
-            requests.readline()
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return None
+        select.select(open_fds, [], [], 0.05 if open_fds else 0.001)
+
+
+class Watch:
+    """Looks at how much processor time a run uses, it and all it started."""
+
+    def __init__(self, child: int, seconds: float) -> None:
+        self.child, self.seconds = child, seconds
+        self.used = 0.0
+        self.begun = self.looked = self.window = time.monotonic()
+        self.used_before = 0.0
+
+    def verdict(self) -> str:
+        """Why the run has to be ended now; empty while it need not be."""
+        now = time.monotonic()
+        if now < self.looked + LOOK_SECONDS:
+            return ""
+        self.looked = now
+        try:
+            self.used, patience = max(self.used, descendants_seconds()), IDLE_SECONDS
+        except PermissionError:
+            self.used, patience = max(self.used, clock_of(self.child)), UNSEEN_IDLE_SECONDS
+        if self.used >= self.seconds:
+            return "late"
+        if self.used - self.used_before >= IDLE_SHARE * patience:
+            self.window, self.used_before = now, self.used
+        if now >= self.window + patience:
+            return "idle"
+        return "cut" if now >= self.begun + WALL_FACTOR * self.seconds + WALL_SECONDS else ""
+
+
+def clock_of(pid: int) -> float:
+    """Processor time of one process, 0 when it is gone; the kernel shows it without /proc."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return 0.0
+
+
+def descendants_seconds() -> float:
+    """Processor time of every process that descends from this one, and of those they have waited for.
+
+    Raises:
+        PermissionError: nothing of /proc is shown here.
+    """
+    parents: dict[int, int] = {}
+    seconds: dict[int, float] = {}
+    for pid, fields in processes():
+        parents[pid] = int(fields[1])
+        seconds[pid] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    mine, waiting = 0.0, [os.getpid()]
+    while waiting:
+        above = waiting.pop()
+        below = [pid for pid, parent in parents.items() if parent == above]
+        mine += sum(seconds[pid] for pid in below)
+        waiting += below
+    return mine
+
+
+def processes() -> Iterator[tuple[int, list[bytes]]]:
+    """Every process that can be seen: its number, and what the kernel says of it from its state on.
+
+    Raises:
+        PermissionError: nothing of /proc is shown here.
+    """
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
+                yield int(name), file.read().rpartition(b")")[2].split()
 
 
 def remove_descendants(child: int) -> None:
@@ -198,19 +278,14 @@ def own_children() -> list[int]:
     Raises:
         PermissionError: nothing of /proc is shown here.
     """
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                parent = int(file.read().rpartition(b")")[2].split()[1])
-                if parent == os.getpid():
-                    found.append(int(name))
-    return found
+    return [pid for pid, fields in processes() if int(fields[1]) == os.getpid()]
 
 
-def become_child(folder: str, output: int, word: int, quiet: bool) -> None:
+def become_child(folder: str, output: int, word: int, quiet: bool, seconds: float) -> None:
     """Make a forked copy of the forker a process the suite can be run in."""
     os.setsid()
+    limit = math.ceil(seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))  # of each process, also of those nobody can see
     for target in (1, 2):
         os.dup2(0 if quiet else output, target)
     os.closerange(3, word)

@@ -141,10 +141,14 @@ class Tracer:
                     return None
                 lines.add(frame.f_lineno)
                 missing.discard(frame.f_lineno)
+                if not missing:
+                    frame.f_trace_lines = False
             return local
 
         return local
 
-    def found(self) -> dict[str, list[int]]:
-        """Executed lines by path relative to the folder."""
+    def found(self) -> dict[str, list[int]] | None:
+        """Executed lines by path relative to the folder; None when it gave up before all were seen."""
+        if self.left < 0:
+            return None
         return {path.removeprefix(self.root): sorted(lines) for path, lines in self.lines.items()}

@@ -6,20 +6,19 @@ child was copied from, the server is not dumpable, its input is emptied once it 
 report (file descriptor 3). What a child says of itself (tests, lines executed) is its word; the verdict is its exit
 status.
 
-The plan is JSON: `command` (words), `limit` (seconds for one run), `budget` (seconds for all), `runs`: each `files`
-(path and text of those that are changed), `trace`, `quick`, `must_pass`.
-Reported is one JSON line a run: `run` (its index), `end` (exit, signal, late, cut), `status`, `seconds`, and unless the
-run is `quick` the child's `word` and the last of its `output`. A run with `must_pass` that fails ends the plan; else
-time is kept back for the last.
+The plan is JSON: `command` (words), `run_seconds` (processor time of one run), `seconds` (processor time of all),
+`runs`: each `files` (path and text of those that are changed), `trace`, `quick`, `must_pass`.
+Reported is one JSON line a run: `run` (its index), `end` (exit, signal, late, idle, cut), `status`,
+`processor_seconds`, and unless the run is `quick` the child's `word` and the last of its `output`. The plan ends early
+at a run with `must_pass` that fails, and when the processor time is used up: the run under way is then `cut`.
 """
 
+import contextlib
 import json
 import os
 import re
-import select
 import shutil
 import sys
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
@@ -31,8 +30,8 @@ for _name in ("suite_forker", "suite_programs"):  # an answer may have modules c
     sys.modules.pop(_name, None)
 
 REPORT = 3
-KEPT_BACK = 1.5
-"""Time kept back for the last run, as a multiple of what the first took."""
+TRACED = 3.0
+"""How many times the processor time of another run a traced one may take."""
 GONE = 69
 """Exit status when the forker was ended."""
 
@@ -44,28 +43,23 @@ def main() -> None:
     with open(0, "rb", closefd=False) as given:
         plan = json.loads(given.read())
     os.ftruncate(0, 0)  # whoever started this process may hold the file where a child can open it
-    deadline = time.monotonic() + plan["budget"]
     understood = understand(plan["command"])
     if understood is None:
         report({"refused": True})
         return
     program, arguments = understood
-    reserve = 0.0
+    left = plan["seconds"]
     for index, run in enumerate(plan["runs"]):
-        begin = time.monotonic()
-        until = deadline - (reserve if index < len(plan["runs"]) - 1 else 0.0)
-        if begin >= until:
-            report({"run": index, "end": "cut", "status": None, "seconds": 0.0})
-            continue
+        limit = plan["run_seconds"] * (TRACED if run["trace"] else 1.0)
         request = {"program": program, "arguments": arguments, "trace": run["trace"], "quick": run["quick"]}
         request["folder"] = lay_out(os.getcwd(), os.environ["TMPDIR"], run["files"])
-        line = asked(requests, replies, request, min(until, time.monotonic() + plan["limit"]))
-        if line["end"] == "late" and time.monotonic() >= until:
+        line = asked(requests, replies, request | {"seconds": min(limit, left)})
+        if line["end"] == "late" and left < limit:
             line["end"] = "cut"
         report({"run": index, **line})
-        if run["must_pass"] and line["status"] != 0:
+        left -= line["processor_seconds"]
+        if left <= 0.0 or (run["must_pass"] and line["status"] != 0):
             break
-        reserve = reserve or KEPT_BACK * (time.monotonic() - begin)
 
 
 def start_forker() -> tuple[int, BinaryIO]:
@@ -85,16 +79,12 @@ def start_forker() -> tuple[int, BinaryIO]:
     return requests, lines
 
 
-def asked(requests: int, replies: BinaryIO, request: dict[str, Any], until: float) -> dict[str, Any]:
-    """What came of one run, which is ended at `until`."""
+def asked(requests: int, replies: BinaryIO, request: dict[str, Any]) -> dict[str, Any]:
+    """The result of one run."""
     line = b""
-    try:
+    with contextlib.suppress(BrokenPipeError):
         os.write(requests, json.dumps(request).encode() + b"\n")
-        if not select.select([replies], [], [], max(0.0, until - time.monotonic()))[0]:
-            os.write(requests, suite_forker.STOP)
         line = replies.readline()
-    except BrokenPipeError:
-        pass
     if not line.endswith(b"\n"):
         os._exit(GONE)
     found: dict[str, Any] = json.loads(line)
