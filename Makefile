@@ -32,7 +32,7 @@ grade: environment compilers
 
 test: environment
 	$(BIN)/python -m compileall -q harness tests
-	$(BIN)/python -m pytest -m 'not alone' -n $(TESTERS) --dist loadfile
+	$(BIN)/python -m pytest -m 'not alone' -n $(TESTERS) --dist loadgroup
 	$(BIN)/python -m pytest -m alone
 
 # every corpus whole, and the attacks in every tier that works here

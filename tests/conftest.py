@@ -1,5 +1,6 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -19,6 +20,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Draw the same examples of a property each time a commit is tested, and others for another commit."""
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(shares.number())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share a module's fixture in one process; all others are handed out one by one."""
+    for item in items:
+        shared: dict[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
+        if any(fixture.scope == "module" for found in shared.values() for fixture in found):
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
