@@ -14,7 +14,7 @@ WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
 SEED = shares.number()
 RIGHT = [None, *shares.share(CODE.variants, 3)]
-TIMED = "decode_speed"
+TIMED, GROWTH = "decode_speed", "decode_cost"
 FAULTY = [
     pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ())
     for mutant in shares.share(CODE.mutants, 3, lambda mutant: mutant.criterion)
@@ -50,13 +50,15 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     """A variant in a file of its own need not offer options; edits of the reference leave its costs as they are.
 
-    How fast it is compared with the reference is no question of right or wrong.
+    How fast it is compared with the reference is no question of right or wrong, and a busy machine may not tell growth.
     """
     spared = {TIMED} | (set() if right is None else OPTIONS if right.file else COSTS)
     judged = [c.id for c in CODE.challenge.criteria if c.probes and c.id not in spared]
     with sandboxed(CODE, CODE.source(right)) as answer:
         evidence = [e for id in judged for e in assess(CODE, answer, SEED, id)]
-    assert {e.criterion: e.detail for e in evidence if e.outcome is not Outcome.PASSED} == {}
+    unclear = [e.criterion for e in evidence if e.outcome is Outcome.NOT_RUN]
+    assert unclear in ([], [GROWTH])
+    assert {e.criterion: e.detail for e in evidence if e.outcome not in (Outcome.PASSED, Outcome.NOT_RUN)} == {}
 
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)

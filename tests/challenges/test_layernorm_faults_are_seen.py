@@ -15,7 +15,7 @@ WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
 SEED = shares.number()
 RIGHT = [None, *shares.share(CODE.variants, 3)]
-TIMED = "backward_speed"
+TIMED, GROWTH = "backward_speed", "cost_growth"
 FAULTY = [
     pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ())
     for mutant in shares.share(CODE.mutants, 3, lambda mutant: mutant.criterion)
@@ -32,11 +32,13 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
 
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
-    """How fast it is compared with the reference is no question of right or wrong."""
+    """How fast it is compared with the reference is no question of right or wrong; growth may be left open."""
     judged = [c.id for c in CODE.challenge.criteria if c.probes and c.id != TIMED]
     with sandboxed(CODE, CODE.source(right)) as answer:
         evidence = [e for id in judged for e in assess(CODE, answer, SEED, id)]
-    assert {e.criterion: e.detail for e in evidence if e.outcome is not Outcome.PASSED} == {}
+    unclear = [e.criterion for e in evidence if e.outcome is Outcome.NOT_RUN]
+    assert unclear in ([], [GROWTH])
+    assert {e.criterion: e.detail for e in evidence if e.outcome not in (Outcome.PASSED, Outcome.NOT_RUN)} == {}
 
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)

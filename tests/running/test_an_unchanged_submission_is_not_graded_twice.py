@@ -80,3 +80,9 @@ def test_a_chosen_seed_is_unranked_and_never_stands_for_a_drawn_one(toy, submit)
     assert first.evidence[0].outcome is Outcome.FAILED
     drawn = grade_one(toy.workspace, folder)
     assert not drawn.reused and drawn.record.ranked and drawn.record.seed != 5
+
+
+def test_each_grade_draws_a_seed_of_its_own(toy, graded):
+    folder, first = graded
+    again = [grade_one(toy.workspace, folder, Options(force=True)).record for _ in range(2)]
+    assert len({record.seed for record in (first, *again)}) == 3
