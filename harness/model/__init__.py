@@ -1,7 +1,7 @@
 """The words of the project as frozen pydantic models."""
 
 from harness.model.base import Figure, Identifier, Model, Stored
-from harness.model.challenge import Challenge, Contract, Criterion, Dimension, Limits, Severity
+from harness.model.challenge import Challenge, Contract, Criterion, Dimension, ErrorRatioScale, Limits, Severity
 from harness.model.defect import Defect, Defects
 from harness.model.evidence import Counterexample, Evidence, Finding, Outcome
 from harness.model.record import Environment, Gate, Record, Score, Status
@@ -35,6 +35,7 @@ __all__ = [
     "Defects",
     "Dimension",
     "Environment",
+    "ErrorRatioScale",
     "Evidence",
     "Figure",
     "Finding",

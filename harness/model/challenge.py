@@ -61,6 +61,15 @@ class Contract(Model):
     """Functions an answer may expose."""
 
 
+class ErrorRatioScale(Model):
+    """What an error ratio of 1 means, where a challenge judges by a unit of its own."""
+
+    unit: Text
+    """What the distance to the oracle is divided by, in a phrase."""
+    passes: float = Field(gt=0, allow_inf_nan=False)
+    """The largest ratio that is right."""
+
+
 class Dimension(Model):
     """A rubric heading: a weighted set of criteria."""
 
@@ -127,6 +136,8 @@ class Challenge(Stored):
     """What a submission exposes."""
     limits: Limits = Limits()
     """What a submission may use."""
+    error_ratio: ErrorRatioScale | None = None
+    """How error ratios are judged; None where they are in units of what rounding the inputs costs."""
     dimensions: tuple[Dimension, ...] = Field(min_length=1)
     """The rubric's headings, in the order of reports."""
     criteria: tuple[Criterion, ...] = Field(min_length=1)

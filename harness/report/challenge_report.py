@@ -7,6 +7,7 @@ from harness.model import (
     Challenge,
     Counterexample,
     Criterion,
+    ErrorRatioScale,
     Evidence,
     Finding,
     Outcome,
@@ -148,7 +149,8 @@ class ChallengeReport:
     id: str
     title: str
     summary: str
-    language: str
+    compiled: bool
+    error_ratio: ErrorRatioScale | None
     anchor: str
     criteria: int
     weight: str
@@ -175,7 +177,8 @@ def challenge_report(
         id=challenge.id,
         title=challenge.title,
         summary=challenge.summary,
-        language=challenge.language,
+        compiled=any(c.compiler for c in challenge.criteria),
+        error_ratio=challenge.error_ratio,
         anchor=challenge.anchor,
         criteria=len(challenge.criteria),
         weight=formatting.number(sum(d.weight for d in challenge.dimensions)),

@@ -6,7 +6,7 @@ import pytest
 import sample_records as sample
 
 from harness.errors import SpecError
-from harness.model import Outcome, Provenance
+from harness.model import ErrorRatioScale, Outcome, Provenance
 from harness.report import ReportInputs, render_all
 
 UNREVIEWED = "GPU mapping"
@@ -166,10 +166,11 @@ def test_each_challenge_may_have_its_own_device():
 
 
 def test_an_error_ratio_is_explained_as_the_challenge_judges_it():
-    cuda = sample.CHALLENGE.model_copy(update={"language": "cuda"})
+    scale = ErrorRatioScale(unit="what the sum of *n* terms may cost", passes=1.5)
+    own = sample.CHALLENGE.model_copy(update={"error_ratio": scale})
     assert "over 32 is wrong" in page(sample.record())
-    assert "over 32 is wrong" not in page(sample.record(), challenge=cuda)
-    assert "Up to 1 is right" in page(sample.record(), challenge=cuda)
+    assert "over 32 is wrong" not in page(sample.record(), challenge=own)
+    assert r"over what the sum of \*n\* terms may cost. Up to 1.5 is right" in page(sample.record(), challenge=own)
 
 
 def test_a_fault_that_several_criteria_saw_is_one_weakness_with_all_that_was_seen():

@@ -104,7 +104,8 @@ def sections(
 def _ratios(ordered: Ordered, models: Sequence[str]) -> Iterator[Drawing]:
     full_and_pass = (FULL, f"{FULL:g} full marks"), (PASS, f"{PASS:g} passes")
     for challenge, records in ordered:
-        marks = ((1.0, "1 passes"),) if challenge.language == "cuda" else full_and_pass
+        scale = challenge.error_ratio
+        marks = ((scale.passes, f"{scale.passes:g} passes"),) if scale else full_and_pass
         axis = Axis("error ratio", marks, (1e-3, 1e3), log=True)
         yield from _dots([(challenge, records)], models, "error ratios", error_ratios, axis)
 
