@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.model import Challenge, Evidence, Outcome, Provenance, Record, Score, Status
-from harness.scoring import findings, score, standings
+from harness.scoring import score, standings
 from harness.scoring.duels import Duel
 from harness.workspace import Workspace, read_stored
 
@@ -112,12 +112,11 @@ def copied(root: Path, challenge: Challenge, source: str, base: str, model: str,
     """A bundled record and its files under another name; where it builds, some criteria turn out otherwise."""
     kept = read_stored(ROOT / "reports" / "records" / source / f"{base}.json", Record)
     evidence = [other(e, draw) if kept.status is Status.GRADED else e for e in kept.evidence]
-    titles = {finding.criterion: finding.title for finding in kept.findings}
     scored = score(challenge, evidence, built=kept.status is Status.GRADED)
     record = Record.model_validate(
         dict(kept) | {
             "model": model, "challenge": challenge.id, "provenance": Provenance.MODEL_OUTPUT,
-            "evidence": evidence, "findings": findings(challenge, evidence, titles),
+            "evidence": evidence,
             "overall": scored.overall, "dimensions": scored.dimensions, "gates": scored.gates,
         }
     )  # fmt: skip
@@ -135,7 +134,7 @@ def copied(root: Path, challenge: Challenge, source: str, base: str, model: str,
 def other(evidence: Evidence, draw: random.Random) -> Evidence:
     """Sometimes the opposite of what was seen."""
     if evidence.outcome is Outcome.PASSED and draw.random() < FAILS:
-        return evidence.model_copy(update={"outcome": Outcome.FAILED, "detail": "drawn for this benchmark"})
+        return evidence.model_copy(update={"outcome": Outcome.FAILED, "title": "drawn for this benchmark"})
     return evidence
 
 

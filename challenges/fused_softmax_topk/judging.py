@@ -22,7 +22,7 @@ from harness.probing.checked import require_same_work
 
 from . import oracle
 from .binding import Floats, Launched, launch, normal
-from .losses import loss_map
+from .losses import Lost, loss_map
 
 UNIT = 2.0**-24
 CONSTANT = 64.0
@@ -63,20 +63,21 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     logits, column = run.logits[row], _best_left_out(run, row)
     rank = int((logits > logits[column]).sum()) + 1
     seen = f"column {column}, number {rank} of row {row} ({logits[column]:.6g}), is left out"
+    cause = _of_another_row(run, row, least) or loss_map(answer, draw, run.k)
     count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
     raise ProbeFailure(
         title, f"{_size(run)}: {seen}; {count}", where=f"indices[{row}]", expected=column,
-        diagnosis=_of_another_row(run, row, least) or loss_map(answer, draw, run.k),
+        diagnosis=cause.words if cause else None, loss=cause.loss if cause else None,
     )  # fmt: skip
 
 
-def _of_another_row(run: Launched, row: int, least: Floats) -> str | None:
+def _of_another_row(run: Launched, row: int, least: Floats) -> Lost | None:
     """Whether the columns chosen for a row are those of another one, `least` (rows, 1) the k-th largest of each."""
     fits = (run.logits[:, run.indices[row]] >= least).all(axis=1)
     others = np.flatnonzero(fits)
     if len(others) != 1 or run.rows * (run.k / run.vocab) ** run.k > CHANCE:
         return None
-    return f"row {row} holds the columns of row {int(others[0])}"
+    return Lost(f"row {row} holds the columns of row {int(others[0])}")
 
 
 def _best_left_out(run: Launched, row: int) -> int:

@@ -1,11 +1,12 @@
 """Loss maps: where winners must lie to be lost, found by planting them and seen from outside."""
 
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure
-from harness.probing.patterns import described
+from harness.probing import Answer, Draw, Loss, LossByDistance, NotMeasurable, ProbeFailure
+from harness.probing.patterns import pattern_of
 
 from .binding import launch, planted
 
@@ -16,11 +17,19 @@ STRIDES = (1, 32, 64, 128, 256, 512, 1024)
 """Distances of columns that one thread may see: neighbours, lanes of a warp, blocks of usual sizes."""
 PLANTED = 48
 
-_MAPS: WeakKeyDictionary[Answer, str | None] = WeakKeyDictionary()
+
+class Lost(NamedTuple):
+    """What is lost, in words and, where it can be drawn, as a map."""
+
+    words: str
+    loss: Loss | None = None
+
+
+_MAPS: WeakKeyDictionary[Answer, Lost | None] = WeakKeyDictionary()
 """By answer: every probe that sees a loss, and the search for a smaller case, come by."""
 
 
-def loss_map(answer: Answer, draw: Draw, k: int) -> str | None:
+def loss_map(answer: Answer, draw: Draw, k: int) -> Lost | None:
     """Where a single winner is lost, or else how far apart winners lie that are lost together; None if neither shows.
 
     Args:
@@ -33,7 +42,7 @@ def loss_map(answer: Answer, draw: Draw, k: int) -> str | None:
     return _MAPS[answer]
 
 
-def _mapped(answer: Answer, draw: Draw, k: int) -> str | None:
+def _mapped(answer: Answer, draw: Draw, k: int) -> Lost | None:
     try:
         singly = (_single(answer, draw, vocab, min(k, 16)) for vocab in MAPPED)
         return next(filter(None, singly), None) or _together(answer, draw, k)
@@ -41,7 +50,7 @@ def _mapped(answer: Answer, draw: Draw, k: int) -> str | None:
         return None
 
 
-def _single(answer: Answer, draw: Draw, vocab: int, k: int) -> str | None:
+def _single(answer: Answer, draw: Draw, vocab: int, k: int) -> Lost | None:
     """One winner in every column in turn."""
     columns = np.arange(vocab)[:, None]
     order = draw.permutation(vocab)
@@ -51,15 +60,16 @@ def _single(answer: Answer, draw: Draw, vocab: int, k: int) -> str | None:
     if not lost.any():
         return None
     if lost.all():
-        return f"a single winner is lost whatever its column (k = {k})"
-    rule = described(lost, "c")
+        return Lost(f"a single winner is lost whatever its column (k = {k})")
+    rule = pattern_of(lost)
     if rule is not None:
-        return f"winners placed in columns c with {rule} are lost (k = {k})"
+        words = f"winners placed in columns c with {rule.condition('c')} are lost (k = {k})"
+        return Lost(words, rule.loss("columns"))
     some = ", ".join(map(str, np.flatnonzero(lost)[:5]))
-    return f"winners placed in {int(lost.sum())} of {vocab} columns are lost (k = {k}), such as {some}"
+    return Lost(f"winners placed in {int(lost.sum())} of {vocab} columns are lost (k = {k}), such as {some}")
 
 
-def _together(answer: Answer, draw: Draw, k: int) -> str | None:
+def _together(answer: Answer, draw: Draw, k: int) -> Lost | None:
     """k winners at equal distances, for each distance."""
     k = min(k, 256) if k > PLANTED else PLANTED
     k = min(k, answer.capabilities.get("max_k", k))
@@ -75,4 +85,5 @@ def _together(answer: Answer, draw: Draw, k: int) -> str | None:
     others = ", ".join(f"{n} of those {stride} apart" for n, stride in short[1:])
     also = f"; {others}" if others else ""
     why = "" if any(stride == 1 for _, stride in short) else ": too few candidates of one thread reach the result"
-    return f"of {k} {apart} only {n} are found{also}{why}"
+    shares = tuple((stride, n / k) for n, stride in sorted(short, key=lambda one: one[1]))
+    return Lost(f"of {k} {apart} only {n} are found{also}{why}", LossByDistance(found=shares))

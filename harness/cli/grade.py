@@ -168,7 +168,6 @@ def _told(result: "Graded") -> str:
 
 
 def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
-    import json
 
     from harness.running.local import NotGraded
 
@@ -176,7 +175,7 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
         (r for r in results if not isinstance(r, NotGraded)), key=lambda r: (r.record.challenge, r.record.model)
     )
     if as_json:
-        output.data([json.loads(result.record.to_json()) for result in graded])
+        output.data([result.record.printed() for result in graded])
     elif graded:
         rows = [_row(result) for result in graded]
         cells = [list(row.values()) for row in rows]

@@ -56,12 +56,12 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
         "recorded": before,
         "now": "the same" if after == before else after,
         "measured": formatting.figures(now.measured),
-        "failed in": formatting.probe(example) if example else "",
+        "failed in": example.probe if example else "",
         "input": formatting.sizes(example) if example else "",
         "where": example.where if example else "",
         "expected": formatting.precise(example.expected) if example else "",
         "got": formatting.precise(example.got) if example else "",
-        "diagnosis": now.diagnosis or "",
+        "diagnosis": now.diagnosis.words if now.diagnosis else "",
     }
     output.pairs(rows)
     output.line(f"it came out {'as recorded' if replayed.same else 'otherwise than recorded'}")
@@ -70,5 +70,5 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
 def _told(evidence: "Evidence") -> str:
     from harness.report import formatting
 
-    seen = (" ".join(text.split()) for text in (evidence.detail, *evidence.also))
+    seen = (" ".join(text.split()) for text in (evidence.seen, *map(str, evidence.also)))
     return ": ".join(filter(None, (formatting.outcome(evidence), "\n".join(filter(None, seen)))))

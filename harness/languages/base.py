@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.languages.syntax import Syntax
-from harness.model import Challenge, Figure
+from harness.model import Challenge, Figure, Location
 from harness.sandbox import WorkerSpec, detect
 
 
@@ -70,6 +70,7 @@ class CompilerReport:
         text: the reason when `ok` is not true.
         measured: figures by name.
         verdicts: on further requirements, by the name that a criterion's `compiler` states.
+        locations: places in the submission that `text` names.
     """
 
     compiler: str
@@ -77,6 +78,7 @@ class CompilerReport:
     text: str = ""
     measured: Mapping[str, Figure] = field(default_factory=dict)
     verdicts: Mapping[str, CompilerVerdict] = field(default_factory=dict)
+    locations: tuple[Location, ...] = ()
 
 
 @dataclass(frozen=True)

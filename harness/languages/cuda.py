@@ -18,7 +18,7 @@ from harness.languages.base import (
     target_of,
 )
 from harness.languages.c_syntax import C_FAMILY
-from harness.model import Challenge, Figure
+from harness.model import Challenge, Figure, Location
 from harness.sandbox import detect, scratch
 
 # compilers and the device are looked for when an answer in CUDA is met
@@ -91,7 +91,8 @@ class Cuda(Language):
         from harness.cuda.gate import gate
 
         said = gate(files.folder, files.entries, challenge.contract.functions, tier=detect())
-        return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), {"no_spills": _spills(said)})
+        verdicts = {"no_spills": _spills(said)}
+        return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), verdicts, _locations(said))
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:
@@ -133,6 +134,11 @@ def _on_gpu(files: AnswerFiles, challenge: Challenge, folder: Path, gpu: "GpuDev
     return Runnable(
         target, launched=True, emulated=emulated.target, not_emulated=emulated.unsupported, sources=emulated.sources
     )
+
+
+def _locations(gate: "CompilerResult") -> tuple[Location, ...]:
+    """The places in the submission that the compiler's errors name, each once."""
+    return tuple(dict.fromkeys(place for e in gate.errors if e.file for place in Location.within(e.file, e.line)))
 
 
 def _spills(gate: "CompilerResult") -> CompilerVerdict:

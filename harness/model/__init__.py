@@ -3,8 +3,10 @@
 from harness.model.base import Figure, Identifier, Model, Stored
 from harness.model.challenge import Challenge, Contract, Criterion, Dimension, ErrorRatioScale, Limits, Severity
 from harness.model.defect import Defect, Defects
-from harness.model.evidence import Counterexample, Evidence, Finding, Outcome
-from harness.model.record import Environment, Gate, Record, Score, Status
+from harness.model.evidence import UNBUILT, Counterexample, Diagnosis, Evidence, Location, Observation, Outcome
+from harness.model.finding import INTEGRITY, Finding
+from harness.model.loss import Loss, LossByDistance, LossMap
+from harness.model.record import BuildFailure, Environment, Gate, Record, Score, Status
 from harness.model.review import (
     Comparison,
     Comparisons,
@@ -20,10 +22,14 @@ from harness.model.review import (
     Rounds,
     Row,
 )
+from harness.model.signal import Signal, SignalKind, counted
 from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
 
 __all__ = [
+    "INTEGRITY",
+    "UNBUILT",
     "About",
+    "BuildFailure",
     "Challenge",
     "Claim",
     "Comparison",
@@ -33,6 +39,7 @@ __all__ = [
     "Criterion",
     "Defect",
     "Defects",
+    "Diagnosis",
     "Dimension",
     "Environment",
     "ErrorRatioScale",
@@ -42,8 +49,13 @@ __all__ = [
     "Gate",
     "Identifier",
     "Limits",
+    "Location",
+    "Loss",
+    "LossByDistance",
+    "LossMap",
     "Mark",
     "Model",
+    "Observation",
     "Outcome",
     "OwnTests",
     "Place",
@@ -60,7 +72,10 @@ __all__ = [
     "Row",
     "Score",
     "Severity",
+    "Signal",
+    "SignalKind",
     "Status",
     "Stored",
     "Submission",
+    "counted",
 ]

@@ -13,11 +13,21 @@ def _revive(value: Any) -> Any:
     return _SPECIAL.get(value, value) if isinstance(value, str) else value
 
 
-def _relative(path: str) -> str:
+def relative(path: str) -> str:
+    """A path that stays inside the submission.
+
+    Raises:
+        ValueError: it is absolute or climbs out.
+    """
     parts = path.replace("\\", "/").split("/")
     if path.startswith(("/", "\\")) or ".." in parts or "" in parts:
         raise ValueError("must be a relative path inside the submission, without '..'")
     return path
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a figure is not a number."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 Figure = Annotated[bool | int | float | str, BeforeValidator(_revive)]
@@ -26,9 +36,12 @@ Figure = Annotated[bool | int | float | str, BeforeValidator(_revive)]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 """A folder name that is safe on every file system: lower case, digits, '.', '_' and '-'."""
 
+NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+"""Words of any length: a submission may have written some of them."""
+
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
-RelativePath = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_relative)]
+RelativePath = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(relative)]
 
 
 class Model(BaseModel):

@@ -109,6 +109,11 @@ class Criterion(Model):
     capability: str | None = None
     """Probed only when claimed: `name`, or `name:value` for a value of a list."""
 
+    @property
+    def fault(self) -> str:
+        """The fault in a phrase, where no probe names a closer one."""
+        return self.unmet or f"not met: {self.title.rstrip('.')}"
+
     @model_validator(mode="after")
     def _one_feed(self) -> Self:
         feeds = (self.probes, self.metric, self.tests, self.claims, self.compiler, self.review)

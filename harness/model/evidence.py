@@ -1,12 +1,16 @@
-"""What one criterion's run showed, and the findings put in words."""
+"""What running one criterion showed."""
 
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from harness.model.base import Figure, Identifier, Model, Text
-from harness.model.challenge import Severity
+from harness.model.base import Figure, Identifier, Model, NonEmpty, is_nan, relative
+from harness.model.challenge import Criterion, Severity
+from harness.model.loss import Loss
+
+UNBUILT = "build"
+"""What evidence rests on when the submission does not build."""
 
 
 class Outcome(StrEnum):
@@ -15,18 +19,24 @@ class Outcome(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     PARTIAL = "partial"
+    NOT_OFFERED = "not_offered"
     NOT_RUN = "not_run"
     UNSUPPORTED = "unsupported"
     JUDGE_ERROR = "judge_error"
 
     @property
     def assessed(self) -> bool:
-        """Whether the outcome says anything about the answer."""
+        """Whether the outcome counts in the mark; an optional feature that is not offered earns nothing."""
+        return self in (Outcome.PASSED, Outcome.FAILED, Outcome.PARTIAL, Outcome.NOT_OFFERED)
+
+    @property
+    def ran(self) -> bool:
+        """Whether something was executed or measured."""
         return self in (Outcome.PASSED, Outcome.FAILED, Outcome.PARTIAL)
 
 
-class Words(Model):
-    """Repeats what an answer wrote: bytes in its names that are no text become question marks."""
+class ReadableModel(Model):
+    """Holds text that a submission may have written: bytes that do not decode become question marks."""
 
     @model_validator(mode="before")
     @classmethod
@@ -45,9 +55,39 @@ def _readable(value: Any) -> Any:
     return type(value)(map(_readable, value)) if type(value) in (list, tuple) else value
 
 
-class Counterexample(Words):
+class Location(ReadableModel):
+    """A place in a file of the submission."""
+
+    file: str = Field(min_length=1, max_length=4096)
+    """Path inside the submission."""
+    line: int | None = Field(default=None, ge=1)
+    """Line, from 1 on; null for the file as a whole."""
+    function: str = ""
+    """The function or kernel, where it is known."""
+
+    @field_validator("file")
+    @classmethod
+    def _inside(cls, file: str) -> str:
+        return relative(file)
+
+    @classmethod
+    def within(cls, file: str, line: int | None = None, function: str = "") -> tuple[Self, ...]:
+        """The location as a tuple; empty when the path is not one inside the submission."""
+        try:
+            return (cls(file=file, line=line or None, function=function),)
+        except ValueError:
+            return ()
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place} {self.function}".rstrip()
+
+
+class Counterexample(ReadableModel):
     """The smallest input found on which the answer went wrong."""
 
+    probe: str = ""
+    """The probe that found it."""
     case: dict[str, Figure] = Field(default_factory=dict)
     """Sizes and settings that, with the seed, give the input."""
     where: str = ""
@@ -56,9 +96,42 @@ class Counterexample(Words):
     """What the oracle says there."""
     got: Figure | None = None
     """What the answer gave there."""
+    measured: dict[str, Figure] = Field(default_factory=dict)
+    """Figures of this input alone, by name."""
 
 
-class Evidence(Words):
+class Observation(ReadableModel):
+    """What one further probe of a criterion saw."""
+
+    title: NonEmpty
+    """The fault in a phrase."""
+    detail: str = ""
+    """What was seen."""
+    counterexample: Counterexample | None = None
+    """Smallest failing input that this probe found."""
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.detail}" if self.detail else self.title
+
+
+class Diagnosis(ReadableModel):
+    """The likeliest cause of a failure."""
+
+    words: NonEmpty
+    """The cause in a sentence."""
+    established: Literal["agreement", "observation"]
+    """How: the answer agrees with a mutant on the same inputs, or the probe saw the cause itself."""
+    mutant: str | None = None
+    """Name of the mutant it agrees with."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if (self.mutant is not None) != (self.established == "agreement"):
+            raise ValueError("a mutant belongs to a diagnosis by agreement, and only to it")
+        return self
+
+
+class Evidence(ReadableModel):
     """Outcome of one criterion with the figures behind it."""
 
     criterion: Identifier
@@ -71,33 +144,66 @@ class Evidence(Words):
     """How it came out."""
     fraction: float | None = Field(default=None, gt=0, lt=1)
     """Share of the criterion that is met; only for a partial outcome."""
-    measured: dict[str, Figure] = Field(default_factory=dict)
-    """Figures by name."""
+    title: str = ""
+    """The fault in a phrase; empty when there is none."""
     detail: str = ""
     """What was seen, in a sentence; the reason when nothing was run."""
-    also: tuple[str, ...] = ()
-    """What further probes of the criterion saw, a sentence each."""
+    measured: dict[str, Figure] = Field(default_factory=dict)
+    """Figures by name; never NaN."""
+    locations: tuple[Location, ...] = ()
+    """Places in the submission that the detail speaks of."""
+    also: tuple[Observation, ...] = ()
+    """What further probes of the criterion saw."""
     seed: int | None = None
     """Seed of the criterion's inputs; with it the run can be repeated."""
     counterexample: Counterexample | None = None
     """Smallest failing input found."""
-    diagnosis: Text | None = None
-    """The likeliest fault, when a known fault behaves the same."""
+    diagnosis: Diagnosis | None = None
+    """The likeliest cause."""
+    loss: Loss | None = None
+    """Which places of the output are lost, where a probe mapped them."""
     rests_on: Identifier | None = None
     """The criterion whose failure takes this one's credit; such evidence gates nothing by itself."""
+
+    @classmethod
+    def of(cls, criterion: Criterion, outcome: Outcome, **fields: Any) -> Self:
+        """Evidence for a criterion of a rubric; a fault without a title has the criterion's own."""
+        if outcome in (Outcome.FAILED, Outcome.PARTIAL) and not fields.get("rests_on"):
+            fields["title"] = fields.get("title") or criterion.fault
+        return cls(
+            criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
+            **fields,
+        )  # fmt: skip
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if (self.fraction is not None) != (self.outcome is Outcome.PARTIAL):
             raise ValueError("a fraction belongs to a partial outcome, and only to it")
-        if self.outcome is Outcome.PASSED and (self.diagnosis or self.counterexample or self.rests_on or self.also):
-            raise ValueError("a passed criterion has no counterexample, diagnosis or excuse")
-        if not self.outcome.assessed:
+        if self.rests_on and self.outcome is not Outcome.FAILED:
+            raise ValueError("only a failed criterion rests on another")
+        if bool(self.title) != self.faulty:
+            raise ValueError("a failed or partly met criterion has a title, and no other has one")
+        shown = self.counterexample or self.diagnosis or self.loss or self.also
+        if not self.faulty and shown:
+            raise ValueError("only a failed criterion has a counterexample, a diagnosis, a loss or observations")
+        if not self.outcome.ran:
             if not self.detail:
                 raise ValueError(f"a {self.outcome.value} criterion needs its reason in detail")
-            if self.measured or self.counterexample or self.diagnosis or self.also:
+            if self.measured or self.locations:
                 raise ValueError(f"a {self.outcome.value} criterion has no figures")
+        if unreal := [name for name, value in self.measured.items() if is_nan(value)]:
+            raise ValueError(f"the figure {unreal[0]!r} is NaN: it assesses nothing")
         return self
+
+    @property
+    def seen(self) -> str:
+        """What was seen, after the fault's phrase where there is one."""
+        return ": ".join(filter(None, (self.title, self.detail)))
+
+    @property
+    def faulty(self) -> bool:
+        """Whether it was seen to fail, wholly or in part, by itself."""
+        return self.outcome in (Outcome.FAILED, Outcome.PARTIAL) and self.rests_on is None
 
     @property
     def satisfied(self) -> float:
@@ -106,22 +212,3 @@ class Evidence(Words):
             assert self.fraction is not None
             return self.fraction
         return 1.0 if self.outcome is Outcome.PASSED else 0.0
-
-
-class Finding(Words):
-    """A failed or notable criterion put in words."""
-
-    criterion: Identifier
-    """Id of the criterion."""
-    severity: Severity
-    """Weight of the criterion."""
-    title: Text
-    """The fault in a phrase."""
-    detail: str
-    """What was seen."""
-    also: tuple[str, ...] = ()
-    """What further probes saw, a sentence each."""
-    counterexample: Counterexample | None = None
-    """Smallest failing input found."""
-    diagnosis: Text | None = None
-    """The likeliest fault, when a known fault behaves the same."""

@@ -1,12 +1,15 @@
 """The immutable result of one grade, and how it was made."""
 
 from enum import StrEnum
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field, model_validator
 
-from harness.model.base import Figure, Identifier, Model, Stored, Text
+from harness.model.base import Figure, Identifier, Model, NonEmpty, Stored, Text
 from harness.model.challenge import Limits
-from harness.model.evidence import Evidence, Finding
+from harness.model.evidence import Evidence, Location, ReadableModel
+from harness.model.finding import Finding, build_finding, criterion_findings, signal_findings
+from harness.model.signal import Signal
 from harness.model.submission import Provenance
 
 
@@ -29,6 +32,21 @@ class Score(Model):
     """The mark if everything unassessed were met."""
     coverage: float = Field(ge=0, le=1)
     """Assessed weight over total weight."""
+
+
+class BuildFailure(ReadableModel):
+    """Why a submission does not build."""
+
+    stage: Literal["compiler", "import"]
+    """What refused it: the real compiler, or loading it in the sandbox."""
+    text: NonEmpty
+    """The compiler's or loader's own words."""
+    output: str = ""
+    """The last of what the submission printed while it was loaded."""
+    locations: tuple[Location, ...] = ()
+    """Places in the submission that the words name."""
+    criteria: tuple[Identifier, ...] = ()
+    """Criteria that fail by this very failure: their findings would repeat it."""
 
 
 class Gate(Model):
@@ -66,6 +84,11 @@ class Environment(Model):
 class Record(Stored):
     """One grade of one submission: what was graded, where, with which seed, and what came out."""
 
+    SCHEMA: ClassVar[int] = 2
+
+    schema_version: int = Field(default=2, ge=2)
+    """Version of this file's schema."""
+
     model: Identifier
     """Who answered."""
     challenge: Identifier
@@ -80,8 +103,8 @@ class Record(Stored):
     """Seed of the run; every criterion's seed derives from it."""
     ranked: bool
     """False when the seed was chosen by hand or only part of the probes ran."""
-    made: Text
-    """When, in UTC."""
+    made: AwareDatetime
+    """When."""
     seconds: dict[str, float]
     """Wall time of each stage."""
     environment: Environment
@@ -96,12 +119,34 @@ class Record(Stored):
     """Ceilings that apply."""
     evidence: tuple[Evidence, ...]
     """One entry for every criterion of the rubric."""
-    findings: tuple[Finding, ...]
-    """What went wrong, in words, the gravest first."""
+    build: BuildFailure | None = None
+    """Why the submission does not build."""
+    signals: tuple[Signal, ...] = ()
+    """What it was seen doing in the sandbox; carries no mark."""
     remarks: tuple[str, ...] = ()
     """Notes of the grader that carry no mark."""
     error: str | None = None
     """What broke on our side, for a judge error."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if (self.status is Status.JUDGE_ERROR) != bool(self.error):
+            raise ValueError("a judge error, and only that, says what broke in 'error'")
+        if self.status is not Status.JUDGE_ERROR and (self.status is Status.BUILD_FAILED) != (self.build is not None):
+            raise ValueError("a failed build, and only that, says why in 'build'")
+        return self
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What went wrong, in words: the build, critical criteria, signals, then the other criteria."""
+        repeated = self.build.criteria if self.build else ()
+        critical, others = criterion_findings(e for e in self.evidence if e.criterion not in repeated)
+        built = (build_finding(self.build.text, self.build.output, self.build.locations),) if self.build else ()
+        return (*built, *critical, *signal_findings(self.signals), *others)
+
+    def printed(self) -> dict[str, Any]:
+        """The record as JSON values, its findings beside it."""
+        return self.model_dump(mode="json") | {"findings": [f.model_dump(mode="json") for f in self.findings]}
 
     @property
     def name(self) -> str:

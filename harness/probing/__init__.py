@@ -1,6 +1,7 @@
 """What challenge authors use: probes, draws, expectations; and how their verdicts become evidence."""
 
 from harness.languages import AnswerFiles
+from harness.model import Location, Loss, LossByDistance, LossMap
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer, Cost, LocalAnswer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
@@ -35,6 +36,10 @@ __all__ = [
     "Draw",
     "Keep",
     "LocalAnswer",
+    "Location",
+    "Loss",
+    "LossByDistance",
+    "LossMap",
     "Mutant",
     "NotMeasurable",
     "NotOffered",

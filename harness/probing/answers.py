@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from harness.model import Signal
 from harness.probing.failures import ArgumentsRejected, CallTimedOut, NotOffered, ProbeFailure, WorkerLost
 from harness.probing.mutants import module_of
 from harness.sandbox import (
@@ -24,7 +25,6 @@ from harness.sandbox import (
     RemoteObject,
     Reply,
     Scalar,
-    Signal,
     Tree,
     WorkerSpec,
     process_stats,

@@ -87,7 +87,7 @@ def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | Gp
 def assess(code: ChallengeCode, answer: Answer, seed: int, only: str | None = None) -> list[Evidence]:
     """Evidence of all probed criteria, or of one, with the anchor rule applied and nothing explained."""
     probed = [c for c in code.challenge.criteria if c.probes and only in (None, c.id)]
-    evidence = [probe_criterion(code, c, answer, seed_of(seed, c.id), explain=False)[0] for c in probed]
+    evidence = [probe_criterion(code, c, answer, seed_of(seed, c.id), explain=False) for c in probed]
     return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
 
 

@@ -1,9 +1,10 @@
 """Runs in which the device watches every memory access: what was touched, and in what order."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from harness.cuda.report import DeviceDefect, Report
+from harness.model import Location
 from harness.probing.answers import Answer
 from harness.probing.device import located
 from harness.probing.failures import NotMeasurable, ProbeFailure
@@ -88,7 +89,10 @@ def _require_none(
     first, *others = [defect for defect in located(answer, report).found() if concerned(defect.kind)]
     title = titles.get(first.kind, first.kind.replace("_", " "))
     more = f"; {len(others)} more such places" if others else ""
-    raise ProbeFailure(title, f"{where}: {_described(first)}{more}", where=_place(first), diagnosis=_diagnosis(first))
+    raise ProbeFailure(
+        title, f"{where}: {_described(first)}{more}", where=_place(first), diagnosis=_diagnosis(first),
+        locations=_locations(first),
+    )  # fmt: skip
 
 
 def _described(defect: DeviceDefect) -> str:
@@ -100,6 +104,13 @@ def _described(defect: DeviceDefect) -> str:
 
 def _place(defect: DeviceDefect) -> str:
     return f"{defect.file}:{defect.line}" if defect.file and defect.line else ""
+
+
+def _locations(defect: DeviceDefect) -> Iterator[Location]:
+    """Where it happened, and where the other access is when there are two."""
+    for place in (defect, defect.other):
+        if place is not None and place.file and place.line:
+            yield from Location.within(place.file, place.line, defect.kernel or "")
 
 
 def _diagnosis(defect: DeviceDefect) -> str | None:

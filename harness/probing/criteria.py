@@ -1,10 +1,13 @@
 """From probes to evidence: runs what feeds a criterion, names the fault, and applies the anchor rule."""
 
+import math
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from harness.errors import HarnessError
-from harness.model import Criterion, Evidence, Outcome, Submission
+from harness.model import Criterion, Evidence, Observation, Outcome, Submission
+from harness.model.base import is_nan
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import diagnose
@@ -20,7 +23,7 @@ def seed_of(run_seed: int, criterion: str) -> int:
 def probe_criterion(
     code: ChallengeCode, criterion: Criterion, answer: Answer, seed: int, *, submission: Submission | None = None,
     explain: bool = True,
-) -> tuple[Evidence, str]:  # fmt: skip
+) -> Evidence:  # fmt: skip
     """Run the probes of one criterion.
 
     Args:
@@ -30,30 +33,21 @@ def probe_criterion(
         seed: of the criterion, as `seed_of` gives it.
         submission: what the answer claims of itself; without it every capability counts as claimed.
         explain: whether to look for smaller counterexamples and for the fault's name.
-
-    Returns:
-        The evidence, and the fault in a phrase (empty when there is none).
     """
-    base = Evidence(
-        criterion=criterion.id,
-        dimension=criterion.dimension,
-        severity=criterion.severity,
-        outcome=Outcome.PASSED,
-        seed=seed,
-    )
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
-        return _with(base, outcome=Outcome.FAILED, seed=None, detail="not offered"), "is not offered"
+        return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
         outcomes, unassessed = _run(code.probes_of(criterion), answer, seed, explain)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
-            return _with(base, outcome=outcome, detail="; ".join(dict.fromkeys(map(str, unassessed)))), ""
-        return _evidence(code, base, outcomes, answer, seed, explain)
+            reasons = "; ".join(dict.fromkeys(map(str, unassessed)))
+            return Evidence.of(criterion, outcome, seed=seed, detail=reasons)
+        return _evidence(code, criterion, outcomes, answer, seed, explain)
     except HarnessError:
         raise
     except Exception as error:  # a probe of ours that fails says nothing about the answer
         detail = f"the probe failed: {type(error).__name__}: {error}"
-        return _with(base, outcome=Outcome.JUDGE_ERROR, detail=detail), ""
+        return Evidence.of(criterion, Outcome.JUDGE_ERROR, seed=seed, detail=detail)
 
 
 def _run(
@@ -65,31 +59,57 @@ def _run(
     for probe in probes:
         answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
-            outcomes.append(run(probe, answer, seed, shrink=explain))
+            outcomes.append(_real(run(probe, answer, seed, shrink=explain)))
         except (NotMeasurable, NotRun) as reason:
             unassessed.append(reason)
     return outcomes, unassessed
 
 
+def _real(result: ProbeResult) -> ProbeResult:
+    """The result without NaN among its figures: nothing passes on one, and one of a wrong output is infinitely far off.
+
+    Raises:
+        NotRun: the probe passed, and a figure of it is NaN.
+    """
+    unreal = [name for name, value in result.figures.items() if is_nan(value)]
+    if unreal and result.passed:
+        raise NotRun(f"the figure `{unreal[0]}` is NaN, which assesses nothing")
+    return replace(result, figures=result.figures | dict.fromkeys(unreal, math.inf))
+
+
 def _evidence(
-    code: ChallengeCode, base: Evidence, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
-) -> tuple[Evidence, str]:
+    code: ChallengeCode, criterion: Criterion, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
+) -> Evidence:
     measured = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
     failed = [o for o in outcomes if not o.passed]
     if not failed:
         fraction = min(o.fraction for o in outcomes)
         detail = "; ".join(o.detail for o in outcomes if o.detail)
-        partial = {"outcome": Outcome.PARTIAL, "fraction": fraction} if fraction < 1 else {}
-        return _with(base, measured=measured, detail=detail, **partial), ""
-    first = failed[0]
-    detail, *also = dict.fromkeys(f"{o.title}: {o.detail}" if o.detail else o.title for o in failed)
-    probe = code.probes[first.probe]
-    diagnosis = first.diagnosis or (diagnose(code, probe, first, answer, seed) if explain else None)
-    evidence = _with(
-        base, outcome=Outcome.FAILED, measured=measured, detail=detail, also=also,
-        counterexample=first.counterexample, diagnosis=diagnosis,
+        if fraction < 1:
+            return Evidence.of(
+                criterion, Outcome.PARTIAL, fraction=fraction, seed=seed, measured=measured, detail=detail
+            )
+        return Evidence.of(criterion, Outcome.PASSED, seed=seed, measured=measured, detail=detail)
+    first, *others = failed
+    diagnosis = first.diagnosis
+    if diagnosis is None and explain:
+        diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
+    return Evidence.of(
+        criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
+        locations=tuple(dict.fromkeys(place for outcome in failed for place in outcome.locations)),
+        also=_also(first, others),
+        counterexample=first.counterexample, diagnosis=diagnosis, loss=first.loss,
     )  # fmt: skip
-    return evidence, first.title
+
+
+def _also(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
+    """What the other probes saw, without what the first or an earlier one saw already."""
+    distinct = {(o.title, o.detail): o for o in reversed([first, *others])}
+    return tuple(
+        Observation(title=o.title, detail=o.detail, counterexample=o.counterexample)
+        for o in others
+        if distinct[o.title, o.detail] is o
+    )
 
 
 def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
@@ -103,7 +123,7 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     failed = any(e.criterion == anchor and e.outcome is Outcome.FAILED for e in items)
     if not failed:
         return items
-    stripped = {"outcome": Outcome.FAILED, "fraction": None, "rests_on": anchor}
+    stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": anchor}
     reasons = {True: "held, but earns nothing", False: "was not assessed, and could earn nothing"}
     excused = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
 

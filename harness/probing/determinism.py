@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from harness.model import Signal, SignalKind
 from harness.probing.answers import Answer
 from harness.probing.diagnosis import traced
 from harness.probing.probe import Probe
-from harness.sandbox import RemoteObject, Signal, SignalKind
+from harness.sandbox import RemoteObject
 
 
 def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
@@ -31,7 +32,8 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
     for number, (one, other) in enumerate(zip(*seen, strict=False), 1):
         if one != other:
             where = f"call {number} of `{probe.name}`"
-            return Signal(SignalKind.UNSTEADY, f"{where}, made twice on the same inputs, each time in a new process")
+            detail = f"{where}, made twice on the same inputs, each time in a new process"
+            return Signal(kind=SignalKind.UNSTEADY, detail=detail)
     return None
 
 

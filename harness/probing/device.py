@@ -8,9 +8,10 @@ from harness.cuda.gpu import Bench, Measured
 from harness.cuda.report import Report
 from harness.cuda.symbols import resolve
 from harness.errors import PrerequisiteError
+from harness.model import Signal
 from harness.probing.answers import Answer, Cost, SandboxedAnswer
 from harness.probing.failures import NotMeasurable
-from harness.sandbox import Array, Plan, RemoteObject, Reply, Signal
+from harness.sandbox import Array, Plan, RemoteObject, Reply
 
 CHECKED = "instrumented.so"
 """The build whose reports hold addresses."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.errors import HarnessError
+from harness.model import Diagnosis
 from harness.probing.answers import Answer, LocalAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.failures import CallTimedOut, ProbeFailure
@@ -54,7 +55,7 @@ class TracedAnswer(AnswerWrapper):
         return value
 
 
-def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: Answer, seed: int) -> str | None:
+def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: Answer, seed: int) -> Diagnosis | None:
     """The likeliest fault of an answer that `probe` refuted, or None when no known fault behaves the same.
 
     A mutant is named when every array that the answer returned on the failing case, up to the failure, equals the
@@ -64,8 +65,8 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
         return None
     cases = [outcome.case]
     if outcome.counterexample is not None:
-        small = {k: v for k, v in outcome.counterexample.case.items() if k != "probe"}
-        cases = [small, outcome.case] if small != outcome.case else cases
+        small = outcome.counterexample.case
+        cases = [small, outcome.case] if small != dict(outcome.case) else cases
     theirs = [trace(probe, answer, seed, case) for case in cases]
     right = [trace(probe, _ours(code, answer), seed, case) for case in cases]
     best: tuple[float, Mutant] | None = None
@@ -78,7 +79,8 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
         return None
     gap, mutant = best
     how = "to the last bit" if gap == 0 else f"to {gap:.0e}"
-    return f"agrees with `{mutant.name}` {how} on the same inputs: the answer {mutant.fault}"
+    words = f"agrees with `{mutant.name}` {how} on the same inputs: the answer {mutant.fault}"
+    return Diagnosis(words=words, established="agreement", mutant=mutant.name)
 
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:

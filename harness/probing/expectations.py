@@ -1,5 +1,6 @@
 """What a probe expects of an answer. Each function returns a figure or nothing, and raises `ProbeFailure` otherwise."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import PASS, judge, worst
-from harness.probing.failures import ArgumentsRejected, ProbeFailure
+from harness.probing.failures import ArgumentsRejected, NotRun, ProbeFailure
 
 Floats = NDArray[Any]
 
@@ -66,7 +67,19 @@ def same(name: str, actual: Floats, wanted: Floats, title: str, detail: str = ""
 
 
 def that(condition: bool, title: str, detail: str = "", **measured: float) -> None:
-    """`condition` must hold."""
+    """`condition` must hold; it decides nothing when a figure behind it is NaN.
+
+    Args:
+        condition: what must hold.
+        title: the fault in a phrase, if it does not.
+        detail: what was seen.
+        **measured: figures of ours that the condition rests on, by name.
+
+    Raises:
+        NotRun: a figure is NaN.
+    """
+    if unreal := [name for name, value in measured.items() if math.isnan(value)]:
+        raise NotRun(f"the figure `{unreal[0]}` is NaN, which assesses nothing")
     if not condition:
         raise ProbeFailure(title, detail, measured=dict(measured))
 

@@ -1,6 +1,8 @@
 """How a probe ends when the answer does not hold: caught by the probe's runner, never seen outside this room."""
 
-from harness.model import Figure
+from collections.abc import Iterable
+
+from harness.model import Figure, Location, Loss
 
 
 class ProbeFailure(Exception):
@@ -13,12 +15,15 @@ class ProbeFailure(Exception):
         expected: what was right there.
         got: what the answer gave.
         measured: figures gathered on the way.
-        diagnosis: the likeliest fault, where the probe itself can tell it from what it saw.
+        diagnosis: the likeliest cause in words, where the probe itself can tell it from what it saw.
+        loss: which outputs are lost, where the probe mapped them.
+        locations: places in the submission that the detail speaks of.
     """
 
     def __init__(
         self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
         got: Figure | None = None, measured: dict[str, Figure] | None = None, diagnosis: str | None = None,
+        loss: Loss | None = None, locations: Iterable[Location] = (),
     ) -> None:  # fmt: skip
         super().__init__(title)
         self.title = title
@@ -28,6 +33,8 @@ class ProbeFailure(Exception):
         self.got = got
         self.measured = measured or {}
         self.diagnosis = diagnosis
+        self.loss = loss
+        self.locations = tuple(locations)
 
 
 class ArgumentsRejected(ProbeFailure):

@@ -18,7 +18,7 @@ from harness.cuda.report import Report, parse
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 from harness.probing.failures import NotMeasurable, ProbeFailure
-from harness.probing.patterns import described
+from harness.probing.patterns import pattern_of
 from harness.sandbox import Array, Scalar
 
 Values = NDArray[Any]
@@ -267,11 +267,12 @@ def _require_written(region: Region, where: str) -> None:
     if len(shape) < 2 or not missing.any():
         detail = f"{where}: {int(stale.sum())} of {stale.size} entries of {name}, the first at {first}"
         raise ProbeFailure("entries are never written", detail, where=place)
-    rule = None if missing.all() else described(missing, "r")
-    diagnosis = f"rows r with {rule} are never written" if rule else None
+    rule = None if missing.all() else pattern_of(missing)
+    diagnosis = f"rows r with {rule.condition('r')} are never written" if rule else None
+    loss = rule.loss("rows") if rule else None
     row = int(np.flatnonzero(missing)[0])
     detail = f"{where}: {int(missing.sum())} of {len(missing)} rows of {name}, the first is row {row}"
-    raise ProbeFailure("rows are never written", detail, where=place, diagnosis=diagnosis)
+    raise ProbeFailure("rows are never written", detail, where=place, diagnosis=diagnosis, loss=loss)
 
 
 def _messages(report: Report) -> str:

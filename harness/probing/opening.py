@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from harness.errors import JudgeError
 from harness.languages import AnswerFiles, Device, Runnable, language
-from harness.model import Challenge
+from harness.model import Challenge, Location
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
 from harness.sandbox import CallStatus, Reply, WorkerSpec
@@ -24,6 +24,7 @@ class OpenedAnswer:
         answer: for the probes; None when there is nothing to call.
         fault: why it does not build or load, which is the answer's failure; empty when it does.
         output: what was printed on the way.
+        locations: places in the submission that `fault` speaks of.
         unsupported: why this device cannot run it, which is nobody's failure; empty when it can.
     """
 
@@ -31,6 +32,7 @@ class OpenedAnswer:
     fault: str = ""
     output: str = ""
     unsupported: str = ""
+    locations: tuple[Location, ...] = ()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from harness.model import Counterexample, Figure
+from harness.model import Counterexample, Diagnosis, Figure, Location, Loss
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, WorkerLost
@@ -62,7 +62,9 @@ class ProbeResult:
         case: the first case that failed, as drawn; None when passed.
         counterexample: the smallest case found that fails in the same way.
         broken: whether the answer's process is gone.
-        diagnosis: the likeliest fault, where the probe told it.
+        diagnosis: the likeliest cause, where the probe saw it.
+        loss: which outputs are lost, where the probe mapped them.
+        locations: places in the submission that the detail speaks of.
     """
 
     probe: str
@@ -73,7 +75,9 @@ class ProbeResult:
     case: Case | None = None
     counterexample: Counterexample | None = None
     broken: bool = False
-    diagnosis: str | None = None
+    diagnosis: Diagnosis | None = None
+    loss: Loss | None = None
+    locations: tuple[Location, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -123,12 +127,7 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Prob
         except ProbeFailure as refuted:
             small, why = _shrink(probe, answer, seed, case, refuted) if shrink else (case, refuted)
             _merge(figures, refuted.measured)
-            example = Counterexample(
-                case={"probe": probe.name, **small}, where=why.where, expected=why.expected, got=why.got
-            )
-            broken = isinstance(refuted, WorkerLost)
-            told = refuted.diagnosis or why.diagnosis  # of the larger case: a pattern shows there
-            return ProbeResult(probe.name, 0.0, figures, refuted.title, why.detail, case, example, broken, told)
+            return _refuted(probe, figures, case, refuted, small, why)
         _merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
         if result.detail:
@@ -149,6 +148,24 @@ def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
             return once(probe, answer, seed, case)
     except MachineBusy as busy:
         raise NotRun(f"{title}, and could not be tried again with nothing beside it: {busy}") from None
+
+
+def _refuted(
+    probe: Probe, figures: dict[str, Figure], case: Case, refuted: ProbeFailure, small: Case, why: ProbeFailure
+) -> ProbeResult:
+    """The outcome of a probe refuted on `case`, and on the smaller case `small` as `why` says."""
+    pattern = refuted if refuted.diagnosis else why  # of the larger case: a pattern shows there
+    words = pattern.diagnosis
+    return ProbeResult(
+        probe.name, 0.0, figures, refuted.title, why.detail, case,
+        counterexample=Counterexample(
+            probe=probe.name, case=dict(small), where=why.where, expected=why.expected, got=why.got,
+            measured=why.measured,
+        ),
+        broken=isinstance(refuted, WorkerLost),
+        diagnosis=Diagnosis(words=words, established="observation") if words else None,
+        loss=pattern.loss, locations=why.locations,
+    )  # fmt: skip
 
 
 def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:

@@ -1,9 +1,10 @@
 """What this room measures, as evidence for the criteria it feeds."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
-from harness.model import Claim, Criterion, Evidence, Figure, Outcome, Submission
+from harness.model import Claim, Criterion, Evidence, Figure, Location, Outcome, Submission
 from harness.quality.claims import Truth, check_claims
 from harness.quality.metrics import Metric, measure
 from harness.quality.own_tests import MUTANTS, SECONDS, SuiteGrade, SuiteStatus, grade_own_tests
@@ -47,7 +48,7 @@ def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
         return _unassessed(criterion, Outcome.UNSUPPORTED, metric.detail)
     detail = f"{metric.detail}; worst: {metric.worst}" if metric.worst else metric.detail
     measured: dict[str, Figure] = {} if metric.figure is None else {FIGURES[metric.name]: round(metric.figure, 4)}
-    return _credited(criterion, metric.credit, detail, measured)
+    return _credited(criterion, metric.credit, detail, measured, metric.locations)
 
 
 def own_tests_evidence(
@@ -98,7 +99,9 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.survivors:
         shown = ", ".join(result.survivors[:SHOWN])
         detail += f"; unnoticed: {shown}" + (" and others" if len(result.survivors) > SHOWN else "")
-    return _credited(criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured)
+    return _credited(
+        criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN]
+    )
 
 
 def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
@@ -113,7 +116,8 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
     sound = seen.real / (seen.real + len(seen.vacuous) + len(seen.unchecked))
     weak = ", ".join(str(place) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
     detail = f"{seen.real} assertions can fail" + (f"; not: {weak}" if weak else "")
-    return _credited(criterion, sound, detail, measured)
+    places = (Location.within(place.path, place.line) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
+    return _credited(criterion, sound, detail, measured, chain.from_iterable(places))
 
 
 def claims_evidence(
@@ -136,18 +140,17 @@ def _claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str,
     return _credited(criterion, right / len(settled), detail, measured)
 
 
-def _credited(criterion: Criterion, credit: float, detail: str, measured: Mapping[str, Figure]) -> Evidence:
+def _credited(
+    criterion: Criterion, credit: float, detail: str, measured: Mapping[str, Figure], locations: Iterable[Location] = ()
+) -> Evidence:
     """Evidence for a credit of 0 to 1."""
     credit = round(credit, 4)
     outcome = Outcome.PASSED if credit >= 1 else Outcome.PARTIAL if credit > 0 else Outcome.FAILED
-    return Evidence(
-        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
-        fraction=credit if outcome is Outcome.PARTIAL else None, measured=dict(measured), detail=detail,
+    return Evidence.of(
+        criterion, outcome, fraction=credit if outcome is Outcome.PARTIAL else None, measured=dict(measured),
+        detail=detail, locations=tuple(dict.fromkeys(locations)),
     )  # fmt: skip
 
 
 def _unassessed(criterion: Criterion, outcome: Outcome, detail: str) -> Evidence:
-    return Evidence(
-        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
-        detail=detail,
-    )  # fmt: skip
+    return Evidence.of(criterion, outcome, detail=detail)

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.languages import NamedLine
+from harness.model import Location
 from harness.quality import tools
 from harness.quality.sources import SourceFile, read_sources
 from harness.quality.tools import FunctionMetrics, LintFinding
@@ -53,7 +54,8 @@ class Metric:
         figure: as measured; None where it cannot be.
         credit: 0 to 1; None where the figure does not apply to the language.
         detail: the figure in words.
-        worst: the worst place, as `file:line name`, empty when nothing is wrong.
+        worst: the worst place in words, empty when nothing is wrong.
+        locations: the places that `worst` names.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Metric:
     credit: float | None
     detail: str
     worst: str = ""
+    locations: tuple[Location, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,8 +127,9 @@ def credit(name: str, figure: float) -> float:
     return curve[-1][1]
 
 
-def _metric(name: str, figure: float, detail: str, worst: str = "") -> Metric:
-    return Metric(name, figure, credit(name, figure), detail, worst)
+def _metric(name: str, figure: float, detail: str, places: tuple[Location, ...] = (), worst: str = "") -> Metric:
+    words = worst or ", ".join(map(str, places))
+    return Metric(name, figure, credit(name, figure), detail, words, places)
 
 
 def _unanswered(name: str, tool: str) -> Metric:
@@ -148,7 +152,7 @@ def _with_flat_files(
 def _largest_file(files: Sequence[SourceFile]) -> Metric:
     largest = max(files, key=lambda file: file.sloc)
     detail = f"{largest.sloc} code lines in the largest of {_count(len(files), 'file')}, {_sloc(files)} in all"
-    return _metric("largest_file", largest.sloc, detail, largest.path)
+    return _metric("largest_file", largest.sloc, detail, Location.within(largest.path))
 
 
 def _complexity(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
@@ -183,7 +187,10 @@ def _lint(files: Sequence[SourceFile], remarks: Sequence[LintFinding]) -> Metric
     named = ", ".join(f"{rule} x{times}" if times > 1 else rule for rule, times in rules)
     detail = f"{_count(len(remarks), 'likely fault')} in {_sloc(python)} code lines{f': {named}' if named else ''}"
     first = min(remarks, key=lambda remark: (remark.path, remark.line), default=None)
-    return _metric("lint", figure, detail, f"{first.path}:{first.line} {first.rule} {first.text}" if first else "")
+    if first is None:
+        return _metric("lint", figure, detail)
+    words = f"{first.path}:{first.line} {first.rule} {first.text}"
+    return _metric("lint", figure, detail, Location.within(first.path, first.line), words)
 
 
 def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
@@ -196,11 +203,13 @@ def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetr
     if annotated:
         shares.append(100 * sum(annotated) / len(annotated))
         detail += f", {sum(annotated)} of {_count(len(annotated), 'parameter')} annotated"
-    bare = next((place for place, has in named if not has), "")
+    bare = next((place for place, has in named if not has), ())
     return _metric("documentation", sum(shares) / len(shares), detail, bare)
 
 
-def _public_names(files: Sequence[SourceFile], functions: Iterable[FunctionMetrics]) -> Iterator[tuple[str, bool]]:
+def _public_names(
+    files: Sequence[SourceFile], functions: Iterable[FunctionMetrics]
+) -> Iterator[tuple[tuple[Location, ...], bool]]:
     """Place and name of everything that the files offer, and whether it is documented."""
     within: dict[str, list[NamedLine]] = {}
     for function in functions:
@@ -208,7 +217,7 @@ def _public_names(files: Sequence[SourceFile], functions: Iterable[FunctionMetri
     for file in files:
         if file.sloc:
             for line, name, documented in file.syntax.public_names(file.text, file.tree, within.get(file.path, ())):
-                yield f"{file.path}:{line} {name}", documented
+                yield Location.within(file.path, line, name), documented
 
 
 def _annotated(tree: ast.Module) -> Iterator[bool]:
@@ -227,7 +236,7 @@ def _annotated(tree: ast.Module) -> Iterator[bool]:
 def _duplication(files: Sequence[SourceFile]) -> Metric:
     first_seen: dict[tuple[str, ...], tuple[int, int]] = {}
     repeated: set[tuple[int, int]] = set()
-    worst = ""
+    worst: tuple[Location, ...] = ()
     for number, file in enumerate(files):
         for start in range(file.sloc - WINDOW + 1):
             window = tuple(line.text for line in file.code[start : start + WINDOW])
@@ -237,15 +246,16 @@ def _duplication(files: Sequence[SourceFile]) -> Metric:
             repeated.update((number, index) for index in range(start, start + WINDOW))
             earlier = files[origin[0]]
             worst = worst or (
-                f"{file.path}:{file.code[start].number} repeats {earlier.path}:{earlier.code[origin[1]].number}"
+                *Location.within(file.path, file.code[start].number),
+                *Location.within(earlier.path, earlier.code[origin[1]].number),
             )
     share = 100 * len(repeated) / _sloc(files)
     detail = f"{_count(len(repeated), 'code line')} of {_sloc(files)} repeat earlier ones, {WINDOW} or more in a row"
-    return _metric("duplication", share, detail, worst)
+    return _metric("duplication", share, detail, worst, " repeats ".join(map(str, worst)))
 
 
-def _place(function: FunctionMetrics) -> str:
-    return f"{function.path}:{function.line} {function.name}"
+def _place(function: FunctionMetrics) -> tuple[Location, ...]:
+    return Location.within(function.path, function.line, function.name)
 
 
 def _count(number: int, noun: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from harness.model import Location
 from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines, plan_mutants
 from harness.quality.boxed_suite import Run, RunResult, Runs, Suite
@@ -69,6 +70,7 @@ class SuiteGrade:
         killed: mutants that made them fail.
         kill_rate: 0 to 1; None where it was left open, for the reason in `detail`.
         survivors: mutants they did not notice, in words.
+        survivor_locations: where these mutants were planted, in the same order.
         output: the last of what they printed.
     """
 
@@ -83,6 +85,7 @@ class SuiteGrade:
     killed: int = 0
     kill_rate: float | None = 0.0
     survivors: tuple[str, ...] = ()
+    survivor_locations: tuple[Location, ...] = ()
     output: str = ""
 
     @property
@@ -251,6 +254,7 @@ def _judged(seen: SuiteGrade, tried: Sequence[tuple[SourceMutant, RunResult]]) -
         killed=killed,
         kill_rate=killed / len(tried) if tried else None,
         survivors=tuple(text for _, _, text in survivors),
+        survivor_locations=tuple(p for path, line, _ in survivors for p in Location.within(path, line)),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.model import (
+    INTEGRITY,
     Challenge,
     Counterexample,
     Criterion,
@@ -21,7 +22,6 @@ from harness.report import formatting
 from harness.report.notes import notes
 from harness.report.submission_reviews import SubmissionReviews, submission_reviews
 from harness.report.verdict import ChallengeVerdict, verdict
-from harness.scoring.integrity import INTEGRITY
 
 
 @dataclass(frozen=True)
@@ -214,9 +214,6 @@ def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
     evidence = {e.criterion: e for e in record.evidence}
     merged: dict[tuple[Severity, str], list[Finding]] = {}
     for finding in record.findings:
-        seen = evidence.get(finding.criterion)
-        if seen is not None and formatting.not_offered(seen):
-            continue
         merged.setdefault((finding.severity, finding.title), []).append(finding)
     return tuple(_weakness(challenge, record, evidence, group) for group in merged.values())
 
@@ -266,10 +263,10 @@ def _submission(challenge: Challenge, record: Record, reviews: Iterable[Review])
         minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
         weaknesses=found,
         uncredited=grouped((e.rests_on, e.criterion) for e in record.evidence if e.rests_on),
-        not_offered=tuple(e.criterion for e in record.evidence if formatting.not_offered(e)),
+        not_offered=tuple(e.criterion for e in record.evidence if e.outcome is Outcome.NOT_OFFERED),
         unassessed=unassessed(challenge, record),
         remarks=record.remarks,
-        made=record.made,
+        made=formatting.when(record.made),
         seed=str(record.seed),
         tier=record.environment.tier,
         device=record.environment.device,
@@ -323,8 +320,8 @@ def _seen(group: Sequence[Finding]) -> Iterator[str]:
     """What findings of one fault saw, each sight once, those after the first under the name of their criterion."""
     listed: set[str] = set()
     for finding in group:
-        for sight in filter(None, (finding.detail, *finding.also)):
-            text = sight.removeprefix(f"{finding.title}: ")
+        further = (o.detail if o.title == finding.title else str(o) for o in finding.also)
+        for text in filter(None, (finding.detail, *further)):
             if text not in listed:
                 yield text if finding is group[0] else f"{finding.criterion}: {text}"
             listed.add(text)
@@ -333,7 +330,7 @@ def _seen(group: Sequence[Finding]) -> Iterator[str]:
 def _failure(record: Record, criterion: str, example: Counterexample | None, seed: int | None) -> Failure:
     return Failure(
         criterion=criterion,
-        probe=formatting.probe(example) if example else "",
+        probe=example.probe if example else "",
         sizes=formatting.sizes(example) if example else "",
         values=formatting.values(example) if example else "",
         seed="" if seed is None else str(seed),
@@ -365,6 +362,6 @@ def _cell(criterion: Criterion, evidence: dict[str, Evidence], findings: dict[st
     if not seen.outcome.assessed:
         return Cell(formatting.outcome(seen), reason=formatting.unassessed(criterion, seen))
     finding = findings.get(criterion.id)
-    failed = seen.outcome is Outcome.FAILED and not seen.rests_on and not formatting.not_offered(seen)
+    failed = seen.outcome is Outcome.FAILED and not seen.rests_on
     reason = finding.title if finding and failed else ""
     return Cell(formatting.outcome(seen), failed, reason, formatting.figures(seen.measured))

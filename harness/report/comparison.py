@@ -161,8 +161,7 @@ class RecordSides:
 def sides(record: Record) -> RecordSides:
     """Every criterion of a record."""
     faults = {f.criterion: f.title for f in record.findings}
-    titles = {e.criterion: "" if formatting.not_offered(e) else faults.get(e.criterion, "") for e in record.evidence}
-    return RecordSides(record, {e.criterion: CriterionSide(e, titles[e.criterion]) for e in record.evidence})
+    return RecordSides(record, {e.criterion: CriterionSide(e, faults.get(e.criterion, "")) for e in record.evidence})
 
 
 def compare_challenge(challenge: Challenge, left: RecordSides, right: RecordSides, result: Duel) -> ChallengeComparison:

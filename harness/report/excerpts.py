@@ -55,7 +55,7 @@ def cited_files(submissions: Path, records: Iterable[Record]) -> dict[str, dict[
     found = {}
     for record in records:
         folder = submissions / record.model / record.challenge
-        texts = (text for f in record.findings for text in (f.title, f.detail, *f.also, f.diagnosis or ""))
+        texts = (text for f in record.findings for text in (f.title, f.detail, *map(str, f.also), f.diagnosis or ""))
         paths = dict.fromkeys(path for text in texts for path, _ in _PLACE.findall(text))
         files = {path: text for path in paths if (text := _read(folder, path)) is not None}
         if files:

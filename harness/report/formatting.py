@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
@@ -22,6 +23,7 @@ _STATUS = {Status.GRADED: "graded", Status.BUILD_FAILED: "does not build", Statu
 _OUTCOME = {
     Outcome.PASSED: "passed",
     Outcome.FAILED: "failed",
+    Outcome.NOT_OFFERED: "not offered",
     Outcome.NOT_RUN: "not run",
     Outcome.UNSUPPORTED: "unsupported",
     Outcome.JUDGE_ERROR: "judge error",
@@ -100,13 +102,8 @@ def _figure(name: str, value: Figure) -> str:
 
 
 def sizes(example: Counterexample) -> str:
-    """The sizes and settings of a counterexample; its probe left out."""
-    return ", ".join(f"{name} = {precise(value)}" for name, value in example.case.items() if name != "probe")
-
-
-def probe(example: Counterexample) -> str:
-    """The probe that found it, empty where none is recorded."""
-    return str(example.case.get("probe", ""))
+    """The sizes and settings of a counterexample."""
+    return ", ".join(f"{name} = {precise(value)}" for name, value in example.case.items())
 
 
 def values(example: Counterexample) -> str:
@@ -119,15 +116,15 @@ def values(example: Counterexample) -> str:
     return f"{example.where}: {', '.join(parts)}" if example.where and parts else example.where or ", ".join(parts)
 
 
-def not_offered(evidence: Evidence) -> bool:
-    """Whether the criterion belongs to a capability that the submission does not claim."""
-    return evidence.outcome is Outcome.FAILED and evidence.detail == "not offered"
-
-
 def unassessed(criterion: Criterion | None, evidence: Evidence) -> str:
     """Why a criterion was not assessed, without the question to a reviewer, which is the rubric's."""
     question = criterion.review if criterion else None
     return evidence.detail.removesuffix(f": {question}") if question else evidence.detail
+
+
+def when(made: datetime) -> str:
+    """A point in time, in UTC."""
+    return f"{made.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def took(seconds: Mapping[str, float]) -> str:
@@ -150,7 +147,7 @@ def outcome(evidence: Evidence) -> str:
         return f"{percent(evidence.satisfied)} met"
     if evidence.rests_on:
         return "no credit"
-    return "not offered" if not_offered(evidence) else _OUTCOME[evidence.outcome]
+    return _OUTCOME[evidence.outcome]
 
 
 def status(status: Status) -> str:

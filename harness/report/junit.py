@@ -5,12 +5,12 @@ answer (not run, unsupported, not offered, no credit of its own), and errs where
 """
 
 from collections.abc import Iterable
+from datetime import UTC
 from xml.etree import ElementTree as ET
 
-from harness.model import Evidence, Finding, Outcome, Record
+from harness.model import INTEGRITY, Evidence, Finding, Outcome, Record
 from harness.report import formatting
 from harness.report.tables import LONGEST, storable
-from harness.scoring.integrity import INTEGRITY
 
 _COUNTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
@@ -30,7 +30,13 @@ def junit(records: Iterable[Record]) -> str:
 
 def _suite(root: ET.Element, record: Record) -> ET.Element:
     seconds = sum(spent for stage, spent in record.seconds.items() if stage != "box")
-    suite = ET.SubElement(root, "testsuite", name=record.name, time=f"{seconds:.3f}", timestamp=_iso(record.made))
+    suite = ET.SubElement(
+        root,
+        "testsuite",
+        name=record.name,
+        time=f"{seconds:.3f}",
+        timestamp=f"{record.made.astimezone(UTC):%Y-%m-%dT%H:%M:%S}",
+    )
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(record).items():
         ET.SubElement(properties, "property", name=name, value=storable(value))
@@ -44,10 +50,6 @@ def _suite(root: ET.Element, record: Record) -> ET.Element:
     _add_text(suite, "system-out", [*record.remarks, *([_words(conduct)] if conduct else [])])
     _add_text(suite, "system-err", [record.error] if record.error else [])
     return suite
-
-
-def _iso(made: str) -> str:
-    return storable(made).removesuffix("Z").removesuffix(" UTC").replace(" ", "T")
 
 
 def _properties(record: Record) -> dict[str, str]:
@@ -87,7 +89,7 @@ def _result(item: Evidence) -> str:
         return ""
     if item.outcome is Outcome.JUDGE_ERROR:
         return "error"
-    if not item.outcome.assessed or item.rests_on or formatting.not_offered(item):
+    if not item.outcome.assessed or item.rests_on or item.outcome is Outcome.NOT_OFFERED:
         return "skipped"
     return "failure"
 
@@ -123,9 +125,9 @@ def _add_text(parent: ET.Element, name: str, lines: Iterable[str]) -> None:
 def _words(finding: Finding) -> str:
     """All that was seen, where it failed, and the likeliest fault; a line each."""
     example = finding.counterexample
-    lines = [finding.title, finding.detail, *finding.also]
+    lines = [finding.title, finding.detail, *map(str, finding.also)]
     if example:
-        drawn = ", ".join(filter(None, (formatting.sizes(example), formatting.probe(example))))
+        drawn = ", ".join(filter(None, (formatting.sizes(example), example.probe)))
         lines += [f"Smallest failing input: {drawn}" if drawn else "", formatting.values(example)]
     lines.append(f"Likeliest fault: {finding.diagnosis}" if finding.diagnosis else "")
     return "\n".join(filter(None, lines))

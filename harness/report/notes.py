@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from harness.model import Challenge, Record, Status
+from harness.model import INTEGRITY, Challenge, Record, Status
 from harness.report import formatting
-from harness.scoring.integrity import INTEGRITY
 
 SEEN = (
     f"Marked {formatting.FLAG} on the scoreboard: did in the box what honest code has no reason to do. This changes no "

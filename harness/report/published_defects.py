@@ -82,7 +82,7 @@ def unpublished_failures(challenge: Challenge, record: Record, held: Iterable[Tr
     for e in record.evidence:
         if e.outcome is Outcome.PASSED or e.severity is Severity.MINOR or e.criterion in accounted:
             continue
-        if formatting.not_offered(e) or out_of_sight(criteria.get(e.criterion), e, record.provenance):
+        if e.outcome is Outcome.NOT_OFFERED or out_of_sight(criteria.get(e.criterion), e, record.provenance):
             continue
         yield UnpublishedFailure(
             model=record.model, challenge=record.challenge, provenance=origin(record),
@@ -111,9 +111,11 @@ def link(challenge: str, heading: str) -> str:
 
 def _sight(evidence: Evidence, record: Record | None, shows: str = "") -> str:
     """What a criterion that was not met saw, in a phrase, with the likeliest fault where there is one."""
+    if evidence.outcome is Outcome.NOT_OFFERED:
+        return "is not offered"
     if shows:
-        texts = (evidence.detail, *evidence.also)
-        return next((text for text in texts if shows.casefold() in text.casefold()), evidence.detail)
+        texts = (evidence.seen, *map(str, evidence.also))
+        return next((text for text in texts if shows.casefold() in text.casefold()), evidence.seen)
     titles: Mapping[str, str] = {f.criterion: f.title for f in record.findings} if record else {}
     title = titles.get(evidence.criterion, evidence.detail.partition("\n")[0])
-    return f"{title}; {evidence.diagnosis}" if evidence.diagnosis else title
+    return f"{title}; {evidence.diagnosis.words}" if evidence.diagnosis else title

@@ -132,7 +132,7 @@ def _made(record: Record) -> Iterator[RenderableType]:
     where = record.environment
     packages = ", ".join(f"{name} {version}" for name, version in sorted(where.packages.items()))
     counts = "" if record.ranked else " (not counted in ranks)"
-    yield _line("When", f"{record.made}, seed {record.seed}{counts}")
+    yield _line("When", f"{formatting.when(record.made)}, seed {record.seed}{counts}")
     yield _line("Where", f"tier {where.tier}, device {where.device}, {where.cpu}, {where.platform}")
     yield _line("With", f"harness {where.harness}, Python {where.python}, {packages}")
     yield _line("Limits", formatting.limits(record.limits))
@@ -175,7 +175,8 @@ def _csv_row(item: Evidence, fault: str | None) -> list[object]:
     met = item.satisfied if item.outcome.assessed else None
     return [
         item.criterion, item.dimension, item.severity.value, item.outcome.value, met,
-        json.dumps(figures) if figures else None, item.seed, fault, item.detail or None, item.diagnosis,
+        json.dumps(figures) if figures else None, item.seed, fault, item.detail or None,
+        item.diagnosis.words if item.diagnosis else None,
     ]  # fmt: skip
 
 
@@ -198,7 +199,9 @@ def shown_markdown(challenge: Challenge, record: Record) -> str:
     if groups:
         parts.append("## Not assessed")
         parts.append("\n".join(f"* {markdown(', '.join(g.criteria))}: {markdown(g.reason)}" for g in groups))
-    made = f"Made {record.made} in tier {record.environment.tier}, seed {record.seed}, key {record.key}."
+    made = (
+        f"Made {formatting.when(record.made)} in tier {record.environment.tier}, seed {record.seed}, key {record.key}."
+    )
     return "\n\n".join([*parts, str(markdown(made))]) + "\n"
 
 

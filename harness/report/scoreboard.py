@@ -11,7 +11,7 @@ from itertools import combinations
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Challenge, Provenance, Record, Score, Status
+from harness.model import INTEGRITY, Challenge, Provenance, Record, Score, Status
 from harness.report import formatting
 from harness.report.challenge_report import Weakness, weaknesses
 from harness.report.head_to_head import tally
@@ -23,7 +23,6 @@ from harness.report.summary import ChallengeWinner, Gap, Hybrid, challenge_winne
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
 from harness.scoring.duels import HeadToHead
-from harness.scoring.integrity import INTEGRITY
 from harness.scoring.marked import Marked
 from harness.scoring.ranking import MEDAL_COVERAGE, STABLE
 

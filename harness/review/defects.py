@@ -108,7 +108,11 @@ def out_of_sight(criterion: Criterion | None, evidence: Evidence | None, provena
 
 
 def _says(evidence: Evidence, words: str) -> bool:
-    told: Sequence[str] = (evidence.detail, *evidence.also, evidence.diagnosis or "")
+    told: Sequence[str] = (
+        evidence.seen,
+        *map(str, evidence.also),
+        evidence.diagnosis.words if evidence.diagnosis else "",
+    )
     return any(words.casefold() in text.casefold() for text in told)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import HarnessError, JudgeError, StoreError
-from harness.model import Criterion, Evidence, Outcome, Record, Status
+from harness.model import BuildFailure, Criterion, Evidence, Outcome, Record, Status, counted
 from harness.quality.hints import hints
 from harness.running.job import Job, prepared
 from harness.running.options import Options, Progress, no_progress
@@ -18,8 +18,7 @@ from harness.running.stages import StageResult, run_stages
 from harness.running.store import Store
 from harness.sandbox import Snapshot, Tier, detect
 from harness.sandbox.self_attack import assert_holds
-from harness.scoring import findings, score
-from harness.scoring.integrity import with_integrity
+from harness.scoring import score
 from harness.workspace import Workspace, remedy
 
 __all__ = ["Graded", "grade_one"]
@@ -67,7 +66,13 @@ def grade_one(
     try:
         with prepared(workspace, folder, options, progress) as job:
             if not options.force and options.seed is None and (record := _earlier(job)):
-                return Graded(folder, record, True, f"nothing changed since {record.made}", keep(job, record))
+                return Graded(
+                    folder,
+                    record,
+                    True,
+                    f"nothing changed since {record.made:%Y-%m-%d %H:%M:%S} UTC",
+                    keep(job, record),
+                )
             assert_holds(detect())
             record = _graded(job)
         reason = "forced" if options.force else "not graded before in this state on this machine"
@@ -113,31 +118,29 @@ def _graded(job: Job) -> Record:
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     failure = found.build_failure
     status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
-    all_findings = with_integrity(findings(job.challenge, evidence, found.titles), found.signals)
-    if failure:
-        all_findings = (failure.finding(), *(f for f in all_findings if not failure.repeated_by(f)))
     return recorded(
-        job, evidence, built=failure is None, status=status, seed=job.seed, made=made, error=broken,
+        job, evidence, build=failure, status=status, seed=job.seed, made=made, error=broken,
         seconds={stage: rounded for stage, spent in found.seconds.items() if (rounded := round(spent, 3))},
-        findings=all_findings, remarks=tuple(_remarks(job)),
+        signals=counted(found.signals), remarks=tuple(_remarks(job)),
     )  # fmt: skip
 
 
-def recorded(job: Job, evidence: Sequence[Evidence], *, built: bool, **rest: Any) -> Record:
+def recorded(job: Job, evidence: Sequence[Evidence], *, build: BuildFailure | None = None, **rest: Any) -> Record:
     """The record of a job: its evidence scored, with whatever else a record says of a grade."""
-    scored = score(job.challenge, evidence, built=built)
+    scored = score(job.challenge, evidence, built=build is None)
     about = job.submission.about
     return Record(
         model=about.model, challenge=about.challenge, provenance=about.provenance, key=job.key,
         ranked=job.options.seed is None and job.environment.tier != Tier.UNSAFE,
         environment=job.environment, limits=job.challenge.limits,
-        overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence), **rest,
+        overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
+        build=build, **rest,
     )  # fmt: skip
 
 
-def now() -> str:
-    """The time as records state it."""
-    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+def now() -> datetime:
+    """The time as records state it, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)
 
 
 def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
@@ -157,11 +160,9 @@ def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
 def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
     """Evidence of a criterion that nothing was run for: it waits for a review, or our side failed with `error`."""
     judge_error = error and not criterion.review
-    return Evidence(
-        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity,
-        outcome=Outcome.JUDGE_ERROR if judge_error else Outcome.NOT_RUN,
-        detail=error if judge_error else f"needs a review: {criterion.review}",
-    )  # fmt: skip
+    if judge_error:
+        return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error)
+    return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"needs a review: {criterion.review}")
 
 
 def _remarks(job: Job) -> Iterator[str]:

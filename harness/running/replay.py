@@ -58,5 +58,5 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         if opening.answer is None or opening.fault:
             raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
         wanted = challenge.criterion(criterion)
-        evidence, _ = probe_criterion(job.code, wanted, opening.answer, recorded.seed, submission=job.submission)
+        evidence = probe_criterion(job.code, wanted, opening.answer, recorded.seed, submission=job.submission)
     return Replayed(recorded, evidence)

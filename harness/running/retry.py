@@ -63,8 +63,8 @@ def _ungraded(workspace: Workspace, folder: Path, options: Options, failure: str
         with prepared(workspace, folder, options, copied=False) as job:
             evidence = [unmeasured(criterion, failure) for criterion in job.challenge.criteria]
             record = recorded(
-                job, evidence, built=True, status=Status.JUDGE_ERROR, seed=options.seed or 0, made=now(), seconds={},
-                findings=(), error=failure,
+                job, evidence, status=Status.JUDGE_ERROR, seed=options.seed or 0, made=now(), seconds={},
+                error=failure,
             )  # fmt: skip
             return Graded(folder, record, False, f"tried {RETRIES + 1} times", keep(job, record))
     except (HarnessError, OSError):

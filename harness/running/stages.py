@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from harness.model import Criterion, Evidence, Finding, Outcome, Severity
+from harness.languages import CompilerReport
+from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, Signal
 from harness.probing import anchored, opened, probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
 from harness.probing.opening import GradedAnswer
@@ -13,7 +14,7 @@ from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
 from harness.running.job import Job
-from harness.sandbox import Signal, detect
+from harness.sandbox import detect
 from harness.timing import clock
 
 EXPLAINED_CALLS = 20_000
@@ -22,29 +23,7 @@ every failure of an answer that fails everywhere some thousands."""
 EXPLAIN_SHARE = 0.5
 """Share of the time for probes after which none is either: it ends what is slow, and depends on no other load."""
 OUTPUT_KEPT = 2000
-"""Characters of a failed build's output that its finding shows, the last ones."""
-
-
-@dataclass(frozen=True)
-class BuildFailure:
-    """Why a submission does not build.
-
-    Attributes:
-        text: the compiler's or the interpreter's own words.
-        output: what was printed on the way.
-    """
-
-    text: str
-    output: str = ""
-
-    def repeated_by(self, finding: Finding) -> bool:
-        """Whether a finding only repeats why it does not build."""
-        return bool(finding.detail) and finding.detail in self.text
-
-    def finding(self) -> Finding:
-        """The build failure as a finding."""
-        detail = f"{self.text}\n{self.output[-OUTPUT_KEPT:]}".strip()
-        return Finding(criterion="build", severity=Severity.CRITICAL, title="does not build", detail=detail)
+"""Characters kept of what was printed before a build failed, the last ones."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +32,12 @@ class StageResult:
 
     Attributes:
         evidence: by criterion.
-        titles: the fault in a phrase, by criterion, where a probe named it.
         signals: what the answer was seen doing in the sandbox.
         build_failure: why it does not build; None as long as nothing speaks against it.
         seconds: wall time, by stage.
     """
 
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
-    titles: Mapping[str, str] = field(default_factory=dict)
     signals: tuple[Signal, ...] = ()
     build_failure: BuildFailure | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -68,7 +45,6 @@ class StageResult:
     def __or__(self, later: "StageResult") -> "StageResult":
         return StageResult(
             {**self.evidence, **later.evidence},
-            {**self.titles, **later.titles},
             (*self.signals, *later.signals),
             self.build_failure or later.build_failure,
             {**self.seconds, **later.seconds},
@@ -108,8 +84,14 @@ def compile_source(job: Job, found: StageResult) -> StageResult | None:
     evidence = compiler_evidence([c for c in job.challenge.criteria if c.compiler], report)
     if report is None:
         return StageResult(evidence) if evidence else None
-    failed = BuildFailure(f"{report.compiler}: {report.text}") if report.ok is False else None
-    return StageResult(evidence, build_failure=failed)
+    return StageResult(evidence, build_failure=None if report.ok is not False else _not_compiled(job, report))
+
+
+def _not_compiled(job: Job, report: CompilerReport) -> BuildFailure:
+    return BuildFailure(
+        stage="compiler", text=f"{report.compiler}: {report.text}", locations=report.locations,
+        criteria=tuple(c.id for c in job.challenge.criteria if c.compiler == "compiles"),
+    )  # fmt: skip
 
 
 def probe(job: Job, found: StageResult) -> StageResult:
@@ -123,7 +105,9 @@ def probe(job: Job, found: StageResult) -> StageResult:
             return StageResult({c.id: _unsupported(c, opening.unsupported) for c in criteria})
         answer = opening.answer
         if opening.fault or answer is None:
-            failure = BuildFailure(opening.fault, opening.output)
+            failure = BuildFailure(
+                stage="import", text=opening.fault, output=opening.output[-OUTPUT_KEPT:], locations=opening.locations
+            )
             result = StageResult({c.id: _unbuilt(c) for c in criteria}, build_failure=failure)
         else:
             result = _run_probes(job, criteria, answer)
@@ -172,32 +156,29 @@ STAGES = (
 
 
 def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:
-    evidence, titles = [], {}
+    evidence = []
     for criterion in criteria:
         job.progress(criterion.id)
-        item, title = _probed(job, criterion, answer)
-        evidence.append(item)
-        if title:
-            titles[criterion.id] = title
+        evidence.append(_probed(job, criterion, answer))
     settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
-    return StageResult({e.criterion: e for e in settled}, titles, _nondeterminism(job, answer))
+    return StageResult({e.criterion: e for e in settled}, _nondeterminism(job, answer))
 
 
-def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> tuple[Evidence, str]:
-    """One criterion's evidence and its fault in a phrase; a probe of ours that breaks has a second chance.
+def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence:
+    """One criterion's evidence; a probe of ours that breaks has a second chance.
 
     On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
     """
     for again in (False, True):
         explain = _may_explain(answer)
         inputs = seed_of(job.seed, criterion.id)
-        item, title = probe_criterion(job.code, criterion, answer, inputs, submission=job.submission, explain=explain)
+        item = probe_criterion(job.code, criterion, answer, inputs, submission=job.submission, explain=explain)
         if item.outcome is not Outcome.JUDGE_ERROR:
             break
         if again:
-            return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"}), title
+            return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"})
         job.progress(f"{criterion.id}, again: {item.detail}")
-    return item, title
+    return item
 
 
 def _may_explain(answer: GradedAnswer) -> bool:
@@ -220,14 +201,8 @@ def _seen(answer: GradedAnswer) -> StageResult:
 
 
 def _unsupported(criterion: Criterion, reason: str) -> Evidence:
-    return Evidence(
-        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity,
-        outcome=Outcome.UNSUPPORTED, detail=reason,
-    )  # fmt: skip
+    return Evidence.of(criterion, Outcome.UNSUPPORTED, detail=reason)
 
 
 def _unbuilt(criterion: Criterion) -> Evidence:
-    return Evidence(
-        criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=Outcome.FAILED,
-        detail="the submission does not build", rests_on="build",
-    )  # fmt: skip
+    return Evidence.of(criterion, Outcome.FAILED, detail="the submission does not build", rests_on=UNBUILT)

@@ -5,7 +5,6 @@ from harness.sandbox.box import Box, WorkerSpec, start_fork_server
 from harness.sandbox.command import CommandLimit, Completed, run
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import Array, Keep, Nothing, Plan, Scalar, Tree
-from harness.sandbox.signals import Signal, SignalKind
 from harness.sandbox.snapshot import Snapshot, hash_folder, snapshot
 from harness.sandbox.tiers import Tier, detect
 
@@ -22,8 +21,6 @@ __all__ = [
     "RemoteObject",
     "Reply",
     "Scalar",
-    "Signal",
-    "SignalKind",
     "Snapshot",
     "Tier",
     "Tree",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from harness.model import Limits
+from harness.model import Limits, Signal, SignalKind
 from harness.sandbox import launch, process_stats, tiers
 from harness.sandbox.boot import wire
 from harness.sandbox.channel import OUTPUT_LIMIT, Channel
@@ -17,7 +17,6 @@ from harness.sandbox.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.memory_file import MemoryFile, StillWritable
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
-from harness.sandbox.signals import Signal, SignalKind
 
 IDLE_SHARE = 0.05
 """Share of a core that a worker may use while nobody asks it anything."""
@@ -268,8 +267,9 @@ class Box:
                 self._note(signal.kind, signal.detail)
 
     def _note(self, kind: SignalKind, detail: str) -> None:
-        if Signal(kind, detail) not in self.signals:
-            self.signals.append(Signal(kind, detail))
+        signal = Signal(kind=kind, detail=detail)
+        if signal not in self.signals:
+            self.signals.append(signal)
 
     def _ended(self, why: CallStatus, seconds: float) -> Reply:
         if why is CallStatus.TIMEOUT:

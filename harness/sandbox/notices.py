@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
+from harness.model import Signal, SignalKind
 from harness.sandbox.boot import syscalls
-from harness.sandbox.signals import Signal, SignalKind
 
 # linux/seccomp.h: struct seccomp_notif (id, pid, flags, data), struct seccomp_notif_resp, and their requests
 _NOTICE = struct.Struct("=QIIiIQ6Q")
@@ -119,7 +119,7 @@ class Notices:
         return _under(path, SEARCHED)
 
     def _note(self, kind: SignalKind, detail: str) -> None:
-        signal = Signal(kind, "".join(c if c.isprintable() else "?" for c in detail[:200]))
+        signal = Signal(kind=kind, detail="".join(c if c.isprintable() else "?" for c in detail[:200]))
         if signal in self._seen or len(self._seen) < KINDS_KEPT:
             self._seen[signal] += 1
 

@@ -1,7 +1,6 @@
 """From evidence to marks: criteria to dimensions, dimensions to the overall, overalls to an order of models."""
 
-from harness.scoring.findings import findings
 from harness.scoring.ranking import Standing, standings
 from harness.scoring.score import Scored, dimension_score, overall_score, score
 
-__all__ = ["Scored", "Standing", "dimension_score", "findings", "overall_score", "score", "standings"]
+__all__ = ["Scored", "Standing", "dimension_score", "overall_score", "score", "standings"]

@@ -7,7 +7,7 @@ where nothing was measured; published reviews never are.
 from collections.abc import Iterable
 from statistics import median
 
-from harness.model import Challenge, Evidence, Outcome, Record, Review, ReviewerKind, Status
+from harness.model import Challenge, Criterion, Evidence, Outcome, Record, Review, ReviewerKind, Status
 from harness.scoring.score import Scored, score
 
 
@@ -28,18 +28,15 @@ def joined(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> S
     reviewed = {e.criterion for e in record.evidence if e.criterion in asked & set(marks) and not e.outcome.assessed}
     if not reviewed or {e.criterion for e in record.evidence} != {c.id for c in challenge.criteria}:
         return None
-    evidence = [_marked(e, median(marks[e.criterion])) if e.criterion in reviewed else e for e in record.evidence]
+    evidence = [
+        _marked(challenge.criterion(e.criterion), median(marks[e.criterion])) if e.criterion in reviewed else e
+        for e in record.evidence
+    ]
     return score(challenge, evidence, built=record.status is not Status.BUILD_FAILED)
 
 
-def _marked(evidence: Evidence, mark: float) -> Evidence:
+def _marked(criterion: Criterion, mark: float) -> Evidence:
     """A criterion as its reviewers saw it; 0 is a failed one, 100 a passed one."""
     outcome = {0.0: Outcome.FAILED, 100.0: Outcome.PASSED}.get(mark, Outcome.PARTIAL)
-    return Evidence(
-        criterion=evidence.criterion,
-        dimension=evidence.dimension,
-        severity=evidence.severity,
-        outcome=outcome,
-        fraction=mark / 100 if outcome is Outcome.PARTIAL else None,
-        detail="marked by reviewers",
-    )
+    fraction = mark / 100 if outcome is Outcome.PARTIAL else None
+    return Evidence.of(criterion, outcome, fraction=fraction, detail="marked by reviewers")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 
 
 class Expect(Enum):

@@ -1,6 +1,6 @@
 """Answers that try to use up the machine: processes, threads, memory, disk, output, time."""
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.planting import planted
 from tests.attacks.wrapping import KV_CACHE, LAYER_NORM

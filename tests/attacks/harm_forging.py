@@ -1,6 +1,6 @@
 """Answers that forge, break or flood the channel on which results come back."""
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.planting import CHANNEL, FUNCTIONS, TOOLS, forged, planted
 from tests.attacks.wrapping import HONEST, KV_CACHE, LAYER_NORM

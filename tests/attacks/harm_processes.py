@@ -1,6 +1,6 @@
 """Answers that reach for other processes: to end them, stop them, read them, or outlive the box."""
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
 from tests.attacks.wrapping import LAYER_NORM

@@ -1,6 +1,6 @@
 """Answers that read what they were not given: secrets, solutions, other submissions, the harness itself."""
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
 from tests.attacks.wrapping import CHALLENGES, LAYER_NORM

@@ -1,6 +1,6 @@
 """Answers that try to talk to somebody: over the network, to this machine's programs, to a later answer."""
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
 from tests.attacks.wrapping import LAYER_NORM

@@ -1,6 +1,6 @@
 """Answers that change what is not theirs, or leave something for those who come after."""
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 from tests.attacks.attack import Attack
 from tests.attacks.planting import planted
 from tests.attacks.wrapping import LAYER_NORM

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from harness.errors import JudgeError, SpecError
-from harness.model import Challenge, Criterion, Evidence, Limits, Outcome, Submission
+from harness.model import Challenge, Criterion, Evidence, Limits, Outcome, SignalKind, Submission
 from harness.probing import AnswerFiles, ChallengeCode, anchored, opened, probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
 from harness.sandbox import detect, snapshot
 from harness.sandbox.box import Box
-from harness.sandbox.signals import SignalKind
 from harness.workspace import Workspace
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.world import World, world
@@ -182,7 +181,7 @@ def _probed(
         seed = int.from_bytes(os.urandom(6), "big")
         for criterion in criteria.values():
             inputs = seed_of(seed, criterion.id)
-            evidence += [probe_criterion(code, criterion, answer, inputs, submission=submission, explain=False)[0]]
+            evidence += [probe_criterion(code, criterion, answer, inputs, submission=submission, explain=False)]
         if attack.expect is Expect.HONEST or SignalKind.UNSTEADY in attack.signals:
             differed = nondeterminism(answer, code.probes_of(anchor)[0], seed)
         else:

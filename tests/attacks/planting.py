@@ -6,7 +6,7 @@ box makes of it (an exception) goes unseen by the answer, which goes on as if no
 
 from collections.abc import Mapping
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.wrapping import HONEST, KV_CACHE, LAYER_NORM
 

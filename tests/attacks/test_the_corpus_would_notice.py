@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox.signals import SignalKind
+from harness.model import SignalKind
 from tests.attacks import corpus
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.judge import Verdict

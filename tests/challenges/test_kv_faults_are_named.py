@@ -29,9 +29,9 @@ def test_the_diagnosis_names_the_fault(name: str, smallest: dict[str, int]) -> N
     (mutant,) = (m for m in CODE.mutants if m.name == name)
     criterion = CODE.challenge.criterion(mutant.criterion)
     with sandboxed(CODE, CODE.source(mutant)) as answer:
-        evidence, _ = probe_criterion(CODE, criterion, answer, seed_of(20, criterion.id))
+        evidence = probe_criterion(CODE, criterion, answer, seed_of(20, criterion.id))
     assert evidence.diagnosis is not None
-    assert f"`{name}`" in evidence.diagnosis
-    assert evidence.diagnosis.endswith(mutant.fault)
+    assert evidence.diagnosis.mutant == name
+    assert evidence.diagnosis.words.endswith(mutant.fault)
     assert evidence.counterexample is not None
     assert smallest.items() <= evidence.counterexample.case.items()

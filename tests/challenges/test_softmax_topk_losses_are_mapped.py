@@ -6,7 +6,7 @@ from softmax_topk_answers import CODE, Floats, Row, answer, blind, exact, short_
 
 from harness.model import Outcome
 from harness.probing import probe_criterion, seed_of
-from harness.probing.patterns import described
+from harness.probing.patterns import pattern_of
 
 
 def scaled(logits: Floats, k: int) -> tuple[Floats, Floats]:
@@ -45,10 +45,10 @@ def misplaced(logits: Floats, k: int) -> tuple[Floats, Floats]:
     ids=["256", "lanes", "warps", "vector tail", "block tail", "lists", "scaled", "renormalised", "base", "misplaced"],
 )
 def test_the_diagnosis_says_which(row: Row, criterion: str, said: str) -> None:
-    evidence, _ = probe_criterion(CODE, CODE.challenge.criterion(criterion), answer(row), seed_of(20, criterion))
+    evidence = probe_criterion(CODE, CODE.challenge.criterion(criterion), answer(row), seed_of(20, criterion))
     assert evidence.outcome is Outcome.FAILED
     assert evidence.diagnosis is not None
-    assert said in evidence.diagnosis
+    assert said in evidence.diagnosis.words
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,11 @@ def test_the_diagnosis_says_which(row: Row, criterion: str, said: str) -> None:
 )
 def test_rows_never_written_are_named_by_their_pattern(every: int, said: str) -> None:
     conflated = answer(exact, writes=lambda row: row % every == 0)
-    evidence, title = probe_criterion(CODE, CODE.challenge.criterion("rows"), conflated, seed_of(20, "rows"))
-    assert title == "rows are never written"
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("rows"), conflated, seed_of(20, "rows"))
+    assert evidence.title == "rows are never written"
     assert evidence.diagnosis is not None
-    assert evidence.diagnosis.startswith(said)
+    assert evidence.diagnosis.words.startswith(said)
+    assert evidence.loss is not None and evidence.loss.unit == "rows" and evidence.loss.period == every
 
 
 @pytest.mark.parametrize(
@@ -77,4 +78,5 @@ def test_rows_never_written_are_named_by_their_pattern(every: int, said: str) ->
 def test_places_are_described_by_the_shortest_rule(places: list[int], size: int, said: str | None) -> None:
     mask = np.zeros(size, bool)
     mask[list(places)] = True
-    assert described(mask, "c") == said
+    pattern = pattern_of(mask)
+    assert (pattern and pattern.condition("c")) == said

@@ -152,7 +152,7 @@ def test_a_grade_that_failed_for_our_fault_is_no_duel(place: Workspace, told: Ca
         for e in bundled(RIGHT).evidence
     )
     none = {"score": None, "low": 0, "high": 100, "coverage": 0}
-    broken = json.loads(bundled(RIGHT, evidence=lost, findings=(), gates=(), error="gone").to_json())
+    broken = json.loads(bundled(RIGHT, evidence=lost, gates=(), build=None, error="gone").to_json())
     broken |= {"status": "judge_error", "overall": none, "dimensions": dict.fromkeys(broken["dimensions"], none)}
     keep(place, bundled(LEFT), Record.from_json(json.dumps(broken)))
     code, out, err = told(LEFT, RIGHT)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,24 @@ from trees import changed, texts, trees
 
 from harness.errors import StoreError
 from harness.model import (
+    BuildFailure,
     Counterexample,
+    Diagnosis,
     Environment,
     Evidence,
-    Finding,
     Gate,
     Limits,
+    Location,
+    LossByDistance,
+    LossMap,
+    Observation,
     Outcome,
     Provenance,
     Record,
     Score,
     Severity,
+    Signal,
+    SignalKind,
     Status,
 )
 from harness.workspace import read_stored, write_atomically
@@ -38,6 +46,17 @@ examples = st.builds(
     Counterexample, case=st.dictionaries(words, figures, max_size=3), where=words,
     expected=st.none() | figures, got=st.none() | figures,
 )  # fmt: skip
+losses = st.sampled_from([
+    LossMap(unit="columns", size=1104, period=256, runs=((10, 246),)),
+    LossMap(unit="rows", size=7, runs=((0, 1), (3, 4))),
+    LossByDistance(found=((1, 0.25), (256, 1.0))),
+])  # fmt: skip
+places = st.lists(st.builds(Location, file=st.from_regex(r"[a-z]{1,9}\.cu", fullmatch=True),
+                            line=st.none() | st.integers(1, 10**6), function=words), max_size=2)  # fmt: skip
+causes = st.builds(Diagnosis, words=some_words, established=st.just("agreement"), mutant=some_words) | st.builds(
+    Diagnosis, words=some_words, established=st.just("observation")
+)
+seen = st.builds(Observation, title=some_words, detail=words, counterexample=st.none() | examples)
 scores = st.builds(Score, score=st.none() | marks, low=marks, high=marks, coverage=st.floats(0, 1))
 
 
@@ -45,14 +64,19 @@ scores = st.builds(Score, score=st.none() | marks, low=marks, high=marks, covera
 def evidence(draw: st.DrawFn) -> Evidence:
     outcome = draw(st.sampled_from(Outcome))
     fields: dict[str, Any] = {"detail": draw(some_words)}
-    if outcome.assessed:
-        fields["measured"] = draw(st.dictionaries(words, figures, max_size=4))
+    if outcome.ran:
+        fields["measured"] = draw(st.dictionaries(words, figures.filter(lambda f: f == f), max_size=4))
+        fields["locations"] = draw(places)
     if outcome is Outcome.PARTIAL:
+        fields["title"] = draw(some_words)
         fields["fraction"] = draw(st.floats(0, 1, exclude_min=True, exclude_max=True))
-    if outcome is Outcome.FAILED:
+    if outcome is Outcome.FAILED and draw(st.booleans()):
+        fields["rests_on"] = draw(names)
+    elif outcome is Outcome.FAILED:
         fields |= {
-            "counterexample": draw(st.none() | examples), "diagnosis": draw(st.none() | some_words),
-            "also": draw(st.lists(words, max_size=2)), "rests_on": draw(st.none() | names),
+            "title": draw(some_words), "counterexample": draw(st.none() | examples),
+            "diagnosis": draw(st.none() | causes), "also": draw(st.lists(seen, max_size=2)),
+            "loss": draw(st.none() | losses),
         }  # fmt: skip
     return Evidence(
         criterion=draw(names), dimension=draw(names), severity=draw(st.sampled_from(Severity)), outcome=outcome,
@@ -62,10 +86,15 @@ def evidence(draw: st.DrawFn) -> Evidence:
 
 plain = st.text(st.characters(codec="utf-8"), max_size=20)
 plain_words = plain.filter(bool)
+endings = st.sampled_from([
+    {"status": Status.GRADED}, {"status": Status.JUDGE_ERROR, "error": "gone"},
+    {"status": Status.BUILD_FAILED, "build": BuildFailure(stage="import", text="no", output="\ud800")},
+])  # fmt: skip
 records = st.builds(
-    Record,
-    model=names, challenge=names, provenance=st.sampled_from(Provenance), status=st.sampled_from(Status),
-    key=plain_words, seed=st.integers(0, 2**63), ranked=st.booleans(), made=plain_words,
+    lambda ending, **fields: Record(**ending, **fields),
+    endings,
+    model=names, challenge=names, provenance=st.sampled_from(Provenance),
+    key=plain_words, seed=st.integers(0, 2**63), ranked=st.booleans(), made=st.datetimes(timezones=st.just(UTC)),
     seconds=st.dictionaries(plain, floats, max_size=3),
     environment=st.builds(
         Environment, tier=plain_words, device=plain_words, cpu=plain, platform=plain, python=plain,
@@ -76,13 +105,11 @@ records = st.builds(
     gates=st.lists(st.builds(Gate, criteria=st.lists(names, max_size=2), dimension=st.none() | names, ceiling=marks,
                              reason=plain_words), max_size=2),
     evidence=st.lists(evidence(), max_size=4),
-    findings=st.lists(st.builds(Finding, criterion=names, severity=st.sampled_from(Severity), title=some_words,
-                                detail=words, also=st.lists(words, max_size=2),
-                                counterexample=st.none() | examples, diagnosis=st.none() | some_words), max_size=2),
-    remarks=st.lists(plain, max_size=2), error=st.none() | plain,
+    signals=st.lists(st.builds(Signal, kind=st.sampled_from(SignalKind), detail=words), max_size=2),
+    remarks=st.lists(plain, max_size=2),
 )  # fmt: skip
 SAMPLE = json.loads((Path(__file__).parents[2] / "reports" / "records" / "kv_cache" / "glm-5.json").read_text())
-SAMPLE["evidence"], SAMPLE["findings"] = SAMPLE["evidence"][:3], SAMPLE["findings"][:2]
+SAMPLE["evidence"] = SAMPLE["evidence"][:3]
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +161,7 @@ def test_a_changed_record_is_read_or_refused(path: Path, table: dict[str, Any]):
 @example(b'{"schema_version": 1' + b"0" * 5000 + b"}")
 @example(b'{"schema_version": 1e999}')
 @example(b'{"schema_version": "\\ud800"}')
-@example(b'{"schema_version": 2}')
+@example(b'{"schema_version": 3}')
 @example(b"")
 def test_anything_else_is_refused_by_name(path: Path, written: bytes):
     path.write_bytes(written)

@@ -1,28 +1,48 @@
 """Evidence in an impossible state cannot be built, and no model takes an unknown key or a change."""
 
+import math
+
 import pytest
 from pydantic import ValidationError
 
 from harness.model import Challenge, Counterexample, Evidence, Outcome, Severity, Submission
 
+LOSS = {"kind": "map", "unit": "rows", "size": 8, "runs": [[0, 2]]}
 BASE = {"criterion": "c", "dimension": "d", "severity": Severity.MAJOR}
 
 
 @pytest.mark.parametrize(
     "state",
     [
-        {"outcome": "passed", "diagnosis": "agrees with a fault"},
+        {"outcome": "passed", "title": "is wrong"},
+        {"outcome": "passed", "diagnosis": {"words": "agrees with a fault", "established": "observation"}},
+        {"outcome": "passed", "loss": LOSS},
+        {"outcome": "passed", "also": [{"title": "is wrong"}]},
+        {"outcome": "passed", "measured": {"exponent": math.nan}},
+        {"outcome": "failed"},
+        {"outcome": "failed", "title": "is wrong", "measured": {"exponent": math.nan}},
+        {"outcome": "failed", "title": "is wrong", "rests_on": "anchor"},
+        {"outcome": "failed", "title": "is wrong", "diagnosis": {"words": "w", "established": "agreement"}},
+        {"outcome": "failed", "title": "w", "diagnosis": {"words": "w", "established": "observation", "mutant": "m"}},
+        {"outcome": "failed", "title": "w", "locations": [{"file": "/etc/passwd", "line": 1}]},
+        {"outcome": "failed", "title": "w", "locations": [{"file": "../a.py"}]},
+        {"outcome": "failed", "title": "w", "loss": LOSS | {"runs": [[0, 9]]}},
+        {"outcome": "failed", "title": "w", "loss": LOSS | {"runs": [[4, 2], [0, 2]]}},
+        {"outcome": "not_offered"},
+        {"outcome": "not_offered", "detail": "no", "measured": {"ratio": 1.0}},
+        {"outcome": "not_run", "detail": "no compiler", "title": "is wrong"},
+        {"outcome": "not_run", "detail": "no compiler", "locations": [{"file": "a.py"}]},
         {"outcome": "passed", "counterexample": Counterexample(where="y[0]")},
         {"outcome": "passed", "rests_on": "anchor"},
         {"outcome": "passed", "fraction": 0.5},
-        {"outcome": "partial"},
-        {"outcome": "partial", "fraction": 0.0},
-        {"outcome": "partial", "fraction": 1.0},
+        {"outcome": "partial", "title": "in part"},
+        {"outcome": "partial", "title": "in part", "fraction": 0.0},
+        {"outcome": "partial", "title": "in part", "fraction": 1.0},
         {"outcome": "not_run"},
         {"outcome": "not_run", "detail": "no compiler", "measured": {"ratio": 1.0}},
-        {"outcome": "judge_error", "detail": "ours", "diagnosis": "theirs"},
+        {"outcome": "judge_error", "detail": "ours", "diagnosis": {"words": "w", "established": "observation"}},
         {"outcome": "unsupported"},
-        {"outcome": "failed", "verdict": "bad"},
+        {"outcome": "failed", "title": "is wrong", "verdict": "bad"},
     ],
 )
 def test_the_state_is_refused(state):

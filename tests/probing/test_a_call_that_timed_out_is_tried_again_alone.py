@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from harness.model import Evidence, Outcome
+from harness.model import Evidence, Outcome, SignalKind
 from harness.probing import ChallengeCode, SandboxedAnswer
 from harness.probing import probe as probe_of
 from harness.probing.check import sandboxed
 from harness.probing.criteria import probe_criterion
 from harness.probing.wrapper import AnswerWrapper
-from harness.sandbox import Array, SignalKind
+from harness.sandbox import Array
 from harness.timing import exclusive
 
 RIGHT = "def scaled(x, scale): return x.sum(axis=-1) * scale\n"

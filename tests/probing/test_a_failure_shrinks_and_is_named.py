@@ -11,27 +11,28 @@ def assess(toy, source, criterion="values"):
 
 
 def test_a_right_answer_passes_with_its_figure(toy):
-    evidence, title = assess(toy, toy.source())
-    assert (evidence.outcome, title) == (Outcome.PASSED, "")
+    evidence = assess(toy, toy.source())
+    assert (evidence.outcome, evidence.title) == (Outcome.PASSED, "")
     assert 0 <= evidence.measured["error_ratio"] <= 4
 
 
 def test_the_counterexample_is_the_smallest_that_fails(toy):
-    evidence, title = assess(toy, toy.source(toy.mutants[1]))
-    assert title == "out is wrong"
-    assert evidence.counterexample.case == {"probe": "rows_match_the_oracle", "B": 4, "D": 1}
+    evidence = assess(toy, toy.source(toy.mutants[1]))
+    assert evidence.title == "out is wrong"
+    assert evidence.counterexample.probe == "rows_match_the_oracle"
+    assert evidence.counterexample.case == {"B": 4, "D": 1}
     assert evidence.counterexample.where == "out[3]" and evidence.counterexample.got == 0
 
 
 def test_a_different_program_with_the_same_fault_is_named(toy):
     body = "return np.array([scale * sum(row[:-1].tolist()) for row in x])"
-    evidence, _ = assess(toy, f"import numpy as np\ndef scaled(x, scale):\n    {body}\n")
-    assert evidence.diagnosis.startswith("agrees with `last column dropped` to ")
-    assert evidence.diagnosis.endswith(": the answer leaves the last column out")
+    evidence = assess(toy, f"import numpy as np\ndef scaled(x, scale):\n    {body}\n")
+    assert (evidence.diagnosis.mutant, evidence.diagnosis.established) == ("last column dropped", "agreement")
+    assert evidence.diagnosis.words.endswith(": the answer leaves the last column out")
 
 
 def test_an_unknown_fault_is_not_named(toy):
-    evidence, _ = assess(toy, "def scaled(x, scale):\n    return x.sum(axis=-1) * scale * 1.001\n")
+    evidence = assess(toy, "def scaled(x, scale):\n    return x.sum(axis=-1) * scale * 1.001\n")
     assert evidence.outcome is Outcome.FAILED and evidence.diagnosis is None
 
 
@@ -41,6 +42,6 @@ def test_a_probe_that_breaks_is_a_judge_error_and_blames_nobody(toy):
         "@probe(n=1)\ndef rows_match_the_oracle(answer, draw, *, n):\n    return 1 / 0\n"
         "@probe(n=1)\ndef doubling_doubles(answer, draw, *, n):\n    return {}\n"
     )
-    evidence, title = assess(toy, toy.source())
-    assert (evidence.outcome, title) == (Outcome.JUDGE_ERROR, "")
+    evidence = assess(toy, toy.source())
+    assert (evidence.outcome, evidence.title) == (Outcome.JUDGE_ERROR, "")
     assert "ZeroDivisionError" in evidence.detail

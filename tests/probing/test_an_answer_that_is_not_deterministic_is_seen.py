@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from harness.model import SignalKind
 from harness.probing import ChallengeCode, SandboxedAnswer
 from harness.probing.check import sandboxed
 from harness.probing.determinism import nondeterminism
-from harness.sandbox import SignalKind
 
 DETERMINISTIC = "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale\n"
 NONDETERMINISTIC = {

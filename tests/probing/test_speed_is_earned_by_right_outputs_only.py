@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.model import Limits
+from harness.model import Limits, SignalKind
 from harness.numerics.paired import PairedComparison, PairedVerdict
 from harness.probing import (
     Draw,
@@ -22,7 +22,6 @@ from harness.probing import (
 from harness.probing.mutants import module_of
 from harness.probing.speed import GROSS, credit, measure, race
 from harness.sandbox import Array, WorkerSpec, detect
-from harness.sandbox.signals import SignalKind
 from harness.timing.contest import ContestResult
 
 REFERENCE = """

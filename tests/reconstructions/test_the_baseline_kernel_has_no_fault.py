@@ -26,7 +26,7 @@ def evidence() -> dict[str, Evidence]:
         with opened(CODE.challenge, files) as result:
             assert result.answer is not None, result.unsupported or result.fault
             probed = [c for c in CODE.challenge.criteria if c.probes]
-            return {c.id: probe_criterion(CODE, c, result.answer, seed_of(SEED, c.id))[0] for c in probed}
+            return {c.id: probe_criterion(CODE, c, result.answer, seed_of(SEED, c.id)) for c in probed}
 
 
 def test_every_probe_passes(evidence: dict[str, Evidence]) -> None:

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.model import (
+    UNBUILT,
+    BuildFailure,
     Challenge,
     Counterexample,
     Criterion,
+    Diagnosis,
     Dimension,
     Environment,
     Evidence,
@@ -17,7 +20,7 @@ from harness.model import (
     Severity,
     Status,
 )
-from harness.scoring import findings, score
+from harness.scoring import score
 
 CRITICAL, MAJOR, MINOR = Severity.CRITICAL, Severity.MAJOR, Severity.MINOR
 
@@ -64,7 +67,7 @@ CHALLENGE = Challenge(
 
 PASSED: dict[str, Any] = {"outcome": Outcome.PASSED}
 NEEDS_REVIEW: dict[str, Any] = {"outcome": Outcome.NOT_RUN, "detail": "needs a review"}
-NOT_OFFERED: dict[str, Any] = {"outcome": Outcome.FAILED, "detail": "not offered"}
+NOT_OFFERED: dict[str, Any] = {"outcome": Outcome.NOT_OFFERED, "detail": "the submission does not claim this feature"}
 
 RIGHT: dict[str, dict[str, Any]] = {
     "first_token": PASSED | {"measured": {"error_ratio": 0.0}},
@@ -81,28 +84,31 @@ RIGHT: dict[str, dict[str, Any]] = {
                   "detail": "17 of 20 mutants noticed"},
 }  # fmt: skip
 
-FUTURE = {
+FUTURE: dict[str, Any] = {
     "outcome": Outcome.FAILED,
-    "detail": "attends to future tokens: out[0, 0, 0, 1] is 0.518 instead of 0.25: changed the last token",
+    "title": "attends to future tokens",
+    "detail": "out[0, 0, 0, 1] is 0.518 instead of 0.25: changed the last token",
     "measured": {"difference": 1.07},
     "counterexample": Counterexample(
-        case={"probe": "causality", "B": 1, "H": 1, "S": 2, "D": 1}, where="out[0, 0, 0, 1]", expected=0.25, got=0.518
+        probe="causality", case={"B": 1, "H": 1, "S": 2, "D": 1}, where="out[0, 0, 0, 1]", expected=0.25, got=0.518
     ),
-    "diagnosis": "agrees with `no causal mask` to 1e-12 on the same inputs: the answer lets every position see all",
+    "diagnosis": Diagnosis(
+        words="agrees with `no causal mask` to 1e-12 on the same inputs: the answer lets every position see all",
+        established="agreement",
+        mutant="no causal mask",
+    ),
 }
 NON_CAUSAL = RIGHT | {
     "causality": FUTURE,
     "gqa": NOT_OFFERED,
     "kill_rate": {"outcome": Outcome.FAILED, "detail": "no mutant noticed", "measured": {"kill_rate": 0.0}},
 }
-TITLES = {"causality": "attends to future tokens"}
 
 
 def evidence(outcomes: Mapping[str, Mapping[str, Any]], criteria: tuple[Criterion, ...] = CRITERIA) -> list[Evidence]:
     return [
-        Evidence(
-            criterion=c.id, dimension=c.dimension, severity=c.severity,
-            seed=7 if c.probes and outcomes[c.id] != NOT_OFFERED else None, **outcomes[c.id],
+        Evidence.of(
+            c, seed=7 if c.probes and outcomes[c.id] != NOT_OFFERED else None, **outcomes[c.id],
         )
         for c in criteria
     ]  # fmt: skip
@@ -113,7 +119,6 @@ def record(
     outcomes: Mapping[str, Mapping[str, Any]] = NON_CAUSAL,
     *,
     challenge: Challenge = CHALLENGE,
-    titles: Mapping[str, str] = TITLES,
     built: bool = True,
     environment: Mapping[str, Any] | None = None,
     **changes: Any,
@@ -141,9 +146,20 @@ def record(
         "dimensions": scored.dimensions,
         "gates": scored.gates,
         "evidence": tuple(seen),
-        "findings": findings(challenge, seen, titles),
     }
     return Record.model_validate(fields | changes)
+
+
+def changed(record: Record, criterion: str, **fields: Any) -> Record:
+    """The record with fields of one criterion's evidence replaced, unchecked."""
+    return record.model_copy(update={
+        "evidence": tuple(e.model_copy(update=fields) if e.criterion == criterion else e for e in record.evidence)
+    })  # fmt: skip
+
+
+def cause(words: str) -> Diagnosis:
+    """A diagnosis in these words."""
+    return Diagnosis(words=words, established="observation")
 
 
 def baseline(**changes: Any) -> Record:
@@ -152,6 +168,7 @@ def baseline(**changes: Any) -> Record:
 
 def unbuilt(words: str = "SyntaxError: invalid syntax (answer.py, line 3)", **changes: Any) -> Record:
     """A submission that does not import: every criterion fails with the interpreter's words."""
-    lost = {c.id: {"outcome": Outcome.FAILED, "detail": words} for c in CRITERIA if not c.review}
+    unmet = {"outcome": Outcome.FAILED, "detail": "the submission does not build", "rests_on": UNBUILT}
+    lost = {c.id: unmet for c in CRITERIA if not c.review}
     reviewed = {c.id: NEEDS_REVIEW for c in CRITERIA if c.review}
-    return record("broken", lost | reviewed, titles=dict.fromkeys(lost, "does not build"), built=False, **changes)
+    return record("broken", lost | reviewed, built=False, build=BuildFailure(stage="import", text=words), **changes)

@@ -12,7 +12,7 @@ from jinja2 import UndefinedError
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from harness.model import Counterexample, Finding, Outcome
+from harness.model import Counterexample, Outcome
 from harness.report import ReportInputs, as_table, render_all, scoreboard, show
 from harness.report.escape import code, fenced, markdown, plain
 
@@ -72,19 +72,17 @@ def spoken(words: str):
     """A record in which everything a submission can have a say in says `words`."""
     lost = {
         "outcome": Outcome.FAILED,
+        "title": words,
         "detail": words,
         "measured": {"answer": words, words[:40]: 1.0},
-        "counterexample": Counterexample(case={"probe": "p", "key": words}, where=words, expected=words, got=words),
-        "diagnosis": words,
+        "counterexample": Counterexample(probe="p", case={"key": words}, where=words, expected=words, got=words),
+        "diagnosis": sample.cause(words),
     }
     part = {"outcome": Outcome.PARTIAL, "fraction": 0.5, "detail": words, "measured": {"answer": words}}
     unrun = {"outcome": Outcome.NOT_RUN, "detail": words}
     good = {"outcome": Outcome.PASSED, "measured": {"answer": words}}
     outcomes = sample.RIGHT | {"first_token": good, "causality": lost, "shapes": part, "readability": unrun}
-    record = sample.record(outcomes=outcomes, remarks=(words,))
-    finding = Finding(criterion="causality", severity="critical", title=words, detail=words, diagnosis=words,
-                      counterexample=lost["counterexample"])  # fmt: skip
-    return record.model_copy(update={"findings": (finding, *record.findings[1:])})
+    return sample.record(outcomes=outcomes, remarks=(words,))
 
 
 def pages(material: ReportInputs) -> dict[str, str]:

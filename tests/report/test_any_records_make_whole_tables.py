@@ -44,12 +44,12 @@ def boards(draw: st.DrawFn) -> Scoreboard:
 
 
 def graded(draw: st.DrawFn, model: str, challenge: Challenge) -> Record:
-    titles = {"causality": draw(words)}
     changes = {
         "status": draw(st.sampled_from(Status)), "provenance": draw(st.sampled_from(Provenance)),
         "ranked": draw(st.booleans()), "overall": draw(scores()), "remarks": (draw(words),), "error": draw(words),
     }  # fmt: skip
-    return sample.record(model, challenge=challenge, titles=titles, **changes)
+    record = sample.record(model, challenge=challenge).model_copy(update=changes)
+    return sample.changed(record, "causality", title=draw(words))
 
 
 EMPTY = scoreboard(ReportInputs([], []))

@@ -5,9 +5,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import sample_records as sample
 
-from harness.model import Finding, Outcome, Record, Severity, Status
+from harness.model import Outcome, Record, Signal, SignalKind, Status
 from harness.report.junit import junit
-from harness.scoring.integrity import INTEGRITY
 
 # attributes (required ones first) and children by element, as Jenkins's junit-10.xsd allows them
 ALLOWED: dict[str, tuple[set[str], set[str], set[str]]] = {
@@ -26,7 +25,7 @@ ALLOWED: dict[str, tuple[set[str], set[str], set[str]]] = {
 HOSTILE = "<script>alert(1)</script> ]]> & \" ' \0 \x1b[31m \ud800 \uffff \u202e"
 RESULT = {
     Outcome.PASSED: None, Outcome.FAILED: "failure", Outcome.PARTIAL: "failure", Outcome.NOT_RUN: "skipped",
-    Outcome.UNSUPPORTED: "skipped", Outcome.JUDGE_ERROR: "error",
+    Outcome.UNSUPPORTED: "skipped", Outcome.NOT_OFFERED: "skipped", Outcome.JUDGE_ERROR: "error",
 }  # fmt: skip
 BROKEN = {"outcome": Outcome.JUDGE_ERROR, "detail": "BoxError: gone"}
 
@@ -39,8 +38,9 @@ def ungraded() -> Record:
 def hostile() -> Record:
     """A record whose words are a submission's worst; the model lets lone surrogates through only unchecked."""
     kept = sample.record("hostile")
-    evil = kept.findings[0].model_copy(update={"title": HOSTILE, "detail": HOSTILE * 30_000, "diagnosis": HOSTILE})
-    return kept.model_copy(update={"findings": (evil, *kept.findings[1:]), "remarks": (HOSTILE,), "error": HOSTILE})
+    cause = sample.cause("x").model_copy(update={"words": HOSTILE})
+    evil = sample.changed(kept, "causality", title=HOSTILE, detail=HOSTILE * 30_000, diagnosis=cause)
+    return evil.model_copy(update={"remarks": (HOSTILE,), "error": HOSTILE})
 
 
 RECORDS = [sample.record(), sample.baseline(), sample.unbuilt(), ungraded(), hostile()]
@@ -79,7 +79,7 @@ def test_counts_are_those_of_the_cases() -> None:
 def test_every_criterion_is_a_case_with_its_outcome(record: Record) -> None:
     found = cases(record)
     for item in record.evidence:
-        expected = "skipped" if item.detail == "not offered" else RESULT[item.outcome]
+        expected = "skipped" if item.rests_on else RESULT[item.outcome]
         assert result(found[item.criterion]) == expected, item.criterion
 
 
@@ -99,19 +99,16 @@ def test_what_lost_its_credit_to_another_criterion_is_skipped_with_the_reason() 
 
 
 def test_a_finding_about_no_criterion_is_a_case_of_its_own() -> None:
-    kept = sample.unbuilt()
-    build = Finding(criterion="build", severity=Severity.CRITICAL, title="does not build", detail="line 3")
-    found = cases(kept.model_copy(update={"findings": (build, *kept.findings)}))
-    assert result(found["build"]) == "failure"
+    assert result(cases(sample.unbuilt())["build"]) == "failure"
 
 
 def test_conduct_in_the_box_fails_no_case_and_is_told() -> None:
     kept = sample.baseline()
-    seen = Finding(criterion=INTEGRITY, severity=Severity.MAJOR, title="looks at the frames", detail="sys._getframe")
-    changed = kept.model_copy(update={"findings": (seen, *kept.findings)})
+    seen = Signal(kind=SignalKind.SYSTEM_CALL, detail="ptrace")
+    changed = kept.model_copy(update={"signals": (seen,)})
     assert {n: result(c) for n, c in cases(changed).items()} == {n: result(c) for n, c in cases(kept).items()}
     told = ET.fromstring(junit([changed])).findtext("testsuite/system-out") or ""
-    assert "sys._getframe" in told
+    assert "ptrace" in told
 
 
 def test_the_suite_says_what_the_grade_rests_on() -> None:

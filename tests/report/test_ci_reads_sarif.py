@@ -7,16 +7,17 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import sample_records as sample
 
-from harness.model import Finding, Outcome, Record, Severity, Status
+from harness.model import INTEGRITY, Outcome, Record, Signal, SignalKind, Status
 from harness.report.challenge_report import weaknesses
 from harness.report.sarif import MOST_PLACES, sarif
-from harness.scoring.integrity import INTEGRITY
+
+PASSING = sample.RIGHT | {"kill_rate": sample.PASSED}
 
 
 def saying(detail: str, criterion: str = "lint", model: str = "glm-5") -> Record:
     """A record that failed one criterion, with these words."""
-    failed = {"outcome": Outcome.FAILED, "detail": detail}
-    return sample.record(model, sample.RIGHT | {criterion: failed}, titles={criterion: "a fault"})
+    failed = {"outcome": Outcome.FAILED, "title": "a fault", "detail": detail}
+    return sample.record(model, sample.RIGHT | {criterion: failed})
 
 
 def run(*records: Record) -> dict[str, Any]:
@@ -110,9 +111,8 @@ def test_the_words_of_a_submission_are_no_links_and_no_placeholders() -> None:
 
 
 def test_lone_surrogates_do_not_spoil_the_file() -> None:
-    kept = saying("x")
-    evil = kept.findings[0].model_copy(update={"title": "a\ud800b"})
-    text = sarif([sample.CHALLENGE], [kept.model_copy(update={"findings": (evil,)})], "0.1.0")
+    evil = sample.changed(saying("x"), "lint", title="a\ud800b")
+    text = sarif([sample.CHALLENGE], [evil], "0.1.0")
     assert "\\ud800" not in text
     text.encode()
 
@@ -129,15 +129,15 @@ def test_a_megabyte_of_places_is_bounded() -> None:
 
 def test_a_finding_about_no_criterion_has_a_rule() -> None:
     kept = sample.baseline()
-    seen = Finding(criterion=INTEGRITY, severity=Severity.MAJOR, title="looks at the frames", detail="x")
-    found = run(kept.model_copy(update={"findings": (seen,)}))
-    (result,) = found["results"]
+    seen = Signal(kind=SignalKind.SYSTEM_CALL, detail="ptrace")
+    found = run(kept.model_copy(update={"signals": (seen,)}))
+    result = found["results"][0]
     assert result["ruleId"] == f"kv_cache/{INTEGRITY}"
     assert found["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
 
 
 def test_our_own_failure_is_no_result() -> None:
-    found = run(sample.record(status=Status.JUDGE_ERROR, findings=(), error="BoxError: gone"))
+    found = run(sample.record("m", PASSING, status=Status.JUDGE_ERROR, error="BoxError: gone"))
     assert found["results"] == []
     (invocation,) = found["invocations"]
     assert not invocation["executionSuccessful"]

@@ -9,16 +9,18 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
+from harness.model import Signal, SignalKind
 from harness.report import ReportInputs, as_csv, as_json, as_markdown, as_table, render_all, scoreboard, show
-from harness.sandbox.signals import Signal, SignalKind
-from harness.scoring.integrity import with_integrity
 
-SIGNALS = [Signal(SignalKind.UNSEEN_FILE, "/etc/passwd"), Signal(SignalKind.BACKGROUND, "0.4 s of processor time")]
+SIGNALS = [
+    Signal(kind=SignalKind.UNSEEN_FILE, detail="/etc/passwd"),
+    Signal(kind=SignalKind.BACKGROUND, detail="0.4 s of processor time"),
+]
 UNMARKED = "carries no mark, look at it"
 
 
 def watched(record):
-    return record.model_copy(update={"findings": with_integrity(record.findings, SIGNALS)})
+    return record.model_copy(update={"signals": tuple(SIGNALS)})
 
 
 def board(*records):
@@ -78,9 +80,9 @@ def test_no_mark_and_no_rank_moves():
 
 
 def test_words_of_an_answer_stay_words():
-    hostile = [Signal(SignalKind.UNSEEN_FILE, "a|b`[x](http://y)<script>\x1b[2J")]
+    hostile = [Signal(kind=SignalKind.UNSEEN_FILE, detail="a|b`[x](http://y)<script>\x1b[2J")]
     record = sample.record()
-    record = record.model_copy(update={"findings": with_integrity(record.findings, hostile)})
+    record = record.model_copy(update={"signals": tuple(hostile)})
     page = render_all(ReportInputs([sample.CHALLENGE], [record]))["kv_cache.md"]
     assert "<script>" not in page and "\x1b" not in page and "[x](http" not in page
 

@@ -39,10 +39,10 @@ def test_numbers_are_short(value, shown):
 
 
 def test_expected_and_seen_keep_nine_digits():
-    example = Counterexample(case={"probe": "p", "T": 2, "offset": 1e8}, where="y[1]", expected=1.00000001, got=1.0)
+    example = Counterexample(probe="p", case={"T": 2, "offset": 1e8}, where="y[1]", expected=1.00000001, got=1.0)
     assert formatting.values(example) == "y[1]: expected 1.00000001, got 1"
     assert formatting.sizes(example) == "T = 2, offset = 100000000"
-    assert formatting.probe(example) == "p"
+    assert example.probe == "p"
 
 
 def test_a_unit_stands_behind_its_number():

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_reader import read
 
-from harness.model import Outcome
-from harness.probing.patterns import described
+from harness.model import Loss, LossByDistance, LossMap, Observation, Outcome
+from harness.probing.patterns import pattern_of
 from harness.report import ReportInputs
 from harness.report.page import losses, page
 from harness.report.page.drawings import sections
@@ -33,7 +33,10 @@ def by_label(lines) -> dict[str, tuple[Point, ...]]:
 def test_ratios_are_those_measured_and_those_of_failing_inputs():
     failed = sample.FUTURE | {
         "detail": "out[0] is 1 instead of 2: error ratio 3.5e+15, at most 32 passes",
-        "also": ("another: error ratio 7e+15, at most 32 passes", "a third: error ratio inf, at most 32 passes"),
+        "also": (
+            Observation(title="another", detail="error ratio 7e+15, at most 32 passes"),
+            Observation(title="a third", detail="error ratio inf, at most 32 passes"),
+        ),
     }
     lines = by_label(error_ratios(sample.CHALLENGE, [
         sample.record(), sample.record("wrong", sample.RIGHT | {"causality": failed}),
@@ -44,7 +47,7 @@ def test_ratios_are_those_measured_and_those_of_failing_inputs():
 
 
 def test_what_is_no_number_or_no_plain_name_is_not_drawn():
-    measured = {"a_error_ratio": math.nan, "b_error_ratio": "large", "c_error_ratio": True, "<b>_error_ratio": 2.0}
+    measured = {"b_error_ratio": "large", "c_error_ratio": True, "<b>_error_ratio": 2.0}
     labels = by_label(error_ratios(sample.CHALLENGE, [record(**measured)]))
     assert not [label for label in labels if label.startswith("shapes")]
 
@@ -108,13 +111,18 @@ def masks(draw) -> np.ndarray:
     return (place >= low % (modulus or 1104)) & (place < low % (modulus or 1104) + width)
 
 
+def losing(loss: Loss):
+    """A record in which one criterion has this loss."""
+    return sample.record(outcomes=sample.RIGHT | {"causality": sample.FUTURE | {"loss": loss}})
+
+
 @settings(max_examples=100, derandomize=True, database=None, deadline=None)
 @given(masks())
 def test_a_loss_map_is_the_loss_that_was_seen(mask):
-    rule = described(mask, "c")
+    rule = pattern_of(mask)
     if rule is None or mask.all():
         return
-    loss = losses.read("m/c", f"winners placed in columns c with {rule} are lost (k = 16)")
+    (loss,) = losses.losses([losing(rule.loss("columns"))])
     drawn = np.zeros(loss.size, bool)
     for begin, length in loss.runs:
         drawn[begin : begin + length] = True
@@ -124,38 +132,21 @@ def test_a_loss_map_is_the_loss_that_was_seen(mask):
 
 
 @pytest.mark.parametrize(
-    ("sentence", "unit", "runs", "found"),
+    ("loss", "unit", "runs", "found"),
     [
-        ("rows r with r mod 4 != 0 are never written", "rows", ((1, 3), (5, 3)), ()),
-        ("winners placed in columns c with c >= 8 are lost (k = 16)", "columns", ((8, 3),), ()),
-        (
-            "of 48 winners 256 columns apart only 16 are found; 24 of those 512 apart",
-            "",
-            (),
-            ((256, 1 / 3), (512, 0.5)),
-        ),
-        ("of 48 neighbouring winners only 12 are found", "", (), ((1, 0.25),)),
+        (LossMap(unit="rows", size=40, period=4, runs=((1, 3),)), "rows", ((1, 3), (5, 3)), ()),
+        (LossMap(unit="rows", size=40, period=4, runs=((0, 1), (3, 1))), "rows", ((0, 1), (3, 2), (7, 1)), ()),
+        (LossMap(unit="columns", size=99, runs=((8, 91),)), "columns", ((8, 3),), ()),
+        (LossByDistance(found=((256, 1 / 3), (512, 0.5))), "", (), ((256, 1 / 3), (512, 0.5))),
     ],
 )
-def test_sentences_of_the_probes_are_read(sentence, unit, runs, found):
-    loss = losses.read("m/c", sentence)
-    assert (loss.unit, loss.runs, loss.found) == (unit, runs, found)
-    assert losses.read("m/c", "agrees with `no causal mask` to 1e-12") is None
+def test_losses_are_drawn_over_what_shows_their_rule(loss, unit, runs, found):
+    (drawn,) = losses.losses([losing(loss)])
+    assert (drawn.unit, drawn.runs, drawn.found) == (unit, runs, found)
+    assert losses.losses([sample.record()]) == ()
 
 
 def test_a_loss_is_drawn_with_its_sentence():
-    lost = sample.FUTURE | {"diagnosis": "winners placed in columns c with c mod 256 >= 10 are lost (k = 16)"}
-    tree = read(page(ReportInputs([sample.CHALLENGE], [sample.record(outcomes=sample.RIGHT | {"causality": lost})])))
-    assert any(lost["diagnosis"] in figure.one("figcaption").text for figure in tree.all("figure"))
-
-
-@pytest.mark.parametrize("sentence", [
-    "rows r with r mod 0 != 0 are never written",
-    "winners placed in columns c with c mod 9999999 >= 9999998 are lost",
-    "winners placed in columns c with c >= 9999999 are lost",
-    "winners placed in columns c with <script> are lost",
-    "of 0 winners 0 columns apart only 0 are found",
-])  # fmt: skip
-def test_a_sentence_that_makes_no_sense_breaks_nothing(sentence):
-    failed = sample.FUTURE | {"diagnosis": sentence}
-    read(page(ReportInputs([sample.CHALLENGE], [sample.record(outcomes=sample.RIGHT | {"causality": failed})])))
+    loss = LossMap(unit="columns", size=1104, period=256, runs=((10, 246),))
+    tree = read(page(ReportInputs([sample.CHALLENGE], [losing(loss)])))
+    assert any(sample.FUTURE["diagnosis"].words in figure.one("figcaption").text for figure in tree.all("figure"))

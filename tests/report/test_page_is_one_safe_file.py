@@ -28,8 +28,7 @@ def review(words: str, model: str = "glm-5") -> Review:
 def said(words: str, model: str = "glm-5") -> str:
     """A page on which everything that others write says `words`: records, reviews, code and, of models, the name."""
     record = spoken(words).model_copy(update={"model": model})
-    first = record.findings[0].model_copy(update={"detail": f"{words} answer.py:2 {words}"})
-    record = record.model_copy(update={"findings": (first, *record.findings[1:])})
+    record = sample.changed(record, "causality", detail=f"{words} answer.py:2 {words}")
     line = words.replace("\n", " ")
     sources = {record.name: {"answer.py": f"{line}\n{line}\n{line}"}}
     broken = sample.unbuilt(f"{words} answer.py:2")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sample_records as sample
 
-from harness.model import Defect, Mark, Outcome, Provenance, Review, Reviewer
+from harness.model import BuildFailure, Defect, Mark, Outcome, Provenance, Review, Reviewer
 from harness.report import render_all
 from harness.report.inputs import gather
 from harness.report.published_vs_measured import PublishedVsMeasured, published_vs_measured
@@ -200,7 +200,8 @@ def test_what_ran_and_nobody_named_is_what_no_confirmed_defect_accounts_for():
 def test_an_answer_that_does_not_build_accuses_nothing_that_did_not_run():
     unrun = {"outcome": Outcome.FAILED, "detail": "the submission does not build", "rests_on": "build"}
     outcomes = {c.id: sample.NEEDS_REVIEW if c.review else unrun for c in sample.CRITERIA}
-    unbuilt = sample.record("glm-5", outcomes, built=False)
+    failure = BuildFailure(stage="import", text="SyntaxError")
+    unbuilt = sample.record("glm-5", outcomes, built=False, build=failure)
     found = view([unbuilt], [review()], [DEFECT])
     assert (found.failures, found.defects[0].ruling) == ((), Ruling.UNSEEN)
     assert found.hidden == (("does not build, so none of it ran", 1),)
@@ -208,9 +209,10 @@ def test_an_answer_that_does_not_build_accuses_nothing_that_did_not_run():
 
 def test_words_of_defects_and_records_stay_words():
     hostile = "<script>alert(1)</script> | [x](http://x) `"
-    seen = sample.NON_CAUSAL | {"causality": sample.FUTURE | {"detail": hostile, "diagnosis": hostile}}
+    told = {"title": hostile, "detail": hostile, "diagnosis": sample.cause(hostile)}
+    seen = sample.NON_CAUSAL | {"causality": sample.FUTURE | told}
     defect = DEFECT.model_copy(update={"said": hostile})
-    text = page([sample.record("glm-5", seen, titles={"causality": hostile})], [review(correctness=95)], [defect])
+    text = page([sample.record("glm-5", seen)], [review(correctness=95)], [defect])
     assert "<script>" not in text
     assert not re.search(r"(?<!\\)\]\(http", text)
     widths = {len(row) for row in rows(re.sub(r"\\\|", "", section(text, "## Defects that were named")))}

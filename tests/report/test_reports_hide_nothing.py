@@ -6,7 +6,7 @@ import pytest
 import sample_records as sample
 
 from harness.errors import SpecError
-from harness.model import ErrorRatioScale, Outcome, Provenance
+from harness.model import ErrorRatioScale, Observation, Outcome, Provenance
 from harness.report import ReportInputs, render_all
 
 UNREVIEWED = "GPU mapping"
@@ -75,11 +75,15 @@ def test_a_gate_names_its_criteria_probe_and_counterexample():
 
 
 def test_what_further_probes_saw_stands_beside_what_the_first_saw():
-    record = sample.record()
-    also = ("chunks see later tokens: y[0] is 2", "weights are off: y[1] is 3")
-    findings = tuple(f.model_copy(update={"also": also}) for f in record.findings if f.criterion == "causality")
-    lines = section(page(record.model_copy(update={"findings": findings})), "### glm-5").splitlines()
-    assert [line.strip() for line in lines if "* Also: " in line] == [f"* Also: {text}" for text in also]
+    also = (
+        Observation(title="chunks see later tokens", detail="y[0] is 2"),
+        Observation(title="weights are off", detail="y[1] is 3"),
+    )
+    lines = section(page(sample.changed(sample.record(), "causality", also=also)), "### glm-5").splitlines()
+    assert [line.strip() for line in lines if "* Also: " in line] == [
+        "* Also: chunks see later tokens: y[0] is 2",
+        "* Also: weights are off: y[1] is 3",
+    ]
 
 
 def test_a_question_to_reviewers_is_asked_once_however_many_answers_there_are():
@@ -175,12 +179,14 @@ def test_an_error_ratio_is_explained_as_the_challenge_judges_it():
 
 def test_a_fault_that_several_criteria_saw_is_one_weakness_with_all_that_was_seen():
     def wrong(place: str) -> dict:
-        detail = f"out is wrong: out[{place}] is 2"
-        also = ("out is wrong: out is NaN",)
-        return {"outcome": Outcome.FAILED, "detail": detail, "also": also, "diagnosis": f"off by {place}"}
+        return {
+            "outcome": Outcome.FAILED, "title": "out is wrong", "detail": f"out[{place}] is 2",
+            "also": (Observation(title="out is wrong", detail="out is NaN"),),
+            "diagnosis": sample.cause(f"off by {place}"),
+        }  # fmt: skip
 
     seen = {"first_token": wrong("0"), "causality": wrong("1"), "shapes": wrong("2")}
-    record = sample.record(outcomes=sample.RIGHT | seen, titles=dict.fromkeys(seen, "out is wrong"))
+    record = sample.record(outcomes=sample.RIGHT | seen)
     text = section(page(record), "### glm-5").split("**Weaknesses**")[1]
     assert "1. **out is wrong** (critical: `first_token`, `causality`)" in text
     assert "2. **out is wrong** (major: `shapes`)" in text

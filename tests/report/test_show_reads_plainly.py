@@ -6,7 +6,7 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
-from harness.model import Outcome
+from harness.model import Observation, Outcome
 from harness.report import show
 
 
@@ -57,13 +57,12 @@ def test_a_file_gets_ascii_free_of_colour_and_frames(record):
 def test_a_narrow_terminal_loses_no_word():
     narrow = "".join(told(sample.record(), width=60).split())
     assert "harnessreplayglm-5/kv_cachecausality" in narrow
-    assert "".join(sample.FUTURE["diagnosis"].split()) in narrow
+    assert "".join(sample.FUTURE["diagnosis"].words.split()) in narrow
 
 
 def test_what_further_probes_saw_has_a_line_of_its_own():
-    record = sample.record()
-    findings = tuple(f.model_copy(update={"also": ("a", "b")}) for f in record.findings if f.criterion == "causality")
-    lines = [line.strip() for line in told(record.model_copy(update={"findings": findings})).splitlines()]
+    also = (Observation(title="a"), Observation(title="b"))
+    lines = [line.strip() for line in told(sample.changed(sample.record(), "causality", also=also)).splitlines()]
     assert lines[(first := lines.index("Also: a")) + 1] == "Also: b"
     assert lines[first - 1].startswith("Seen: ")
 

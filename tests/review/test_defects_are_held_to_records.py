@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SpecError
-from harness.model import Challenge, Defect, Evidence, Outcome, Provenance, Record, Severity
+from harness.model import Challenge, Defect, Evidence, Observation, Outcome, Provenance, Record, Severity
 from harness.review.defects import OTHER_FAULT, Ruling, read_defects, tried
 from harness.workspace import Workspace
 
@@ -49,9 +49,7 @@ def record(provenance: Provenance = Provenance.MODEL_OUTPUT, **outcomes: object)
 def _changed(evidence: Evidence, told: object) -> Evidence:
     fields = {"outcome": told} if isinstance(told, Outcome) else told
     assert isinstance(fields, dict)
-    return Evidence(
-        criterion=evidence.criterion, dimension=evidence.dimension, severity=evidence.severity, **fields
-    )  # fmt: skip
+    return Evidence.of(CHALLENGE.criterion(evidence.criterion), **fields)
 
 
 def ruling(record: Record | None, *criteria: str, **changes: str) -> Ruling:
@@ -87,7 +85,8 @@ def test_without_criteria_or_record_nothing_is_seen() -> None:
 
 def test_a_failure_with_another_fault_does_not_confirm() -> None:
     """`shows` holds a criterion that can fail for several faults to the one that was named."""
-    seen = record(causality={"outcome": Outcome.FAILED, "detail": "wrong", "also": ("Takes no fewer bytes",)})
+    also = (Observation(title="Takes no fewer bytes"),)
+    seen = record(causality={"outcome": Outcome.FAILED, "detail": "wrong", "also": also})
     assert ruling(seen, "causality", shows="takes no fewer") is Ruling.CONFIRMED
     assert ruling(seen, "causality", shows="raises") is Ruling.UNSEEN
 

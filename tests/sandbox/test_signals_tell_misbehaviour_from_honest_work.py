@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.model import Limits
-from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, SignalKind, WorkerSpec
+from harness.model import Limits, SignalKind
+from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, WorkerSpec
 from tests.tiers_here import HELD, TIERS
 
 HONEST = """

@@ -44,10 +44,7 @@ def seen(
 ) -> Evidence:
     known = challenge.criterion(criterion)
     detail = "" if outcome in ASSESSED else "for a reason"
-    return Evidence(
-        criterion=known.id, dimension=known.dimension, severity=known.severity, outcome=outcome, fraction=fraction,
-        detail=detail, rests_on=rests_on,
-    )  # fmt: skip
+    return Evidence.of(known, outcome, fraction=fraction, detail=detail, rests_on=rests_on)
 
 
 def evidence(challenge: Challenge, outcomes: Mapping[str, Outcome | float] | None = None) -> list[Evidence]:
@@ -69,11 +66,12 @@ def graded(model: str, challenge: str, point: float | None, coverage: float = 0.
         "status": Status.GRADED if point is not None else Status.JUDGE_ERROR,
         "ranked": True,
         "overall": Score(score=point, low=0, high=100, coverage=coverage),
+        "error": None if point is not None else "gone",
     }
     environment = Environment(
         tier="t", device="cpu", cpu="", platform="", python="3.11", packages={}, harness="0.1.0"
     )  # fmt: skip
     return Record(
         model=model, challenge=challenge, key="k", seed=1, made="2026-11-20T12:00:00Z", seconds={}, dimensions={},
-        gates=(), evidence=(), findings=(), environment=environment, limits=Limits(), **fields | changes,
+        gates=(), evidence=(), environment=environment, limits=Limits(), **fields | changes,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from harness.report.escape import plain
-from harness.report.page.losses import Loss
+from harness.report.page.losses import DrawnLoss
 from harness.report.page.series import Point, Series
 from harness.report.page.svg import BAD, INK, LINE, MUTED, SERIES, inlined, steady
 
@@ -90,7 +90,7 @@ def drawn(lines: Sequence[Series], models: Sequence[str]) -> dict[str, int]:
 
 
 @steady()
-def loss_map(name: str, loss: Loss) -> Markup:
+def loss_map(name: str, loss: DrawnLoss) -> Markup:
     """A strip with the lost places marked, or bars with the share found by distance."""
     title = f"{loss.name}: {loss.said}"
     if loss.unit:

@@ -64,7 +64,7 @@ def _lines(
 
 def _ratios(evidence: Evidence) -> Iterator[Reading]:
     yield from _named(evidence, "error_ratio")
-    seen = [_float(said) for text in (evidence.detail, *evidence.also) for said in _REFUSED.findall(text)]
+    seen = [_float(said) for text in (evidence.detail, *map(str, evidence.also)) for said in _REFUSED.findall(text)]
     worst = max((ratio for ratio in seen if ratio is not None), default=None)
     if worst is not None:
         yield f"{evidence.criterion}, failing input", worst, None, None

@@ -65,8 +65,8 @@ FAULTS = {
 }
 
 
-def probed(repair: Repair, criterion: Criterion, folder: Path) -> tuple[Evidence, str]:
-    """What a criterion's probes see of a repaired answer, and the fault in a phrase."""
+def probed(repair: Repair, criterion: Criterion, folder: Path) -> Evidence:
+    """What a criterion's probes see of a repaired answer."""
     with repaired(repair, folder) as files:
         answer = AnswerFiles(files.path, ["adapter.cu"], {"max_k": MAX_K[repair.model]})
         with opened(CODE.challenge, answer) as result:
@@ -78,10 +78,10 @@ def probed(repair: Repair, criterion: Criterion, folder: Path) -> tuple[Evidence
 def test_the_fault_is_found_and_named(tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
     criterion = next(c for c in CODE.challenge.criteria if c.id == fault.criterion)
-    evidence, title = probed(fault.repair, criterion, tmp_path)
+    evidence = probed(fault.repair, criterion, tmp_path)
     assert evidence.outcome is Outcome.FAILED
-    assert fault.said in f"{title}; {evidence.detail}"
-    assert fault.diagnosis in (evidence.diagnosis or "")
+    assert fault.said in evidence.seen
+    assert fault.diagnosis in (evidence.diagnosis.words if evidence.diagnosis else "")
 
 
 def test_with_three_repairs_qwen_is_right_on_ordinary_rows(tmp_path: Path) -> None:
@@ -90,5 +90,5 @@ def test_with_three_repairs_qwen_is_right_on_ordinary_rows(tmp_path: Path) -> No
         id="ordinary", dimension="correctness", severity=Severity.CRITICAL, title="Ordinary rows come out right",
         probes=("probabilities_match_the_oracle", "no_logit_left_out_is_larger"),
     )  # fmt: skip
-    evidence, title = probed(QWEN_SHORT_LISTS, ordinary, tmp_path)
-    assert evidence.outcome is Outcome.PASSED, f"{title}; {evidence.detail}"
+    evidence = probed(QWEN_SHORT_LISTS, ordinary, tmp_path)
+    assert evidence.outcome is Outcome.PASSED, evidence.seen
