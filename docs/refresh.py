@@ -4,15 +4,20 @@ A block is a comment `<!-- output: COMMAND -->`, then a fenced block. The commen
 with `| exits 1` where the command is meant to find something.
 
     python docs/refresh.py            rewrite the blocks
-    python docs/refresh.py --check    run the commands and say which fail; write nothing
+    python docs/refresh.py --check    say which blocks, and which pages of reports/, are not what the committed records
+                                      and commands make; write nothing
+
+What a command prints is compared whole but for the seed it drew.
 """
 
+import itertools
 import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +28,8 @@ BLOCK = re.compile(
     r"```text\n.*?```\n",
     re.DOTALL,
 )
+DRAWN = re.compile(r"\(seed \d+\)")
+"""What differs between two runs of a command."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +73,58 @@ def refreshed(text: str, run: Callable[[str], Ran] = run) -> tuple[str, list[str
     return BLOCK.sub(block, text), failed
 
 
+def differing(shown: str, made: str) -> list[str]:
+    """The blocks of a page that show something else than was printed now, each with its first line that differs."""
+    found = []
+    for old, new in zip(BLOCK.finditer(shown), BLOCK.finditer(made), strict=True):
+        lines = [DRAWN.sub("", block[0]).splitlines() for block in (old, new)]
+        first = next((pair for pair in itertools.zip_longest(*lines) if pair[0] != pair[1]), None)
+        if first:
+            found.append(f"`{old['command']}`: the page shows {first[0]!r}, it prints {first[1]!r}")
+    return found
+
+
+def stale(reports: Path, rendered: Path) -> list[str]:
+    """The Markdown pages of `reports` that are not, byte for byte, what was rendered, or that only one of them has.
+
+    Drawings are left out: they change with the library that draws.
+    """
+    pages = {path.relative_to(root) for root in (reports, rendered) for path in root.rglob("*.md")}
+    return [
+        f"reports/{page}: not what `harness report` makes of the records"
+        for page in sorted(pages)
+        if not _same(reports / page, rendered / page)
+    ]
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.is_file() and other.is_file() and one.read_bytes() == other.read_bytes()
+
+
+def wrong(pages: Mapping[Path, tuple[str, str]]) -> list[str]:
+    """What `--check` finds: blocks and reports that are not what the checkout makes.
+
+    Args:
+        pages: by path, the text as it is and the text made anew.
+    """
+    found = [f"{path.name}: {each}" for path, texts in pages.items() for each in differing(*texts)]
+    with tempfile.TemporaryDirectory() as folder:
+        ran = run(f"harness report --out {shlex.quote(folder)}")
+        return [*found, ran.errors] if ran.code else [*found, *stale(ROOT / "reports", Path(folder))]
+
+
 def main() -> int:
-    """Exit code: 0 when every command ran."""
-    pages = {path: refreshed(path.read_text(encoding="utf-8")) for path in PAGES}
-    failures = [message for _, failed in pages.values() for message in failed]
+    """Exit code: 0 when every command ran, and with `--check` every page is what it must be."""
+    checks = "--check" in sys.argv[1:]
+    shown = {path: path.read_text(encoding="utf-8") for path in PAGES}
+    made = {path: refreshed(text) for path, text in shown.items()}
+    failures = [message for _, failed in made.values() for message in failed]
+    if checks:
+        failures += wrong({path: (shown[path], text) for path, (text, _) in made.items()})
     for message in failures:
         print(message, file=sys.stderr)
-    for path, (text, failed) in pages.items():
-        if not failed and "--check" not in sys.argv[1:]:
+    for path, (text, failed) in made.items():
+        if not failed and not checks:
             path.write_text(text, encoding="utf-8")
     return 1 if failures else 0
 

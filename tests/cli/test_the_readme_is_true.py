@@ -127,3 +127,49 @@ def test_refreshing_replaces_outputs_and_nothing_else(refresh: ModuleType) -> No
     kept, failed = refresh.refreshed(made, outputs.__getitem__)
     assert kept == made
     assert failed == ["`two` exits 2: error: no such thing"]
+
+
+def test_an_edited_figure_is_found_and_a_fresh_seed_is_none(refresh: ModuleType) -> None:
+    text = "<!-- output: check it -->\n```text\n$ check it\nit (seed 7)\nmutant 83 of 83\n```\n"
+    made, _ = refresh.refreshed(text, lambda command: refresh.Ran(0, "it (seed 8)\nmutant 83 of 83\n", ""))
+    assert made != text
+    assert refresh.differing(text, made) == []
+    (found,) = refresh.differing(text.replace("83 of", "84 of"), made)
+    assert found == "`check it`: the page shows 'mutant 84 of 83', it prints 'mutant 83 of 83'"
+    (found,) = refresh.differing(text.replace("mutant 83 of 83\n", ""), made)
+    assert "it prints 'mutant 83 of 83'" in found
+
+
+def test_an_edited_report_is_found(refresh: ModuleType, tmp_path: Path) -> None:
+    committed, rendered = tmp_path / "reports", tmp_path / "rendered"
+    for root in (committed, rendered):
+        (root / "rounds").mkdir(parents=True)
+        for name in ("scoreboard.md", "rounds/all.md"):
+            (root / name).write_text("| glm-5 | 59 |\n")
+    assert refresh.stale(committed, rendered) == []
+    (committed / "rounds" / "all.md").write_text("| glm-5 | 95 |\n")
+    (committed / "old.md").write_text("")
+    assert [line.partition(":")[0] for line in refresh.stale(committed, rendered)] == [
+        "reports/old.md", "reports/rounds/all.md"
+    ]  # fmt: skip
+
+
+def test_a_check_ends_with_1_where_a_page_is_not_what_is_made(
+    refresh: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- output: marks -->\n```text\n$ marks\n95\n```\n")
+    (tmp_path / "reports").mkdir()
+    monkeypatch.setattr(refresh, "PAGES", (page,))
+    monkeypatch.setattr(refresh, "ROOT", tmp_path)
+    monkeypatch.setattr(refresh, "run", lambda command: refresh.Ran(0, "59\n", ""))
+    monkeypatch.setattr(refresh.refreshed, "__defaults__", (refresh.run,))
+    monkeypatch.setattr(sys, "argv", ["refresh.py", "--check"])
+    before = page.read_text()
+    assert refresh.main() == 1
+    assert "the page shows '95', it prints '59'" in capsys.readouterr().err
+    assert page.read_text() == before
+    monkeypatch.setattr(sys, "argv", ["refresh.py"])
+    assert refresh.main() == 0
+    monkeypatch.setattr(sys, "argv", ["refresh.py", "--check"])
+    assert refresh.main() == 0
