@@ -10,22 +10,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.cuda import archive, flags, linkage, rewriting, source_audit
+from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.host_compiler import HostCompiler, host_compiler
 from harness.cuda.rewriting import UnsupportedConstruct
 from harness.cuda.rewriting.fragment import PREFIX
 from harness.cuda.rewriting.unsupported import UNREAD
-from harness.errors import PrerequisiteError
-from harness.sandbox import Completed, Tier, command, scratch
+from harness.errors import JudgeError, PrerequisiteError
+from harness.sandbox import Completed, Tier, scratch
+from harness.sandbox.command import CommandLimit
 from harness.timing import clock
 
 _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2
 _WARMING = 1200.0
-"""Seconds that zig may take, once, to build its C++ library."""
+"""Processor seconds that zig may take, once, to build its C++ library."""
 _HEADER = archive.HEADER.name
 """Included before every rewritten source."""
 _PARSING = 120.0
-"""Seconds that g++ may take, once, to parse it."""
+"""Processor seconds that g++ may take, once, to parse it."""
 _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _OURS = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
 _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/source)/")
@@ -58,7 +60,7 @@ class Built:
 
 def build(
     folder: Path, entries: Sequence[str], into: Path, *, tier: Tier, instrumented: bool, program: bool = False,
-    seconds: float = 60, memory_mib: int = 4096, defines: Mapping[str, str] | None = None,
+    seconds: float = SECONDS, memory_mib: int = 4096, defines: Mapping[str, str] | None = None,
 ) -> Built:  # fmt: skip
     """Rewrite and compile a submission.
 
@@ -69,13 +71,14 @@ def build(
         tier: how the compiler is held.
         instrumented: whether memory accesses call the runtime, as checking and counting need.
         program: whether the source has a `main` of its own.
-        seconds: wall time for all of it.
+        seconds: processor time for all of it.
         memory_mib: address space of the compiler.
         defines: macros for the command line.
 
     Raises:
         PrerequisiteError: there is no C++ compiler.
-        JudgeError: our runtime does not compile, or the box could not be set up.
+        JudgeError: the device's runtime does not compile, the sandbox could not be set up, or the machine gave the
+            compiler too little time.
     """
     compiler = host_compiler()
     if compiler is None:
@@ -91,7 +94,7 @@ def build(
     name = ("instrumented" if instrumented else "plain") + ("" if program else ".so")
     with scratch.folder() as place:
         _lay_out(place, rewritten.files)
-        held = _Held(compiler, objects, place, tier, start + seconds, memory_mib, instrumented, not program)
+        held = _Held(compiler, objects, place, tier, CompileTime(seconds), memory_mib, instrumented, not program)
         words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(defines or {}))
         done = held.compile(entries, words, flags.link_flags(program=program), name)
         made = place / "out" / name
@@ -101,7 +104,10 @@ def build(
             shutil.move(made, into / name)
             suspects, said = _reached(rewritten.suspects), _clean(done.output)
             return Built(into / name, suspects, "", clock.now() - start, said, source_digest="".join(held.digests))
-        errors = f"the build did not end within {seconds:g} s" if done.timed_out else _clean(done.output)
+        if done.exceeded is CommandLimit.WALL_CLOCK:
+            raise JudgeError(TOO_BUSY)
+        late = f"the build did not end within {seconds:g} s of processor time"
+        errors = late if done.exceeded is CommandLimit.PROCESSOR_TIME else _clean(done.output)
         return Built(None, _reasons(errors, rewritten.suspects), errors, clock.now() - start)
 
 
@@ -122,7 +128,7 @@ class _Held:
     objects: Path
     place: Path
     tier: Tier
-    deadline: float
+    time: CompileTime
     memory_mib: int
     instrumented: bool
     distrusted: bool
@@ -195,9 +201,9 @@ class _Held:
             "include": archive.INCLUDE, "runtime": archive.RUNTIME, "rewriting": _REWRITING, "exports": self.objects,
             "made": self.place / "made",
         }  # fmt: skip
-        return command.run(
+        return self.time.run(
             (*prefix, *self.compiler.command, *words), self.place / "source", tier=self.tier,
-            seconds=max(0.1, self.deadline - clock.now()), memory_mib=self.memory_mib, extra=extra, writable=writable,
+            memory_mib=self.memory_mib, extra=extra, writable=writable,
         )  # fmt: skip
 
 
@@ -230,7 +236,7 @@ def _parse(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
     with scratch.folder() as place:
         _lay_out(place, {"empty.cu": b""})
         for instrumented in (False, True):
-            held = _Held(compiler, objects, place, tier, clock.now() + _PARSING, 8192, instrumented, False)
+            held = _Held(compiler, objects, place, tier, CompileTime(_PARSING), 8192, instrumented, False)
             name = "instrumented" if instrumented else "plain"
             if held.parse(name).returncode == 0:
                 # copied, so that it is ours: the box has users of its own
@@ -252,7 +258,7 @@ def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
         (place / "made").mkdir()
         (place / "out").mkdir()
         (place / "source" / "warm.cpp").write_text("int main() { return 0; }\n", encoding="utf-8")
-        held = _Held(compiler, objects, place, tier, clock.now() + _WARMING, 8192, False, False)
+        held = _Held(compiler, objects, place, tier, CompileTime(_WARMING), 8192, False, False)
         words = flags.compile_flags(compiler, instrumented=False)
         made = [held.compile(["warm.cpp"], words, flags.link_flags(program=p), "warm") for p in (False, True)]
     if all(done.returncode == 0 for done in made):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.cuda.build import Built, UnsupportedConstruct, build
+from harness.cuda.compiling import SECONDS
 from harness.sandbox import Tier
 
 DRIVER = Path(__file__).parent / "driver" / "driver.py"
@@ -47,7 +48,7 @@ class Emulation:
         return f"the emulated build failed: {self.errors[:2000]}"
 
 
-def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, seconds: float = 60) -> Emulation:
+def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, seconds: float = SECONDS) -> Emulation:
     """Build an answer for the emulated device, once without checks and once with them.
 
     Args:
@@ -55,9 +56,10 @@ def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, sec
         entries: the CUDA files to compile.
         into: an empty folder for what the box will show.
         tier: how the compiler, fed with what the answer wrote, is held.
-        seconds: wall time for each build.
+        seconds: processor time for each build.
 
     Raises:
+        JudgeError: the machine gave the compiler too little time.
         BoxError: the compiler could not be started.
     """
 

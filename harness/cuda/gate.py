@@ -9,6 +9,7 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.gate_messages import CompilerError, KernelFacts, broken, errors, kernels, ptx_facts
 from harness.cuda.gate_nvcc import Compilation, Room, compile_library
 from harness.cuda.gate_nvrtc import SCOPE, DeviceCode, compile_device_code
@@ -54,7 +55,7 @@ class CompilerResult:
 
 
 def gate(
-    folder: Path, entries: Sequence[str], symbols: Sequence[str], *, tier: Tier, seconds: float = 120,
+    folder: Path, entries: Sequence[str], symbols: Sequence[str], *, tier: Tier, seconds: float = SECONDS,
     memory_mib: int = 8192, architecture: str = "sm_80",
 ) -> CompilerResult:  # fmt: skip
     """Compile a submission as its author would, in the box, and link a shared library.
@@ -64,7 +65,7 @@ def gate(
         entries: those to compile, relative to it.
         symbols: C functions that the library must export.
         tier: how the compiler, fed with what the submission wrote, is held.
-        seconds: wall time for all of it.
+        seconds: processor time for all of it.
         memory_mib: address space of each process of the compiler.
         architecture: of the device the code is for.
 
@@ -79,7 +80,7 @@ def gate(
     refused = tuple(CompilerError(r.file, r.line, r.text) for r in refusals(folder, entries))
     if refused:
         return CompilerResult(name, False, refused, text=_listed(refused), seconds=clock.now() - start)
-    room = Room(tier, seconds, memory_mib)
+    room = Room(tier, CompileTime(seconds), memory_mib)
     with scratch.folder() as into:
         if compiler.kind == "nvrtc":
             part, code = compile_device_code(compiler, folder, entries, into, room, architecture)
@@ -87,7 +88,7 @@ def gate(
         done = compile_library(compiler, folder, entries, into, room, architecture)
         said = _judged(compiler, done, symbols, seconds, clock.now() - start)
         # an error at no line of the submission may be the installation's
-        placed = done.timed_out or said.missing or any((folder / e.file).is_file() for e in said.errors)
+        placed = done.exceeded or said.missing or any((folder / e.file).is_file() for e in said.errors)
         if said.ok is False and not placed:
             ours = _fails_on_nothing(compiler, into, room, architecture)
             return replace(said, ok=None, text=f"nvcc fails on an empty kernel, too: {ours}") if ours else said
@@ -114,8 +115,10 @@ def _judged(
         missing = _missing(exported(done.library), symbols)
         text = "\n".join(missing.values())
         return CompilerResult(name, not missing, (), uses, tuple(missing), text, spent, facts)
-    if done.timed_out:
-        return CompilerResult(name, False, (), uses, text=f"not compiled within {allowed:g} s", seconds=spent)
+    if done.late:
+        return CompilerResult(name, False, (), uses, text=_late(allowed), seconds=spent)
+    if done.undecided:
+        return CompilerResult(name, None, (), uses, text=TOO_BUSY, seconds=spent)
     found = errors(done.log)
     ours = broken(done.log) or _absent_library(found)
     if ours:
@@ -131,10 +134,10 @@ def _judged_in_part(
     name, uses = f"{compiler.kind} {compiler.version}", kernels(done.log)
     facts: dict[str, int | str] = {"scope": SCOPE, **ptx_facts(done.ptx)}
     found = errors(done.log)
-    if done.timed_out:
-        return CompilerResult(
-            name, False, (), uses, text=f"not compiled within {allowed:g} s", seconds=spent, facts=facts
-        )
+    if done.late:
+        return CompilerResult(name, False, (), uses, text=_late(allowed), seconds=spent, facts=facts)
+    if done.undecided:
+        return CompilerResult(name, None, (), uses, text=TOO_BUSY, seconds=spent, facts=facts)
     if done.library is not None and not found:
         return CompilerResult(name, True, (), uses, seconds=spent, facts=facts)
     if found and code.judged(found[0]) and not _ABSENT.search(found[0].text):
@@ -142,6 +145,10 @@ def _judged_in_part(
     said = broken(done.log) or _listed(found) or done.log.strip()[-500:]
     text = f"{compiler.kind} compiles device code only and cannot tell whether this builds: {said}"
     return CompilerResult(name, None, found, uses, text=text, seconds=spent, facts=facts)
+
+
+def _late(allowed: float) -> str:
+    return f"not compiled within {allowed:g} s of processor time"
 
 
 def exported(library: Path) -> frozenset[str]:

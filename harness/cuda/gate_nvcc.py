@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.cuda.compiling import CompileTime
 from harness.cuda.nvcc import CudaCompiler
-from harness.sandbox.command import Completed, run
+from harness.sandbox.command import CommandLimit, Completed
 from harness.sandbox.tiers import Tier
-from harness.timing import clock
 
 LOG_KEPT = 1 << 20
 """Bytes of what was printed: half from the start, for the first errors, and half from the end."""
@@ -21,28 +21,38 @@ _LOGGED = ("/bin/sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh")
 
 @dataclass(frozen=True)
 class Room:
-    """What a build may use: how it is held, wall seconds in all, address space of each process in MiB."""
+    """What a build may use: how it is held, processor time in all, address space of each process in MiB."""
 
     tier: Tier
-    seconds: float
+    time: CompileTime
     memory_mib: int
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """What came of a build.
+    """The result of a build.
 
     Attributes:
         library: the shared library; None when there is none.
         log: what the compilers printed, the submission's own paths relative and all others without their folders.
         ptx: the code for the virtual machine, of all files.
-        timed_out: whether its time ran out.
+        exceeded: the limit for which it was ended; None where it ended by itself.
     """
 
     library: Path | None
     log: str
     ptx: str
-    timed_out: bool = False
+    exceeded: CommandLimit | None = None
+
+    @property
+    def late(self) -> bool:
+        """Whether it used up its processor time: it would on any machine."""
+        return self.exceeded is CommandLimit.PROCESSOR_TIME
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the machine gave it too little time to say."""
+        return self.exceeded is CommandLimit.WALL_CLOCK
 
 
 def compile_library(
@@ -54,24 +64,23 @@ def compile_library(
         compiler: an nvcc.
         folder: the submission.
         entries: its files to compile, relative to it.
-        into: an empty folder of ours.
+        into: an empty folder.
         room: limits.
         architecture: of the device, e.g. `sm_80`.
 
     Raises:
         BoxError: the box could not be started.
     """
-    deadline = clock.now() + room.seconds
-    whole = _compile(compiler, folder, entries, into / "whole", room, deadline, ("-std=c++17", f"-arch={architecture}"))
+    whole = _compile(compiler, folder, entries, into / "whole", room, ("-std=c++17", f"-arch={architecture}"))
     if whole.library is None and "Unresolved extern" in whole.log:
         # a device function of another file is called: that takes code that is linked once more for the device
         words = ("-std=c++17", f"-arch={architecture}", "-rdc=true")
-        return _compile(compiler, folder, entries, into / "parts", room, deadline, words)
+        return _compile(compiler, folder, entries, into / "parts", room, words)
     return whole
 
 
 def _compile(
-    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, deadline: float,
+    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room,
     common: Sequence[str],
 ) -> Compilation:  # fmt: skip
     into.mkdir()
@@ -83,27 +92,24 @@ def _compile(
             *common, "-Xcompiler", "-fPIC", "-O3", "-I.", "-Xptxas", "-v", "--keep", "--keep-dir", f"{{out}}/{index}",
             "-x", "cu", "-c", f"./{entry}", "-o", f"{{out}}/{index}/unit.o",
         )  # fmt: skip
-        done, said = _run(compiler, words, folder, into, room, deadline)
+        done, said = _run(compiler, words, folder, into, room)
         log += said
         if done.returncode != 0:
-            return Compilation(None, log, ptx, done.timed_out)
+            return Compilation(None, log, ptx, done.exceeded)
         ptx += "".join(_read(p, PTX_KEPT) for p in sorted(place.glob("*.ptx")))
     objects = [f"{{out}}/{index}/unit.o" for index in range(len(entries))]
     words = (*common, "-shared", *objects, "-o", f"{{out}}/{LIBRARY}", "-Xlinker", "--no-undefined")
-    done, said = _run(compiler, words, folder, into, room, deadline)
-    return Compilation(into / LIBRARY if done.returncode == 0 else None, log + said, ptx, done.timed_out)
+    done, said = _run(compiler, words, folder, into, room)
+    return Compilation(into / LIBRARY if done.returncode == 0 else None, log + said, ptx, done.exceeded)
 
 
-def _run(
-    compiler: CudaCompiler, words: Sequence[str], folder: Path, into: Path, room: Room, deadline: float
-) -> tuple[Completed, str]:
+def _run(compiler: CudaCompiler, words: Sequence[str], folder: Path, into: Path, room: Room) -> tuple[Completed, str]:
     """One run of the compiler, and what it printed."""
     log = into / "log"
     log.unlink(missing_ok=True)
-    done = run(
-        (*_LOGGED, "{out}/log", *compiler.command, *words), folder, tier=room.tier,
-        seconds=max(1.0, deadline - clock.now()), memory_mib=room.memory_mib, scratch_mib=_SCRATCH_MIB,
-        extra=compiler.folders, writable={"out": into},
+    done = room.time.run(
+        (*_LOGGED, "{out}/log", *compiler.command, *words), folder, tier=room.tier, memory_mib=room.memory_mib,
+        scratch_mib=_SCRATCH_MIB, extra=compiler.folders, writable={"out": into},
     )  # fmt: skip
     return done, without_paths(_ends(log) + done.output, compiler, folder, into)
 

@@ -11,8 +11,6 @@ from tree_sitter import Language, Node, Parser
 from harness.cuda.gate_messages import CompilerError
 from harness.cuda.gate_nvcc import LOG_KEPT, PTX_KEPT, Compilation, Room, without_paths
 from harness.cuda.nvcc import CudaCompiler
-from harness.sandbox.command import run
-from harness.timing import clock
 
 SCOPE = "device code only: host code is not compiled, templates only where device code uses them"
 
@@ -104,7 +102,7 @@ def compile_device_code(
         compiler: NVRTC.
         folder: the submission.
         entries: its files to compile, relative to it.
-        into: an empty folder of ours.
+        into: an empty folder.
         room: limits.
         architecture: of the device.
 
@@ -115,20 +113,19 @@ def compile_device_code(
     source.mkdir()
     out.mkdir()
     code = device_code(folder.resolve(), source)
-    deadline = clock.now() + room.seconds
-    log, ptx, failed, late = "", "", False, False
+    log, ptx, failed, exceeded = "", "", False, None
     for entry in entries:
         words = (*compiler.command, architecture, f"{{source}}/{entry}", entry, "{source}", "{out}/ptx")
-        done = run(
-            words, folder, tier=room.tier, seconds=max(1.0, deadline - clock.now()), memory_mib=room.memory_mib,
+        done = room.time.run(
+            words, folder, tier=room.tier, memory_mib=room.memory_mib,
             extra={**compiler.folders, "source": source}, writable={"out": out},
         )  # fmt: skip
         said = without_paths(done.output, compiler, source, out)
         log += said.replace("/extra/source/", "")[:LOG_KEPT]
-        failed, late = failed or done.returncode != 0, late or done.timed_out
+        failed, exceeded = failed or done.returncode != 0, exceeded or done.exceeded
         text = out / "ptx"
         if text.is_file() and not text.is_symlink():
             with text.open("rb") as file:
                 ptx += file.read(PTX_KEPT).decode(errors="replace")
             text.unlink()
-    return Compilation(None if failed else out, log, ptx, late), code
+    return Compilation(None if failed else out, log, ptx, exceeded), code

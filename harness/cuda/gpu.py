@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.gate_messages import errors
 from harness.cuda.gate_nvcc import Room, compile_library
 from harness.cuda.gate_sources import refusals
 from harness.cuda.gpu_figures import Floats, Interval, clocks_agree, median_interval, paired_ratio, plan_repeats, turns
 from harness.cuda.nvcc import nvcc
-from harness.errors import PrerequisiteError
+from harness.errors import JudgeError, PrerequisiteError
 from harness.model import Limits
 from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec, scratch
 from harness.sandbox.command import run
@@ -127,7 +128,7 @@ class GpuBuild:
 
 def build_for(
     device: GpuDevice, answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, name: str = "answer.so",
-    seconds: float = 120,
+    seconds: float = SECONDS,
 ) -> GpuBuild:  # fmt: skip
     """Compile an answer for the device it will run on, and lay the driver beside it.
 
@@ -138,10 +139,11 @@ def build_for(
         into: a folder for what the box will show; a second build of another name may join the first.
         tier: how the compiler is held.
         name: of the library there.
-        seconds: wall time.
+        seconds: processor time.
 
     Raises:
         PrerequisiteError: there is no nvcc.
+        JudgeError: the machine gave the compiler too little time.
         BoxError: the compiler could not be started.
     """
     compiler = nvcc()
@@ -151,7 +153,11 @@ def build_for(
     if refused:
         return GpuBuild(into, f"{refused[0].file}:{refused[0].line}: {refused[0].text}")
     with scratch.folder() as place:
-        done = compile_library(compiler, answer, entries, place, Room(tier, seconds, 8192), device.architecture)
+        done = compile_library(
+            compiler, answer, entries, place, Room(tier, CompileTime(seconds), 8192), device.architecture
+        )
+        if done.undecided:
+            raise JudgeError(TOO_BUSY)
         if done.library is None:
             return GpuBuild(into, "\n".join(e.text for e in errors(done.log)) or done.log[-500:] or "nvcc failed")
         shutil.copyfile(done.library, into / name)

@@ -113,7 +113,7 @@ def _emulated(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnabl
 
     if host_compiler() is None:
         return Runnable(None, unsupported=NO_HOST_COMPILER)
-    made = emulate(files.folder, files.entries, folder, tier=detect(), seconds=challenge.limits.start_seconds)
+    made = emulate(files.folder, files.entries, folder, tier=detect())
     if made.refused:
         return Runnable(None, fault=made.why_not)
     if not made.ok:

@@ -19,6 +19,7 @@ from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines,
 from harness.quality.boxed_suite import Run, RunResult, Runs, Suite
 from harness.quality.sources import SourceFile, read_sources
 from harness.sandbox.tiers import Tier
+from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 MUTANTS = 30
 """Mutants drawn: as many on every machine, so that equal files have equal kill rates."""
@@ -179,12 +180,22 @@ class _Stage:
         return again.results[-1] if again.results else second
 
     def _runs(self, plan: Sequence[Run], run_seconds: float = RUN_SECONDS) -> Runs:
-        """The runs of `plan`; a plan that ends with a run that waits or was cut is made once more."""
-        for _ in range(2):
-            done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), seconds=self.left)
-            self.left = max(1.0, self.left - sum(result.processor_seconds for result in done.results))
-            if not done.results or done.results[-1].end not in ("idle", "cut"):
-                break
+        """The runs of `plan`; one that ends with a run that waits or was cut is made once more, alone."""
+        with beside_others():
+            done = self._once(plan, run_seconds)
+        if done.results and done.results[-1].end not in ("idle", "cut"):
+            return done
+        if done.refused or done.broken:
+            return done
+        try:
+            with alone():
+                return self._once(plan, run_seconds)
+        except MachineBusy:
+            return done
+
+    def _once(self, plan: Sequence[Run], run_seconds: float) -> Runs:
+        done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), seconds=self.left)
+        self.left = max(1.0, self.left - sum(result.processor_seconds for result in done.results))
         return done
 
     def _mutants(self, seen: SuiteGrade, first: RunResult, lines: Mapping[str, AbstractSet[int]] | None) -> SuiteGrade:
@@ -199,7 +210,8 @@ class _Stage:
             return replace(seen, detail="passes, but executes none of the answer's code")
         drawn, plan = _plan(mutants, sources, self.count)
         given, limit = self.left, _limit(first)
-        done = self.suite.runs(plan, run_seconds=limit, seconds=self.left)
+        with beside_others():
+            done = self._once(plan, limit)
         if done.broken:
             return replace(seen, detail=f"passes, but on changed code {done.broken}: nothing counts as noticed")
         results = done.results

@@ -24,11 +24,9 @@ long endless = Tree<28, 1>::value;
 
 @pytest.mark.slow
 def test_source_that_never_compiles_is_given_up(tmp_path: Path, tier: Tier) -> None:
-    start = clock.now()
     said = gate(put(tmp_path, a_cu=ENDLESS), ["a.cu"], [], tier=tier, seconds=4, memory_mib=4096)
     assert said.ok is False
-    assert said.text == "not compiled within 4 s" or said.errors
-    assert clock.now() - start < 4 + 4  # the limit, and starting and ending a process on a busy machine
+    assert said.text == "not compiled within 4 s of processor time" or said.errors
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
+from harness.cuda.compiling import CompileTime
 from harness.cuda.gate import gate
 from harness.cuda.gate_nvcc import Room, compile_library
 from harness.cuda.gate_sources import refusals
@@ -109,7 +110,7 @@ def test_the_box_hides_the_file_from_a_compiler_that_is_asked_all_the_same(submi
         into = submission.parent / f"out{index}"
         into.mkdir()
         done = compile_library(
-            compiler, written(submission, line), ["a.cu"], into, Room(tier, 60, 8192), architecture="sm_80"
+            compiler, written(submission, line), ["a.cu"], into, Room(tier, CompileTime(60), 8192), architecture="sm_80"
         )
         assert done.library is None, f"built: {line}"
         assert "this_is_the_secret" not in done.log

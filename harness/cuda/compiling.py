@@ -1,0 +1,48 @@
+"""A compiler run in the sandbox on what an answer wrote: bounded by processor time, however busy the machine is."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.sandbox.command import CommandLimit, Completed, run
+from harness.timing.exclusive import MachineBusy, alone, beside_others
+
+SECONDS = 600.0
+"""Processor time for all that is compiled of one answer."""
+WALL_FACTOR = 3.0
+"""Wall time for a run of the compiler: so many times the processor time it may use."""
+TOO_BUSY = "the machine gave the compiler too little time, twice; grade again where it has more to give"
+
+
+class CompileTime:
+    """The processor time that a build may use.
+
+    Attributes:
+        allowed: at first, in seconds.
+        left: what is left of that.
+    """
+
+    def __init__(self, allowed: float = SECONDS) -> None:
+        self.allowed = self.left = allowed
+
+    def run(self, words: Sequence[str], folder: Path, **options: Any) -> Completed:
+        """Run a compiler, as `sandbox.run`; a run that the wall clock ends is made once more with nothing beside it.
+
+        Raises:
+            BoxError: the sandbox could not be started.
+        """
+        with beside_others():
+            done = self._run(words, folder, options)
+        if done.exceeded is not CommandLimit.WALL_CLOCK:
+            return done
+        try:
+            with alone():
+                return self._run(words, folder, options)
+        except MachineBusy:
+            return done
+
+    def _run(self, words: Sequence[str], folder: Path, options: dict[str, Any]) -> Completed:
+        seconds = max(1.0, self.left)
+        done = run(words, folder, seconds=seconds, wall_seconds=WALL_FACTOR * seconds, **options)
+        self.left -= done.processor_seconds
+        return done
