@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from harness.model import Limits
 from harness.numerics.paired import PairedVerdict
-from harness.probing import Answer, NotMeasurable, NotRun, ProbeFailure, SandboxedAnswer
+from harness.probing import Answer, NotMeasurable, NotRun, ProbeFailure
+from harness.probing.answers import SandboxedAnswer
 from harness.probing.speed import credit, measure
 from harness.sandbox import Array, Box, CallStatus, WorkerSpec, detect
 from harness.timing import clock

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from harness.model import Limits
-from harness.probing import ChallengeCode
 from harness.probing.check import assess, sandboxed
+from harness.probing.code import ChallengeCode
 from harness.sandbox import Array, Box, CallStatus, Tier, WorkerSpec, start_fork_server
 from harness.sandbox.tiers import why_not
 from harness.workspace import Workspace

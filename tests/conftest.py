@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 
 from harness.model import Challenge
-from harness.probing import ChallengeCode
+from harness.probing.code import ChallengeCode
 from harness.sandbox import detect
 from harness.workspace import Workspace
 from tests import shares

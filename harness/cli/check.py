@@ -10,8 +10,8 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
-    from harness.probing import ChallengeCode
     from harness.probing.check import CheckResult
+    from harness.probing.code import ChallengeCode
 
 
 def check(
@@ -31,7 +31,7 @@ def check(
     """
     import secrets
 
-    from harness.probing import ChallengeCode
+    from harness.probing.code import ChallengeCode
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -54,8 +54,8 @@ def check(
 
 
 def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
-    from harness.probing import NullAnswer
     from harness.probing.check import check
+    from harness.probing.null_answer import NullAnswer
     from harness.probing.tampering import TAMPERINGS
 
     total = 1 + len(code.variants) + len(code.mutants) + len(NullAnswer.KINDS) + len(TAMPERINGS)

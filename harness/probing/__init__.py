@@ -1,11 +1,22 @@
-"""What challenge authors use: probes, draws, expectations; and how their verdicts become evidence."""
+"""What challenge authors use.
 
-from harness.languages import AnswerFiles
+* `probe` makes a function a probe; it gets an `Answer`, a `Draw` and the sizes of one case, and returns figures or
+  `Partial`.
+* `expect` compares. What it finds wrong it raises as `ProbeFailure`, and so may a probe. Calls of an answer raise kinds
+  of it: `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `NotMeasurable` and `NotRun` blame no answer.
+* `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` say what a call returns. `Keep` brings a `RemoteObject`, which stays
+  in the answer's process; a `RemoteFunction` is one of a module loaded there.
+* A failure may carry a `Location` in the answer's files, and a `Loss`: which places are lost (`LossMap`,
+  `LossByDistance`).
+* `timings`, `require_subquadratic` and `timing_lock` measure cost; `harness.probing.speed` races against the reference.
+* `Mutant` and `Variant` are edits of the reference.
+* For CUDA: `harness.probing.launching` calls an answer, `.checked` judges watched accesses, `.traffic` counts bytes;
+  `timed` times on a GPU, `located` puts the author's lines into a report.
+"""
+
 from harness.model import Location, Loss, LossByDistance, LossMap
 from harness.probing import expectations as expect
-from harness.probing.answers import Answer, Cost, LocalAnswer, SandboxedAnswer
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import anchored, probe_criterion, seed_of
+from harness.probing.answers import Answer
 from harness.probing.device import located, timed
 from harness.probing.draw import Draw
 from harness.probing.failures import (
@@ -18,24 +29,18 @@ from harness.probing.failures import (
     WorkerLost,
 )
 from harness.probing.mutants import Mutant, Variant
-from harness.probing.null_answer import NullAnswer
-from harness.probing.opening import OpenedAnswer, opened
-from harness.probing.probe import Partial, Probe, probe
+from harness.probing.probe import Partial, probe
 from harness.probing.scaling import require_subquadratic, timings
 from harness.sandbox import Array, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, Tree
 from harness.timing.exclusive import timing_lock
 
 __all__ = [
     "Answer",
-    "AnswerFiles",
     "ArgumentsRejected",
     "Array",
     "CallTimedOut",
-    "ChallengeCode",
-    "Cost",
     "Draw",
     "Keep",
-    "LocalAnswer",
     "Location",
     "Loss",
     "LossByDistance",
@@ -45,26 +50,18 @@ __all__ = [
     "NotOffered",
     "NotRun",
     "Nothing",
-    "NullAnswer",
-    "OpenedAnswer",
     "Partial",
-    "Probe",
     "ProbeFailure",
     "RemoteFunction",
     "RemoteObject",
-    "SandboxedAnswer",
     "Scalar",
     "Tree",
     "Variant",
     "WorkerLost",
-    "anchored",
     "expect",
     "located",
-    "opened",
     "probe",
-    "probe_criterion",
     "require_subquadratic",
-    "seed_of",
     "timed",
     "timing_lock",
     "timings",

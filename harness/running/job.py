@@ -10,9 +10,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.errors import SpecError
-from harness.languages import Device, Language, language
+from harness.languages import AnswerFiles, Device, Language, language
 from harness.model import Challenge, Environment, Limits, Submission
-from harness.probing import AnswerFiles, ChallengeCode
+from harness.probing.code import ChallengeCode
 from harness.running.content_key import content_key, environment
 from harness.running.options import Options, Progress, no_progress
 from harness.sandbox import Snapshot, detect, hash_folder, snapshot

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from harness.errors import HarnessError, SpecError
 from harness.model import Evidence, Record
-from harness.probing import opened, probe_criterion
+from harness.probing.criteria import probe_criterion
+from harness.probing.opening import opened
 from harness.running.job import prepared
 from harness.running.options import Options
 from harness.workspace import Workspace

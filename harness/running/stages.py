@@ -7,9 +7,9 @@ from functools import reduce
 
 from harness.languages import CompilerReport
 from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, Signal
-from harness.probing import anchored, opened, probe_criterion, seed_of
+from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
-from harness.probing.opening import GradedAnswer
+from harness.probing.opening import GradedAnswer, opened
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.probing import ChallengeCode, probe_criterion, seed_of
 from harness.probing.check import sandboxed
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.workspace import Workspace
 from tests import shares
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
-from harness.probing import ChallengeCode, SandboxedAnswer, probe_criterion, seed_of
+from harness.probing.answers import SandboxedAnswer
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
 from tests import shares

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome
-from harness.probing import ChallengeCode, Mutant, NullAnswer, Variant
+from harness.probing import Mutant, Variant
 from harness.probing.check import assess, sandboxed
+from harness.probing.code import ChallengeCode
+from harness.probing.null_answer import NullAnswer
 from harness.workspace import Workspace
 from tests import shares
 

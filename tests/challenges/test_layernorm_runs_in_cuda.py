@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from harness.cuda.emulated import ENTRY, emulate
 from harness.model import Limits
 from harness.numerics import judge
-from harness.probing import ChallengeCode, Draw, SandboxedAnswer
+from harness.probing import Draw
+from harness.probing.answers import SandboxedAnswer
+from harness.probing.code import ChallengeCode
 from harness.probing.launching import STREAM, InputBuffer, OutputBuffer, launch
 from harness.sandbox import WorkerSpec, detect
 from harness.workspace import Workspace

@@ -4,8 +4,9 @@ import pytest
 from softmax_topk_answers import CODE, answer, exact
 
 from harness.model import Outcome
-from harness.probing import Mutant, NullAnswer, Variant
+from harness.probing import Mutant, Variant
 from harness.probing.check import assess, sandboxed
+from harness.probing.null_answer import NullAnswer
 from tests import shares
 
 SEED = shares.number()

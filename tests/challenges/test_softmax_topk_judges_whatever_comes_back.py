@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from softmax_topk_answers import CODE, Floats, Row, answer, exact
 
 from harness.model import Evidence, Outcome
-from harness.probing import LocalAnswer, probe_criterion, seed_of
+from harness.probing.answers import LocalAnswer
+from harness.probing.criteria import probe_criterion, seed_of
 
 JUDGED = [c.id for c in CODE.challenge.criteria if c.probes]
 

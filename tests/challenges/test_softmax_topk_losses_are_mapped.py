@@ -5,7 +5,7 @@ import pytest
 from softmax_topk_answers import CODE, Floats, Row, answer, blind, exact, short_lists
 
 from harness.model import Outcome
-from harness.probing import probe_criterion, seed_of
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.patterns import pattern_of
 
 

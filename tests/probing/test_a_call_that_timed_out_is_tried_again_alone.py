@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from harness.model import Evidence, Outcome, SignalKind
-from harness.probing import ChallengeCode, SandboxedAnswer
 from harness.probing import probe as probe_of
+from harness.probing.answers import SandboxedAnswer
 from harness.probing.check import sandboxed
+from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Array

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from harness.model import SignalKind
-from harness.probing import ChallengeCode, SandboxedAnswer
+from harness.probing.answers import SandboxedAnswer
 from harness.probing.check import sandboxed
+from harness.probing.code import ChallengeCode
 from harness.probing.determinism import nondeterminism
 
 DETERMINISTIC = "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale\n"

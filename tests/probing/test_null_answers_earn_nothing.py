@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from harness.model import Outcome
-from harness.probing import NullAnswer
 from harness.probing.check import assess, check
+from harness.probing.null_answer import NullAnswer
 from harness.probing.tampering import TAMPERINGS
 
 

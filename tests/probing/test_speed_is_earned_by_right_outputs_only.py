@@ -9,17 +9,10 @@ import pytest
 
 from harness.model import Limits, SignalKind
 from harness.numerics.paired import PairedComparison, PairedVerdict
-from harness.probing import (
-    Draw,
-    LocalAnswer,
-    NotMeasurable,
-    NotRun,
-    NullAnswer,
-    ProbeFailure,
-    SandboxedAnswer,
-    WorkerLost,
-)
+from harness.probing import Draw, NotMeasurable, NotRun, ProbeFailure, WorkerLost
+from harness.probing.answers import LocalAnswer, SandboxedAnswer
 from harness.probing.mutants import module_of
+from harness.probing.null_answer import NullAnswer
 from harness.probing.speed import GROSS, credit, measure, race
 from harness.sandbox import Array, WorkerSpec, detect
 from harness.timing.contest import ContestResult

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from harness.cuda.host_compiler import host_compiler
-from harness.probing import ChallengeCode, Cost, LocalAnswer
+from harness.probing.answers import Cost, LocalAnswer
 from harness.probing.check import assess, check, credited, sandboxed
+from harness.probing.code import ChallengeCode
 from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.sandbox import Array, Scalar
 from harness.workspace import Workspace

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.languages import AnswerFiles
 from harness.model import Evidence, Outcome
-from harness.probing import AnswerFiles, ChallengeCode, opened, probe_criterion, seed_of
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.opening import opened
 from harness.sandbox import snapshot
 from harness.workspace import Workspace
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.probing import SandboxedAnswer
+from harness.probing.answers import SandboxedAnswer
 from harness.sandbox import Box, CallStatus, Nothing, Scalar, WorkerSpec, run, scratch
 
 FORKS = """

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.probing import SandboxedAnswer
+from harness.probing.answers import SandboxedAnswer
 from harness.sandbox import Scalar, WorkerSpec, run
 from tests.tiers_here import HELD
 

@@ -20,8 +20,11 @@ from repairs import (
     repaired,
 )
 
+from harness.languages import AnswerFiles
 from harness.model import Criterion, Evidence, Outcome, Severity
-from harness.probing import AnswerFiles, ChallengeCode, opened, probe_criterion, seed_of
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.opening import opened
 from harness.workspace import Workspace
 
 pytestmark = pytest.mark.slow
