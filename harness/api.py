@@ -14,8 +14,9 @@ from pathlib import Path
 from harness.errors import NotFoundError, SpecError
 from harness.languages import language
 from harness.model import Challenge, Record
+from harness.running.executor import grade_all
 from harness.running.grade import Graded
-from harness.running.local import grade_all
+from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.running.retry import grade_with_retries
 from harness.sandbox import hash_folder, snapshot
@@ -99,8 +100,9 @@ def grade_many(
     records: dict[Path, Record] = {}
     with ExitStack() as stack:
         submissions = [stack.enter_context(_submission(place, Path(f), challenge, entry)) for f in folders]
+        executor = LocalExecutor(place, options, jobs or len(os.sched_getaffinity(0)))
         distinct = list(dict.fromkeys(submissions))
-        for result in grade_all(place, distinct, options, jobs=jobs or len(os.sched_getaffinity(0))):
+        for result in grade_all(executor, distinct):
             if not isinstance(result, Graded):
                 raise result.error
             records[result.folder] = _record(result)

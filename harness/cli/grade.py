@@ -10,8 +10,8 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
+    from harness.running.executor import NotGraded
     from harness.running.grade import Graded
-    from harness.running.local import NotGraded
     from harness.running.options import Options
     from harness.workspace import Workspace
 
@@ -134,14 +134,14 @@ def _run(
     workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int
 ) -> tuple[list["Graded | NotGraded"], bool]:
     """Everything that was finished, and whether that is not all because of Ctrl-C."""
-    from harness.running.local import NotGraded, grade_all
+    from harness.running.executor import NotGraded, grade_all
+    from harness.running.local import LocalExecutor
 
     results: list[Graded | NotGraded] = []
     with output.Steps(len(folders)) as steps:
         try:
-            for result in grade_all(
-                workspace, folders, options, jobs=jobs, progress=lambda f, s: steps.now(_name(f), s)
-            ):
+            executor = LocalExecutor(workspace, options, jobs)
+            for result in grade_all(executor, folders, lambda folder, stage: steps.now(_name(folder), stage)):
                 results.append(result)
                 if isinstance(result, NotGraded):
                     steps.done(_name(result.folder), f"not graded: {_name(result.folder)}")
@@ -169,7 +169,7 @@ def _told(result: "Graded") -> str:
 
 def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
 
-    from harness.running.local import NotGraded
+    from harness.running.executor import NotGraded
 
     graded = sorted(
         (r for r in results if not isinstance(r, NotGraded)), key=lambda r: (r.record.challenge, r.record.model)
@@ -195,7 +195,7 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
 
 def _errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
     """What went wrong that is no finding about an answer."""
-    from harness.running.local import NotGraded
+    from harness.running.executor import NotGraded
 
     for result in results:
         if isinstance(result, NotGraded):
@@ -226,7 +226,7 @@ def _code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> 
     """A judge error comes first, then malformed input, then the gate."""
     from harness.errors import JudgeError, PrerequisiteError, StoreError
     from harness.model import Status
-    from harness.running.local import NotGraded
+    from harness.running.executor import NotGraded
 
     rejected = [r for r in results if isinstance(r, NotGraded)]
     graded = [r for r in results if not isinstance(r, NotGraded)]

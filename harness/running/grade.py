@@ -43,7 +43,7 @@ class Graded:
     record: Record
     reused: bool
     reason: str
-    save_error: str = ""
+    save_error: str
 
 
 def grade_one(

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -43,8 +44,8 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
                 gone = f"the run began in tier {tier}, which is no longer to be had: {reason}"
                 raise JudgeError(f"{gone}\n  try: harness doctor")
             graded = grade_one(workspace, Path(json.loads(line)), options, lambda stage: say(stage=stage))
-            told = {"reused": graded.reused, "reason": graded.reason, "save_error": graded.save_error}
-            say(record=graded.record.to_json(), **told)
+            rest = {f.name: getattr(graded, f.name) for f in fields(graded) if f.name not in ("folder", "record")}
+            say(record=graded.record.to_json(), **rest)
         except HarnessError as error:
             say(error=str(error), kinds=[kind.__name__ for kind in type(error).__mro__])
 

@@ -1,4 +1,4 @@
-"""Many submissions at once: each grading process takes the next folder.
+"""Grades on this machine: each grading process takes the next folder.
 
 Processes are started as `python -m harness.running.grading_process`, not forked or spawned by multiprocessing, so that
 grading works from any program, a training loop's included, and one that dies takes nothing with it.
@@ -11,87 +11,104 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 from harness.model import Record
+from harness.running.executor import NotGraded, Progress
 from harness.running.grade import Graded, grade_one
 from harness.running.options import Options
-from harness.running.options import Progress as Stage
+from harness.running.options import Progress as StageProgress
 from harness.running.retry import Attempt, grade_with_retries
 from harness.sandbox import cgroup, detect, scratch
 from harness.workspace import Workspace
 
-Progress = Callable[[Path, str], None]
 _KINDS = {kind.__name__: kind for kind in (JudgeError, PrerequisiteError, StoreError, HarnessError)}
 """Errors that are told apart here: what may be tried again, what is our side's, and the rest."""
 PATIENCE = 5.0
 """Seconds in which a grading process whose work is done leaves by itself."""
 
 
-@dataclass(frozen=True)
-class NotGraded:
-    """A submission that could not be graded at all; the others go on."""
-
-    folder: Path
-    error: HarnessError
-
-
-def grade_all(
-    workspace: Workspace, folders: Sequence[Path], options: Options, *, jobs: int = 1,
-    progress: Progress = lambda folder, stage: None,
-) -> Iterator[Graded | NotGraded]:  # fmt: skip
-    """Grade every folder; results come as they finish and are kept on disk before they are yielded.
+class LocalExecutor:
+    """An `Executor` of this machine's processes; a single submission, or one at a time, is graded in this process.
 
     Args:
         workspace: where the challenges are.
-        folders: the submissions.
         options: how to grade.
-        jobs: grading processes at a time; one works in this process.
-        progress: told each stage of each folder.
+        jobs: grading processes at a time.
     """
-    scratch.sweep()
-    cgroup.sweep()
-    if jobs <= 1 or len(folders) <= 1:
-        for folder in folders:
-            yield _graded(workspace, folder, options, partial(progress, folder))
-        return
-    events: queue.SimpleQueue[tuple[Path, str | Graded | NotGraded]] = queue.SimpleQueue()
-    waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
-    for folder in folders:
-        waiting.put(folder)
-    graders = [GradingProcess(workspace, options) for _ in range(min(jobs, len(folders)))]
-    feeders = [
-        threading.Thread(target=_feed, args=(g, workspace, options, waiting, events), daemon=True) for g in graders
-    ]
-    try:
-        for feeder in feeders:
-            feeder.start()
-        left = len(folders)
-        while left:
-            folder, event = events.get()
+
+    def __init__(self, workspace: Workspace, options: Options, jobs: int = 1) -> None:
+        self._workspace = workspace
+        self._options = options
+        self._jobs = jobs
+        self._unfinished = 0
+        self._waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[Path, str | Graded | NotGraded]] = queue.SimpleQueue()
+        self._feeders: list[tuple[GradingProcess, threading.Thread]] = []
+        scratch.sweep()
+        cgroup.sweep()
+
+    def submit(self, folder: Path) -> None:
+        """Queue a submission."""
+        self._unfinished += 1
+        self._waiting.put(folder)
+
+    def results(self, progress: Progress) -> Iterator[Graded | NotGraded]:
+        """One result for each submission queued, as they finish."""
+        if min(self._jobs, self._unfinished) <= 1:
+            while self._unfinished:
+                folder = self._waiting.get()
+                self._unfinished -= 1
+                yield self._result(folder, partial(progress, folder), grade_one)
+            return
+        for _ in range(min(self._jobs, self._unfinished)):
+            self._start()
+        while self._unfinished:
+            folder, event = self._events.get()
             if isinstance(event, str):
                 progress(folder, event)
             else:
-                left -= 1
+                self._unfinished -= 1
                 yield event
-    finally:
-        for grader in graders:
-            grader.stop()
-        for feeder in feeders:
+
+    def cancel(self) -> None:
+        """End the grading processes and drop what waits."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._waiting.get_nowait()
+        for process, _ in self._feeders:
+            process.stop()
+        for _, feeder in self._feeders:
             feeder.join()
+        self._feeders, self._unfinished = [], 0
 
+    def _start(self) -> None:
+        process = GradingProcess(self._workspace, self._options)
+        feeder = threading.Thread(target=self._feed, args=(process,), daemon=True)
+        self._feeders.append((process, feeder))
+        feeder.start()
 
-def _graded(
-    workspace: Workspace, folder: Path, options: Options, progress: Stage, attempt: Attempt = grade_one
-) -> Graded | NotGraded:
-    try:
-        return grade_with_retries(workspace, folder, options, progress, attempt)
-    except HarnessError as error:
-        return NotGraded(folder, error)
+    def _feed(self, process: "GradingProcess") -> None:
+        """Give one grading process folders until there are none left."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                folder = self._waiting.get_nowait()
+                result = self._result(folder, partial(self._report, folder), process.grade)
+                self._events.put((folder, result))
+        process.close()
+
+    def _report(self, folder: Path, stage: str) -> None:
+        self._events.put((folder, stage))
+
+    def _result(self, folder: Path, progress: StageProgress, attempt: Attempt) -> Graded | NotGraded:
+        try:
+            return grade_with_retries(self._workspace, folder, self._options, progress, attempt)
+        except HarnessError as error:
+            return NotGraded(folder, error)
 
 
 class GradingProcess:
@@ -110,7 +127,7 @@ class GradingProcess:
         """Process id; 0 while there is no process."""
         return self._process.pid if self._process else 0
 
-    def grade(self, workspace: Workspace, folder: Path, options: Options, progress: Stage) -> Graded:
+    def grade(self, workspace: Workspace, folder: Path, options: Options, progress: StageProgress) -> Graded:
         """As `grade_one`, in the process; `workspace` and `options` are those it was started with.
 
         Raises:
@@ -170,21 +187,3 @@ class GradingProcess:
             process.wait()
         with contextlib.suppress(OSError), process:
             pass
-
-
-def _feed(
-    grader: GradingProcess, workspace: Workspace, options: Options, waiting: "queue.SimpleQueue[Path]",
-    events: "queue.SimpleQueue[tuple[Path, str | Graded | NotGraded]]",
-) -> None:  # fmt: skip
-    """Give one grading process folders until there are none left."""
-    while True:
-        try:
-            folder = waiting.get_nowait()
-        except queue.Empty:
-            grader.close()
-            return
-
-        def tell(stage: str, folder: Path = folder) -> None:
-            events.put((folder, stage))
-
-        events.put((folder, _graded(workspace, folder, options, tell, grader.grade)))

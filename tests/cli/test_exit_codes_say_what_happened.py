@@ -1,5 +1,6 @@
 """Exit codes say what happened: 0 done, 1 a gate failed, 2 usage or malformed input, 3 our fault, 130 interrupted."""
 
+import json
 import signal
 import subprocess
 from pathlib import Path
@@ -32,14 +33,41 @@ def test_fail_under_is_a_gate(run: Run, submit: Submit) -> None:
     assert "under 60: good/rows" not in done.stderr
 
 
-def test_a_wrong_verdict_fails_the_check(run: Run, root: Path) -> None:
+def test_a_mark_that_equals_the_gate_passes_it(run: Run, submit: Submit) -> None:
+    submit("zeros", ZEROS)
+    (record,) = json.loads(run("grade", "zeros", "--json").stdout)
+    mark = record["overall"]["score"]
+    assert 0 < mark < 100
+    assert run("grade", "zeros", "--fail-under", str(mark)).returncode == 0
+    assert run("grade", "zeros", "--fail-under", str(mark + 0.5)).returncode == 1
+
+
+def test_an_answer_without_a_mark_fails_every_gate(run: Run, submit: Submit, root: Path) -> None:
+    """No device could assess it: that is no pass, not even of a gate at 0."""
+    submit("good")
+    probes = root / "challenges" / "rows" / "probes.py"
+    raising = "    raise __import__('harness.probing.failures').probing.failures.NotMeasurable('no device')\n"
+    source = probes.read_text()
+    assert source.count("    first, second = ") == 1
+    probes.write_text(source.replace("    first, second = ", f"{raising}    first, second = "))
+    done = run("grade", "good", "--json", "--fail-under", "0")
+    (record,) = json.loads(done.stdout)
+    assert (record["status"], record["overall"]["score"]) == ("graded", None)
+    assert done.returncode == 1 and "under 0: good/rows" in done.stderr
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_wrong_verdict_fails_the_check(run: Run, root: Path, as_json: bool) -> None:
     mutants = root / "challenges" / "rows" / "mutants.py"
     mutants.write_text(
         mutants.read_text().replace("np.exp(np.maximum(logits - largest, -30.0))", "np.exp(logits - largest)")
     )
-    done = run("check", "rows")
+    done = run("check", "rows", *(["--json"] if as_json else []))
     assert done.returncode == 1
-    assert "WRONG: mutant `mask too weak`: should be: killed by `masked_logits`" in done.stdout
+    if as_json:
+        assert [v["name"] for v in json.loads(done.stdout) if not v["right"]] == ["mask too weak"]
+    else:
+        assert "WRONG: mutant `mask too weak`: should be: killed by `masked_logits`" in done.stdout
 
 
 def test_a_criterion_that_no_mutant_names_is_pointed_out(run: Run, root: Path) -> None:

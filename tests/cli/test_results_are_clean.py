@@ -33,6 +33,14 @@ def test_graded_records_are_a_json_list_with_the_stable_keys(run: Run, submit: S
     assert {"criterion", "severity", "title", "detail", "diagnosis"} <= set(records[1]["findings"][0])
 
 
+def test_a_second_grade_is_the_same_clean_list(run: Run, submit: Submit) -> None:
+    """That a record was reused is said on stderr: stdout holds JSON and nothing else, both times."""
+    submit("good")
+    first, second = (run("grade", "good", "--json") for _ in range(2))
+    assert json.loads(first.stdout) == json.loads(second.stdout) and len(json.loads(second.stdout)) == 1
+    assert "1 reused" in second.stderr and "reused" not in first.stderr
+
+
 def test_nothing_to_grade_is_said(run: Run) -> None:
     done = run("grade", "--all", "--json")
     assert (done.returncode, json.loads(done.stdout)) == (0, [])

@@ -11,8 +11,9 @@ import pytest
 from harness.errors import BoxError, HarnessError, JudgeError, PrerequisiteError, SpecError, StoreError
 from harness.model import Outcome, Record, Status
 from harness.running import retry as retrying
+from harness.running.executor import grade_all
 from harness.running.grade import grade_one
-from harness.running.local import grade_all
+from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.running.retry import RETRIES, grade_with_retries
 from harness.workspace import read_stored
@@ -126,7 +127,7 @@ def test_it_is_the_same_in_a_process_of_its_own(toy, submit, jobs, error):
     fault = f"raise __import__('harness.errors').errors.{error.__name__}('ours')\n    x = draw"
     path.write_text(path.read_text().replace("x = draw", fault))
     folders = [submit("a", toy.source()), submit("b", toy.source())]
-    results = list(grade_all(toy.workspace, folders, Options(), jobs=jobs))
+    results = list(grade_all(LocalExecutor(toy.workspace, Options(), jobs), folders))
     if error is BoxError:
         assert [r.record.error for r in results] == ["ours\n  tried 4 times"] * 2
     else:
@@ -159,7 +160,7 @@ def killing(times: int) -> Callable[[Path, str], None]:
 
 def test_a_lost_grading_process_is_a_failure_that_passes(toy, submit):
     folders = [submit("bad", toy.source()), submit("good", toy.source())]
-    results = list(grade_all(toy.workspace, folders, Options(), jobs=2, progress=killing(1)))
+    results = list(grade_all(LocalExecutor(toy.workspace, Options(), 2), folders, killing(1)))
     assert [r.record.overall.score for r in results] == [100, 100]
     assert any("the grading process ended" in r.reason for r in results)
     assert not processes("harness.running.grading_process")

@@ -1,19 +1,18 @@
 """However a run ends, every finished grade is whole on disk, and the next run goes on from there."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from harness.errors import JudgeError
 from harness.model import Record
-from harness.running.grade import grade_one
-from harness.running.local import Graded, GradingProcess, grade_all
+from harness.running.executor import grade_all
+from harness.running.grade import Graded, grade_one
+from harness.running.local import GradingProcess, LocalExecutor
 from harness.running.options import Options
 from harness.running.replay import replay
 from harness.workspace import read_stored
@@ -22,10 +21,11 @@ RUN = """
 import sys
 from pathlib import Path
 from harness.running.options import Options
-from harness.running.local import grade_all
+from harness.running.executor import grade_all
+from harness.running.local import LocalExecutor
 from harness.workspace import Workspace
 w = Workspace(Path(sys.argv[1]))
-for graded in grade_all(w, w.submissions(), Options(), jobs=2):
+for graded in grade_all(LocalExecutor(w, Options(), 2), w.submissions()):
     print(graded.record.name, flush=True)
 """
 
@@ -47,18 +47,19 @@ def left_over(root: Path) -> list[Path]:
 def test_a_killed_run_keeps_what_it_finished(toy, submit, kill):
     for i in range(4):
         submit(f"m{i}", toy.source() + f"\n# {i}\n")
-    delays = random.Random(1)
-    told: set[str] = set()
-    for _ in range(4):
-        run = start(toy.workspace.root)
-        time.sleep(delays.uniform(0.6, 1.6))
-        run.send_signal(kill)
-        told |= set(run.communicate(timeout=20)[0].split())
-        records = {read_stored(p, Record).name for p in toy.workspace.records_folder.glob("*/*.json")}
-        assert told <= records
-    results = list(grade_all(toy.workspace, toy.workspace.submissions(), Options(), jobs=2))
+    finished: set[str] = set()
+    for lines in range(1, 4):  # each run is killed while it works on what the one before it left
+        with start(toy.workspace.root) as run:
+            assert run.stdout is not None
+            finished |= {run.stdout.readline().strip() for _ in range(lines)}
+            run.send_signal(kill)
+            finished |= set(run.communicate(timeout=20)[0].split())
+        records = {read_stored(p, Record).name for p in toy.workspace.records_folder.glob("*/[!.]*.json")}
+        assert finished and finished <= records
+    assert len(finished) >= 3
+    results = list(grade_all(LocalExecutor(toy.workspace, Options(), 2), toy.workspace.submissions()))
     assert all(isinstance(r, Graded) for r in results)
-    assert {r.record.name for r in results if r.reused} >= told
+    assert {r.record.name for r in results if r.reused} >= finished
     assert not left_over(toy.workspace.root)
 
 

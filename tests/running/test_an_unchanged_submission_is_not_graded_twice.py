@@ -8,7 +8,9 @@ import pytest
 
 from harness.model import Outcome
 from harness.running import content_key
+from harness.running.executor import grade_all
 from harness.running.grade import grade_one
+from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.running.store import Store
 
@@ -82,7 +84,29 @@ def test_a_chosen_seed_is_unranked_and_never_stands_for_a_drawn_one(toy, submit)
     assert not drawn.reused and drawn.record.ranked and drawn.record.seed != 5
 
 
-def test_each_grade_draws_a_seed_of_its_own(toy, graded):
-    folder, first = graded
-    again = [grade_one(toy.workspace, folder, Options(force=True)).record for _ in range(2)]
-    assert len({record.seed for record in (first, *again)}) == 3
+def test_two_grades_draw_different_seeds(toy, submit):
+    """An answer that has met one grade's inputs has not met the next one's."""
+    folder = submit("m", toy.source())
+    records = [grade_one(toy.workspace, folder, Options(force=True)).record for _ in range(3)]
+    assert len({r.seed for r in records}) == 3
+    assert len({e.seed for r in records for e in r.evidence}) == 3 * len(records[0].evidence)
+
+
+def test_a_forced_grade_replaces_the_published_record(toy, graded):
+    folder, before = graded
+    forced = grade_one(toy.workspace, folder, Options(force=True)).record
+    published = toy.workspace.record("m/scaled_sum")
+    assert published == forced and published.seed != before.seed
+    assert grade_one(toy.workspace, folder).record == forced, "and the next run reuses the new one"
+
+
+def test_what_a_grading_process_says_of_a_grade_arrives_whole(toy, submit, graded):
+    """That a record was reused, why, and where it could not be saved: the same from a process as from this one."""
+    folder, record = graded
+    toy.workspace.record_path("new", "scaled_sum").mkdir()  # no file can take this place
+    new = submit("new", toy.source() + "\n# new\n")
+    results = {r.folder: r for r in grade_all(LocalExecutor(toy.workspace, Options(), 2), [folder, new])}
+    assert results[folder].reused and results[folder].record == record
+    assert results[folder].reason == f"nothing changed since {record.made}" and not results[folder].save_error
+    assert not results[new].reused and results[new].reason.startswith("not graded before")
+    assert "new.json: cannot be written: " in results[new].save_error

@@ -3,8 +3,9 @@
 import pytest
 
 from harness.model import Outcome, Record, Status
+from harness.running.executor import NotGraded, grade_all
 from harness.running.grade import grade_one
-from harness.running.local import NotGraded, grade_all
+from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.workspace import read_stored
 
@@ -85,7 +86,7 @@ def test_a_malformed_submission_is_rejected_and_the_others_are_graded(toy, submi
     else:
         (bad / "submission.toml").write_text(MANIFESTS[name])
     good = submit("b", toy.source())
-    results = list(grade_all(toy.workspace, [bad, good], Options(), jobs=jobs))
+    results = list(grade_all(LocalExecutor(toy.workspace, Options(), jobs), [bad, good]))
     rejected = [r for r in results if isinstance(r, NotGraded)]
     assert [r.folder for r in rejected] == [bad]
     assert "submission.toml" in str(rejected[0].error)
