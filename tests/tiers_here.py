@@ -5,7 +5,8 @@
 
 import pytest
 
-from harness.sandbox.tiers import Tier, why_not
+from harness.model import Tier
+from harness.sandbox.tiers import why_not
 from tests import shares
 
 
@@ -22,6 +23,8 @@ def _chosen() -> tuple[Tier, ...]:
     return (Tier.B if why_not(Tier.A) else Tier.A), Tier.C
 
 
+NAMESPACED = (Tier.A, Tier.B)
+"""Tiers in which an answer has files, processes and a network of its own."""
 HELD = [_param(tier) for tier in _chosen()]
 """Tiers that hold hostile code."""
 ONE = shares.share([tier for tier in _chosen() if why_not(tier) is None], 3)

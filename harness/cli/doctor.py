@@ -1,7 +1,6 @@
 """`harness doctor`: what this machine offers a grade, and what would make it better."""
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -91,7 +90,7 @@ def _isolation() -> Isolation:
         tier = detect()
     except PrerequisiteError as error:
         fault = str(error).partition("\n")[0].rstrip(":")
-    fenced = [t for t in Tier if t.fenced and (tier is None or list(Tier).index(t) < list(Tier).index(tier))]
+    fenced = [t for t in Tier if t.trusted and (tier is None or list(Tier).index(t) < list(Tier).index(tier))]
     lacking = {t.value: reason for t in fenced if (reason := why_not(t))}
     better = next((t.value for t in fenced if t.value not in lacking), "")
     if tier is None:
@@ -100,7 +99,7 @@ def _isolation() -> Isolation:
         found = self_attack.breaches(tier)
     except BoxError as error:
         return Isolation(tier, lacking, better, fault=str(error))
-    fault = f"tier {tier} does not hold" if found and tier is not Tier.UNSAFE else ""
+    fault = f"tier {tier} does not hold" if found and tier.trusted else ""
     return Isolation(tier, lacking, better, len(self_attack.ATTACKS), found, fault)
 
 
@@ -131,17 +130,10 @@ _WITHOUT_GPU = {
     False: "answers in CUDA cannot be run, as there is no C++ compiler for the emulated device",
 }
 
-_SWITCHES = (
-    ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
-    ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
-    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
-)
-"""Settings that keep an ordinary user from namespaces: where each is, its value then, and the remedy."""
-
 
 def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterator[str]:
     """How to get a stronger tier, or one that holds."""
-    from harness.sandbox.boot import landlock
+    from harness.sandbox.implementations import new_sandbox
 
     if isolation.open and isolation.fault:
         yield "the box has holes: please report them with this page; until then only trusted answers may be graded"
@@ -149,19 +141,8 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
         yield "to grade answers that you trust all the same: harness grade --unsafe, which marks their records"
     if isolation.better:
         yield f"tier {isolation.better} works here: unset HARNESS_TIER, or set it to {isolation.better}"
-    if "B" in isolation.lacking:
-        present = shutil.which("bwrap") is not None
-        if not present:
-            yield "for an own view of files, processes and network: apt-get install bubblewrap"
-        for name, value, command in _SWITCHES:
-            if _read(settings / name) == value:
-                yield f"for namespaces of an ordinary user: {command}"
-        if present and any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
-            yield "this container may not make namespaces: start it with --privileged, or grade outside of it"
-    if "A" in isolation.lacking and os.geteuid() != 0:
-        yield "to bound the memory of all of an answer's processes together: run as root"
-    if landlock.abi() == 0:
-        yield "for a second fence round files: add landlock to the kernel's boot parameter lsm= (Linux 5.13 or later)"
+    for tier in reversed(Tier):
+        yield from new_sandbox(tier).remedies(works=tier.value not in isolation.lacking, settings=settings)
 
 
 def _versions(isolation: Isolation) -> dict[str, str]:
@@ -203,7 +184,7 @@ def _verdict(isolation: Isolation) -> str:
     """The page in a sentence."""
     if isolation.fault:
         return f"No grade can be made here: {isolation.fault}"
-    if isolation.tier and isolation.tier.fenced:
+    if isolation.tier and isolation.tier.trusted:
         return f"Grades can be made here: tier {isolation.tier} holds an answer."
     return "Grades made here are marked as untrusted: nothing holds an answer."
 

@@ -185,7 +185,7 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
     reused = sum(result.reused for result in graded)
     if reused:
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
-    untrusted = sorted(r.record.name for r in graded if r.record.environment.tier == "unsafe")
+    untrusted = sorted(r.record.name for r in graded if not r.record.environment.tier.trusted)
     if untrusted:
         told = "files, network and other processes were within the answer's reach, the records are not ranked"
         output.note(f"no isolation: {told}: {', '.join(untrusted)}\n  try: harness doctor")

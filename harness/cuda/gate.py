@@ -15,8 +15,8 @@ from harness.cuda.gate_nvcc import Compilation, Room, compile_library
 from harness.cuda.gate_nvrtc import SCOPE, DeviceCode, compile_device_code
 from harness.cuda.gate_sources import refusals
 from harness.cuda.nvcc import CudaCompiler, cuda_compiler
+from harness.model import Tier
 from harness.sandbox import scratch
-from harness.sandbox.tiers import Tier
 from harness.timing import clock
 
 __all__ = ["CompilerError", "CompilerResult", "KernelFacts", "exported", "gate"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from harness.cuda.compiling import CompileTime
 from harness.cuda.nvcc import CudaCompiler
+from harness.model import Tier
 from harness.sandbox.command import CommandLimit, Completed
-from harness.sandbox.tiers import Tier
 
 LOG_KEPT = 1 << 20
 """Bytes of what was printed: half from the start, for the first errors, and half from the end."""

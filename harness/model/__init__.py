@@ -24,6 +24,7 @@ from harness.model.review import (
 )
 from harness.model.signal import Signal, SignalKind, counted
 from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
+from harness.model.tier import Tier
 
 __all__ = [
     "INTEGRITY",
@@ -77,5 +78,6 @@ __all__ = [
     "Status",
     "Stored",
     "Submission",
+    "Tier",
     "counted",
 ]

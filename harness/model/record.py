@@ -11,6 +11,7 @@ from harness.model.evidence import Evidence, Location, ReadableModel
 from harness.model.finding import Finding, build_finding, criterion_findings, signal_findings
 from harness.model.signal import Signal
 from harness.model.submission import Provenance
+from harness.model.tier import Tier
 
 
 class Status(StrEnum):
@@ -65,7 +66,7 @@ class Gate(Model):
 class Environment(Model):
     """Where a grade was made."""
 
-    tier: Text
+    tier: Tier
     """Isolation the submission ran in."""
     device: Text
     """Where kernels ran: `cpu`, `emulated` or the name of a GPU."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import BoxError
+from harness.model import Tier
 from harness.sandbox.command import CommandLimit
 from harness.sandbox.command import run as run_in_box
-from harness.sandbox.tiers import Tier
 
 _BOOT = Path(__file__).with_name("suite_boot")
 START_SECONDS, EACH_SECONDS = 10.0, 0.2
@@ -144,7 +144,7 @@ class Suite:
             }
         )
         done = run_in_box(
-            ["python", "{suite}/suite_server.py"],
+            ["python", "{suite}/suite_server.py", "{boot}"],
             self.folder,
             tier=self.tier,
             seconds=seconds + START_SECONDS + EACH_SECONDS * len(plan),

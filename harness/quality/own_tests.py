@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from harness.model import Location
+from harness.model import Location, Tier
 from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines, plan_mutants
 from harness.quality.boxed_suite import Run, RunResult, Runs, Suite
 from harness.quality.sources import SourceFile, read_sources
-from harness.sandbox.tiers import Tier
 from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 MUTANTS = 30

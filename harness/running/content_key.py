@@ -27,7 +27,7 @@ def environment(tier: Tier, device: str = "cpu", compilers: tuple[tuple[str, str
         compilers: name and version of each that it meets.
     """
     return Environment(
-        tier=tier.value,
+        tier=tier,
         device=device,
         cpu=_processor(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",

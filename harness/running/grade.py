@@ -16,7 +16,7 @@ from harness.running.job import Job, prepared
 from harness.running.options import Options, Progress, no_progress
 from harness.running.stages import StageResult, run_stages
 from harness.running.store import Store
-from harness.sandbox import Snapshot, Tier, detect
+from harness.sandbox import Snapshot, detect
 from harness.sandbox.self_attack import assert_holds
 from harness.scoring import score
 from harness.workspace import Workspace, remedy
@@ -131,7 +131,7 @@ def recorded(job: Job, evidence: Sequence[Evidence], *, build: BuildFailure | No
     about = job.submission.about
     return Record(
         model=about.model, challenge=about.challenge, provenance=about.provenance, key=job.key,
-        ranked=job.options.seed is None and job.environment.tier != Tier.UNSAFE,
+        ranked=job.options.seed is None and job.environment.tier.trusted,
         environment=job.environment, limits=job.challenge.limits,
         overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
         build=build, **rest,
@@ -166,11 +166,8 @@ def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
 
 
 def _remarks(job: Job) -> Iterator[str]:
-    tier = Tier(job.environment.tier)
-    if tier is Tier.UNSAFE:
-        yield "not to be trusted: graded without isolation, where an answer may have forged anything, this included"
-    elif not tier.namespaces:
-        yield f"graded in tier {tier}: {tier.promise}"
+    if caution := job.environment.tier.caution:
+        yield caution
     for name, value in job.options.limits.items():
         yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:

@@ -1,7 +1,6 @@
 """A grading process: grades the folders named on standard input, and answers on standard output, in lines of JSON."""
 
 import contextlib
-import ctypes
 import json
 import os
 import signal
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from harness.running.undumpable import make_undumpable
+from harness.sandbox.boot import process_control
 
 if TYPE_CHECKING:
     from harness.running.options import Options
     from harness.workspace import Workspace
 
-PR_SET_PDEATHSIG = 1
 LEAVE_SECONDS = 10
 """For everything open to be closed; who waits for this process to leave waits no longer than that."""
 
@@ -31,8 +30,9 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
         tier: the isolation of the run; where this process finds another one, it grades nothing.
     """
     from harness.errors import HarnessError, JudgeError
+    from harness.model import Tier
     from harness.running.grade import grade_one
-    from harness.sandbox.tiers import FORCED, Tier, why_not
+    from harness.sandbox.tiers import FORCED, why_not
 
     def say(**message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
@@ -53,7 +53,7 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
 def _end_with(parent: int) -> None:
     """See to it that this process does not outlive the one that asks."""
     signal.signal(signal.SIGTERM, _leave)
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it ended before the line above
         sys.exit(143)
 

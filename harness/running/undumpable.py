@@ -1,8 +1,6 @@
 """What the grader does to itself before anything hostile runs beside it."""
 
-import ctypes
-
-PR_SET_DUMPABLE = 4
+from harness.sandbox.boot import process_control
 
 
 def make_undumpable() -> None:
@@ -11,4 +9,4 @@ def make_undumpable() -> None:
     For programs of our own: a debugger cannot attach afterwards, and no core is dumped, which is not ours to decide
     for a program that uses the library.
     """
-    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    process_control.prctl(process_control.SET_DUMPABLE, 0)

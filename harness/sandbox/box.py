@@ -9,14 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from harness.model import Limits, Signal, SignalKind
-from harness.sandbox import launch, process_stats, tiers
+from harness.model import Limits, Signal, SignalKind, Tier
+from harness.sandbox import process_stats
+from harness.sandbox.base import FileAccess
 from harness.sandbox.boot import wire
 from harness.sandbox.channel import OUTPUT_LIMIT, Channel
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.memory_file import MemoryFile, StillWritable
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
+from harness.sandbox.tiers import detect
 
 IDLE_SHARE = 0.05
 """Share of a core that a worker may use while nobody asks it anything."""
@@ -48,7 +50,7 @@ class WorkerSpec:
     entry: str
     functions: tuple[str, ...]
     limits: Limits
-    tier: tiers.Tier = field(default_factory=tiers.detect)
+    tier: Tier = field(default_factory=detect)
     devices: tuple[Path, ...] = ()
 
 
@@ -83,7 +85,7 @@ class Box:
             self._fork_server = start_fork_server(self.spec)
         self._worker = self._fork_server.fork(_rlimits(self.spec))
         self._idle = process_stats.IdleMeter(self.pid)
-        return self._import(self._fork_server.launch.folder)
+        return self._import(self._fork_server.folder)
 
     def _import(self, folder: str) -> Reply:
         spec = self.spec
@@ -330,8 +332,8 @@ def start_fork_server(spec: WorkerSpec) -> ForkServer:
     Raises:
         BoxError: it does not start.
     """
-    placement = launch.Placement(spec.folder, devices=spec.devices, scratch_mib=spec.limits.scratch_mib)
-    fork_server = ForkServer(placement, spec.tier, spec.limits.memory_mib, PROCESSES)
+    access = FileAccess(spec.folder, devices=spec.devices, scratch_mib=spec.limits.scratch_mib)
+    fork_server = ForkServer(access, spec.tier, spec.limits.memory_mib, PROCESSES)
     try:
         fork_server.start()
     except BaseException:
@@ -351,9 +353,6 @@ def _rlimits(spec: WorkerSpec) -> dict[str, int]:
         "RLIMIT_MEMLOCK": 0,
         "RLIMIT_MSGQUEUE": 0,
     }
-    # counted for the whole user where there is no user id and no user namespace of the box's own
-    if spec.tier.namespaces:
-        found["RLIMIT_NPROC"] = PROCESSES
     if spec.devices:
         del found["RLIMIT_AS"]
         found["RLIMIT_NOFILE"] = 4096

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import os
 import selectors
 import shutil
@@ -13,17 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from harness.errors import BoxError
-from harness.sandbox import launch, process_stats, scratch
+from harness.model import Tier
+from harness.sandbox import visible_files
+from harness.sandbox.base import Confinement, FileAccess, InsidePaths, Sandbox
 from harness.sandbox.channel import Output, readable
-from harness.sandbox.spawning import end, spawn
-from harness.sandbox.tiers import Tier
+from harness.sandbox.implementations import new_sandbox
 from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
-
-if TYPE_CHECKING:
-    from harness.sandbox.cgroup import Cgroup
 
 START_SECONDS = 30.0
 """For the box to stand, on the busiest machine; before that nothing of the command has run."""
@@ -111,19 +108,30 @@ def run(
     Raises:
         BoxError: the command could not be started at all, which is no word about it.
     """
-    placement = launch.Placement(folder, extra or {}, writable or {}, scratch_mib, devices)
-    with scratch.folder() as place, _grouped(tier, memory_mib) as group, _standard_input(given) as stdin:
-        inside = launch.prepare(tier, placement, place)
-        limits = _Limits(seconds, wall_seconds or max(WALL_FACTOR * seconds, WALL_SECONDS), memory_mib, scratch_mib)
-        return _run(inside, group, _resolve(command, inside), stdin, limits)
+    access = FileAccess(folder, extra or {}, writable or {}, scratch_mib, devices)
+    limits = _Limits(seconds, wall_seconds or max(WALL_FACTOR * seconds, WALL_SECONDS))
+    sandbox = new_sandbox(tier)
+    process = None
+    with _Pipes() as pipes, _standard_input(given) as stdin, contextlib.ExitStack() as undo:
+        try:
+            sandbox.prepare(access, memory_mib * PROCESSES_AT_FULL_MEMORY << 20, PROCESSES)
+            confinement = sandbox.limit("build", _rlimits(memory_mib << 20, seconds), PROCESSES)
+            undo.callback(confinement.close)
+            process = _start(sandbox, confinement, _resolve(command, sandbox.paths), stdin, pipes)
+            _await_start(pipes)
+            watch = _Watch(process, pipes, limits, confinement.bounds, sandbox.meter(process))
+            exceeded = watch.wait()
+            returncode = None if exceeded else process.wait()
+        finally:
+            sandbox.end(process)
+        text, report = pipes.output.text(), pipes.report.rest()
+    return Completed(returncode, text, report, watch.seconds, watch.processor_seconds, exceeded)
 
 
 @dataclass(frozen=True)
 class _Limits:
     processor_seconds: float
     wall_seconds: float
-    memory_mib: int
-    scratch_mib: int
 
 
 @contextmanager
@@ -138,67 +146,40 @@ def _standard_input(given: bytes | None) -> Iterator[int]:
         yield file.fileno()
 
 
-@contextmanager
-def _grouped(tier: Tier, memory_mib: int) -> Iterator["Cgroup | None"]:
-    """A cgroup of a command's own, in the tier that has them."""
-    if tier is not Tier.A:
-        yield None
-        return
-    from harness.sandbox import cgroup
-
-    group = cgroup.make(memory_mib * PROCESSES_AT_FULL_MEMORY << 20, PROCESSES)
-    try:
-        yield group
-    finally:
-        group.remove()
-
-
-def _resolve(command: Sequence[str], inside: launch.Launch) -> list[str]:
+def _resolve(command: Sequence[str], paths: InsidePaths) -> list[str]:
     words = list(command)
-    for name, path in {"submission": inside.folder, "boot": inside.boot, **inside.extra}.items():
+    for name, path in {"submission": paths.folder, "boot": paths.boot, **paths.extra}.items():
         words = [word.replace(f"{{{name}}}", path) for word in words]
     if words[0] in ("python", "python3"):
-        return [launch.interpreter(), "-I", "-B", *words[1:]]
-    return [shutil.which(words[0], path=launch.ENVIRONMENT["PATH"]) or words[0], *words[1:]]
+        return [visible_files.interpreter(), "-I", "-B", *words[1:]]
+    return [shutil.which(words[0], path=visible_files.ENVIRONMENT["PATH"]) or words[0], *words[1:]]
 
 
-def _run(inside: launch.Launch, group: "Cgroup | None", words: Sequence[str], stdin: int, limits: _Limits) -> Completed:
-    with _Pipes() as pipes:
-        plan = {
-            "fence": inside.fence("build", _rlimits(inside.tier, limits)),
-            "report": pipes.inner["report"],
-            "started": pipes.inner["started"],
-            "keep": 0 if inside.tier.namespaces else os.getpid(),
-        }
-        runner = (launch.interpreter(), "-I", "-S", "-B", f"{inside.boot}/runner.py", json.dumps(plan), *words)
-        prefix = group.enter_prefix() if group else ()
-        try:
-            process = spawn(
-                (*prefix, *_there(inside), *runner), stdin=stdin, stdout=pipes.inner["output"],
-                stderr=pipes.inner["output"], pass_fds=(plan["report"], plan["started"]),
-                cwd=None if inside.prefix else inside.folder, env=launch.environment(inside.scratch),
-            )  # fmt: skip
-        except OSError as error:
-            raise BoxError(f"cannot run a command in the box: {error}") from error
-        try:
-            pipes.close_inner()
-            if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
-                raise BoxError(f"a command did not start in the box{pipes.output.last()}")
-            bounds = ResourceBounds(Path(inside.scratch), limits.scratch_mib << 20, PROCESSES)
-            watch = _Watch(process, pipes, limits, None if inside.prefix else bounds, _meter(process, group))
-            exceeded = watch.wait()
-            returncode = None if exceeded else process.wait()
-        finally:
-            _end(process, bool(inside.prefix))
-        text, report = pipes.output.text(), pipes.report.rest()
-        return Completed(returncode, text, report, watch.seconds, watch.processor_seconds, exceeded)
+def _start(
+    sandbox: Sandbox, confinement: Confinement, words: Sequence[str], stdin: int, pipes: "_Pipes"
+) -> subprocess.Popen[bytes]:
+    """Start the process that becomes the command."""
+    report, started = pipes.inner["report"], pipes.inner["started"]
+    plan = {"fence": confinement.fence, "report": report, "started": started, "keep": sandbox.keeper}
+    runner = (visible_files.interpreter(), "-I", "-S", "-B", f"{sandbox.paths.boot}/runner.py", json.dumps(plan))
+    try:
+        return sandbox.spawn(
+            (*runner, *words), in_folder=True, stdin=stdin, stdout=pipes.inner["output"], stderr=pipes.inner["output"],
+            pass_fds=(report, started), env=visible_files.environment(confinement.scratch),
+        )  # fmt: skip
+    except OSError as error:
+        raise BoxError(f"cannot run a command in the box: {error}") from error
 
 
-def _meter(process: subprocess.Popen[bytes], group: "Cgroup | None") -> Callable[[], float]:
-    """What reads the processor time of a command: its cgroup where that counts, else its process tree."""
-    if group is not None and not math.isnan(group.processor_seconds()):
-        return group.processor_seconds
-    return process_stats.ProcessTreeMeter(process.pid).seconds
+def _await_start(pipes: "_Pipes") -> None:
+    """Wait until the fence stands and the command runs.
+
+    Raises:
+        BoxError: it does not.
+    """
+    pipes.close_inner()
+    if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
+        raise BoxError(f"a command did not start in the box{pipes.output.last()}")
 
 
 class _Pipes:
@@ -224,32 +205,14 @@ class _Pipes:
         self.report.close()
 
 
-def _rlimits(tier: Tier, limits: _Limits) -> dict[str, int]:
-    found = {
-        "RLIMIT_AS": limits.memory_mib << 20,
+def _rlimits(memory: int, seconds: float) -> dict[str, int]:
+    return {
+        "RLIMIT_AS": memory,
         "RLIMIT_CORE": 0,
-        "RLIMIT_CPU": int(limits.processor_seconds) + ORPHANED_SECONDS,
+        "RLIMIT_CPU": int(seconds) + ORPHANED_SECONDS,
         "RLIMIT_FSIZE": FILE_BYTES,
         "RLIMIT_MSGQUEUE": 0,
     }
-    return found | ({"RLIMIT_NPROC": PROCESSES} if tier.namespaces else {})
-
-
-def _there(inside: launch.Launch) -> tuple[str, ...]:
-    """The launch's command line, started in the submission's folder."""
-    if not inside.prefix:
-        return ()
-    at = inside.prefix.index("--chdir")
-    return (*inside.prefix[: at + 1], inside.folder, *inside.prefix[at + 2 :])
-
-
-def _end(process: subprocess.Popen[bytes], namespaces: bool) -> None:
-    """End the command with all it started; without namespaces its keeper does that, when it is asked to."""
-    if not namespaces and process.poll() is None:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(5)
-    end(process)
 
 
 class _Watch:

@@ -9,19 +9,16 @@ import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from harness.errors import BoxError
-from harness.sandbox import launch, scratch, tiers
+from harness.model import Tier
+from harness.sandbox import visible_files
+from harness.sandbox.base import Confinement, FileAccess
 from harness.sandbox.channel import Channel, Output, readable
+from harness.sandbox.implementations import new_sandbox
 from harness.sandbox.notices import Notices
 from harness.sandbox.reply import CallStatus
-from harness.sandbox.spawning import end, spawn
-from harness.sandbox.usage import ResourceBounds
-
-if TYPE_CHECKING:
-    from harness.sandbox.cgroup import Cgroup
 
 START_SECONDS = 30.0
 """For an interpreter and NumPy to load, on the busiest machine."""
@@ -37,13 +34,13 @@ class WorkerProcess:
         channel: the control socket and the output.
         notices: what the kernel tells of it; None where it tells nothing.
         pidfd: names the process, even when its number is given away again.
-        scratch: its own writable folder, where none is mounted for it.
+        confinement: what holds it.
     """
 
     channel: Channel
     notices: Notices | None
     pidfd: int
-    scratch: Path | None
+    confinement: Confinement
     _status: int
     _ended: int | None = field(default=None, init=False)
 
@@ -68,30 +65,26 @@ class WorkerProcess:
             self.notices.close()
         os.close(self.pidfd)
         os.close(self._status)
-        if self.scratch is not None:
-            scratch.remove(self.scratch)
+        self.confinement.close()
 
 
 class ForkServer:
     """The process that workers are forked from, in the box of one target. Start it, fork, close it."""
 
-    def __init__(self, placement: launch.Placement, tier: tiers.Tier, memory_mib: int, processes: int = 64) -> None:
-        self.placement = placement
+    def __init__(self, access: FileAccess, tier: Tier, memory_mib: int, tasks: int = 64) -> None:
         self.tier = tier
-        self._processes = processes
-        self._room = (memory_mib + placement.scratch_mib + 256 << 20, processes + 16)
-        self._scratch = scratch.make()
+        self._access = access
+        self._tasks = tasks
+        self._memory_bytes = memory_mib + access.scratch_mib + 256 << 20
+        self._sandbox = new_sandbox(tier)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._output: Output | None = None
-        self._cgroup: Cgroup | None = None
-        self._launch: launch.Launch | None = None
 
     @property
-    def launch(self) -> launch.Launch:
-        """Paths that hold inside; known once it was started."""
-        assert self._launch is not None
-        return self._launch
+    def folder(self) -> str:
+        """Where the submission's files are inside; known once it was started."""
+        return self._sandbox.paths.folder
 
     def start(self) -> None:
         """Start the process.
@@ -99,22 +92,17 @@ class ForkServer:
         Raises:
             BoxError: it does not start.
         """
-        self._launch = launch.prepare(self.tier, self.placement, self._scratch, ("CAP_SYS_ADMIN",))
-        prefix = self._launch.prefix
-        if self.tier is tiers.Tier.A:
-            from harness.sandbox import cgroup
-
-            self._cgroup = cgroup.make(*self._room)
-            prefix = (*self._cgroup.enter_prefix(), *prefix)
+        self._sandbox.prepare(self._access, self._memory_bytes, self._tasks + 16, ("CAP_SYS_ADMIN",))
+        paths = self._sandbox.paths
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         read, write = os.pipe2(os.O_CLOEXEC)
         self._output = Output(read)
-        guardian = "0" if self.tier.namespaces else str(os.getpid())
-        program = (launch.interpreter(), "-I", "-B", f"{self._launch.boot}/forking.py", str(theirs.fileno()), guardian)
+        numbers = (str(theirs.fileno()), str(self._sandbox.keeper))
         try:
-            self._process = spawn(
-                (*prefix, *program), stdin=subprocess.DEVNULL, stdout=write, stderr=write,
-                pass_fds=(theirs.fileno(),), env=launch.environment(self._launch.scratch),
+            self._process = self._sandbox.spawn(
+                (visible_files.interpreter(), "-I", "-B", f"{paths.boot}/forking.py", *numbers),
+                stdin=subprocess.DEVNULL, stdout=write, stderr=write,
+                pass_fds=(theirs.fileno(),), env=visible_files.environment(paths.scratch),
             )  # fmt: skip
         except OSError as error:
             raise BoxError(f"cannot start a worker in tier {self.tier}: {error}") from error
@@ -129,31 +117,29 @@ class ForkServer:
             BoxError: it did not come, or its fence does not stand.
         """
         with contextlib.ExitStack() as undo:
-            room = None if self.tier.namespaces else self._own_scratch()
-            if room is not None:
-                undo.callback(scratch.remove, room)
-            place = str(room or self.launch.scratch)
+            confinement = self._sandbox.limit("run", rlimits, self._tasks)
+            undo.callback(confinement.close)
+            place = confinement.scratch
             request = {
-                "namespaces": self.tier.namespaces,
+                "namespaces": confinement.namespaces,
                 "scratch": place,
-                "scratch_bytes": self.placement.scratch_mib << 20,
+                "scratch_bytes": self._access.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},
-                "interpreter": [str(root) for root in launch.roots()],
-                "fence": self.launch.fence("run", rlimits, place),
+                "interpreter": [str(root) for root in visible_files.roots()],
+                "fence": confinement.fence,
             }
             try:
                 channel, status = self._asked(request, undo)
                 listener = self._greeted(channel)
                 if listener >= 0:
-                    channel.notices = Notices(listener, (*self.launch.shown, place))
+                    channel.notices = Notices(listener, confinement.readable)
                     undo.callback(channel.notices.close)
                 pidfd = os.pidfd_open(channel.pid)
             except OSError as error:
                 raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
-            if room is not None:
-                channel.bounds = ResourceBounds(room, self.placement.scratch_mib << 20, self._processes)
+            channel.bounds = confinement.bounds
             undo.pop_all()
-            return WorkerProcess(channel, channel.notices, pidfd, room, status)
+            return WorkerProcess(channel, channel.notices, pidfd, confinement, status)
 
     def _asked(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
         """Ask for a worker: its channel, and what its wait status can be read from."""
@@ -174,16 +160,13 @@ class ForkServer:
     def close(self) -> None:
         """End it with all its workers, and remove what it wrote; does nothing the second time."""
         process, self._process = self._process, None
-        if process is not None:
-            end(process)
-        if self._control is not None:
-            self._control.close()
-        if self._output is not None:
-            self._output.close()
-        scratch.remove(self._scratch)
-        group, self._cgroup = self._cgroup, None
-        if group is not None:
-            group.remove()
+        try:
+            self._sandbox.end(process)
+        finally:
+            if self._control is not None:
+                self._control.close()
+            if self._output is not None:
+                self._output.close()
 
     def __enter__(self) -> Self:
         if self._process is None:
@@ -196,12 +179,6 @@ class ForkServer:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-    def _own_scratch(self) -> Path:
-        room = scratch.make()
-        if self.launch.uid is not None:
-            os.chown(room, self.launch.uid, self.launch.uid)
-        return room
 
     def _send(self, message: bytes, fds: Sequence[int]) -> None:
         assert self._control is not None
@@ -221,11 +198,11 @@ class ForkServer:
         return self._output.last() if self._output is not None else ""
 
 
-def trial(tier: tiers.Tier) -> None:
+def trial(tier: Tier) -> None:
     """Start a worker in `tier` and end it.
 
     Raises:
         BoxError: it does not start.
     """
-    with ForkServer(launch.Placement(launch.BOOT), tier, 512) as fork_server:
+    with ForkServer(FileAccess(visible_files.BOOT), tier, 512) as fork_server:
         fork_server.fork({}).close()

@@ -10,7 +10,7 @@ from harness.cuda.gate import gate
 from harness.cuda.gate_nvcc import Room, compile_library
 from harness.cuda.gate_sources import refusals
 from harness.cuda.nvcc import nvcc
-from harness.sandbox.tiers import Tier
+from harness.model import Tier
 from tests.tiers_here import HELD
 
 SECRET = "int this_is_the_secret;\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 from gate_rooms import A_TIER, RIGHT, needs_nvcc, put
 
 from harness.cuda.gate import CompilerResult, gate
-from harness.sandbox.tiers import Tier
+from harness.model import Tier
 
 pytestmark = [needs_nvcc, A_TIER]
 

@@ -6,7 +6,7 @@ from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
 from harness.cuda.gate import gate
 from harness.cuda.gate_messages import demangled, kernels, ptx_facts
-from harness.sandbox.tiers import Tier
+from harness.model import Tier
 
 # 200 running sums cannot stay in the 32 registers a thread is left with here
 SPILLING = """

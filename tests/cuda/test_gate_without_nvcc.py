@@ -14,7 +14,7 @@ from harness.cuda import nvcc as compilers
 from harness.cuda.gate import CompilerResult, gate
 from harness.cuda.gate_nvrtc import device_code
 from harness.cuda.host_compiler import HostCompiler
-from harness.sandbox.tiers import Tier
+from harness.model import Tier
 
 HOST_ONLY = """
 #include <cstdio>

@@ -32,6 +32,7 @@ from harness.model import (
     Signal,
     SignalKind,
     Status,
+    Tier,
 )
 from harness.workspace import read_stored, write_atomically
 from tests import shares
@@ -97,7 +98,7 @@ records = st.builds(
     key=plain_words, seed=st.integers(0, 2**63), ranked=st.booleans(), made=st.datetimes(timezones=st.just(UTC)),
     seconds=st.dictionaries(plain, floats, max_size=3),
     environment=st.builds(
-        Environment, tier=plain_words, device=plain_words, cpu=plain, platform=plain, python=plain,
+        Environment, tier=st.sampled_from(Tier), device=plain_words, cpu=plain, platform=plain, python=plain,
         packages=st.dictionaries(plain, plain, max_size=3), harness=plain,
     ),
     limits=st.builds(Limits, call_seconds=st.floats(0, 86_400, exclude_min=True)),

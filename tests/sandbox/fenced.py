@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.boot import landlock, seccomp
+from harness.sandbox.boot import landlock_rules, seccomp
 
-BOOT = Path(landlock.__file__).parent
+BOOT = Path(landlock_rules.__file__).parent
 INTERPRETER = ("/usr", "/lib", "/lib64", "/bin", "/etc", sys.base_prefix, sys.prefix)
 OTHER_UID = 61234
 
-needs_landlock = pytest.mark.skipif(landlock.abi() == 0, reason="this kernel has no Landlock")
+needs_landlock = pytest.mark.skipif(landlock_rules.abi() == 0, reason="this kernel has no Landlock")
 needs_seccomp = pytest.mark.skipif(not seccomp.available(), reason="no filter of system calls can be installed here")
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user, or make device nodes")
 

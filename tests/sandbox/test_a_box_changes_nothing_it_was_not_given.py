@@ -5,8 +5,10 @@ import stat
 
 import pytest
 
-from harness.sandbox import launch, scratch
-from harness.sandbox.tiers import Tier
+from harness.model import Tier
+from harness.sandbox import box_user, scratch, visible_files
+from harness.sandbox.base import FileAccess
+from harness.sandbox.implementations import new_sandbox
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a box a user of its own")
 
@@ -25,7 +27,7 @@ def test_a_private_answer_is_opened_and_what_its_links_name_is_not(tmp_path):
     (folder / "link").symlink_to(outside / "secret")
     (folder / "linked").symlink_to(outside)
     os.mkfifo(folder / "pipe")  # opening it must not wait for a writer
-    launch._open_up(folder)
+    box_user.open_up(folder)
     assert [mode(p) for p in (folder, folder / "deep", folder / "answer.py", folder / "deep" / "more.py")] == [
         0o755, 0o755, 0o644, 0o644,
     ]  # fmt: skip
@@ -34,11 +36,14 @@ def test_a_private_answer_is_opened_and_what_its_links_name_is_not(tmp_path):
 
 @needs_root
 def test_a_graders_boxes_get_a_user_of_their_own(tmp_path):
-    launches = [launch.prepare(Tier.B, launch.Placement(launch.BOOT), tmp_path) for _ in range(3)]
-    users = {one.uid for one in launches}
-    assert len(users) == 1 and users <= set(launch.UIDS)
+    users = set()
+    for _ in range(3):
+        sandbox = new_sandbox(Tier.B)
+        sandbox.prepare(FileAccess(visible_files.BOOT), 1 << 30, 64)
+        users.add(sandbox.limit("run", {}, 64).fence["uid"])
+    assert len(users) == 1 and users <= set(box_user.UIDS)
     # drawn 40 times of 4336, fewer than 35 different ones come less than once in a million runs: C(780,6) / 4336^6
-    assert len({launch._own_uid(grader) for grader in range(40)}) >= 35
+    assert len({box_user._own_uid(grader) for grader in range(40)}) >= 35
 
 
 def test_a_scratch_folder_closed_to_its_owner_is_removed():

@@ -6,6 +6,7 @@ import pytest
 
 from harness.model import Limits
 from harness.sandbox import Box, CallStatus, Scalar, Tier, WorkerSpec
+from tests.tiers_here import NAMESPACED
 
 ASKING = """
 import os, resource
@@ -33,5 +34,5 @@ def test_what_is_named_is_shown(tmp_path: Path, tier: Tier, shown: bool) -> None
     with Box(WorkerSpec(folder, "answer.py", FUNCTIONS, Limits(), tier, devices)) as box:
         assert box.open().status is CallStatus.RETURNED
         seen = [box.call("sees", str(p), returns=Scalar(int)).value for p in (DEVICE, BESIDE)]
-        assert seen == ([1, 1] if shown or not tier.namespaces else [0, 0])
+        assert seen == ([1, 1] if shown or tier not in NAMESPACED else [0, 0])
         assert box.call("addresses_limited", returns=Scalar(int)).value == (0 if shown else 1)

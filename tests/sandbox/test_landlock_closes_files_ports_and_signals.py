@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.boot import landlock
+from harness.sandbox.boot import landlock_rules
 from tests.sandbox import fenced
 
 pytestmark = fenced.needs_landlock
 
-ABI = landlock.abi()
+ABI = landlock_rules.abi()
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_what_was_shown_is_in_reach(world: dict[str, Any]) -> None:
 def test_no_device_node_can_be_made(tmp_path: Path) -> None:
     # the filter and the lost capabilities would refuse it too: Landlock alone is asked here
     place = {"scratch": str(tmp_path), "interpreter": fenced.INTERPRETER}
-    alone = "fence.landlock.restrict([*WORLD['interpreter']], [WORLD['scratch']], [])"
+    alone = "fence.landlock_rules.restrict([*WORLD['interpreter']], [WORLD['scratch']], [])"
     make = {"node": "os.mknod(WORLD['scratch'] + '/null', 0o600 | 0o020000, os.makedev(1, 3))"}
     assert fenced.answers(make, None, place, alone) == {"node": "EACCES"}
     assert fenced.answers(make, None, place) == {"node": "done"}
@@ -137,11 +137,11 @@ def test_a_place_that_its_user_cannot_reach_does_not_stop_the_fence(world: dict[
 
 def test_a_fence_that_would_hold_one_thread_of_several_is_refused() -> None:
     before = "go = threading.Event(); threading.Thread(target=go.wait).start()"
-    body = "answer = attempt(fence.landlock.restrict, [], [], []); go.set(); tell(answer)"
+    body = "answer = attempt(fence.landlock_rules.restrict, [], [], []); go.set(); tell(answer)"
     assert fenced.run(body, None, before=before) == "EINVAL"
 
 
 def test_rights_that_an_older_kernel_lacks_are_left_out() -> None:
-    known = {version: landlock._handled(version) for version in range(1, 9)}
+    known = {version: landlock_rules._handled(version) for version in range(1, 9)}
     assert [len(attributes) for _, attributes in known.values()] == [8, 8, 8, 16, 16, 24, 24, 24]
     assert [files.bit_length() for files, _ in known.values()] == [13, 14, 15, 15, 16, 16, 16, 16]

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.boot import landlock
+from harness.sandbox.boot import landlock_rules
 from tests.sandbox import fenced
 
 pytestmark = [
     fenced.needs_landlock,
     fenced.needs_seccomp,
-    pytest.mark.skipif(landlock.abi() < 6, reason="the table is that of Landlock version 6 and later"),
+    pytest.mark.skipif(landlock_rules.abi() < 6, reason="the table is that of Landlock version 6 and later"),
 ]
 
 # what an attempt does, and whether Landlock alone and the filter alone stop it

@@ -22,8 +22,9 @@ from harness.sandbox import (
     run,
     start_fork_server,
 )
+from harness.sandbox.base import FileAccess
 from harness.sandbox.box import ForkServer
-from harness.sandbox.launch import Placement
+from tests.tiers_here import NAMESPACED
 
 SOURCE = """
 import os
@@ -83,7 +84,7 @@ def test_bubblewrap_that_goes_away_during_a_run_is_said_and_no_word_about_the_an
     before = held()
     with monkeypatch.context() as patch:
         patch.setenv("PATH", str(tmp_path))
-        if target.tier.namespaces:
+        if target.tier in NAMESPACED:
             with pytest.raises(BoxError, match=r"bwrap is not on PATH any more\n  try: install"), Box(target) as box:
                 box.open()
             with pytest.raises(BoxError, match=r"bwrap is not on PATH any more\n  try: install"):
@@ -111,8 +112,8 @@ def test_a_zygote_that_is_killed_is_said(target):
 def test_a_zygote_that_cannot_start_leaves_nothing(target, monkeypatch):
     once(target)
     before = held()
-    monkeypatch.setattr("harness.sandbox.launch.interpreter", lambda: "/no/such/interpreter")
-    with pytest.raises(BoxError), ForkServer(Placement(target.folder), target.tier, 512) as fork_server:
+    monkeypatch.setattr("harness.sandbox.visible_files.interpreter", lambda: "/no/such/interpreter")
+    with pytest.raises(BoxError), ForkServer(FileAccess(target.folder), target.tier, 512) as fork_server:
         fork_server.fork({})
     assert held() == before
 
@@ -135,7 +136,7 @@ def test_the_thread_that_opened_a_box_may_end(target):
 
 def test_files_without_a_byte_are_bounded_too(target):
     # each takes memory of the kernel; where scratch is mounted for the worker alone it holds so many and no more
-    if target.tier.namespaces:
+    if target.tier in NAMESPACED:
         with Box(target) as box:
             assert box.open().status is CallStatus.RETURNED
             assert 1000 < box.call("empty_files", returns=Scalar(int), seconds=60).value < 10_000

@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.errors import BoxError, PrerequisiteError
-from harness.sandbox import Tier, attacker, launch, self_attack, tiers
+from harness.sandbox import Tier, attacker, base, bubblewrap, self_attack, tiers
 
 SENTENCES = {attack.breach: attack.function for attack in self_attack.ATTACKS}
 SCRUBBED = {"environment", "descriptors"}
@@ -41,25 +40,25 @@ def functions(tier: Tier) -> set[str]:
 
 
 def without_fence(monkeypatch: pytest.MonkeyPatch) -> None:
-    fence = launch.Launch.fence
-    monkeypatch.setattr(
-        launch.Launch, "fence", lambda *given: {**fence(*given), "landlock": None, "seccomp": False, "notify": False}
-    )
+    def unfenced(*given, **named):
+        return {**base.fence_plan(*given, **named), "landlock": None, "seccomp": False, "notify": False}
+
+    monkeypatch.setattr(bubblewrap, "fence_plan", unfenced)
 
 
 def with_prefix(monkeypatch: pytest.MonkeyPatch, *, leave_out: str = "", bind: str = "") -> None:
     """Start bubblewrap with one option less, or one mount more."""
-    prepare = launch.prepare
+    prepare = bubblewrap.Bubblewrap.prepare
 
-    def weakened(*given, **named):
-        found = prepare(*given, **named)
-        words = [word for word in found.prefix if word != leave_out]
+    def weakened(self, *given, **named):
+        prepare(self, *given, **named)
+        words = [word for word in self._command if word != leave_out]
         at = words.index("--remount-ro", words.index("/submission"))
         # folders on the way that bubblewrap makes unasked let nobody but root through
         way = [word for path in reversed(Path(bind).parents[:-1]) for word in ("--perms", "0755", "--dir", str(path))]
-        return replace(found, prefix=(*words[:at], *way, *(("--bind", bind, bind) if bind else ()), *words[at:]))
+        self._command = (*words[:at], *way, *(("--bind", bind, bind) if bind else ()), *words[at:])
 
-    monkeypatch.setattr(launch, "prepare", weakened)
+    monkeypatch.setattr(bubblewrap.Bubblewrap, "prepare", weakened)
 
 
 @pytest.mark.parametrize("strong", [Tier.A, Tier.B, Tier.C], ids=str)

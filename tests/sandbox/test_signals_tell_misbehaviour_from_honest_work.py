@@ -9,7 +9,7 @@ import pytest
 
 from harness.model import Limits, SignalKind
 from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, WorkerSpec
-from tests.tiers_here import HELD, TIERS
+from tests.tiers_here import HELD, NAMESPACED, TIERS
 
 HONEST = """
 import sys
@@ -128,7 +128,7 @@ def test_each_kind_is_raised_by_what_it_is_named_after(tmp_path, held, kind):
     assert [signal.kind for signal in box.signals] == [kind] and words in box.signals[0].detail
 
 
-@pytest.mark.parametrize("held", [tier for tier in HELD if tier.values[0].namespaces])
+@pytest.mark.parametrize("held", [tier for tier in HELD if tier.values[0] in NAMESPACED])
 def test_an_output_that_can_still_be_written_is_a_late_write(tmp_path, held):
     (tmp_path / "answer.py").write_text(LATE)
     with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), held)) as box:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import PrerequisiteError
-from harness.sandbox.tiers import FORCED, PERMITTED, Tier, detect, why_not
+from harness.model import Tier
+from harness.sandbox.tiers import FORCED, PERMITTED, detect, why_not
 
 DENIED = (sys.executable, str(Path(__file__).with_name("without_namespaces.py")))
 NOTHING = (*DENIED, "--no-fence")
@@ -17,7 +18,7 @@ from harness.sandbox import detect, self_attack
 from harness.errors import PrerequisiteError
 try:
     tier = detect()
-    tried = f": {len(self_attack.ATTACKS)} ways out tried, open: {self_attack.breaches(tier)}" if tier.fenced else ""
+    tried = f": {len(self_attack.ATTACKS)} ways out tried, open: {self_attack.breaches(tier)}" if tier.trusted else ""
     print(tier + tried)
 except PrerequisiteError as error:
     print(f"refused: {error}")
@@ -41,7 +42,7 @@ def test_the_strongest_that_works_is_chosen_and_holds():
 
 
 def test_a_tier_that_is_named_is_used(tier):
-    assert chosen(**{FORCED: tier}) == (f"{tier}: {HELD}" if tier.fenced else tier)
+    assert chosen(**{FORCED: tier}) == (f"{tier}: {HELD}" if tier.trusted else tier)
 
 
 @pytest.mark.parametrize("name", ["D", "a", "A,B", "UNSAFE"])

@@ -16,6 +16,7 @@ from harness.model import (
     Score,
     Severity,
     Status,
+    Tier,
 )
 
 ASSESSED = {Outcome.PASSED, Outcome.FAILED, Outcome.PARTIAL}
@@ -69,7 +70,7 @@ def graded(model: str, challenge: str, point: float | None, coverage: float = 0.
         "error": None if point is not None else "gone",
     }
     environment = Environment(
-        tier="t", device="cpu", cpu="", platform="", python="3.11", packages={}, harness="0.1.0"
+        tier=Tier.A, device="cpu", cpu="", platform="", python="3.11", packages={}, harness="0.1.0"
     )  # fmt: skip
     return Record(
         model=model, challenge=challenge, key="k", seed=1, made="2026-11-20T12:00:00Z", seconds={}, dimensions={},

@@ -14,7 +14,6 @@ Replied is `READY` at first, then one line of JSON a run: `end`, `status`, `proc
 """
 
 import contextlib
-import ctypes
 import gc
 import json
 import math
@@ -32,13 +31,11 @@ import numpy.fft
 import numpy.linalg
 import numpy.random
 import numpy.testing
+import process_control as control
 import suite_programs
 
 REPORT = 3
 READY = b"ready\n"
-PR_SET_PDEATHSIG = 1
-PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4
-PR_SET_CHILD_SUBREAPER = 36
 WORD_LIMIT = 1 << 18
 OUTPUT_KEPT = 8 << 10
 IDLE_SECONDS, UNSEEN_IDLE_SECONDS = 20.0, 40.0
@@ -54,8 +51,6 @@ LEFT_SECONDS = 2.0
 UNSEEN_SECONDS = 0.2
 """The same where nobody can say what it is: for those that were killed with their group."""
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
 
 def make_undumpable() -> None:
     """Keep children away from this process's memory and files, and collect what they leave behind.
@@ -63,15 +58,15 @@ def make_undumpable() -> None:
     Raises:
         OSError: the kernel or a filter refused.
     """
-    _prctl(PR_SET_DUMPABLE, 0)
-    _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    if _prctl(PR_GET_DUMPABLE, 0) != 0:
+    control.prctl(control.SET_DUMPABLE, 0)
+    control.prctl(control.SET_CHILD_SUBREAPER, 1)
+    if control.prctl(control.GET_DUMPABLE) != 0:
         raise OSError("this process can still be read by its children")
 
 
 def serve(requests: int, replies: int, parent: int) -> None:
     """Fork a child for every request until `parent`, this process's own, hangs up."""
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    control.prctl(control.SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return
     make_undumpable()
@@ -290,15 +285,8 @@ def become_child(folder: str, output: int, word: int, quiet: bool, seconds: floa
         os.dup2(0 if quiet else output, target)
     os.closerange(3, word)
     os.closerange(word + 1, 1 << 16)
-    _prctl(PR_SET_DUMPABLE, 1)
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    control.prctl(control.SET_DUMPABLE, 1)
+    control.prctl(control.SET_PDEATHSIG, signal.SIGKILL)
     os.chdir(folder)
     np.random.seed()  # a fork shares the state of NumPy's generator: every run would draw the same
     tempfile.tempdir = None
-
-
-def _prctl(option: int, value: int) -> int:
-    result = int(_libc.prctl(option, value, 0, 0, 0))
-    if result < 0:
-        raise OSError(ctypes.get_errno(), f"prctl({option}): {os.strerror(ctypes.get_errno())}")
-    return result

@@ -22,11 +22,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import suite_forker
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), sys.argv[1]]  # this folder, and the sandbox's own
+import suite_forker  # noqa: E402
 
-del sys.path[0]
-for _name in ("suite_forker", "suite_programs"):  # an answer may have modules called like ours
+del sys.path[:2]
+for _name in ("process_control", "suite_forker", "suite_programs"):  # an answer may have modules called like ours
     sys.modules.pop(_name, None)
 
 REPORT = 3

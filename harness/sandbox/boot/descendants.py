@@ -1,14 +1,13 @@
 """What a process started, and what that started in turn: waited for, and ended to the last one."""
 
 import contextlib
-import ctypes
 import os
 import signal
 from collections.abc import Callable, Sequence
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+import process_control as control
+
 _AWAITED = {signal.SIGCHLD, signal.SIGTERM}
-_prctl = ctypes.CDLL(None).prctl
 
 
 def keep(run: Callable[[], None], parent: int, given: Sequence[int]) -> int | None:
@@ -24,8 +23,8 @@ def keep(run: Callable[[], None], parent: int, given: Sequence[int]) -> int | No
     """
     # taken by waiting for them: a handler could run while the rest is being killed, and end that early
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    control.prctl(control.SET_CHILD_SUBREAPER, 1)
+    control.prctl(control.SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         return None
     child = os.fork()

@@ -4,8 +4,10 @@ From the outside in: limits, privileges, Landlock, system calls. Each step takes
 and the last takes away the steps themselves.
 """
 
+import contextlib
 import ctypes
 import importlib
+import itertools
 import os
 import resource
 import signal
@@ -15,11 +17,10 @@ from typing import Any
 
 # in the box this folder is all there is, outside it is part of a package
 _BESIDE = f"{__package__}." if __package__ else ""
-landlock = importlib.import_module(f"{_BESIDE}landlock")
+control = importlib.import_module(f"{_BESIDE}process_control")
+landlock_rules = importlib.import_module(f"{_BESIDE}landlock_rules")
 seccomp = importlib.import_module(f"{_BESIDE}seccomp")
 
-_PR_SET_PDEATHSIG, _PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 1, 23, 24, 28
-_PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
 _NO_ROOT_LOCKED = 0xEB  # on: NOROOT, NO_CAP_AMBIENT_RAISE; off: NO_SETUID_FIXUP, KEEP_CAPS; all four locked
 _CAPABILITY_VERSION = 0x20080522
 
@@ -34,7 +35,7 @@ def enclose(plan: Mapping[str, Any]) -> int:
             "profile": "run" or "build";
             "rlimits": value by name of the `resource` module, never raised above the hard limit that is there;
             "uid": user and group to become, or None to stay;
-            "landlock": lists of paths by argument of `landlock.restrict`, or None;
+            "landlock": lists of paths by argument of `landlock_rules.restrict`, or None;
             "seccomp": whether to filter system calls;
             "notify": whether refused calls and opened files go to a listener;
             "allow": names of further system calls.
@@ -50,9 +51,9 @@ def enclose(plan: Mapping[str, Any]) -> int:
     if plan.get("uid") is not None:
         _become(plan["uid"])
     _drop_capabilities()
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    control.prctl(control.SET_NO_NEW_PRIVS, 1)
     if plan.get("landlock") is not None:
-        landlock.restrict(**plan["landlock"])
+        landlock_rules.restrict(**plan["landlock"])
     if not plan.get("seccomp"):
         return -1
     return int(seccomp.install(plan["profile"], notify=bool(plan.get("notify")), extra=plan.get("allow") or ()))
@@ -69,27 +70,27 @@ def _limit(values: Mapping[str, int]) -> None:
 def _forgo_capabilities() -> None:
     """Empty the bounding set and lock root's special treatment away, where this process may."""
     # before the change of user, which takes the capability that this needs
-    capability = 0
-    while _libc.prctl(_PR_CAPBSET_READ, capability, 0, 0, 0) >= 0:
-        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
-        capability += 1
-    _libc.prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)
+    for capability in itertools.count():
+        try:
+            control.prctl(control.CAPBSET_READ, capability)
+        except OSError:  # the kernel knows no more
+            break
+        with contextlib.suppress(OSError):
+            control.prctl(control.CAPBSET_DROP, capability)
+    with contextlib.suppress(OSError):
+        control.prctl(control.SET_SECUREBITS, _NO_ROOT_LOCKED)
 
 
 def _become(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # the kernel forgets it at a change of user
+    control.prctl(control.SET_PDEATHSIG, signal.SIGKILL)  # the kernel forgets it at a change of user
 
 
 def _drop_capabilities() -> None:
-    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    with contextlib.suppress(OSError):
+        control.prctl(control.CAP_AMBIENT, control.CAP_AMBIENT_CLEAR_ALL)
     nothing = struct.pack("=6I", *(0,) * 6)
     if _libc.capset(struct.pack("=Ii", _CAPABILITY_VERSION, 0), nothing) != 0:
         raise OSError(ctypes.get_errno(), "capset")
-
-
-def _prctl(option: int, value: int) -> None:
-    if _libc.prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl({option}): {os.strerror(ctypes.get_errno())}")

@@ -19,13 +19,14 @@ import socket
 import sys
 from typing import Any
 
-OURS = ("descendants", "fence", "landlock", "seccomp", "syscalls", "wire", "worker")
+OURS = ("descendants", "fence", "landlock_rules", "process_control", "seccomp", "syscalls", "wire", "worker")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import descendants  # noqa: E402
 import fence  # noqa: E402
 import numpy.fft  # noqa: E402
 import numpy.linalg  # noqa: E402
 import numpy.random  # noqa: E402
+import process_control  # noqa: E402
 import wire  # noqa: E402
 import worker  # noqa: E402
 
@@ -33,8 +34,6 @@ del sys.path[0]
 for _name in OURS:  # a submission may have modules called like ours
     sys.modules.pop(_name, None)
 
-PR_SET_PDEATHSIG = 1
-PR_SET_DUMPABLE = 4
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 0x1000, 0x4000, 0x40000
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -42,8 +41,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def main() -> None:
     """Fork a worker for every request until the parent hangs up."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    _libc.prctl(PR_SET_DUMPABLE, 0)  # what a worker inherits of this process, it may not read in it
+    process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)
+    process_control.prctl(
+        process_control.SET_DUMPABLE, 0
+    )  # what a worker inherits of this process, it may not read in it
     if sys.argv[2] not in ("0", str(os.getppid())):
         return
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -95,8 +96,10 @@ def separate(scratch_bytes: int, interpreter: list[str]) -> None:
 
 def work(request: dict[str, Any], holder: int, control: int, output: int) -> None:
     """Become the worker; never returns."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    _libc.prctl(PR_SET_DUMPABLE, 1)  # the parent, who may be no root, reads the paths that it opens
+    process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)
+    process_control.prctl(
+        process_control.SET_DUMPABLE, 1
+    )  # the parent, who may be no root, reads the paths that it opens
     status, greeted = 70, False
     try:
         os.dup2(output, 1)

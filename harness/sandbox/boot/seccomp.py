@@ -13,7 +13,9 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 
 # in the box this folder is all there is, outside it is part of a package
-syscalls = importlib.import_module(f"{__package__}.syscalls" if __package__ else "syscalls")
+_BESIDE = f"{__package__}." if __package__ else ""
+control = importlib.import_module(f"{_BESIDE}process_control")
+syscalls = importlib.import_module(f"{_BESIDE}syscalls")
 
 RUN, BUILD = "run", "build"
 
@@ -68,7 +70,6 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 
 _SET_MODE_FILTER, _GET_ACTION_AVAILABLE = 1, 2
 _TSYNC, _NEW_LISTENER, _TSYNC_ESRCH = 1, 8, 16
-_PR_SET_NO_NEW_PRIVS = 38
 
 _libc = ctypes.CDLL(None, use_errno=True)
 Program = list[tuple[int, int, int, int]]
@@ -108,8 +109,7 @@ def install(profile: str, *, notify: bool = False, extra: Sequence[str] = ()) ->
     instructions = program(machine, profile, os.getpid(), notify=notify, extra=extra)
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
     flags = _TSYNC | (_NEW_LISTENER | _TSYNC_ESRCH if notify else 0)
-    if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+    control.prctl(control.SET_NO_NEW_PRIVS, 1)
     listener = _seccomp(_SET_MODE_FILTER, flags, ctypes.byref(_FilterProgram(len(instructions), code)))
     if listener < 0 or (listener and not notify):  # without a listener, a number is a thread that did not follow
         raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")

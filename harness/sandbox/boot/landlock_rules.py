@@ -6,15 +6,18 @@ refused to a process of several.
 
 import ctypes
 import errno
+import importlib
 import os
 import stat
 import struct
 from collections.abc import Sequence
 
+# in the box this folder is all there is, outside it is part of a package
+control = importlib.import_module(f"{__package__}.process_control" if __package__ else "process_control")
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every machine
 _QUERY_VERSION = 1
 _PATH_BENEATH = 1
-_PR_SET_NO_NEW_PRIVS = 38
 _CLONE_VM = 0x100
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
@@ -68,8 +71,7 @@ def restrict(
         for paths, rights in ((readable, _READ), (writable, _WRITE), (devices, _DEVICE), (listable, _READ_DIR)):
             for path in paths:
                 _allow(ruleset, path, rights & files)
-        if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+        control.prctl(control.SET_NO_NEW_PRIVS, 1)
         _checked("landlock_restrict_self", _RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)

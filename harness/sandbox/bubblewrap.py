@@ -1,0 +1,193 @@
+"""Tiers A and B: namespaces made by bubblewrap, and the fence within them; tier A adds a cgroup."""
+
+import contextlib
+import math
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.errors import BoxError
+from harness.model import Tier
+from harness.sandbox import box_user, cgroup, process_stats, visible_files
+from harness.sandbox.base import (
+    FOR_DEVICES,
+    NO_FILTER,
+    SIGNALS,
+    Confinement,
+    FileAccess,
+    InsidePaths,
+    Profile,
+    fence_plan,
+)
+from harness.sandbox.boot import landlock_rules, seccomp
+from harness.sandbox.spawning import end, spawn
+
+HARMLESS = (
+    *("chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat"),
+    *("utime", "utimes", "utimensat", "futimesat"),
+)
+"""System calls on files that can do nothing where every file that lasts is mounted read-only."""
+
+
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
+)
+"""Settings that keep an ordinary user from namespaces: where each is, its value then, and the remedy."""
+
+
+class Bubblewrap:
+    """A sandbox with a file system, processes and a network of its own."""
+
+    keeper = 0
+    paths: InsidePaths
+
+    def __init__(self, tier: Tier, *, grouped: bool) -> None:
+        self.tier = tier
+        self._grouped = grouped
+        self._group: cgroup.Cgroup | None = None
+
+    def missing(self) -> str | None:
+        """Why it cannot work on this machine, as far as that shows without trying."""
+        if self._grouped and os.geteuid() != 0:
+            return "needs root"
+        if shutil.which("bwrap") is None:
+            return "bwrap is not on PATH; install the package `bubblewrap`"
+        if not seccomp.available():
+            return NO_FILTER
+        return cgroup.available() if self._grouped else None
+
+    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+        """What a person can do so that it works."""
+        if works:
+            return
+        if self._grouped:
+            if os.geteuid() != 0:
+                yield "to bound the memory of all of an answer's processes together: run as root"
+            return
+        present = shutil.which("bwrap") is not None
+        if not present:
+            yield "for an own view of files, processes and network: apt-get install bubblewrap"
+        for name, value, command in _SWITCHES:
+            with contextlib.suppress(OSError):
+                if (settings / name).read_text(encoding="ascii").strip() == value:
+                    yield f"for namespaces of an ordinary user: {command}"
+        if present and any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
+            yield "this container may not make namespaces: start it with --privileged, or grade outside of it"
+
+    def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
+        """Make the cgroup, and the command line that mounts what is shown."""
+        self._access = access
+        self._uid = box_user.drawn()
+        if self._uid is not None:
+            box_user.open_up(access.folder)
+            for path in access.writable.values():
+                box_user.give(path, self._uid)
+        extra = {name: f"/extra/{name}" for name in (*access.extra, *access.writable)}
+        self.paths = InsidePaths("/submission", "/boot", "/tmp", extra)
+        self._command = (*_namespaces(capabilities), *_system(access), *_mounts(access, extra), "--remount-ro", "/")
+        if self._grouped:
+            self._group = cgroup.make(memory_bytes, tasks)
+
+    def limit(self, profile: Profile, rlimits: Mapping[str, int], tasks: int) -> Confinement:
+        """The fence within the namespaces; the kernel bounds the scratch space and counts the processes."""
+        devices = tuple(map(str, self._access.devices))
+        files = tuple(d for d in devices if not d.startswith("/dev/"))
+        readable = (*visible_files.shown(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
+        writable = (self.paths.scratch, "/dev/shm", *(self.paths.extra[name] for name in self._access.writable))
+        rules = {
+            "readable": (*readable, *(visible_files.OF_PROC if profile == "run" else ("/proc",))),
+            "writable": writable,
+            "devices": (*visible_files.DEVICES, *(d for d in devices if d.startswith("/dev/"))),
+            "listable": visible_files.listable(),
+        }
+        allow = (*HARMLESS, *(SIGNALS if profile == "build" else ()), *(FOR_DEVICES if devices else ()))
+        fence = fence_plan(
+            profile, {**rlimits, "RLIMIT_NPROC": tasks}, uid=self._uid,
+            landlock=rules if landlock_rules.abi() else None, seccomp=True, allow=allow,
+        )  # fmt: skip
+        return Confinement(fence, self.paths.scratch, (*readable, self.paths.scratch), namespaces=True)
+
+    def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a process in the namespaces, and in the cgroup."""
+        entering = self._group.enter_prefix() if self._group else ()
+        at = ("--chdir", self.paths.folder if in_folder else self.paths.scratch, "--")
+        return spawn((*entering, *self._command, *at, *words), **options)
+
+    def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
+        """The cgroup's clock, where it has one, else that of the process tree."""
+        if self._group is not None and not math.isnan(self._group.processor_seconds()):
+            return self._group.processor_seconds
+        return process_stats.ProcessTreeMeter(process.pid).seconds
+
+    def end(self, process: subprocess.Popen[bytes] | None) -> None:
+        """Kill the process, with which its namespaces end, and remove the cgroup."""
+        if process is not None:
+            end(process)
+        group, self._group = self._group, None
+        if group is not None:
+            group.remove()
+
+
+def _bubblewrap() -> str:
+    found = shutil.which("bwrap")
+    if found is None:
+        raise BoxError("bwrap is not on PATH any more\n  try: install the package `bubblewrap`")
+    return found
+
+
+def _namespaces(capabilities: Sequence[str]) -> Sequence[str]:
+    needed = (*capabilities, *(("CAP_SETUID", "CAP_SETGID") if os.geteuid() == 0 else ()), "CAP_SETPCAP")
+    return (
+        _bubblewrap(), *(() if os.geteuid() == 0 else ("--unshare-user",)), "--unshare-pid", "--unshare-net",
+        "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session",
+        "--cap-drop", "ALL", *(part for name in needed for part in ("--cap-add", name)),
+    )  # fmt: skip
+
+
+def _system(access: FileAccess) -> Sequence[str]:
+    links = [
+        part
+        for name in ("bin", "lib", "lib64", "lib32")
+        if (path := Path("/", name)).exists()
+        for part in (
+            ("--symlink", os.readlink(path), f"/{name}") if path.is_symlink() else ("--ro-bind", str(path), str(path))
+        )
+    ]
+    shown = [
+        part
+        for path in access.devices
+        for part in ("--dev-bind" if path.is_relative_to("/dev") else "--ro-bind", str(path), str(path))
+    ]
+    return (
+        "--ro-bind", "/usr", "/usr", *links, "--dir", "/etc", "--proc", "/proc", "--dev", "/dev", *shown,
+        "--size", str(access.scratch_mib << 20), "--perms", "1777", "--tmpfs", "/tmp",
+        "--size", "65536", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+    )  # fmt: skip
+
+
+def _mounts(access: FileAccess, inside: Mapping[str, str]) -> Sequence[str]:
+    """What the sandbox shows besides the system."""
+    words = [*_interpreter_binds(), "--ro-bind", str(visible_files.BOOT), "/boot"]
+    words += ["--ro-bind", str(access.folder), "/submission", "--perms", "0755", "--dir", "/extra"]
+    for option, folders in (("--ro-bind", access.extra), ("--bind", access.writable)):
+        for name, path in folders.items():
+            words += [option, str(path), inside[name]]
+    return words
+
+
+@cache
+def _interpreter_binds() -> tuple[str, ...]:
+    """Mounts for the interpreter and its packages, with the harness itself masked."""
+    # said one by one: the parents that bubblewrap makes by itself let nobody but their owner through
+    parents = sorted({parent for p in visible_files.roots() for parent in p.parents} - {Path("/")})
+    binds = [part for p in parents for part in ("--perms", "0755", "--dir", str(p))]
+    binds += [part for p in visible_files.roots() for part in ("--ro-bind", str(p), str(p))]
+    if visible_files.within(visible_files.PACKAGE, (*visible_files.roots(), Path("/usr"))):
+        binds += ["--size", "4096", "--tmpfs", str(visible_files.PACKAGE)]
+    return tuple(binds)

@@ -1,0 +1,146 @@
+"""Tier C: Landlock and the list of system calls, without namespaces; and below it a process with limits only."""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.model import Tier
+from harness.sandbox import box_user, process_stats, scratch, visible_files
+from harness.sandbox.base import (
+    FOR_DEVICES,
+    NO_FILTER,
+    SIGNALS,
+    Confinement,
+    FileAccess,
+    InsidePaths,
+    Profile,
+    fence_plan,
+)
+from harness.sandbox.boot import landlock_rules, seccomp
+from harness.sandbox.spawning import end, spawn
+from harness.sandbox.usage import ResourceBounds
+
+END_SECONDS = 5.0
+"""For a keeper to end what its command left behind."""
+SCOPES_SIGNALS = 6
+"""Version of Landlock from which on no signal leaves the fence."""
+
+
+class Landlock:
+    """A sandbox in the machine's own view of files and processes: what it may reach is named to the kernel."""
+
+    tier = Tier.C
+    paths: InsidePaths
+
+    def __init__(self) -> None:
+        self.keeper = os.getpid()
+        self._scratch: Path | None = None
+
+    def missing(self) -> str | None:
+        """Why it cannot work on this machine, as far as that shows without trying."""
+        if not seccomp.available():
+            return NO_FILTER
+        if landlock_rules.abi() < 1:
+            return "the kernel has no Landlock (Linux 5.13 and later, where it is switched on)"
+        return None
+
+    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+        """What a person can do so that files are fenced, in the other tiers too."""
+        if landlock_rules.abi() == 0:
+            yield (
+                "for a second fence round files: add landlock to the kernel's boot parameter lsm= (Linux 5.13 or later)"
+            )
+
+    def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
+        """Give what may be written to the user id of the box; nothing bounds memory and tasks of all together."""
+        self._access = access
+        self._uid = self._user(access)
+        self._scratch = self._room()
+        if self._uid is not None:
+            box_user.open_up(access.folder)
+            for path in access.writable.values():
+                box_user.give(path, self._uid)
+        extra = {name: str(path) for name, path in {**access.extra, **access.writable}.items()}
+        self.paths = InsidePaths(str(access.folder), str(visible_files.BOOT), str(self._scratch), extra)
+
+    def limit(self, profile: Profile, rlimits: Mapping[str, int], tasks: int) -> Confinement:
+        """The fence, and a scratch folder that has to be watched.
+
+        Processes are counted from outside, not by the kernel: it would count those of the whole user.
+        """
+        room = self._room()
+        readable = (*self._readable(), str(room))
+        return Confinement(
+            self._fence(profile, rlimits, str(room)), str(room), readable, namespaces=False,
+            bounds=ResourceBounds(room, self._access.scratch_mib << 20, tasks), room=room,
+        )  # fmt: skip
+
+    def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a process, which keeps all that it starts and ends it."""
+        return spawn(tuple(words), cwd=self.paths.folder if in_folder else None, **options)
+
+    def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
+        """The clock of the process tree."""
+        return process_stats.ProcessTreeMeter(process.pid).seconds
+
+    def end(self, process: subprocess.Popen[bytes] | None) -> None:
+        """Ask the keeper to end all that was started, then kill what is left in its group."""
+        if process is not None:
+            if process.poll() is None:
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(END_SECONDS)
+            end(process)
+        room, self._scratch = self._scratch, None
+        if room is not None:
+            scratch.remove(room)
+
+    def _user(self, access: FileAccess) -> int | None:
+        """A user id of its own, where that user can reach what it is shown."""
+        shown = (*map(str, visible_files.roots()), str(visible_files.BOOT), str(access.folder.parent))
+        return box_user.drawn() if box_user.reaches(shown) else None
+
+    def _room(self) -> Path:
+        room = scratch.make()
+        if self._uid is not None:
+            box_user.give(room, self._uid)
+        return room
+
+    def _readable(self) -> tuple[str, ...]:
+        files = (d for d in map(str, self._access.devices) if not d.startswith("/dev/"))
+        return (*visible_files.shown(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
+
+    def _fence(self, profile: Profile, rlimits: Mapping[str, int], room: str) -> dict[str, Any]:
+        devices = tuple(map(str, self._access.devices))
+        rules = {
+            "readable": self._readable(),
+            "writable": (room, *(self.paths.extra[name] for name in self._access.writable)),
+            "devices": (*visible_files.DEVICES, *(d for d in devices if d.startswith("/dev/"))),
+            "listable": visible_files.listable(),
+        }
+        scoped = profile == "build" and landlock_rules.abi() >= SCOPES_SIGNALS
+        allow = (*(SIGNALS if scoped else ()), *(FOR_DEVICES if devices else ()))
+        return fence_plan(profile, rlimits, uid=self._uid, landlock=rules, seccomp=True, allow=allow)
+
+
+class Unprotected(Landlock):
+    """A process with limits and nothing else: for machines that can hold nothing, where the user insists."""
+
+    tier = Tier.UNSAFE
+
+    def missing(self) -> str | None:
+        """Nothing: it needs nothing and promises nothing."""
+        return None
+
+    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+        """None: the other tiers say what is missing."""
+        return iter(())
+
+    def _user(self, access: FileAccess) -> int | None:
+        return None
+
+    def _fence(self, profile: Profile, rlimits: Mapping[str, int], room: str) -> dict[str, Any]:
+        return fence_plan(profile, rlimits, uid=None, landlock=None, seccomp=False, allow=())
