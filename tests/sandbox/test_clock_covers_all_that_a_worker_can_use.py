@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, process_stats
+from harness.sandbox.memory_file import MemoryFile
 from harness.timing import clock
 
 WATCH = """
@@ -125,6 +127,35 @@ def test_a_call_takes_at_least_as_long_as_its_work(opened, tier):
     reply = box.call("f", np.ones(8), 0.05, returns=Array((8,), "float64"))
     assert reply.seconds >= 0.05
     assert reply.processor < reply.seconds
+
+
+DELAY = 0.05
+
+
+def test_the_clock_runs_before_a_request_is_on_its_way(opened, tier, monkeypatch):
+    box = opened("def f(x): return x", "f")
+    channel = box._worker.channel
+    send = channel.send
+
+    def slow(message, fds):
+        sent = send(message, fds)
+        time.sleep(DELAY)
+        return sent
+
+    monkeypatch.setattr(channel, "send", slow)
+    assert box.call("f", np.ones(8), returns=Array((8,), "float64")).seconds >= DELAY
+
+
+def test_the_clock_runs_until_no_output_byte_can_change(opened, tier, monkeypatch):
+    box = opened("def f(x): return x", "f")
+    freeze = MemoryFile.freeze
+
+    def slow(file):
+        time.sleep(DELAY)
+        freeze(file)
+
+    monkeypatch.setattr(MemoryFile, "freeze", slow)
+    assert box.call("f", np.ones(8), returns=Array((8,), "float64")).seconds >= DELAY
 
 
 BURNING = """

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from harness.sandbox import Array, CallStatus, Scalar
+from harness.sandbox.boot import wire
 from harness.sandbox.memory_file import AT_ONCE, PATIENCE, MemoryFile, StillWritable
 
 GRAB = """
@@ -74,6 +75,37 @@ def f(x):
     box = opened(source)
     reply = box.call("f", np.ones(8), returns=Array((8,), "float64"))
     assert reply.status is CallStatus.RETURNED and (reply.value == 1).all()
+
+
+def test_a_write_between_the_reply_and_the_copy_never_counts(opened, tier, monkeypatch):
+    """While the parent is slow to copy, a thread of the answer goes on writing: what it changes is not read."""
+    source = (
+        GRAB
+        + """
+import threading, time
+def late(fd):
+    time.sleep(0.5)
+    for _ in range(200):
+        try:
+            os.pwrite(fd, b'\\0' * 64, 0)
+        except OSError:
+            pass
+        time.sleep(0.005)
+def f(x):
+    threading.Thread(target=late, args=(os.dup(frame()[-1]),), daemon=True).start()
+    return x
+"""
+    )
+    box, read = opened(source), wire.read_array
+
+    def slow(*place):
+        time.sleep(1.5)
+        return read(*place)
+
+    monkeypatch.setattr(wire, "read_array", slow)
+    reply = box.call("f", np.ones(8), returns=Array((8,), "float64"))
+    # on a machine so busy that the clock ran on until it wrote, what it wrote in time counts
+    assert reply.status is CallStatus.RETURNED and ((reply.value == 1).all() or reply.seconds > 0.5)
 
 
 def held_in_a_pipe(file: MemoryFile) -> tuple[int, int]:

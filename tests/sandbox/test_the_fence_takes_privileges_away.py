@@ -50,6 +50,13 @@ def test_another_user_is_become_for_good() -> None:
     assert fenced.answers(back, plan) == dict.fromkeys(back, "EPERM")
 
 
+@fenced.needs_root
+def test_no_group_of_the_user_before_is_kept() -> None:
+    plan = fenced.plan(uid=fenced.OTHER_UID, landlock=None, seccomp=False)
+    said = fenced.run("tell([BEFORE, os.getgroups()])", plan, before="os.setgroups([4, 24]); BEFORE = os.getgroups()")
+    assert said == [[4, 24], []]
+
+
 def test_a_limit_is_lowered_and_never_raised() -> None:
     body = "tell({name: resource.getrlimit(getattr(resource, name)) for name in PLAN['rlimits']})"
     limits = {"RLIMIT_NOFILE": 1 << 20, "RLIMIT_FSIZE": 1 << 20, "RLIMIT_CORE": 0, "RLIMIT_MEMLOCK": 0}
