@@ -13,7 +13,7 @@ from harness.cli import output
 from harness.errors import BoxError, PrerequisiteError
 
 if TYPE_CHECKING:
-    from harness.sandbox import Tier
+    from harness.model import Tier
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,7 @@ _WITHOUT_GPU = {
 
 def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterator[str]:
     """How to get a stronger tier, or one that holds."""
+    from harness.model import Tier
     from harness.sandbox.implementations import new_sandbox
 
     if isolation.open and isolation.fault:
@@ -146,8 +147,8 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
 
 
 def _versions(isolation: Isolation) -> dict[str, str]:
+    from harness.model import Tier
     from harness.running.content_key import environment
-    from harness.sandbox import Tier
 
     here = environment(isolation.tier or Tier.UNSAFE)
     return {

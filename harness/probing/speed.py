@@ -27,7 +27,7 @@ TRIES = 3
 
 
 class Course(Protocol):
-    """What is done in one heat: something prepared in each process, then calls that are timed."""
+    """What is done in one trial: something prepared in each process, then calls that are timed."""
 
     def prepare(self, answer: Answer) -> Any:
         """What the calls need in a fresh process, as the answer keeps it; not timed."""
@@ -47,7 +47,7 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
 
     Args:
         answer: whom.
-        course: makes the work of one heat.
+        course: makes the work of one trial.
         reference: the module it races against.
         identity: source of a module with the same functions that does nothing but return outputs of their form.
 

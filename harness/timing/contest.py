@@ -1,9 +1,9 @@
 """A contest: two answers to one task timed in turns, so that the machine's moods meet both alike.
 
-Three processes make a heat: the answer, the reference, and one that does nothing but take the inputs and return outputs
+A trial is three processes: the answer, the reference, and one that does nothing but take the inputs and return outputs
 of their form. What the last one takes is the price of the protocol, and is taken off the other two before they are
 compared. Each round draws fresh inputs and gives them to the three in random order; every output is verified, for an
-answer that does not do the work has no time. Three heats run in turns, each of fresh processes, all on one core each,
+answer that does not do the work has no time. Three trials run in turns, each of fresh processes, all on one core each,
 and while nothing is decided three more take their place, and three again.
 """
 
@@ -23,7 +23,7 @@ from harness.sandbox import process_stats
 from harness.timing import clock
 
 WARM_UP = 2
-"""First rounds of a heat that are verified but not timed: memory is mapped and code is loaded in them."""
+"""First rounds of a trial that are verified but not timed: memory is mapped and code is loaded in them."""
 RENEWED = (252, 850)
 """Numbers of pairs at which fresh processes take over: where memory happens to lie makes one process slower than the
 next by a per cent, and only more processes average that out."""
@@ -94,7 +94,7 @@ class ContestResult:
         background: largest share of a processor that an answer's process used while nothing was asked of it.
         resolved: whether the reference takes long enough beside the identity for a comparison.
         page_faults: median in one call, of the answer and of the reference.
-        pinned: whether each heat was held to one core.
+        pinned: whether each trial was held to one core.
         seconds: wall time of the whole contest.
     """
 
@@ -127,12 +127,12 @@ class ContestResult:
         return self.background > BACKGROUND
 
 
-def contest(start: Callable[[], Trial], *, heats: int = PROCESSES, seconds: float = SECONDS) -> ContestResult:
+def contest(start: Callable[[], Trial], *, trials: int = PROCESSES, seconds: float = SECONDS) -> ContestResult:
     """Time an answer against a reference until the pairs decide, or time is up.
 
     Args:
-        start: opens a heat. What it or a contender raises ends the contest and is passed on.
-        heats: how many, at least `PROCESSES` for a verdict.
+        start: opens a trial. What it or a contender raises ends the contest and is passed on.
+        trials: how many, at least `PROCESSES` for a verdict.
         seconds: processor time of play after which an undecided contest ends.
 
     Returns:
@@ -144,7 +144,7 @@ def contest(start: Callable[[], Trial], *, heats: int = PROCESSES, seconds: floa
 
         def entered() -> list[_Track]:
             tracks = []
-            for number in range(heats):
+            for number in range(trials):
                 tracks.append(_Track(start(), number))
                 stack.callback(tracks[-1].close)
                 tracks[-1].warm_up()
@@ -190,16 +190,16 @@ class _Entrant:
 
 
 class _Track:
-    """One heat, its entrants held to one core."""
+    """One trial, its entrants held to one core."""
 
-    def __init__(self, heat: Trial, number: int) -> None:
+    def __init__(self, trial: Trial, number: int) -> None:
         cores = sorted(os.sched_getaffinity(0))
-        self.heat = heat
+        self.trial = trial
         self.order = random.SystemRandom()
         self.rounds = 0
         self.worked = 0.0
         try:
-            self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in heat.contenders.items()}
+            self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in trial.contenders.items()}
         except BaseException:
             self.close()
             raise
@@ -217,7 +217,7 @@ class _Track:
 
     def round(self) -> None:
         """The same fresh inputs for everyone, in random order."""
-        given = self.heat.draw()
+        given = self.trial.draw()
         roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % SELDOM == 0]
         for role in self.order.sample(roles, len(roles)):
             self.entrants[role].play(given)
@@ -231,7 +231,7 @@ class _Track:
 
     def close(self) -> None:
         """End the processes."""
-        for contender in self.heat.contenders.values():
+        for contender in self.trial.contenders.values():
             contender.close()
 
 
@@ -251,10 +251,10 @@ def _faults(entrant: _Entrant) -> list[float]:
 
 
 def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Track], PairedComparison]:
-    """Rounds in turns until the processor times decide or time is up; all heats, and the comparison at the last look.
+    """Rounds in turns until the processor times decide or time is up; all trials, and the comparison at the last look.
 
     Args:
-        entered: opens the heats that run side by side.
+        entered: opens the trials that run side by side.
         seconds: processor time of play.
     """
     running = entered()
@@ -265,7 +265,7 @@ def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Tr
         worked = time.process_time() - own + sum(track.worked for track in tracks)
         return worked > seconds or clock.now() - began > PATIENCE * seconds
 
-    # one round a heat is played whatever the time: it is what a very slow answer is judged by
+    # one round a trial is played whatever the time: it is what a very slow answer is judged by
     while pairs < len(running) or (pairs < LOOKS[-1] and not time_is_up()):
         running[pairs % len(running)].round()
         pairs += 1

@@ -41,13 +41,13 @@ class Sleeper:
 
 
 class Field:
-    """Opens heats whose answers cost `factor` times the references, give or take `spread`."""
+    """Opens trials whose answers cost `factor` times the references, give or take `spread`."""
 
     def __init__(self, factor: float, spread: float) -> None:
         self.draw = random.Random(7)
         self.factor = factor
         self.spread = spread
-        self.heats: list[dict[Role, Sleeper]] = []
+        self.trials: list[dict[Role, Sleeper]] = []
 
     def costs(self, middle: float) -> Iterator[float]:
         while True:
@@ -55,8 +55,8 @@ class Field:
 
     def start(self) -> Trial:
         middles = {Role.ANSWER: 1e-3 * self.factor, Role.REFERENCE: 1e-3, Role.IDENTITY: 1e-6}
-        self.heats.append({role: Sleeper(self.costs(middle)) for role, middle in middles.items()})
-        return Trial(self.heats[-1], lambda: None)
+        self.trials.append({role: Sleeper(self.costs(middle)) for role, middle in middles.items()})
+        return Trial(self.trials[-1], lambda: None)
 
 
 def raced(factor: float, spread: float) -> tuple[Field, ContestResult]:
@@ -73,22 +73,22 @@ def test_what_stays_open_is_timed_in_nine_process_pairs(undecided: tuple[Field, 
     field, result = undecided
     assert result.comparison.verdict is PairedVerdict.UNCLEAR
     assert (result.comparison.pairs, result.comparison.processes) == (LOOKS[-1], (1 + len(RENEWED)) * PROCESSES)
-    assert len(field.heats) == 9
+    assert len(field.trials) == 9
 
 
 def test_no_process_is_left(undecided: tuple[Field, ContestResult]) -> None:
-    assert all(sleeper.process.poll() is not None for heat in undecided[0].heats for sleeper in heat.values())
+    assert all(sleeper.process.poll() is not None for trial in undecided[0].trials for sleeper in trial.values())
 
 
 def test_the_identity_plays_in_one_round_of_four(undecided: tuple[Field, ContestResult]) -> None:
-    for heat in undecided[0].heats:
-        # two more rounds of each heat warm up, and are not counted
-        rounds, identity = heat[Role.ANSWER].played - 2, heat[Role.IDENTITY].played
+    for trial in undecided[0].trials:
+        # two more rounds of each trial warm up, and are not counted
+        rounds, identity = trial[Role.ANSWER].played - 2, trial[Role.IDENTITY].played
         assert (rounds + SELDOM - 1) // SELDOM <= identity <= (rounds + SELDOM - 1) // SELDOM + 2
-        assert heat[Role.REFERENCE].played == heat[Role.ANSWER].played
+        assert trial[Role.REFERENCE].played == trial[Role.ANSWER].played
 
 
 def test_a_plain_difference_needs_three() -> None:
     field, result = raced(1.5, 0.05)
     assert result.comparison.verdict is PairedVerdict.SLOWER
-    assert len(field.heats) == PROCESSES
+    assert len(field.trials) == PROCESSES
