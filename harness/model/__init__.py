@@ -2,7 +2,7 @@
 
 from harness.model.base import Figure, Identifier, Model, Stored
 from harness.model.challenge import Challenge, Contract, Criterion, Dimension, ErrorRatioScale, Limits, Severity
-from harness.model.defect import Defect, Defects
+from harness.model.defect import PublishedDefect, PublishedDefects
 from harness.model.evidence import UNBUILT, Counterexample, Diagnosis, Evidence, Location, Observation, Outcome
 from harness.model.finding import INTEGRITY, Finding
 from harness.model.loss import Loss, LossByDistance, LossMap
@@ -38,8 +38,6 @@ __all__ = [
     "Contract",
     "Counterexample",
     "Criterion",
-    "Defect",
-    "Defects",
     "Diagnosis",
     "Dimension",
     "Environment",
@@ -62,6 +60,8 @@ __all__ = [
     "Place",
     "Preference",
     "Provenance",
+    "PublishedDefect",
+    "PublishedDefects",
     "Quote",
     "Ranking",
     "Record",

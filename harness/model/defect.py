@@ -6,9 +6,10 @@ from pydantic import Field, model_validator
 
 from harness.model.base import Identifier, Model, Stored, Text
 from harness.model.challenge import Severity
+from harness.model.evidence import Evidence, Location
 
 
-class Defect(Model):
+class PublishedDefect(Model):
     """One defect as a reader who ran nothing named it. Whether it is there is worked out from records, never stated."""
 
     id: Identifier
@@ -23,8 +24,10 @@ class Defect(Model):
     """How grave it was said to be, the gravest where pages differ; null where none was stated."""
     criteria: tuple[Identifier, ...] = ()
     """Criteria that fail where the defect is there; none where nothing of ours can see it."""
-    shows: str = ""
-    """Words in the evidence of a criterion that fails for this defect; empty where it fails for no other."""
+    probe: str = ""
+    """The probe that fails for this defect, where its criteria have several."""
+    at: Location | None = None
+    """The line that a criterion's evidence names for this defect, where it fails for others too."""
     unseen: str = Field(default="", max_length=200)
     """Why nothing of ours can see it; only without criteria."""
 
@@ -32,9 +35,17 @@ class Defect(Model):
     def _possible(self) -> Self:
         if self.criteria and self.unseen:
             raise ValueError("a defect with criteria can be seen: leave out 'unseen'")
-        if self.shows and not self.criteria:
-            raise ValueError("'shows' needs criteria whose evidence may hold the words")
+        if (self.probe or self.at) and not self.criteria:
+            raise ValueError("'probe' and 'at' need criteria whose evidence may name them")
         return self
+
+    def shown_by(self, evidence: Evidence) -> bool:
+        """Whether evidence of a criterion that fails is evidence of this defect."""
+        if self.probe:
+            return self.probe in evidence.failed_probes
+        if self.at:
+            return any((place.file, place.line) == (self.at.file, self.at.line) for place in evidence.locations)
+        return True
 
     @property
     def submission(self) -> str:
@@ -42,8 +53,8 @@ class Defect(Model):
         return f"{self.model}/{self.challenge}"
 
 
-class Defects(Stored):
+class PublishedDefects(Stored):
     """The content of `reports/published/defects.toml`."""
 
-    defects: tuple[Defect, ...]
+    defects: tuple[PublishedDefect, ...]
     """All of them, in the order of reports."""

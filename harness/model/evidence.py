@@ -201,6 +201,12 @@ class Evidence(ReadableModel):
         return ": ".join(filter(None, (self.title, self.detail)))
 
     @property
+    def failed_probes(self) -> dict[str, str]:
+        """What each probe saw that failed, by its name."""
+        seen = [(self.counterexample, self.seen), *((further.counterexample, str(further)) for further in self.also)]
+        return {example.probe: words for example, words in seen if example}
+
+    @property
     def faulty(self) -> bool:
         """Whether it was seen to fail, wholly or in part, by itself."""
         return self.outcome in (Outcome.FAILED, Outcome.PARTIAL) and self.rests_on is None

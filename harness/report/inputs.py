@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.model import Challenge, Comparison, Defect, Provenance, Ranking, Record, Review, Round
+from harness.model import Challenge, Comparison, Provenance, PublishedDefect, Ranking, Record, Review, Round
 from harness.report.excerpts import Sources, cited_files
 from harness.review import reviews_of
 from harness.review.defects import read_defects
@@ -35,7 +35,7 @@ class ReportInputs:
     rounds: Sequence[Round] = ()
     comparisons: Sequence[Comparison] = ()
     ranking: Ranking | None = None
-    defects: Sequence[Defect] = ()
+    defects: Sequence[PublishedDefect] = ()
     sources: Sources = field(default_factory=dict)
 
     def challenge(self, id: str) -> Challenge | None:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from harness.model import Challenge, Defect, Evidence, Outcome, Record, Severity
+from harness.model import Challenge, Evidence, Outcome, PublishedDefect, Record, Severity
 from harness.report import formatting
 from harness.report.challenge_report import CriteriaGroup, grouped
-from harness.review.defects import NOT_ASKED, OTHER_FAULT, Ruling, Tried, out_of_sight
+from harness.review.defects import NOT_ASKED, OTHER_FAULT, DefectRuling, RuledDefect, out_of_sight
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,17 @@ class DefectRow:
         rest: criteria that passed, or what keeps them out of sight.
     """
 
-    defect: Defect
+    defect: PublishedDefect
     provenance: str
     link: str
-    ruling: Ruling
+    ruling: DefectRuling
     shown: tuple[tuple[str, str], ...]
     rest: tuple[CriteriaGroup, ...]
 
     @property
     def unseen(self) -> bool:
         """Whether running says nothing of it."""
-        return self.ruling is Ruling.UNSEEN
+        return self.ruling is DefectRuling.UNSEEN
 
     @property
     def severity(self) -> str:
@@ -54,22 +54,24 @@ class UnpublishedFailure:
     seen: str
 
 
-def defect_row(held: Tried, record: Record | None) -> DefectRow:
+def defect_row(held: RuledDefect, record: Record | None) -> DefectRow:
     """The view of a defect that was held to the record of its submission."""
     defect = held.defect
-    confirmed = held.ruling is Ruling.CONFIRMED
+    confirmed = held.ruling is DefectRuling.CONFIRMED
     passed = [("passed", e.criterion) for e in held.by if not confirmed]
     return DefectRow(
         defect=defect,
         provenance=origin(record),
         link=link(defect.challenge, defect.model) if record else "",
         ruling=held.ruling,
-        shown=tuple((e.criterion, _sight(e, record, defect.shows)) for e in held.by if confirmed),
+        shown=tuple((e.criterion, _sight(e, record, defect.probe)) for e in held.by if confirmed),
         rest=grouped([*passed, *held.hidden]),
     )
 
 
-def unpublished_failures(challenge: Challenge, record: Record, held: Iterable[Tried]) -> Iterator[UnpublishedFailure]:
+def unpublished_failures(
+    challenge: Challenge, record: Record, held: Iterable[RuledDefect]
+) -> Iterator[UnpublishedFailure]:
     """Critical and major criteria of a submission that were not met, and that no confirmed defect accounts for.
 
     Args:
@@ -78,7 +80,7 @@ def unpublished_failures(challenge: Challenge, record: Record, held: Iterable[Tr
         held: its own defects.
     """
     criteria = {c.id: c for c in challenge.criteria}
-    accounted = {e.criterion for t in held if t.ruling is Ruling.CONFIRMED for e in t.by}
+    accounted = {e.criterion for t in held if t.ruling is DefectRuling.CONFIRMED for e in t.by}
     for e in record.evidence:
         if e.outcome is Outcome.PASSED or e.severity is Severity.MINOR or e.criterion in accounted:
             continue
@@ -91,7 +93,7 @@ def unpublished_failures(challenge: Challenge, record: Record, held: Iterable[Tr
         )  # fmt: skip
 
 
-def shared_reason(held: Tried) -> str:
+def shared_reason(held: RuledDefect) -> str:
     """Why a defect is out of sight, in words that several defects share."""
     reason, criterion = held.hidden[0]
     if not criterion:
@@ -109,13 +111,12 @@ def link(challenge: str, heading: str) -> str:
     return f"{challenge}.md#{formatting.anchor(heading)}"
 
 
-def _sight(evidence: Evidence, record: Record | None, shows: str = "") -> str:
+def _sight(evidence: Evidence, record: Record | None, probe: str = "") -> str:
     """What a criterion that was not met saw, in a phrase, with the likeliest fault where there is one."""
     if evidence.outcome is Outcome.NOT_OFFERED:
         return "is not offered"
-    if shows:
-        texts = (evidence.seen, *map(str, evidence.also))
-        return next((text for text in texts if shows.casefold() in text.casefold()), evidence.seen)
+    if probe:
+        return evidence.failed_probes.get(probe, evidence.seen)
     titles: Mapping[str, str] = {f.criterion: f.title for f in record.findings} if record else {}
     title = titles.get(evidence.criterion, evidence.detail.partition("\n")[0])
     return f"{title}; {evidence.diagnosis.words}" if evidence.diagnosis else title

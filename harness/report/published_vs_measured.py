@@ -7,11 +7,11 @@ from statistics import fmean
 
 from harness.model import (
     Challenge,
-    Defect,
     Dimension,
     Evidence,
     Outcome,
     Provenance,
+    PublishedDefect,
     Record,
     Review,
     ReviewerKind,
@@ -29,7 +29,7 @@ from harness.report.published_defects import (
     shared_reason,
     unpublished_failures,
 )
-from harness.review.defects import Ruling, Tried, tried
+from harness.review.defects import DefectRuling, RuledDefect, rule
 
 MOST_DIFFERENCES = 5
 """How many of the largest differences the page shows."""
@@ -168,13 +168,16 @@ class PublishedVsMeasured:
         """The mean of some differences, with its sign."""
         return signed(fmean(line.difference or 0 for line in lines))
 
-    def count(self, ruling: Ruling | str) -> int:
+    def count(self, ruling: DefectRuling | str) -> int:
         """How many published defects have this ruling."""
         return sum(n.ruling == ruling for n in self.defects)
 
 
 def published_vs_measured(
-    challenges: Iterable[Challenge], records: Iterable[Record], reviews: Iterable[Review], defects: Iterable[Defect]
+    challenges: Iterable[Challenge],
+    records: Iterable[Record],
+    reviews: Iterable[Review],
+    defects: Iterable[PublishedDefect],
 ) -> PublishedVsMeasured:
     """Compare what was published with what was measured.
 
@@ -191,9 +194,9 @@ def published_vs_measured(
         if review.reviewer.kind is ReviewerKind.PUBLISHED and review.challenge in rubrics:
             published.setdefault(f"{review.model}/{review.challenge}", []).append(review)
     sections = tuple(_sections(rubrics, known, published))
-    held = [tried(d, rubrics[d.challenge], known.get(d.submission)) for d in defects if d.challenge in rubrics]
+    held = [rule(d, rubrics[d.challenge], known.get(d.submission)) for d in defects if d.challenge in rubrics]
     read = {*published, *(t.defect.submission for t in held)}
-    by_name: dict[str, list[Tried]] = {}
+    by_name: dict[str, list[RuledDefect]] = {}
     for one in held:
         by_name.setdefault(one.defect.submission, []).append(one)
     answered = [known[name] for name in sorted(read & known.keys())]
@@ -206,7 +209,7 @@ def published_vs_measured(
         failures=tuple(
             u for r in answered for u in unpublished_failures(rubrics[r.challenge], r, by_name.get(r.name, ()))
         ),
-        hidden=tuple(Counter(shared_reason(t) for t in held if t.ruling is Ruling.UNSEEN).most_common()),
+        hidden=tuple(Counter(shared_reason(t) for t in held if t.ruling is DefectRuling.UNSEEN).most_common()),
         reconstructed=any(r.provenance is Provenance.RECONSTRUCTION for r in answered),
     )
 

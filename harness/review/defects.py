@@ -6,18 +6,26 @@ from enum import StrEnum
 from pathlib import Path
 
 from harness.errors import SpecError, nearest
-from harness.model import Challenge, Criterion, Defect, Defects, Evidence, Outcome, Provenance, Record
+from harness.model import (
+    UNBUILT,
+    Challenge,
+    Criterion,
+    Evidence,
+    Outcome,
+    Provenance,
+    PublishedDefect,
+    PublishedDefects,
+    Record,
+)
 from harness.model.manifest import read_toml
 from harness.workspace import Workspace
 
 DEFECTS = Path("reports", "published", "defects.toml")
-UNBUILT = "build"
-"""What evidence rests on where the answer does not build."""
 NOT_ASKED = "no criterion of ours asks for it"
 OTHER_FAULT = "fails, but its evidence shows another fault"
 
 
-class Ruling(StrEnum):
+class DefectRuling(StrEnum):
     """What running an answer says of a defect somebody named."""
 
     CONFIRMED = "confirmed"
@@ -26,7 +34,7 @@ class Ruling(StrEnum):
 
 
 @dataclass(frozen=True)
-class Tried:
+class RuledDefect:
     """A defect held to the record of its submission.
 
     Attributes:
@@ -37,13 +45,13 @@ class Tried:
             empty where the evidence decides.
     """
 
-    defect: Defect
-    ruling: Ruling
+    defect: PublishedDefect
+    ruling: DefectRuling
     by: tuple[Evidence, ...] = ()
     hidden: tuple[tuple[str, str], ...] = ()
 
 
-def read_defects(workspace: Workspace) -> tuple[Defect, ...]:
+def read_defects(workspace: Workspace) -> tuple[PublishedDefect, ...]:
     """The defects in `reports/published/defects.toml`; none without that file.
 
     Raises:
@@ -52,7 +60,7 @@ def read_defects(workspace: Workspace) -> tuple[Defect, ...]:
     path = workspace.root / DEFECTS
     if not path.exists():
         return ()
-    defects = read_toml(path, Defects).defects
+    defects = read_toml(path, PublishedDefects).defects
     models, rubrics = workspace.models(), {id: workspace.challenge(id) for id in workspace.challenges()}
     seen: set[str] = set()
     for defect in defects:
@@ -68,12 +76,14 @@ def read_defects(workspace: Workspace) -> tuple[Defect, ...]:
     return defects
 
 
-def tried(defect: Defect, challenge: Challenge, record: Record | None) -> Tried:
+def rule(defect: PublishedDefect, challenge: Challenge, record: Record | None) -> RuledDefect:
     """A defect held to the record of its submission; `record` is None where there is none."""
     if not defect.criteria:
-        return Tried(defect, Ruling.UNSEEN, hidden=((defect.unseen or NOT_ASKED, ""),))
+        return RuledDefect(defect, DefectRuling.UNSEEN, hidden=((defect.unseen or NOT_ASKED, ""),))
     if record is None:
-        return Tried(defect, Ruling.UNSEEN, hidden=tuple(("no record of the submission", id) for id in defect.criteria))
+        return RuledDefect(
+            defect, DefectRuling.UNSEEN, hidden=tuple(("no record of the submission", id) for id in defect.criteria)
+        )
     rubric = {c.id: c for c in challenge.criteria}
     evidence = {e.criterion: e for e in record.evidence}
     hidden, showing = [], []
@@ -82,15 +92,15 @@ def tried(defect: Defect, challenge: Challenge, record: Record | None) -> Tried:
         if why := out_of_sight(rubric.get(id), seen, record.provenance):
             hidden.append((why, id))
         elif seen is not None and seen.outcome is not Outcome.PASSED:
-            if _says(seen, defect.shows):
+            if defect.shown_by(seen):
                 showing.append(seen)
             else:
                 hidden.append((OTHER_FAULT, id))
     if showing:
-        return Tried(defect, Ruling.CONFIRMED, tuple(showing))
+        return RuledDefect(defect, DefectRuling.CONFIRMED, tuple(showing))
     if hidden:
-        return Tried(defect, Ruling.UNSEEN, hidden=tuple(hidden))
-    return Tried(defect, Ruling.REFUTED, tuple(evidence[id] for id in defect.criteria))
+        return RuledDefect(defect, DefectRuling.UNSEEN, hidden=tuple(hidden))
+    return RuledDefect(defect, DefectRuling.REFUTED, tuple(evidence[id] for id in defect.criteria))
 
 
 def out_of_sight(criterion: Criterion | None, evidence: Evidence | None, provenance: Provenance) -> str:
@@ -105,15 +115,6 @@ def out_of_sight(criterion: Criterion | None, evidence: Evidence | None, provena
     if criterion.metric and provenance is Provenance.RECONSTRUCTION:
         return "read off the text of the reconstruction, which is not the model's"
     return ""
-
-
-def _says(evidence: Evidence, words: str) -> bool:
-    told: Sequence[str] = (
-        evidence.seen,
-        *map(str, evidence.also),
-        evidence.diagnosis.words if evidence.diagnosis else "",
-    )
-    return any(words.casefold() in text.casefold() for text in told)
 
 
 def _known(path: Path, field: str, kind: str, value: str, known: Sequence[str]) -> None:

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 import sample_records as sample
 
-from harness.model import BuildFailure, Defect, Mark, Outcome, Provenance, Review, Reviewer
+from harness.model import BuildFailure, Mark, Outcome, Provenance, PublishedDefect, Review, Reviewer
 from harness.report import render_all
 from harness.report.inputs import gather
 from harness.report.published_vs_measured import PublishedVsMeasured, published_vs_measured
 from harness.report.render import render
-from harness.review.defects import Ruling, read_defects
+from harness.review.defects import DefectRuling, read_defects
 from harness.scoring.agreement import alpha
 from harness.workspace import Workspace
 
 OURS = Workspace(Path(__file__).resolve().parents[2])
-DEFECT = Defect(
+DEFECT = PublishedDefect(
     id="no-mask", model="glm-5", challenge="kv_cache", said="The mask is missing", criteria=("causality",)
 )  # fmt: skip
 EMPTY = published_vs_measured([sample.CHALLENGE], [], [], [])
@@ -104,7 +104,12 @@ def test_provenance_is_told_at_the_head_and_beside_every_row():
     assert all(f"`{name}`" in section(text, "## What is compared") for name in origins)
     body = [
         row
-        for heading in ("## In figures", "## Marks", "## Defects that were named", "## What ran and nobody named")
+        for heading in (
+            "## In figures",
+            "## Marks",
+            "## Defects that were named",
+            "## What ran and nobody named",
+        )
         for row in rows(section(text, heading))
     ]
     assert len(body) > 100
@@ -178,7 +183,7 @@ def test_a_grade_without_any_coverage_is_compared_with_nothing():
     broken = sample.record("glm-5", unrun, status="judge_error", error="BoxError: the worker did not start")
     found = view([broken], [review(correctness=95)], [DEFECT])
     assert (found.lines, found.overalls, found.failures) == ((), (), ())
-    assert found.defects[0].ruling is Ruling.UNSEEN
+    assert found.defects[0].ruling is DefectRuling.UNSEEN
     assert line(page([broken], [review(correctness=95)]), "Correctness")[3:7] == [
         "not assessed",
         "[0, 100]",
@@ -192,8 +197,8 @@ def test_what_ran_and_nobody_named_is_what_no_confirmed_defect_accounts_for():
     assert [u.criterion for u in seen.failures] == ["causality", "kill_rate"]
     named = view([sample.record()], [review()], [DEFECT])
     assert [u.criterion for u in named.failures] == ["kill_rate"]
-    assert (named.count(Ruling.CONFIRMED), named.defects[0].shown[0][0]) == (1, "causality")
-    blamed = DEFECT.model_copy(update={"shows": "another fault altogether"})
+    assert (named.count(DefectRuling.CONFIRMED), named.defects[0].shown[0][0]) == (1, "causality")
+    blamed = DEFECT.model_copy(update={"probe": "another_probe"})
     assert [u.criterion for u in view([sample.record()], [review()], [blamed]).failures] == ["causality", "kill_rate"]
 
 
@@ -203,7 +208,7 @@ def test_an_answer_that_does_not_build_accuses_nothing_that_did_not_run():
     failure = BuildFailure(stage="import", text="SyntaxError")
     unbuilt = sample.record("glm-5", outcomes, built=False, build=failure)
     found = view([unbuilt], [review()], [DEFECT])
-    assert (found.failures, found.defects[0].ruling) == ((), Ruling.UNSEEN)
+    assert (found.failures, found.defects[0].ruling) == ((), DefectRuling.UNSEEN)
     assert found.hidden == (("does not build, so none of it ran", 1),)
 
 
@@ -243,8 +248,8 @@ def test_every_link_of_the_bundled_page_leads_somewhere():
 
 def test_the_bundled_counts_add_up():
     found = _bundled(gather(OURS))
-    assert len(found.defects) == sum(map(found.count, Ruling)) == len(read_defects(OURS))
-    assert sum(count for _, count in found.hidden) == found.count(Ruling.UNSEEN)
+    assert len(found.defects) == sum(map(found.count, DefectRuling)) == len(read_defects(OURS))
+    assert sum(count for _, count in found.hidden) == found.count(DefectRuling.UNSEEN)
     assert len(found.overalls) == 9
     accounted = {(n.defect.submission, criterion) for n in found.defects for criterion, _ in n.shown}
     assert not accounted & {(f"{u.model}/{u.challenge}", u.criterion) for u in found.failures}

@@ -5,8 +5,19 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SpecError
-from harness.model import Challenge, Defect, Evidence, Observation, Outcome, Provenance, Record, Severity
-from harness.review.defects import OTHER_FAULT, Ruling, read_defects, tried
+from harness.model import (
+    Challenge,
+    Counterexample,
+    Evidence,
+    Location,
+    Observation,
+    Outcome,
+    Provenance,
+    PublishedDefect,
+    Record,
+    Severity,
+)
+from harness.review.defects import OTHER_FAULT, DefectRuling, read_defects, rule
 from harness.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,9 +63,9 @@ def _changed(evidence: Evidence, told: object) -> Evidence:
     return Evidence.of(CHALLENGE.criterion(evidence.criterion), **fields)
 
 
-def ruling(record: Record | None, *criteria: str, **changes: str) -> Ruling:
-    defect = Defect(id="d", model="glm-5", challenge="kv_cache", said="wrong", criteria=criteria, **changes)
-    return tried(defect, CHALLENGE, record).ruling
+def ruling(record: Record | None, *criteria: str, **changes: object) -> DefectRuling:
+    defect = PublishedDefect(id="d", model="glm-5", challenge="kv_cache", said="wrong", criteria=criteria, **changes)
+    return rule(defect, CHALLENGE, record).ruling
 
 
 NOT_RUN = {"outcome": Outcome.NOT_RUN, "detail": "the box was gone"}
@@ -63,57 +74,60 @@ UNBUILT = {"outcome": Outcome.FAILED, "detail": "the submission does not build",
 
 def test_one_criterion_that_shows_it_confirms() -> None:
     seen = record(causality=Outcome.FAILED, dtype=Outcome.PASSED)
-    assert ruling(seen, "causality") is Ruling.CONFIRMED
-    assert ruling(seen, "dtype", "causality") is Ruling.CONFIRMED
-    assert ruling(record(claims={"outcome": Outcome.PARTIAL, "fraction": 0.5}), "claims") is Ruling.CONFIRMED
+    assert ruling(seen, "causality") is DefectRuling.CONFIRMED
+    assert ruling(seen, "dtype", "causality") is DefectRuling.CONFIRMED
+    assert ruling(record(claims={"outcome": Outcome.PARTIAL, "fraction": 0.5}), "claims") is DefectRuling.CONFIRMED
 
 
 def test_only_all_criteria_together_refute() -> None:
-    assert ruling(record(causality=Outcome.PASSED, dtype=Outcome.PASSED), "causality", "dtype") is Ruling.REFUTED
-    assert ruling(record(causality=Outcome.PASSED, dtype=NOT_RUN), "causality", "dtype") is Ruling.UNSEEN
+    assert ruling(record(causality=Outcome.PASSED, dtype=Outcome.PASSED), "causality", "dtype") is DefectRuling.REFUTED
+    assert ruling(record(causality=Outcome.PASSED, dtype=NOT_RUN), "causality", "dtype") is DefectRuling.UNSEEN
 
 
 @pytest.mark.parametrize("hidden", [NOT_RUN, UNBUILT])
 def test_what_did_not_run_confirms_and_refutes_nothing(hidden: dict[str, object]) -> None:
-    assert ruling(record(causality=hidden), "causality") is Ruling.UNSEEN
+    assert ruling(record(causality=hidden), "causality") is DefectRuling.UNSEEN
 
 
 def test_without_criteria_or_record_nothing_is_seen() -> None:
-    assert ruling(record(causality=Outcome.FAILED)) is Ruling.UNSEEN
-    assert ruling(None, "causality") is Ruling.UNSEEN
+    assert ruling(record(causality=Outcome.FAILED)) is DefectRuling.UNSEEN
+    assert ruling(None, "causality") is DefectRuling.UNSEEN
 
 
 def test_a_failure_with_another_fault_does_not_confirm() -> None:
-    """`shows` holds a criterion that can fail for several faults to the one that was named."""
-    also = (Observation(title="Takes no fewer bytes"),)
-    seen = record(causality={"outcome": Outcome.FAILED, "detail": "wrong", "also": also})
-    assert ruling(seen, "causality", shows="takes no fewer") is Ruling.CONFIRMED
-    assert ruling(seen, "causality", shows="raises") is Ruling.UNSEEN
+    """`probe` and `at` hold a criterion that can fail for several faults to the one that was named."""
+    also = (Observation(title="Takes no fewer bytes", counterexample=Counterexample(probe="fewer_bytes")),)
+    place = Location(file="a.cu", line=7)
+    seen = record(causality={"outcome": Outcome.FAILED, "detail": "wrong", "also": also, "locations": (place,)})
+    assert ruling(seen, "causality", probe="fewer_bytes") is DefectRuling.CONFIRMED
+    assert ruling(seen, "causality", probe="same_values") is DefectRuling.UNSEEN
+    assert ruling(seen, "causality", at=place) is DefectRuling.CONFIRMED
+    assert ruling(seen, "causality", at=Location(file="a.cu", line=8)) is DefectRuling.UNSEEN
 
 
 @pytest.mark.parametrize(
     ("provenance", "expected"),
-    [(Provenance.RECONSTRUCTION, Ruling.UNSEEN), (Provenance.MODEL_OUTPUT, Ruling.CONFIRMED)],
+    [(Provenance.RECONSTRUCTION, DefectRuling.UNSEEN), (Provenance.MODEL_OUTPUT, DefectRuling.CONFIRMED)],
 )
-def test_the_text_of_a_reconstruction_is_no_evidence(provenance: Provenance, expected: Ruling) -> None:
+def test_the_text_of_a_reconstruction_is_no_evidence(provenance: Provenance, expected: DefectRuling) -> None:
     assert ruling(record(provenance, largest_file=Outcome.FAILED), "largest_file") is expected
     # how it behaves is
-    assert ruling(record(provenance, causality=Outcome.FAILED), "causality") is Ruling.CONFIRMED
+    assert ruling(record(provenance, causality=Outcome.FAILED), "causality") is DefectRuling.CONFIRMED
 
 
 def test_the_bundled_list_comes_to_what_ran() -> None:
     records = {r.name: r for r in OURS.records()}
     rubrics: dict[str, Challenge] = {id: OURS.challenge(id) for id in OURS.challenges()}
-    held = {d.id: tried(d, rubrics[d.challenge], records.get(d.submission)) for d in read_defects(OURS)}
+    held = {d.id: rule(d, rubrics[d.challenge], records.get(d.submission)) for d in read_defects(OURS)}
     # what the reading got right
-    assert held["prompt-not-causal"].ruling is Ruling.CONFIRMED
-    assert held["one-cache-for-the-batch"].ruling is Ruling.CONFIRMED
-    assert held["over-caching"].ruling is Ruling.CONFIRMED
+    assert held["prompt-not-causal"].ruling is DefectRuling.CONFIRMED
+    assert held["one-cache-for-the-batch"].ruling is DefectRuling.CONFIRMED
+    assert held["over-caching"].ruling is DefectRuling.CONFIRMED
     # what it got wrong: the stack hands the attention the very form it reads
-    assert held["formats-do-not-fit"].ruling is Ruling.REFUTED
+    assert held["formats-do-not-fit"].ruling is DefectRuling.REFUTED
     # the file stops at its first line, before the line that was blamed
     blamed = held["misspelt-argument"]
-    assert (blamed.ruling, blamed.hidden) == (Ruling.UNSEEN, ((OTHER_FAULT, "compiles"),))
+    assert (blamed.ruling, blamed.hidden) == (DefectRuling.UNSEEN, ((OTHER_FAULT, "compiles"),))
 
 
 def test_a_workspace_without_the_list_has_no_defects(workspace: Workspace) -> None:
@@ -144,7 +158,7 @@ def test_what_is_written_is_read(workspace: Workspace) -> None:
             "defects.no-mask",
             "leave out 'unseen'",
         ),
-        ('criteria = ["causality"]', 'shows = "x"', "defects.no-mask", "needs criteria"),
+        ('criteria = ["causality"]', 'probe = "x"', "defects.no-mask", "need criteria"),
         ('severity = "major"', "severity = ", "", "is not TOML"),
     ],
 )
