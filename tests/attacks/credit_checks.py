@@ -3,7 +3,7 @@
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.wrapping import LAYER_NORM, beside
 
-KIND = "hollow gradient checks"
+KIND = "vacuous gradient checks"
 
 BEGINNING = """
 import numpy as np

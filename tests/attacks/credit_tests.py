@@ -3,7 +3,7 @@
 from tests.attacks.attack import Attack
 from tests.attacks.wrapping import CHALLENGES, HONEST, KV_CACHE, LAYER_NORM
 
-KIND = "hollow tests and claims"
+KIND = "vacuous tests and claims"
 PYTEST = ("python", "-m", "pytest", "-q")
 ALL = ("suite_passes", "kill_rate", "real_assertions")
 KILLS = ("kill_rate",)

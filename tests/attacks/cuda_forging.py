@@ -3,7 +3,8 @@
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.softmax_topk import CHALLENGE, alone, around, exchanged
 
-REPORTS, HIDING, WATCHED, LIBRARY = "reports forged", "accesses hidden", "told watched from not", "functions replaced"
+REPORTS, HIDING, LIBRARY = "reports forged", "accesses hidden", "functions replaced"
+WATCHED = "telling watched runs apart"
 
 KERNEL = "    if (threadIdx.x == 0) { p[0] = x[0]; c[0] = 0; }"
 JOIN = "#define JOINED(a, b) a##b\n#define JOIN(a, b) JOINED(a, b)\n"

@@ -3,7 +3,7 @@
 from tests.attacks.attack import Attack
 from tests.attacks.softmax_topk import CHALLENGE, alone, around, exchanged
 
-REPLAY, SPECIAL, LIES = "replay", "told calls apart", "what is claimed"
+REPLAY, SPECIAL, LIES = "replay", "telling calls apart", "what is claimed"
 
 KEEP = """
 #include <map>

@@ -1,4 +1,4 @@
-"""Patches of what is near, exceptions, hidden state, hollow checks, tests and claims earn nothing."""
+"""Patches of what is near, exceptions, hidden state, vacuous checks, tests and claims earn nothing."""
 
 import pytest
 
