@@ -51,23 +51,23 @@ def limited(toy: ChallengeCode, source: str) -> Iterator[SandboxedAnswer]:
         yield answer
 
 
-def judged(toy: ChallengeCode, answer: Any, criterion: str = "values") -> tuple[Evidence, str]:
+def judged(toy: ChallengeCode, answer: Any, criterion: str = "values") -> Evidence:
     return probe_criterion(toy, toy.challenge.criterion(criterion), answer, 7)
 
 
 def test_an_answer_that_hangs_fails_after_two_tries(toy):
     start = time.monotonic()
     with limited(toy, HANGS) as answer:
-        evidence, title = judged(toy, answer)
+        evidence = judged(toy, answer)
         assert answer.calls == 2
-    assert (evidence.outcome, title) == (Outcome.FAILED, "`scaled` does not end in time")
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "`scaled` does not end in time")
     assert time.monotonic() - start < 10
 
 
 def test_a_worker_that_stood_still_once_fails_nothing(toy):
     with limited(toy, RIGHT) as answer:
         stopped = StoppedAtFirst(answer)
-        evidence, _ = judged(toy, stopped)
+        evidence = judged(toy, stopped)
         assert answer.box().pid != stopped.stopped
     assert stopped.stopped
     assert evidence.outcome is Outcome.PASSED
@@ -89,7 +89,7 @@ def test_without_quiet_a_timeout_is_not_run_and_never_a_failure(toy, monkeypatch
         other = subprocess.Popen([sys.executable, "-c", f"{held}    input()"], stdin=-1, stdout=-1)
         try:
             assert other.stdout.readline() == b"held\n"
-            evidence, _ = judged(toy, answer)
+            evidence = judged(toy, answer)
         finally:
             other.communicate(b"\n")
     assert evidence.outcome is Outcome.NOT_RUN
@@ -98,8 +98,8 @@ def test_without_quiet_a_timeout_is_not_run_and_never_a_failure(toy, monkeypatch
 
 def test_what_hangs_in_one_probe_only_fails_that_one(toy):
     with limited(toy, HANGS_IN_PART) as answer:
-        assert judged(toy, answer)[0].outcome is Outcome.PASSED
-        assert judged(toy, answer, "linear")[0].outcome is Outcome.FAILED
+        assert judged(toy, answer).outcome is Outcome.PASSED
+        assert judged(toy, answer, "linear").outcome is Outcome.FAILED
 
 
 def test_waiting_for_a_processor_is_not_counted_as_the_calls_time(toy):

@@ -10,15 +10,15 @@ WRONG = "def scaled(x, scale): return x.sum(axis=-1)\n"
 
 def test_an_answer_that_crashed_is_not_called_again(toy):
     with sandboxed(toy, CRASHES) as answer:
-        evidence, title = probe_criterion(toy, toy.challenge.criterion("values"), answer, 5)
+        evidence = probe_criterion(toy, toy.challenge.criterion("values"), answer, 5)
         assert answer.calls == 1
-    assert (evidence.outcome, title) == (Outcome.FAILED, "the process ends inside `scaled`")
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "the process ends inside `scaled`")
     assert evidence.counterexample.case == {"probe": "rows_match_the_oracle", "B": 6, "D": 40}
     assert evidence.diagnosis is None
 
 
 def test_a_wrong_value_is_shrunk(toy):
     with sandboxed(toy, WRONG) as answer:
-        evidence, _ = probe_criterion(toy, toy.challenge.criterion("values"), answer, 5)
+        evidence = probe_criterion(toy, toy.challenge.criterion("values"), answer, 5)
         assert answer.calls > 2
     assert evidence.counterexample.case == {"probe": "rows_match_the_oracle", "B": 1, "D": 1}
