@@ -11,6 +11,7 @@ from harness.model import (
     ErrorRatioScale,
     Evidence,
     Finding,
+    Location,
     Outcome,
     Provenance,
     Record,
@@ -70,6 +71,7 @@ class Weakness:
     diagnosis: str
     figures: str
     failure: Failure | None
+    locations: tuple[Location, ...]
 
 
 @dataclass(frozen=True)
@@ -313,6 +315,7 @@ def _weakness(
         diagnosis=next((f.diagnosis for f in group if f.diagnosis), ""),
         figures=formatting.figures(seen.measured) if seen and len(group) == 1 else "",
         failure=failure if ran else None,
+        locations=tuple(dict.fromkeys(place for f in group for place in f.locations)),
     )
 
 

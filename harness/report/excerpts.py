@@ -1,11 +1,10 @@
-"""The lines of code that a finding speaks of, where the submission's files are at hand."""
+"""The lines of code at the locations of a finding, where the submission's files are at hand."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.model import Record
+from harness.model import Location, Record
 
 AROUND = 3
 """Lines shown before and after the one that is meant."""
@@ -17,8 +16,6 @@ MAX_BYTES = 1 << 20
 
 Sources = Mapping[str, Mapping[str, str]]
 """Texts of submissions' files, by `MODEL/CHALLENGE` and path."""
-
-_PLACE = re.compile(r"(\w[\w./+-]{0,199}):(\d{1,7})\b")
 
 
 @dataclass(frozen=True)
@@ -39,14 +36,18 @@ class Excerpt:
     lines: tuple[ExcerptLine, ...]
 
 
-def excerpts(texts: Iterable[str], files: Mapping[str, str]) -> tuple[Excerpt, ...]:
-    """The places `path:line` that the texts name, each once, as far as `files` (text by path) have them."""
-    places = dict.fromkeys(_places(texts, files))
+def excerpts(locations: Iterable[Location], files: Mapping[str, str]) -> tuple[Excerpt, ...]:
+    """The lines around each location, once each, as far as `files` (text by path) have them."""
+    places = dict.fromkeys(
+        (place.file, place.line)
+        for place in locations
+        if place.line and place.file in files and place.line <= files[place.file].count("\n") + 1
+    )
     return tuple(_excerpt(path, number, files[path]) for path, number in list(places)[:MOST_PLACES])
 
 
 def cited_files(submissions: Path, records: Iterable[Record]) -> dict[str, dict[str, str]]:
-    """The files that findings speak of, as far as they are there; see `Sources`.
+    """The files at which findings point, as far as they are there; see `Sources`.
 
     Args:
         submissions: the folder with a folder for each model, and in it one for each challenge.
@@ -55,8 +56,7 @@ def cited_files(submissions: Path, records: Iterable[Record]) -> dict[str, dict[
     found = {}
     for record in records:
         folder = submissions / record.model / record.challenge
-        texts = (text for f in record.findings for text in (f.title, f.detail, *map(str, f.also), f.diagnosis or ""))
-        paths = dict.fromkeys(path for text in texts for path, _ in _PLACE.findall(text))
+        paths = dict.fromkeys(place.file for f in record.findings for place in f.locations if place.line)
         files = {path: text for path in paths if (text := _read(folder, path)) is not None}
         if files:
             found[record.name] = files
@@ -73,13 +73,6 @@ def _read(folder: Path, path: str) -> str | None:
         return place.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-
-
-def _places(texts: Iterable[str], files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    for text in texts:
-        for path, number in _PLACE.findall(text):
-            if path in files and 0 < int(number) <= files[path].count("\n") + 1:
-                yield path, int(number)
 
 
 def _excerpt(path: str, number: int, text: str) -> Excerpt:

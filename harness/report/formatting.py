@@ -118,8 +118,8 @@ def values(example: Counterexample) -> str:
 
 def unassessed(criterion: Criterion | None, evidence: Evidence) -> str:
     """Why a criterion was not assessed, without the question to a reviewer, which is the rubric's."""
-    question = criterion.review if criterion else None
-    return evidence.detail.removesuffix(f": {question}") if question else evidence.detail
+    waiting = criterion is not None and criterion.review and evidence.outcome is Outcome.NOT_RUN
+    return "needs a review" if waiting else evidence.detail
 
 
 def when(made: datetime) -> str:

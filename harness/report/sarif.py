@@ -4,8 +4,7 @@ The format is OASIS's "Static Analysis Results Interchange Format (SARIF) Versio
 """
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -18,11 +17,6 @@ MOST_PLACES = 20
 """So many further places of one fault are listed."""
 _ROOT = "%SRCROOT%"
 _LEVEL = {"critical": "error", "major": "warning", "minor": "note"}
-_PLACE = re.compile(
-    r"(?<![\w./\\:~+-])(?:\./)?(?P<path>(?:[\w+-][\w.+-]{0,80}/){0,8}[\w+-][\w.+-]{0,80}\.(?:py|cuh?|cc|cpp|cxx|c|hh|hpp|h|inl)):"
-    r"(?P<line>[1-9]\d{0,6})\b"
-)
-"""A file of the submission with a line, as compilers and our own metrics name them: relative, nowhere upwards."""
 
 
 def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: str) -> str:
@@ -76,7 +70,7 @@ def _rule(challenge: Challenge, criterion: Criterion) -> dict[str, Any]:
 
 
 def _result(record: Record, fault: Weakness, rule: int) -> dict[str, Any]:
-    first, *others = list(_places(record, fault)) or [_file(record, "submission.toml")]
+    first, *others = [_file(record, p.file, p.line) for p in fault.locations] or [_file(record, "submission.toml")]
     found: dict[str, Any] = {
         "ruleId": _rule_id(record, fault),
         "ruleIndex": rule,
@@ -93,13 +87,6 @@ def _text(record: Record, fault: Weakness) -> str:
     lines.append(f"Likeliest fault: {fault.diagnosis}" if fault.diagnosis else "")
     lines.append(f"Run it again: {fault.failure.replay}" if fault.failure else "")
     return "\n".join(filter(None, lines))
-
-
-def _places(record: Record, fault: Weakness) -> Iterator[dict[str, Any]]:
-    """Every file and line that the fault's words name, once each."""
-    named = (m for text in fault.seen for m in _PLACE.finditer(text))
-    for path, line in dict.fromkeys((m["path"], int(m["line"])) for m in named):
-        yield _file(record, path, line)
 
 
 def _file(record: Record, path: str, line: int | None = None) -> dict[str, Any]:

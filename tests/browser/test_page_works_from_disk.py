@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from chromium import Tab
 
-from harness.model import Provenance, Record
+from harness.model import Location, Provenance, Record
 from harness.report import ReportInputs, formatting, gather
 from harness.report.page import page
 from harness.workspace import Workspace
@@ -253,8 +253,9 @@ def test_whatever_a_submission_says_stays_text(tab: Tab, material: ReportInputs,
         if record.model != "glm-5":
             records.append(record)
             continue
-        findings = tuple(f.model_copy(update={"title": SCRIPT, "detail": f"{SCRIPT} a.py:1"}) for f in record.findings)
-        records.append(record.model_copy(update={"model": SCRIPT, "findings": findings}))
+        said = {"title": SCRIPT, "detail": SCRIPT, "locations": Location.within("a.py", 1)}
+        evidence = tuple(e.model_copy(update=said) if e.faulty else e for e in record.evidence)
+        records.append(record.model_copy(update={"model": SCRIPT, "evidence": evidence}))
     sources = {r.name: {"a.py": SCRIPT} for r in records}
     path = place / "hostile.html"
     path.write_text(page(ReportInputs(material.challenges, records, sources=sources)), encoding="utf-8")

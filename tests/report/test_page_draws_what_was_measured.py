@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_reader import read
 
-from harness.model import Loss, LossByDistance, LossMap, Observation, Outcome
+from harness.model import Counterexample, Loss, LossByDistance, LossMap, Observation, Outcome
 from harness.probing.patterns import pattern_of
 from harness.report import ReportInputs
 from harness.report.page import losses, page
@@ -32,10 +32,10 @@ def by_label(lines) -> dict[str, tuple[Point, ...]]:
 
 def test_ratios_are_those_measured_and_those_of_failing_inputs():
     failed = sample.FUTURE | {
-        "detail": "out[0] is 1 instead of 2: error ratio 3.5e+15, at most 32 passes",
+        "counterexample": Counterexample(measured={"error_ratio": 3.5e15}),
         "also": (
-            Observation(title="another", detail="error ratio 7e+15, at most 32 passes"),
-            Observation(title="a third", detail="error ratio inf, at most 32 passes"),
+            Observation(title="another", counterexample=Counterexample(measured={"error_ratio": math.inf})),
+            Observation(title="a third", detail="error ratio 7, at most 32 passes"),
         ),
     }
     lines = by_label(error_ratios(sample.CHALLENGE, [

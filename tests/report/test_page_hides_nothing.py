@@ -6,7 +6,7 @@ import pytest
 import sample_records as sample
 from page_reader import Element, read
 
-from harness.model import Challenge, Mark, Outcome, Provenance, Review, Reviewer
+from harness.model import Challenge, Location, Mark, Outcome, Provenance, Review, Reviewer
 from harness.report import ReportInputs
 from harness.report.page import page, submission_details
 
@@ -71,9 +71,9 @@ def test_a_gate_names_its_probe_its_counterexample_and_how_to_see_it_again():
     assert "harness replay glm-5/kv_cache causality" in gate.text
 
 
-def test_a_finding_shows_the_lines_it_speaks_of():
-    detail = "the mask is dropped (answer.py:5), see also gone.py:1 and answer.py:99"
-    failed = sample.FUTURE | {"detail": detail}
+def test_a_finding_shows_the_lines_at_its_locations():
+    places = (("answer.py", 5), ("gone.py", 1), ("answer.py", 99))
+    failed = sample.FUTURE | {"locations": tuple(Location(file=file, line=line) for file, line in places)}
     record = sample.record(outcomes=sample.RIGHT | {"causality": failed})
     lines = [f"line {n}  <b>{'x' * 300 if n == 6 else n}</b>" for n in range(1, 12)]
     sources = {record.name: {"answer.py": "\n".join(lines)}}

@@ -10,7 +10,7 @@ import sample_records as sample
 from page_reader import Element, read
 from test_a_submission_s_words_stay_words import HOSTILE, spoken
 
-from harness.model import Mark, Quote, Review, Reviewer
+from harness.model import Location, Mark, Quote, Review, Reviewer
 from harness.report import ReportInputs
 from harness.report.escape import LIMIT
 from harness.report.page import page
@@ -28,10 +28,10 @@ def review(words: str, model: str = "glm-5") -> Review:
 def said(words: str, model: str = "glm-5") -> str:
     """A page on which everything that others write says `words`: records, reviews, code and, of models, the name."""
     record = spoken(words).model_copy(update={"model": model})
-    record = sample.changed(record, "causality", detail=f"{words} answer.py:2 {words}")
+    record = sample.changed(record, "causality", detail=words, locations=Location.within("answer.py", 2))
     line = words.replace("\n", " ")
     sources = {record.name: {"answer.py": f"{line}\n{line}\n{line}"}}
-    broken = sample.unbuilt(f"{words} answer.py:2")
+    broken = sample.unbuilt(words)
     return page(ReportInputs([sample.CHALLENGE], [record, broken], [review(words, model)], sources=sources))
 
 

@@ -1,12 +1,17 @@
-"""Of a submission's files the page reads those that findings speak of, inside its folder, and no others."""
+"""Of a submission's files the page reads those at which findings point, inside its folder, and no others."""
 
 import sample_records as sample
 
+from harness.model import Location
 from harness.report.excerpts import MAX_BYTES, cited_files, excerpts
 
 
-def told(detail: str):
-    return sample.record(outcomes=sample.RIGHT | {"causality": sample.FUTURE | {"detail": detail}})
+def at(*places: tuple[str, int]) -> tuple[Location, ...]:
+    return tuple(Location(file=file, line=line) for file, line in places)
+
+
+def pointing(*places: tuple[str, int]):
+    return sample.record(outcomes=sample.RIGHT | {"causality": sample.FUTURE | {"locations": at(*places)}})
 
 
 def folder(tmp_path):
@@ -15,12 +20,11 @@ def folder(tmp_path):
     return place
 
 
-def test_only_named_files_are_read(tmp_path):
+def test_only_files_at_which_findings_point_are_read(tmp_path):
     place = folder(tmp_path)
     (place / "src" / "a.py").write_text("one\ntwo\n")
     (place / "b.py").write_text("three\n")
-    found = cited_files(tmp_path, [told("wrong (src/a.py:2), see https://example.org:443 and 12:30")])
-    assert found == {"glm-5/kv_cache": {"src/a.py": "one\ntwo\n"}}
+    assert cited_files(tmp_path, [pointing(("src/a.py", 2))]) == {"glm-5/kv_cache": {"src/a.py": "one\ntwo\n"}}
 
 
 def test_nothing_outside_the_folder_is_read(tmp_path):
@@ -29,22 +33,23 @@ def test_nothing_outside_the_folder_is_read(tmp_path):
     (place / "link.py").symlink_to(tmp_path / "secret.py")
     (place / "away").symlink_to(tmp_path)
     (place / "large.py").write_text("x" * (MAX_BYTES + 1))
-    names = ("link.py", "away/secret.py", "src/../../../secret.py", "large.py", "src", f"{tmp_path}/secret.py")
-    assert cited_files(tmp_path, [told(" ".join(f"{name}:1" for name in names))]) == {}
+    names = ("link.py", "away/secret.py", "large.py", "src")
+    assert cited_files(tmp_path, [pointing(*((name, 1) for name in names))]) == {}
 
 
 def test_a_file_that_is_no_text_is_shown_as_far_as_it_is(tmp_path):
     (folder(tmp_path) / "a.py").write_bytes(b"\xff\xfe = 1\n")
-    found = cited_files(tmp_path, [told("a.py:1")])
-    (excerpt,) = excerpts(["a.py:1"], found["glm-5/kv_cache"])
+    found = cited_files(tmp_path, [pointing(("a.py", 1))])
+    (excerpt,) = excerpts(at(("a.py", 1)), found["glm-5/kv_cache"])
     assert excerpt.lines[0].text == "\ufffd\ufffd = 1"
 
 
 def test_a_line_that_is_not_there_shows_nothing():
-    assert excerpts(["a.py:3", "a.py:0", "a.py:99999999"], {"a.py": "one\ntwo"}) == ()
+    whole_file = Location(file="a.py")
+    assert excerpts((*at(("a.py", 3), ("a.py", 99999999), ("b.py", 1)), whole_file), {"a.py": "one\ntwo"}) == ()
 
 
 def test_each_place_is_shown_once_and_few_of_them():
     text = "\n".join(map(str, range(100)))
-    shown = excerpts(["a.py:5 a.py:5 " + " ".join(f"a.py:{n}" for n in range(10, 90, 10))], {"a.py": text})
+    shown = excerpts(at(("a.py", 5), ("a.py", 5), *(("a.py", n) for n in range(10, 90, 10))), {"a.py": text})
     assert [e.number for e in shown] == [5, 10, 20, 30]

@@ -1,16 +1,13 @@
 """What records hold that can be drawn: error ratios, exponents of cost and ratios of time, by model."""
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.model import Challenge, Evidence, Figure, Record
 
-_NAME = re.compile(r"[a-z0-9_]{1,60}")
-"""Names of figures that can label a line; all others stay in the record."""
-_REFUSED = re.compile(r"error ratio (\S+), at most \S+ passes")
-"""How a probe words a ratio that is too large: it is seen on the input that failed, and measured nowhere else."""
+LONGEST_NAME = 60
+"""Figures with longer names are not drawn; the record has them."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +61,11 @@ def _lines(
 
 def _ratios(evidence: Evidence) -> Iterator[Reading]:
     yield from _named(evidence, "error_ratio")
-    seen = [_float(said) for text in (evidence.detail, *map(str, evidence.also)) for said in _REFUSED.findall(text)]
-    worst = max((ratio for ratio in seen if ratio is not None), default=None)
-    if worst is not None:
-        yield f"{evidence.criterion}, failing input", worst, None, None
+    examples = (evidence.counterexample, *(seen.counterexample for seen in evidence.also))
+    found = [_number(e.measured["error_ratio"]) for e in examples if e and "error_ratio" in e.measured]
+    known = [ratio for ratio in found if ratio is not None]
+    if known:
+        yield f"{evidence.criterion}, failing input", max(known), None, None
 
 
 def _named(evidence: Evidence, quantity: str) -> Iterator[Reading]:
@@ -75,20 +73,18 @@ def _named(evidence: Evidence, quantity: str) -> Iterator[Reading]:
     numbers = {name: number for name, value in evidence.measured.items() if (number := _number(value)) is not None}
     text = evidence.criterion.replace("_", " ")
     for name, number in numbers.items():
-        if quantity in name and _NAME.fullmatch(name) and not name.endswith(("_low", "_high")):
+        if quantity in name and _labels(name) and not name.endswith(("_low", "_high")):
             rest = " ".join(name.replace(quantity, "").replace("_", " ").split())
             label = f"{evidence.criterion}, {rest}" if rest not in ("", text) else evidence.criterion
             yield label, number, numbers.get(f"{name}_low"), numbers.get(f"{name}_high")
+
+
+def _labels(name: str) -> bool:
+    """Whether the name of a figure is plain enough to label a line."""
+    return len(name) <= LONGEST_NAME and name.isascii() and name.replace("_", "a").isalnum() and name.islower()
 
 
 def _number(value: Figure) -> float | None:
     if isinstance(value, bool | str) or math.isnan(value):
         return None
     return float(value)
-
-
-def _float(text: str) -> float | None:
-    try:
-        return _number(float(text))
-    except ValueError:
-        return None

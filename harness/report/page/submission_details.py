@@ -84,16 +84,12 @@ def _submission(
         links=links,
         faults=tuple(
             # a colon, which no identifier has, keeps it apart from dimensions
-            FindingDetails(f"{id}/finding:{n}", weakness, _code(weakness, files))
+            FindingDetails(f"{id}/finding:{n}", weakness, excerpts(weakness.locations, files))
             for n, weakness in enumerate(answer.weaknesses, 1)
         ),
         parts=tuple(_parts(challenge, report, number, id, detailed)),
         detailed=detailed,
     )
-
-
-def _code(weakness: Weakness, files: Mapping[str, str]) -> tuple[Excerpt, ...]:
-    return excerpts((weakness.title, *weakness.seen, weakness.diagnosis), files)
 
 
 def _parts(
