@@ -26,6 +26,7 @@ from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.opening import opened
 from harness.workspace import Workspace
+from tests import shares
 
 pytestmark = pytest.mark.slow
 
@@ -77,7 +78,7 @@ def probed(repair: Repair, criterion: Criterion, folder: Path) -> Evidence:
             return probe_criterion(CODE, criterion, result.answer, seed_of(SEED, criterion.id), explain=False)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", shares.share(FAULTS, 2))
 def test_the_fault_is_found_and_named(tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
     criterion = next(c for c in CODE.challenge.criteria if c.id == fault.criterion)
