@@ -10,6 +10,7 @@ from harness.probing.code import ChallengeCode
 from harness.sandbox import detect
 from harness.workspace import Workspace
 from tests import shares
+from tests.locks import own_locks
 
 settings.register_profile("drawn", database=None, deadline=None)
 settings.load_profile("drawn")
@@ -20,6 +21,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Draw the same examples of a property each time a commit is tested, and others for another commit."""
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(shares.number())
+    # a test of a call that hangs must not keep the other test processes waiting
+    own_locks(config.add_cleanup)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -20,6 +20,7 @@ from typing import Self
 from tests.attacks.attack import Attack
 from tests.attacks.judge import Verdict, judge, without_answer
 from tests.attacks.world import ENVIRONMENT
+from tests.locks import own_locks, remove_locks
 
 REPOSITORY = Path(__file__).parents[2]
 DEADLINE = 90.0
@@ -64,6 +65,7 @@ class Nursery:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
+        remove_locks(self._process.pid)
 
     def __enter__(self) -> Self:
         return self
@@ -74,6 +76,7 @@ class Nursery:
 
 def serve(deadline: float) -> None:
     """Take pickled attacks from standard input until it ends, and print a line of JSON with the verdict on each."""
+    own_locks()
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
     while True:

@@ -29,6 +29,12 @@ HANGS_IN_PART = (
 )
 
 
+@pytest.fixture(autouse=True)
+def _the_machines_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that other processes take, too, and not this test process's own."""
+    monkeypatch.setattr(exclusive, "SCOPE", "")
+
+
 class StoppedAtFirst(AnswerWrapper):
     """The first worker is stopped before its first call; later ones are left alone."""
 
