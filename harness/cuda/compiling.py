@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.sandbox.command import CommandLimit, Completed, run
-from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 SECONDS = 600.0
 """Processor time for all that is compiled of one answer."""
@@ -26,20 +25,13 @@ class CompileTime:
         self.allowed = self.left = allowed
 
     def run(self, words: Sequence[str], folder: Path, **options: Any) -> Completed:
-        """Run a compiler, as `sandbox.run`; a run that the wall clock ends is made once more with nothing beside it.
+        """Run a compiler, as `sandbox.run`; a run that the wall clock ends is made once more.
 
         Raises:
             BoxError: the sandbox could not be started.
         """
-        with beside_others():
-            done = self._run(words, folder, options)
-        if done.exceeded is not CommandLimit.WALL_CLOCK:
-            return done
-        try:
-            with alone():
-                return self._run(words, folder, options)
-        except MachineBusy:
-            return done
+        done = self._run(words, folder, options)
+        return self._run(words, folder, options) if done.exceeded is CommandLimit.WALL_CLOCK else done
 
     def _run(self, words: Sequence[str], folder: Path, options: dict[str, Any]) -> Completed:
         seconds = max(1.0, self.left)

@@ -44,7 +44,7 @@ def test_the_gate_leaves_open_what_the_machine_had_no_time_for(tmp_path: Path, m
 
 @needs_nvcc
 def test_a_starved_compile_is_made_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second try, with nothing beside it, is what counts."""
+    """The second try is what counts."""
     on(monkeypatch, STARVED)
     assert gate(put(tmp_path, a_cu=RIGHT), ["a.cu"], ["twice"], tier=detect()).ok is True
 
