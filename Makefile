@@ -55,18 +55,13 @@ lint: environment
 bench: environment
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
-# what compiles answers in CUDA, where the machine has nothing that does; without it they are graded as far as possible
+# compilers that the languages of answers need and this machine lacks; without them answers are graded as far as possible
 compilers: environment
-	@for extra in $$($(BIN)/python -c 'from harness.cuda.nvcc import lacking; print(*lacking())'); do \
-		case $$extra in \
-			zig) what="a C++ compiler, the wheel ziglang"; size=101;; \
-			nvcc) what="the CUDA compiler, NVIDIA's wheels of nvcc"; size=129;; \
-			nvrtc) what="a CUDA compiler for device code, NVIDIA's wheels of NVRTC"; size=65;; \
-		esac; \
+	@$(BIN)/python -m harness.languages | while read -r extra size what; do \
 		[ $$extra = zig ] || [ -z "$(HARNESS_NO_NVCC)" ] || { echo "HARNESS_NO_NVCC is set: no CUDA compiler"; continue; }; \
 		echo "fetching $$what (about $$size MB, once)"; \
-		$(PIP) --editable ".[$$extra]" || { echo "not fetched: going on without $$what" >&2; continue; }; \
-		[ $$extra != zig ] || $(BIN)/python -c "$$WARM"; \
+		$(PIP) --editable ".[$$extra]" </dev/null || { echo "not fetched: going on without $$what" >&2; continue; }; \
+		[ $$extra != zig ] || $(BIN)/python -c "$$WARM" </dev/null; \
 	done
 
 define WARM

@@ -1,7 +1,7 @@
 """`harness doctor`: what this machine offers a grade, and what would make it better."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ from harness.cli import output
 from harness.errors import BoxError, PrerequisiteError
 
 if TYPE_CHECKING:
+    from harness.languages import Language
     from harness.model import Tier
 
 
@@ -39,7 +40,7 @@ class Isolation:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What answers in CUDA meet.
+    """What answers meet besides the interpreter.
 
     Attributes:
         gpu: the device in words; empty without one.
@@ -66,8 +67,12 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
     from harness.timing import noise
 
     sources = noise.conditions()  # first: what follows is noise itself
+    # imported before there are two threads: each may wait for a module that the other has begun to import
+    from harness.languages import every_language
+
+    languages = every_language()
     with ThreadPoolExecutor(1) as beside:
-        looked = beside.submit(_equipment)
+        looked = beside.submit(_equipment, languages)
         isolation = _isolation()
         equipment = looked.result()
     versions = _versions(isolation)
@@ -103,27 +108,19 @@ def _isolation() -> Isolation:
     return Isolation(tier, lacking, better, len(self_attack.ATTACKS), found, fault)
 
 
-def _equipment() -> Equipment:
+def _equipment(languages: "Sequence[Language]") -> Equipment:
     from harness.cuda.gpu import gpu_device
-    from harness.cuda.nvcc import lacking
-    from harness.cuda.toolchain import versions
 
     found = gpu_device()
     gpu = f"{found.name}, {found.memory_bytes >> 30} GiB, driver {found.driver or 'unknown'}" if found else ""
     try:
-        return Equipment(gpu, dict(versions()), tuple(_BRINGS[extra] for extra in lacking()))
+        compilers = {name: version for used in languages for name, version in used.toolchain()}
+        return Equipment(gpu, compilers, tuple(tool.consequence for used in languages for tool in used.missing_tools()))
     except (PrerequisiteError, ValueError) as error:  # of the variable that names a compiler
         named = os.environ.get("HARNESS_CXX", "")
         problem = str(error) if isinstance(error, PrerequisiteError) else f"HARNESS_CXX={named}: {error}; unset it"
         return Equipment(gpu, {"compilers": "none until HARNESS_CXX is put right"}, (problem,))
 
-
-_BRINGS = {
-    "zig": "answers in CUDA cannot be run: no C++ compiler; install g++ or clang++, or `pip install 'harness[zig]'`",
-    "nvcc": "answers in CUDA are not shown to a CUDA compiler: `make compilers`, or `pip install 'harness[nvcc]'`",
-    "nvrtc": "answers in CUDA are not shown to a CUDA compiler: `make compilers`, or `pip install 'harness[nvrtc]'`",
-}
-"""What each missing compiler costs, and how to get it."""
 
 _WITHOUT_GPU = {
     True: "answers in CUDA run on the emulated device and are not timed",

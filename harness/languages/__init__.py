@@ -1,7 +1,10 @@
 """The languages that answers are written in, by name. Each is one module; nothing elsewhere depends on which it is."""
 
+import hashlib
+import sys
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from harness.errors import NotFoundError, PrerequisiteError, nearest
 from harness.languages.base import (
@@ -34,6 +37,7 @@ __all__ = [
     "every_language",
     "filled_lines",
     "language",
+    "source_hash",
     "target_of",
 ]
 
@@ -60,6 +64,12 @@ def every_language() -> list[Language]:
         PrerequisiteError: a module does not load.
     """
     return [language(name) for name in known_languages()]
+
+
+def source_hash(used: Language) -> str:
+    """SHA-256 of the module that defines a language; grades depend on it, and it may be another package's."""
+    file = sys.modules[type(used).__module__].__file__
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 
 def _loaded(point: EntryPoint) -> Language:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from harness.errors import SpecError
-from harness.languages import AnswerFiles, Device, Language, language
+from harness.languages import AnswerFiles, Device, Language, language, source_hash
 from harness.model import Challenge, Environment, Limits, Submission
 from harness.probing.code import ChallengeCode
 from harness.running.content_key import content_key, environment
@@ -49,7 +49,10 @@ class Job:
     @cached_property
     def key(self) -> str:
         """The content key of the grade."""
-        settings = {"full": self.options.full, "limits": self.challenge.limits.model_dump()}
+        settings = {
+            "full": self.options.full, "limits": self.challenge.limits.model_dump(),
+            "language": source_hash(self.language),
+        }  # fmt: skip
         return content_key(self.workspace, self.challenge.id, self.files.hashes, settings, self.environment)
 
     @cached_property

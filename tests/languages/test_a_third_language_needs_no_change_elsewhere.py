@@ -120,15 +120,21 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs the command where a package that registers the language is installed."""
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an installed package that registers the language."""
     place = tmp_path_factory.mktemp("packages")
     shutil.copy(MODULE, place)
     info = place / "plain_c-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plain-c\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[harness.languages]\nplain_c = plain_c:PLAIN_C\n")
-    return lambda *arguments: started(root, *arguments, PYTHONPATH=str(place))
+    return place
+
+
+@pytest.fixture(scope="module")
+def run(root: Path, packages: Path) -> Run:
+    """Runs the command where that package is installed."""
+    return lambda *arguments: started(root, *arguments, PYTHONPATH=str(packages))
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +199,15 @@ def test_a_new_submission_is_made_and_graded(run, root):
     done = run("grade", "beginner/scaled_sum", "--json")
     (record,) = json.loads(done.stdout)
     assert record["status"] == "graded" and outcomes(record)["values"] == "failed"
+
+
+def test_a_language_that_changed_grades_anew(run, graded, packages):
+    again = run("grade", "right")
+    (packages / MODULE.name).write_text(MODULE.read_text().replace('"-O2"', '"-O1"'))
+    changed = run("grade", "right")
+    shutil.copy(MODULE, packages)
+    assert "reused: right/scaled_sum" in again.stderr
+    assert "graded: right/scaled_sum" in changed.stderr
 
 
 def test_without_the_package_the_language_is_unknown_and_named(root):
