@@ -5,15 +5,15 @@ import pytest
 
 from harness.model import Limits
 from harness.sandbox import Box, CallStatus, Tier, WorkerSpec
-from tests.tiers_here import TIERS
+from tests.tiers_here import drawn_for
 
 Opened = Callable[..., Box]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test that asks for a tier runs in each one."""
+    """Every test that asks for a tier runs in the strongest and in one of the others, or in all."""
     if "tier" in metafunc.fixturenames:
-        metafunc.parametrize("tier", TIERS)
+        metafunc.parametrize("tier", drawn_for(metafunc.function.__qualname__))
 
 
 @pytest.fixture
