@@ -51,6 +51,7 @@ lint: environment
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --no-cache --check harness tests
 	$(BIN)/mypy --strict harness
+	$(BIN)/python -m tests.code_shape
 
 bench: environment
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done

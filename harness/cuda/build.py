@@ -83,8 +83,7 @@ def build(
     compiler = host_compiler()
     if compiler is None:
         raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
-    objects = archive.runtime(compiler)
-    _prepare(compiler, objects, tier)
+    _prepare(compiler, objects := archive.runtime(compiler), tier)
     start = clock.now()
     rewritten = rewriting.rewrite(folder, entries)
     if rewritten.problems:
@@ -106,8 +105,8 @@ def build(
             return Built(into / name, suspects, "", clock.now() - start, said, source_digest="".join(held.digests))
         if done.exceeded is CommandLimit.WALL_CLOCK:
             raise JudgeError(TOO_BUSY)
-        late = f"the build did not end within {seconds:g} s of processor time"
-        errors = late if done.exceeded is CommandLimit.PROCESSOR_TIME else _clean(done.output)
+        late = done.exceeded is CommandLimit.PROCESSOR_TIME
+        errors = f"the build did not end within {seconds:g} s of processor time" if late else _clean(done.output)
         return Built(None, _reasons(errors, rewritten.suspects), errors, clock.now() - start)
 
 

@@ -39,7 +39,7 @@ EXTRAS = {
 
 
 @dataclass(frozen=True)
-class Gpu(Device):
+class LocalGpu(Device):
     """A GPU of this machine.
 
     Attributes:
@@ -72,7 +72,7 @@ class Cuda(Language):
         gpu = gpu_device()
         if asked == "gpu" and gpu is None:
             raise PrerequisiteError("no GPU here\n  try: --device emulated")
-        return Gpu(gpu.name, gpu) if gpu and (asked == "gpu" or nvcc() is not None) else self.host_device
+        return LocalGpu(gpu.name, gpu) if gpu and (asked == "gpu" or nvcc() is not None) else self.host_device
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
         """The real CUDA compiler and the one that builds for the emulated device."""
@@ -101,7 +101,7 @@ class Cuda(Language):
             emulated = _emulated(files, challenge, folder)
             yield (
                 emulated
-                if emulated.fault or not isinstance(device, Gpu)
+                if emulated.fault or not isinstance(device, LocalGpu)
                 else _on_gpu(files, challenge, beside, device.gpu, emulated)
             )
 

@@ -10,7 +10,7 @@ from harness.errors import JudgeError, NotFoundError
 from harness.model import Mark, Preference, Quote, Reviewer, ReviewerKind
 from harness.review.material import Material
 from harness.review.prompt import Prompt, Questions
-from harness.review.reply import Marked, MarksReply, PairReply, Refused, Reply, parse
+from harness.review.reply import JudgedMark, MarksReply, PairReply, Refused, Reply, parse
 
 TRIES = 3
 """Requests for one usable reply."""
@@ -137,7 +137,7 @@ def _usable(ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str],
     raise Refused(refused)
 
 
-def _quotes(material: Material, answer: Marked) -> tuple[Quote, ...]:
+def _quotes(material: Material, answer: JudgedMark) -> tuple[Quote, ...]:
     """The quotes as they stand in the files.
 
     Raises:
@@ -152,11 +152,11 @@ def _quotes(material: Material, answer: Marked) -> tuple[Quote, ...]:
     return tuple(found)
 
 
-def _answers(id: str, replies: Iterable[MarksReply]) -> list[Marked]:
+def _answers(id: str, replies: Iterable[MarksReply]) -> list[JudgedMark]:
     return [answer for reply in replies for answer in reply.answers if answer.question == id]
 
 
-def _mark(id: str, answers: Sequence[Marked], material: Material) -> Mark:
+def _mark(id: str, answers: Sequence[JudgedMark], material: Material) -> Mark:
     middle = statistics.median(answer.mark for answer in answers)
     nearest = min(answers, key=lambda answer: abs(answer.mark - middle))
     return Mark(

@@ -41,7 +41,7 @@ class Words(Model):
     """The words, at most a few lines."""
 
 
-class Marked(Model):
+class JudgedMark(Model):
     """What is said of one question about one answer."""
 
     question: str
@@ -68,7 +68,7 @@ class Compared(Model):
 class MarksReply(Model):
     """A reply on one answer: every question once."""
 
-    answers: tuple[Marked, ...]
+    answers: tuple[JudgedMark, ...]
 
 
 class PairReply(Model):

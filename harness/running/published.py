@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS views (name TEXT PRIMARY KEY, state TEXT NOT NULL, bo
 """
 
 
-class Published:
+class PublishedRecords:
     """The published records of a workspace.
 
     What was found about them is remembered in the store, by the state of their files: size, times and place on disk.

@@ -36,9 +36,9 @@ class Store:
         return self._database.path
 
     @property
-    def published(self) -> published.Published:
+    def published(self) -> published.PublishedRecords:
         """The records under reports/records/."""
-        return published.Published(self._workspace, self._database)
+        return published.PublishedRecords(self._workspace, self._database)
 
     def find(self, key: str) -> Record | None:
         """The record made on this machine under this key, where it may stand for a new grade.

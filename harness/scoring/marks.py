@@ -13,7 +13,7 @@ FULL = Fraction(100)
 
 
 @dataclass(frozen=True)
-class Mark:
+class ExactMark:
     """A mark with its interval, all exact.
 
     Attributes:
@@ -48,18 +48,18 @@ class Mark:
         point = FULL * credit / assessed if assessed else None
         return cls(point, FULL * credit / total, FULL * (credit + total - assessed) / total, Fraction(assessed, total))
 
-    def capped(self, ceiling: float | None) -> "Mark":
+    def capped(self, ceiling: float | None) -> "ExactMark":
         """The same with no value above `ceiling`; a ceiling of 0 leaves 0 even where nothing was assessed."""
         if ceiling is None:
             return self
         top = exact(ceiling)
         point = min(self.point, top) if self.point is not None else (top if not top else None)
-        return Mark(point, min(self.low, top), min(self.high, top), self.coverage)
+        return ExactMark(point, min(self.low, top), min(self.high, top), self.coverage)
 
-    def rounded(self) -> "Mark":
+    def rounded(self) -> "ExactMark":
         """The same with point and interval in whole points, half up."""
         point = None if self.point is None else half_up(self.point)
-        return Mark(point, half_up(self.low), half_up(self.high), self.coverage)
+        return ExactMark(point, half_up(self.low), half_up(self.high), self.coverage)
 
     def stated(self) -> Score:
         """As it is kept in a record."""

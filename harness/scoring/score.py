@@ -20,7 +20,7 @@ from fractions import Fraction
 from harness.errors import JudgeError
 from harness.model import Challenge, Dimension, Evidence, Gate, Score
 from harness.scoring.gates import ceiling, gates
-from harness.scoring.marks import Mark, exact
+from harness.scoring.marks import ExactMark, exact
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
     _complete(challenge, evidence)
     ceilings = gates(challenge, evidence, built=built)
     marks = {
-        d.id: Mark.of(e for e in evidence if e.dimension == d.id).capped(ceiling(ceilings, d.id))
+        d.id: ExactMark.of(e for e in evidence if e.dimension == d.id).capped(ceiling(ceilings, d.id))
         for d in challenge.dimensions
     }
     overall = overall_score(challenge.dimensions, marks, ceiling(ceilings, None))
@@ -69,10 +69,10 @@ def dimension_score(evidence: Iterable[Evidence]) -> Score:
     Raises:
         ValueError: there is no evidence.
     """
-    return Mark.of(evidence).stated()
+    return ExactMark.of(evidence).stated()
 
 
-def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, Mark], top: float | None = None) -> Score:
+def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark], top: float | None = None) -> Score:
     """The overall in whole points.
 
     Args:
@@ -90,7 +90,7 @@ def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, Mark], to
     coverage = sum((w * marks[id].coverage for id, w in weights.items()), Fraction(0))
 
     point = points / assessed if assessed else None
-    return Mark(point, low / total, high / total, coverage / total).rounded().capped(top).stated()
+    return ExactMark(point, low / total, high / total, coverage / total).rounded().capped(top).stated()
 
 
 def _complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:

@@ -42,7 +42,7 @@ def test_only_questions_for_reviewers_are_asked(root: Path, command: Command) ->
         review(command, server.url)
     for request in server.requests:
         schema = request.body["response_format"]["json_schema"]["schema"]
-        assert schema["$defs"]["Marked"]["properties"]["question"]["enum"] == list(QUESTIONS)
+        assert schema["$defs"]["JudgedMark"]["properties"]["question"]["enum"] == list(QUESTIONS)
         asked = request.user.partition("# The questions")[2].partition("# The material")[0]
         assert "readability" in asked
         assert "values" not in asked

@@ -19,7 +19,7 @@ def _files_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def index(toy, submit) -> published.Published:
+def index(toy, submit) -> published.PublishedRecords:
     """Of a workspace with one wrong and one right answer."""
     grade_one(toy.workspace, submit("right", toy.source()))
     grade_one(toy.workspace, submit("wrong", toy.source(toy.mutants[0])))
@@ -74,7 +74,7 @@ def test_a_record_is_checked_again_only_when_its_file_changes(toy, index, monkey
     assert checked == ["wrong"]
 
 
-def views(index: published.Published) -> int:
+def views(index: published.PublishedRecords) -> int:
     """How often a view was made when asked for twice."""
     made: list[int] = []
     for _ in range(2):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from harness.cuda.rewriting.edits import Edits
-from harness.cuda.rewriting.syntax import Syntax, line_of
+from harness.cuda.rewriting.syntax import SyntaxTree, line_of
 
 PREFIX = b"__emu_"
 """In every name that the rewriting adds; compilers' messages are cleaned of it."""
@@ -19,7 +19,7 @@ class Fragment:
         edits: collected by the steps.
     """
 
-    syntax: Syntax
+    syntax: SyntaxTree
     parameters: frozenset[bytes] | None = None
     edits: Edits = field(default_factory=Edits)
 

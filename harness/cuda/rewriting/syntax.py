@@ -43,7 +43,7 @@ class Qualified:
 
 
 @dataclass(frozen=True)
-class Syntax:
+class SyntaxTree:
     """A parsed text.
 
     Attributes:
@@ -96,7 +96,7 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_cuda.language()))
 
 
-def parse(text: bytes, lexed: Lexed) -> Syntax:
+def parse(text: bytes, lexed: Lexed) -> SyntaxTree:
     """Parse `text`; errors in it leave holes in the tree, never an exception."""
     tokens = lexed.tokens
     partners = brackets(tokens)
@@ -107,7 +107,7 @@ def parse(text: bytes, lexed: Lexed) -> Syntax:
     bodies = outer_spans((b.start_byte, b.end_byte) for n in functions if (b := n.child_by_field_name("body")))
     covered = _covered(tokens, hidden)
     marked, lost = _mark(nodes, tokens, covered)
-    return Syntax(text, tokens, partners, functions, bodies, marked, lost)
+    return SyntaxTree(text, tokens, partners, functions, bodies, marked, lost)
 
 
 def walk(root: Node) -> Iterator[Node]:

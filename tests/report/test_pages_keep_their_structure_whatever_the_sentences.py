@@ -1,7 +1,6 @@
 """Reports follow from fields: with every sentence of the bundled records rewritten at random, all but the words stays.
 
-Sentences are for people. Structure, order, locations, loss maps, gates and the results of JUnit and SARIF come from
-fields, so no module may read what another one wrote as a sentence.
+Here whole pages are compared: the tags, drawings and code of `index.html`; the lines, links and cells of the Markdown.
 """
 
 import json
@@ -9,15 +8,12 @@ import random
 import re
 from dataclasses import replace
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from page_reader import read
 
 from harness.model import Record
 from harness.report import ReportInputs, gather, render_all
-from harness.report.junit import junit
-from harness.report.sarif import sarif
 from harness.workspace import Workspace
 from tests.shares import seed
 
@@ -82,24 +78,6 @@ def test_the_rewritten_records_share_no_sentence(before: ReportInputs, after: Re
         assert (one.overall, one.dimensions, one.status) == (other.overall, other.dimensions, other.status)
         titles = {f.title.partition(" (")[0] for f in one.findings if f.criterion not in ("build", "integrity")}
         assert not titles & {f.title.partition(" (")[0] for f in other.findings}
-
-
-def test_junit_keeps_its_results(before: ReportInputs, after: ReportInputs) -> None:
-    def results(records: Any) -> list[tuple[str, dict[str, str]]]:
-        kept = ET.fromstring(junit(records)).iter()
-        return [(e.tag, {name: value for name, value in e.attrib.items() if name != "message"}) for e in kept]
-
-    assert results(before.records) == results(after.records)
-
-
-def test_sarif_keeps_rules_levels_locations_and_order(before: ReportInputs, after: ReportInputs) -> None:
-    def results(inputs: ReportInputs) -> list[dict[str, Any]]:
-        (run,) = json.loads(sarif(inputs.challenges, inputs.records, "1"))["runs"]
-        return [{name: value for name, value in found.items() if name != "message"} for found in run["results"]]
-
-    assert results(before) == results(after)
-    lines = [p["physicalLocation"].get("region") for found in results(before) for p in found["locations"]]
-    assert any(lines), "no bundled finding has a line: the test shows nothing"
 
 
 def test_the_page_keeps_its_structure_its_code_and_its_loss_maps(pages: tuple[dict[str, str], ...]) -> None:
