@@ -30,9 +30,10 @@ HANGS_IN_PART = (
 
 
 @pytest.fixture(autouse=True)
-def _the_machines_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that other processes take, too, and not this test process's own."""
+def locks(tmp_path, monkeypatch):
+    """Locks of this test's own, in processes that it starts too: no other grade of the machine is waited for."""
     monkeypatch.setattr(exclusive, "SCOPE", "")
+    monkeypatch.setenv(exclusive.FOLDER, str(tmp_path))
 
 
 class StoppedAtFirst(AnswerWrapper):

@@ -13,7 +13,7 @@ def test_an_answer_that_crashed_is_not_called_again(toy):
         evidence = probe_criterion(toy, toy.challenge.criterion("values"), answer, 5)
         assert answer.calls == 1
     assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "the process ends inside `scaled`")
-    assert evidence.counterexample.case == {"probe": "rows_match_the_oracle", "B": 6, "D": 40}
+    assert evidence.counterexample.case == {"B": 6, "D": 40}
     assert evidence.diagnosis is None
 
 
