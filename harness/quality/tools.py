@@ -3,8 +3,10 @@
 The copy holds one folder per file, so no configuration, ignore list or exclusion of an answer is ever found.
 """
 
+import contextlib
 import json
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -15,14 +17,16 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from harness.errors import PrerequisiteError
+from harness.errors import JudgeError, PrerequisiteError
 from harness.quality.sources import SourceFile
 from harness.sandbox import scratch
 
 RULES = ("F", "B", "E9", "PLE")
 """pyflakes, bugbear, syntax errors, pylint errors: rules that name a likely fault rather than a taste."""
-SECONDS = 20.0
-"""A tool that has not answered by then gives no figures."""
+SECONDS = 60
+"""Processor time of a tool; one that uses it all gives no figures, on any machine."""
+WALL_SECONDS = 1200.0
+"""Wall time of a tool, after which the machine is at fault."""
 
 _LIZARD = """
 import json, pathlib, lizard
@@ -87,6 +91,7 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
 
     Raises:
         PrerequisiteError: ruff is not installed beside the harness.
+        JudgeError: the machine gave a tool too little time.
     """
     files = [file for file in files if not file.oversized]
     if not files:
@@ -138,17 +143,20 @@ def _ruff_command() -> list[str]:
 
 
 def _start(command: Sequence[str], folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         text=True, encoding="utf-8", errors="replace",
     )  # fmt: skip
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    return process
 
 
 def _answer(process: subprocess.Popen[str]) -> str | None:
     try:
-        said, _ = process.communicate(timeout=SECONDS)
+        said, _ = process.communicate(timeout=WALL_SECONDS)
     except subprocess.TimeoutExpired:
-        return None
+        raise JudgeError(f"a tool that reads source did not end within {WALL_SECONDS:g} s of wall time") from None
     return said if process.returncode == 0 else None
 
 
