@@ -71,7 +71,7 @@ class Answer(Protocol):
         """An object kept by the answer's side, as it is now."""
 
     def load(self, name: str, source: str) -> None:
-        """Load source of ours beside the answer."""
+        """Load trusted source beside the answer."""
 
     def fresh(self) -> None:
         """Start over in a new process: nothing kept before is there any more."""
@@ -125,7 +125,7 @@ class SandboxedAnswer:
                 self._fork_server = start_fork_server(self.target)
             self._box = Box(self.target, self._fork_server)
             reply = self._box.open()
-        except BaseException:  # an interrupt included: nobody else knows of this worker
+        except BaseException:  # an interrupt included: nothing else would end this worker
             self.close()
             raise
         self.box_seconds += clock.now() - start
@@ -180,7 +180,7 @@ class SandboxedAnswer:
         """As `Answer.load`."""
         box = self.box()
         if self._loaded.get(name) != source:
-            self._value(box.load(name, source), "a module of ours")
+            self._value(box.load(name, source), "a module of the harness")
             self._loaded[name] = source
 
     def fresh(self) -> None:
@@ -252,7 +252,7 @@ def failure(reply: Reply, function: str) -> ProbeFailure:
 
 
 class LocalAnswer:
-    """A module of ours, called in this process under the same contract: for mutants and references."""
+    """A trusted module, called in this process under the same contract: for mutants and references."""
 
     def __init__(self, module: types.ModuleType) -> None:
         self.module = module

@@ -21,7 +21,7 @@ from harness.sandbox import scratch
 
 @dataclass(frozen=True)
 class CheckResult:
-    """How the probes treated one answer of ours.
+    """How the probes treated one answer that the challenge supplies.
 
     Attributes:
         kind: reference, variant, mutant, null or tampered.
@@ -46,7 +46,7 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
     Args:
         code: the challenge's code.
         seed: of the run.
-        progress: told the name of what comes next.
+        progress: called with the name of what comes next.
     """
     progress("reference")
     with sandboxed(code, code.source()) as answer:
@@ -70,7 +70,7 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
 
 @contextmanager
 def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | GpuAnswer]:
-    """A module of ours in the box, as a submission would be.
+    """A trusted answer in the sandbox, as a submission would be.
 
     Raises:
         JudgeError: it does not build.
@@ -80,7 +80,7 @@ def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | Gp
         (folder / name).write_text(source, encoding="utf-8")
         with opened(code.challenge, AnswerFiles(folder, (name,))) as opening:
             if opening.answer is None or opening.fault:
-                raise JudgeError(f"an answer of ours does not build: {opening.fault or opening.unsupported}")
+                raise JudgeError(f"an answer of the challenge does not build: {opening.fault or opening.unsupported}")
             yield opening.answer
 
 
@@ -97,7 +97,7 @@ def credited(code: ChallengeCode, answer: Answer, seed: int) -> list[str]:
     if any(e.outcome is Outcome.FAILED for e in anchor):
         return []
     evidence = assess(code, answer, seed)
-    # a probe of ours that breaks on an answer's numbers would excuse it: as good as credit
+    # a probe that breaks on an answer's numbers would excuse it: as good as credit
     return [e.criterion for e in evidence if e.satisfied > 0 or e.outcome is Outcome.JUDGE_ERROR]
 
 

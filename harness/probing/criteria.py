@@ -29,7 +29,7 @@ def probe_criterion(
     Args:
         code: the challenge's code.
         criterion: what to assess.
-        answer: whom.
+        answer: to assess.
         seed: of the criterion, as `seed_of` gives it.
         submission: what the answer claims of itself; without it every capability counts as claimed.
         explain: whether to look for smaller counterexamples and for the fault's name.
@@ -45,7 +45,7 @@ def probe_criterion(
         return _evidence(code, criterion, outcomes, answer, seed, explain)
     except HarnessError:
         raise
-    except Exception as error:  # a probe of ours that fails says nothing about the answer
+    except Exception as error:  # a probe that breaks says nothing about the answer
         detail = f"the probe failed: {type(error).__name__}: {error}"
         return Evidence.of(criterion, Outcome.JUDGE_ERROR, seed=seed, detail=detail)
 

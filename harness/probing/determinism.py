@@ -15,7 +15,7 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
     """What differed between two runs of a probe's first case on the same inputs; None when nothing did.
 
     Args:
-        answer: whom to ask.
+        answer: to call.
         probe: whose calls to make; what it finds does not matter here.
         seed: of the inputs.
     """

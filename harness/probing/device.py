@@ -146,7 +146,7 @@ def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequen
     """Time an answer on a GPU, in turns with PyTorch's way of doing the same where that is installed.
 
     Args:
-        answer: whom.
+        answer: to time.
         symbol: the C function.
         arguments: ints, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
         outputs: the plans of what it writes.

@@ -56,7 +56,7 @@ class TracedAnswer(AnswerWrapper):
 
 
 def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: Answer, seed: int) -> Diagnosis | None:
-    """The likeliest fault of an answer that `probe` refuted, or None when no known fault behaves the same.
+    """The likeliest fault of an answer that failed `probe`, or None when no known fault behaves the same.
 
     A mutant is named when every array that the answer returned on the failing case, up to the failure, equals the
     mutant's, while the reference's differ.
@@ -121,10 +121,10 @@ def _agreement(theirs: list[list[Any]], mutants: Iterable[list[Any]], right: lis
     return worst if apart > max(APART * worst, 1e-6) else None
 
 
-def distance(ours: Any, theirs: Any) -> float | None:
+def distance(one: Any, other: Any) -> float | None:
     """Largest relative difference of two traces; None when they differ by more than rounding, or in kind."""
     gap = 0.0
-    left, right = list(_leaves(ours)), list(_leaves(theirs))
+    left, right = list(_leaves(one)), list(_leaves(other))
     if len(left) != len(right) or not left:
         return None
     for a, b in zip(left, right, strict=True):

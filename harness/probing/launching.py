@@ -185,7 +185,7 @@ def launch(
     """Call a C function of an answer on its device.
 
     Args:
-        answer: whom.
+        answer: to call.
         draw: source of the random bytes.
         symbol: the function.
         arguments: as the contract orders them: ints, floats (a C float each), `STREAM`, and buffers.

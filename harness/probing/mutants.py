@@ -65,7 +65,7 @@ def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:
 
 
 def module_of(name: str, source: str) -> types.ModuleType:
-    """Run trusted source of ours as a module."""
+    """Run trusted source as a module."""
     module = types.ModuleType(name)
     exec(compile(source, f"<{name}>", "exec"), module.__dict__)
     return module

@@ -25,7 +25,7 @@ class OpenedAnswer:
         fault: why it does not build or load, which is the answer's failure; empty when it does.
         output: what was printed on the way.
         locations: places in the submission that `fault` speaks of.
-        unsupported: why this device cannot run it, which is nobody's failure; empty when it can.
+        unsupported: why this device cannot run it, which is not its failure; empty when it can.
     """
 
     answer: GradedAnswer | None

@@ -55,7 +55,7 @@ class ProbeResult:
 
     Attributes:
         probe: its name.
-        fraction: share met: 1 passed, 0 refuted.
+        fraction: share met: 1 passed, 0 failed.
         figures: by name; of figures measured in several cases the largest.
         title: the fault in a phrase, empty when passed.
         detail: what was seen.
@@ -81,7 +81,7 @@ class ProbeResult:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was refuted."""
+        """Whether nothing failed."""
         return self.fraction > 0
 
 
@@ -107,11 +107,11 @@ def probe(
 
 
 def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> ProbeResult:
-    """Run every case until one is refuted; then look for a smaller one that fails in the same way.
+    """Run every case until one fails; then look for a smaller one that fails in the same way.
 
     Args:
         probe: what to run.
-        answer: whom to run it on.
+        answer: to run it on.
         seed: of the criterion; the probe's name is mixed in.
         shrink: whether to look for the smaller case.
 
@@ -124,10 +124,10 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Prob
     for case in probe.cases:
         try:
             result = _counted(probe, answer, seed, case)
-        except ProbeFailure as refuted:
-            small, why = _shrink(probe, answer, seed, case, refuted) if shrink else (case, refuted)
-            _merge(figures, refuted.measured)
-            return _refuted(probe, figures, case, refuted, small, why)
+        except ProbeFailure as failure:
+            small, why = _shrink(probe, answer, seed, case, failure) if shrink else (case, failure)
+            _merge(figures, failure.measured)
+            return _failed(probe, figures, case, failure, small, why)
         _merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
         if result.detail:
@@ -150,19 +150,19 @@ def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
         raise NotRun(f"{title}, and could not be tried again with nothing beside it: {busy}") from None
 
 
-def _refuted(
-    probe: Probe, figures: dict[str, Figure], case: Case, refuted: ProbeFailure, small: Case, why: ProbeFailure
+def _failed(
+    probe: Probe, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Case, why: ProbeFailure
 ) -> ProbeResult:
-    """The outcome of a probe refuted on `case`, and on the smaller case `small` as `why` says."""
-    pattern = refuted if refuted.diagnosis else why  # of the larger case: a pattern shows there
+    """The outcome of a probe that failed on `case`, and on the smaller case `small` as `why` says."""
+    pattern = failure if failure.diagnosis else why  # of the larger case: a pattern shows there
     words = pattern.diagnosis
     return ProbeResult(
-        probe.name, 0.0, figures, refuted.title, why.detail, case,
+        probe.name, 0.0, figures, failure.title, why.detail, case,
         counterexample=Counterexample(
             probe=probe.name, case=dict(small), where=why.where, expected=why.expected, got=why.got,
             measured=why.measured,
         ),
-        broken=isinstance(refuted, WorkerLost),
+        broken=isinstance(failure, WorkerLost),
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations,
     )  # fmt: skip
@@ -190,16 +190,16 @@ def _merge(figures: dict[str, Figure], new: Mapping[str, Figure]) -> None:
         figures[name] = old if larger and old is not None else value
 
 
-def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, refuted: ProbeFailure) -> tuple[Case, ProbeFailure]:
-    """The smallest case found that is refuted under the same title, with its refutation."""
-    best, why, tries, moved = dict(case), refuted, 0, True
+def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeFailure) -> tuple[Case, ProbeFailure]:
+    """The smallest case found that fails under the same title, with its failure."""
+    best, why, tries, moved = dict(case), failure, 0, True
     while moved and not isinstance(why, WorkerLost):
         moved = False
         for size, smaller in _smaller(probe, best):
             tries += 1
             if tries > MAX_SHRINKS:
                 return best, why
-            again = _refutation(probe, answer, seed, {**best, size: smaller})
+            again = _failure(probe, answer, seed, {**best, size: smaller})
             if again is not None and again.title == why.title:
                 best, why, moved = {**best, size: smaller}, again, True
                 break
@@ -215,11 +215,11 @@ def _smaller(probe: Probe, case: Case) -> Iterator[tuple[str, int]]:
         yield from ((size, step) for step in dict.fromkeys((floor, max(floor, value // 2), value - 1)))
 
 
-def _refutation(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:
+def _failure(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:
     try:
         once(probe, answer, seed, case)
-    except ProbeFailure as refuted:
-        return refuted
+    except ProbeFailure as failure:
+        return failure
     except Exception:  # sizes that the probe itself cannot draw are no counterexample
         return None
     return None

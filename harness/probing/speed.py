@@ -46,7 +46,7 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
     """Time an answer against the reference.
 
     Args:
-        answer: whom.
+        answer: to time.
         course: makes the work of one trial.
         reference: the module it races against.
         identity: source of a module with the same functions that does nothing but return outputs of their form.
@@ -71,7 +71,7 @@ def measure(answer: SandboxedAnswer, course: Callable[[], Course], reference: Pa
     Time spent in these boxes and what the answer was seen doing there are added to its own.
 
     Args:
-        answer: whom.
+        answer: to time.
         course: as for `race`.
         reference: as for `race`.
         identity: as for `race`.
@@ -183,7 +183,7 @@ class _Player:
 
 
 def _verified_only(answer: Answer, course: Course) -> None:
-    """Refute an answer whose outputs are wrong, although its time cannot be told."""
+    """Fail an answer whose outputs are wrong, although its time cannot be told."""
     prepared = course.prepare(answer)
     for _ in range(TRIES):
         given = course.draw()

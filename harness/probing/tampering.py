@@ -160,13 +160,13 @@ class TamperedAnswer(AnswerWrapper):
     def _launched(self, value: Any, given: Sequence[Values], sent: Sequence[Values], place: Place) -> Any:
         """The reply to a launch: its code, the buffers that came back, and the device's report."""
         code, *buffers, report = value
-        told = []
+        changed = []
         for number, (before, went, after) in enumerate(zip(given, sent, buffers, strict=True)):
             written = _bits(after) != _bits(went)
             back = _restored(before, went, after)
             back[written] = self.tampering.returned(after[written], (*place, number))
-            told.append(back)
-        return (code, *told, report)
+            changed.append(back)
+        return (code, *changed, report)
 
 
 def _mapped(value: Any, change: Callable[[Values], Values]) -> Any:
@@ -205,7 +205,7 @@ def _buffers(args: Sequence[Any]) -> list[Values]:
 
 
 def _restored(given: Values, sent: Values, after: Values) -> Values:
-    """An array after the call, with what the call left alone as it was given: rounding it is nobody's business."""
+    """An array after the call, with what the call left alone as it was given: it was not written."""
     return np.where(_bits(after) == _bits(sent), given, after)
 
 
