@@ -1,3 +1,5 @@
+import os
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,9 @@ from hypothesis import settings
 from harness.model import Challenge
 from harness.probing.code import ChallengeCode
 from harness.sandbox import detect
+from harness.timing import exclusive
 from harness.workspace import Workspace
 from tests import shares
-from tests.locks import own_locks
 
 settings.register_profile("drawn", database=None, deadline=None)
 settings.load_profile("drawn")
@@ -22,7 +24,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(shares.number())
     # a test of a call that hangs must not keep the other test processes waiting
-    own_locks(config.add_cleanup)
+    locks = tempfile.TemporaryDirectory(prefix="harness-locks-")
+    config.add_cleanup(locks.cleanup)
+    os.environ[exclusive.FOLDER] = locks.name
 
 
 @pytest.hookimpl(tryfirst=True)

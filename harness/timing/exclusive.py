@@ -19,8 +19,6 @@ WAIT_SECONDS = 120.0
 FOLDER = "HARNESS_LOCK_FOLDER"
 """Environment variable naming the folder of the locks, which is that of temporary files by default."""
 LOOK_SECONDS = 0.05
-SCOPE = ""
-"""Ends the locks' names: work under another scope is not waited for. Tests that run side by side set one each."""
 
 
 class MachineBusy(Exception):
@@ -74,5 +72,5 @@ def _lock(file: BinaryIO, deadline: float) -> None:
 def _opened(name: str) -> BinaryIO:
     """A lock file of this user; closing it gives the lock back."""
     folder = Path(os.environ.get(FOLDER) or tempfile.gettempdir())
-    path = folder / f"harness-{name}-{os.getuid()}{SCOPE}.lock"
+    path = folder / f"harness-{name}-{os.getuid()}.lock"
     return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "rb+", buffering=0)

@@ -17,10 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
+from harness.timing import exclusive
 from tests.attacks.attack import Attack
 from tests.attacks.judge import Verdict, judge, without_answer
 from tests.attacks.world import ENVIRONMENT
-from tests.locks import own_locks, remove_locks
 
 REPOSITORY = Path(__file__).parents[2]
 DEADLINE = 90.0
@@ -35,10 +35,13 @@ class Nursery:
     """
 
     def __init__(self, deadline: float = DEADLINE) -> None:
-        secret = {ENVIRONMENT: f"env-{secrets.token_hex(12)}", "OPENBLAS_NUM_THREADS": "1"}
+        # an attack that hangs must not keep the graders of other attacks waiting
+        self._locks = tempfile.TemporaryDirectory(prefix="harness-locks-")
+        more = {exclusive.FOLDER: self._locks.name, "OPENBLAS_NUM_THREADS": "1"}
+        secret = {ENVIRONMENT: f"env-{secrets.token_hex(12)}"}
         self._process = subprocess.Popen(
             (sys.executable, "-m", "tests.attacks", "--nursery", str(deadline)), cwd=REPOSITORY,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | secret, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | more | secret, start_new_session=True,
         )  # fmt: skip
 
     def verdict_on(self, attack: Attack) -> Verdict:
@@ -65,7 +68,7 @@ class Nursery:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
-        remove_locks(self._process.pid)
+        self._locks.cleanup()
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +79,6 @@ class Nursery:
 
 def serve(deadline: float) -> None:
     """Take pickled attacks from standard input until it ends, and print a line of JSON with the verdict on each."""
-    own_locks()
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
     while True:

@@ -32,7 +32,6 @@ HANGS_IN_PART = (
 @pytest.fixture(autouse=True)
 def locks(tmp_path, monkeypatch):
     """Locks of this test's own, in processes that it starts too: no other grade of the machine is waited for."""
-    monkeypatch.setattr(exclusive, "SCOPE", "")
     monkeypatch.setenv(exclusive.FOLDER, str(tmp_path))
 
 
