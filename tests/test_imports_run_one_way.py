@@ -7,7 +7,7 @@ import harness
 
 ROOMS = (
     "errors", "model", "workspace", "numerics", "sandbox", "timing", "cuda", "languages", "probing", "quality",
-    "scoring", "review", "running", "importing", "serving", "report", "api", "cli",
+    "review", "scoring", "running", "importing", "serving", "report", "api", "cli",
 )  # fmt: skip
 PACKAGE = Path(harness.__file__).parent
 

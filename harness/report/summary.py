@@ -6,11 +6,11 @@ from fractions import Fraction
 from itertools import pairwise
 
 from harness.model import Challenge, Provenance
+from harness.numerics.rounding import exact, half_up
 from harness.report import formatting
 from harness.report.mark_source import Marks
 from harness.scoring import Standing
 from harness.scoring.marked import Marked
-from harness.scoring.marks import exact, half_up
 
 MOST_GAPS = 3
 """How many of the widest differences between two neighbours are listed."""

@@ -7,8 +7,8 @@ from itertools import combinations
 from math import ceil, floor
 
 from harness.model import Comparison, Ranking, Review, ReviewerKind
+from harness.numerics.rounding import half_up
 from harness.review.published import Published, published
-from harness.scoring.marks import half_up
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.model import Challenge, Record, Status
+from harness.numerics.rounding import exact, half_up
 from harness.scoring.gates import ceiling, gates, gates_marks
-from harness.scoring.marks import credited, exact, half_up
+from harness.scoring.marks import credited
 
 
 class HeadToHead(Protocol):

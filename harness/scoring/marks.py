@@ -1,13 +1,12 @@
 """Exact arithmetic of marks: fractions inside, floats only where a mark is stated."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Self
 
 from harness.model import Evidence, Score
+from harness.numerics.rounding import exact, half_up
 
 FULL = Fraction(100)
 
@@ -71,14 +70,3 @@ def credited(evidence: Evidence) -> Fraction | int:
     """The severity weight that an assessed criterion earns."""
     met, weight = evidence.satisfied, evidence.severity.weight
     return int(met) * weight if met in (0.0, 1.0) else exact(met) * weight
-
-
-@lru_cache(1 << 12)
-def exact(value: float) -> Fraction:
-    """The number as it is written in decimal: 0.1 is one tenth, so that ties at .5 are ties."""
-    return Fraction(repr(value))
-
-
-def half_up(value: Fraction) -> Fraction:
-    """The nearest whole number; halves go up."""
-    return Fraction(math.floor(value + Fraction(1, 2)))

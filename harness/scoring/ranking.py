@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.model import Provenance, Status
+from harness.numerics.rounding import exact
 from harness.scoring.duels import HeadToHead, win_table
 from harness.scoring.marked import Marked
-from harness.scoring.marks import exact
 from harness.scoring.strength import ahead, drawn_means, elo, rank_chances, strengths
 
 MEDAL_COVERAGE = 0.7

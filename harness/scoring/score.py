@@ -19,8 +19,9 @@ from fractions import Fraction
 
 from harness.errors import JudgeError
 from harness.model import Challenge, Dimension, Evidence, Gate, Score
+from harness.numerics.rounding import exact
 from harness.scoring.gates import ceiling, gates
-from harness.scoring.marks import ExactMark, exact
+from harness.scoring.marks import ExactMark
 
 
 @dataclass(frozen=True)
