@@ -21,7 +21,7 @@ class HarnessError(Exception):
 
 
 class SpecError(HarnessError):
-    """A file of ours or of a submission does not say what it must.
+    """A file of the workspace or of a submission is malformed.
 
     Attributes:
         path: the file, as the user knows it.

@@ -51,7 +51,7 @@ def link_flags(*, program: bool) -> tuple[str, ...]:
 
 
 EXPORTS = "{ local: _Z*; };\n"
-"""A version script: C++ names are nobody's business outside the library."""
+"""A version script: C++ names are not exported."""
 
 
 @cache

@@ -57,7 +57,7 @@ def nvcc() -> CudaCompiler | None:
 
 
 def nvrtc() -> CudaCompiler | None:
-    """NVRTC of the wheels or of a toolkit, run by a small program of ours in the box."""
+    """NVRTC of the wheels or of a toolkit, run by a small program in the sandbox."""
     for library, headers in _runtime_compilers():
         version = _nvrtc_version(library)
         if version:

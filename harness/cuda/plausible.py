@@ -23,7 +23,7 @@ def contradiction(report: Report, *, mode: int, seed: int, changed: Mapping[str,
         report: as it was read.
         mode: bits that were asked for.
         seed: of the schedule that was asked for.
-        changed: bytes of each buffer of ours that differ after the call, by the buffer's name.
+        changed: bytes of each of the harness's buffers that differ after the call, by the buffer's name.
     """
     return next(_contradictions(report, mode, seed, changed), "")
 

@@ -95,7 +95,7 @@ class Symbols:
         if pc not in self._known:
             try:
                 self._known[pc] = self._look_up(pc)
-            except Exception:  # made from an answer's source: what a parser chokes on is no fault of ours
+            except Exception:  # made from an answer's source: a parser failing on it is not a fault of the harness
                 self._known[pc] = ()
         return self._known[pc]
 

@@ -1,4 +1,4 @@
-"""Defects that published reviews named, and which criteria of ours would show them."""
+"""Defects that published reviews named, and which criteria would show them."""
 
 from typing import Self
 
@@ -23,13 +23,13 @@ class PublishedDefect(Model):
     severity: Severity | None = None
     """How grave it was said to be, the gravest where pages differ; null where none was stated."""
     criteria: tuple[Identifier, ...] = ()
-    """Criteria that fail where the defect is there; none where nothing of ours can see it."""
+    """Criteria that fail where the defect is there; none where no criterion can see it."""
     probe: str = ""
     """The probe that fails for this defect, where its criteria have several."""
     at: Location | None = None
     """The line that a criterion's evidence names for this defect, where it fails for others too."""
     unseen: str = Field(default="", max_length=200)
-    """Why nothing of ours can see it; only without criteria."""
+    """Why no criterion can see it; only without criteria."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -21,13 +21,13 @@ _PROSE = re.compile(
 )
 """Strings and comments of a TOML file."""
 _DEEP_KEY = re.compile(r"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){16}")
-"""A key of more parts than any file of ours has: tomllib takes memory with the square of their number."""
+"""A key of more parts than any valid file has: tomllib takes memory with the square of their number."""
 _WORD = range(-(2**63), 2**63)
 """Integers that TOML promises to hold; a larger one may be too long to be printed."""
 
 
 def read_toml(path: Path, kind: type[M]) -> M:
-    """Read one TOML file of ours or of a submission.
+    """Read one TOML file of the workspace or of a submission.
 
     Raises:
         SpecError: it is missing, empty, not UTF-8, not TOML, or not a `kind`; the message names the field.
@@ -72,7 +72,7 @@ def _integers(value: Any) -> Iterator[int]:
 
 
 def _spec_error(path: Path, error: ValidationError, kind: type[Model], table: Mapping[str, Any]) -> SpecError:
-    # a misspelt key is told before the key that is missing because of it
+    # a misspelt key is reported before the key that is missing because of it
     first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
     # of a field with several forms, the form that got furthest was meant
     field = [e for e in error.errors() if e["loc"][:2] == first["loc"][:2]]

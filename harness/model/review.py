@@ -170,7 +170,7 @@ class Rounds(Stored):
     """The content of `reports/rounds.toml`."""
 
     rounds: tuple[Round, ...] = ()
-    """All rounds, in the order they are told."""
+    """All rounds, in the order of the file."""
 
 
 class Review(Stored):

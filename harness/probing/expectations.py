@@ -73,7 +73,7 @@ def that(condition: bool, title: str, detail: str = "", **measured: float) -> No
         condition: what must hold.
         title: the fault in a phrase, if it does not.
         detail: what was seen.
-        **measured: figures of ours that the condition rests on, by name.
+        **measured: figures that the condition rests on, by name.
 
     Raises:
         NotRun: a figure is NaN.

@@ -22,7 +22,7 @@ FIGURES = {
 }
 """What each source metric counts, as a name with its unit."""
 SIZE = "largest_file"
-"""The metric beside which files and lines are told."""
+"""The metric beside which files and lines are listed."""
 SHOWN = 5
 """Survivors and vacuous assertions named in a detail."""
 

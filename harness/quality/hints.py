@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.quality.sources import SourceFile, read_sources
 
 MOST = 20
-"""So many hints are told; of more, the last says how many."""
+"""How many hints are listed; if there are more, the last one counts them."""
 
 
 def hints(folder: Path, entries: Collection[str]) -> tuple[str, ...]:

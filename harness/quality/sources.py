@@ -1,4 +1,4 @@
-"""The source files of an answer as text: found, decoded, told apart from its tests, reduced to code lines.
+"""The source files of an answer as text: found, decoded, separated from its tests, reduced to code lines.
 
 Nothing here runs or imports what it reads. A file that cannot be decoded or parsed is described by its `problem`.
 

@@ -1,6 +1,6 @@
-"""Conditions that hold whatever the code under test does, told from the text alone.
+"""Conditions that hold whatever the code under test does, recognised from the text alone.
 
-`x == x` is among them although it is false for NaN: nobody tests for NaN that way.
+`x == x` is among them although it is false for NaN: no test looks for NaN that way.
 """
 
 import ast

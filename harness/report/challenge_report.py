@@ -221,7 +221,7 @@ def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
 
 
 def unassessed(challenge: Challenge, record: Record) -> tuple[CriteriaGroup, ...]:
-    """The criteria of a record that nobody assessed, by the reason they share."""
+    """The unassessed criteria of a record, by the reason they share."""
     rubric = {c.id: c for c in challenge.criteria}
     open_ones = (e for e in record.evidence if not e.outcome.assessed)
     return grouped((formatting.unassessed(rubric.get(e.criterion), e), e.criterion) for e in open_ones)

@@ -166,8 +166,10 @@ def sides(record: Record) -> RecordSides:
 
 def compare_challenge(challenge: Challenge, left: RecordSides, right: RecordSides, result: Duel) -> ChallengeComparison:
     """Two records of one challenge, criterion by criterion, and the duel between them."""
-    ours, theirs = left.by_criterion, right.by_criterion
-    rows = tuple(CriterionPair(c, ours.get(c.id, ABSENT), theirs.get(c.id, ABSENT)) for c in challenge.criteria)
+    left_sides, right_sides = left.by_criterion, right.by_criterion
+    rows = tuple(
+        CriterionPair(c, left_sides.get(c.id, ABSENT), right_sides.get(c.id, ABSENT)) for c in challenge.criteria
+    )
     return ChallengeComparison(challenge, left.record, right.record, result, rows)
 
 

@@ -12,12 +12,12 @@ from harness.report.mark_source import Marks, MarkSource
 from harness.scoring.duels import Duel, HeadToHead
 
 TIE = ""
-"""Nobody's edge."""
+"""No edge on either side."""
 
 
 @dataclass(frozen=True)
 class EdgeRow:
-    """One criterion, how it stands with both, and whose edge it is; nobody's when `edge` is empty."""
+    """One criterion, how it stands with both, and whose edge it is; none when `edge` is empty."""
 
     criterion: str
     left: str

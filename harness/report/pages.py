@@ -23,7 +23,7 @@ PICTURE = "scoreboard.svg"
 AGAINST = "published_vs_measured.md"
 INDEX = "index.html"
 FOLDERS = ("head_to_head", "rounds")
-"""Every page in these is ours; one that is no longer made is removed."""
+"""Folders with generated pages only; stale pages in them are removed."""
 
 
 def render_all(inputs: ReportInputs, source: MarkSource = MarkSource.MEASURED) -> dict[str, str]:

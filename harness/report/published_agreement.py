@@ -7,7 +7,7 @@ from statistics import fmean
 from harness.scoring.agreement import LEAST_MODELS, Order, alpha, least_p, order
 
 Pair = tuple[float, float]
-"""A published mark and ours."""
+"""A published and a measured mark."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def alpha_row(scope: str, units: Iterable[Sequence[float]]) -> AlphaRow:
 def tau_row(scope: str, pairs: Iterable[Pair]) -> TauRow:
     """The agreement of two orders, from one pair a model."""
     known = list(pairs)
-    return TauRow(scope, order([judged for judged, _ in known], [ours for _, ours in known]))
+    return TauRow(scope, order([judged for judged, _ in known], [measured for _, measured in known]))
 
 
 def tau_rows(overalls: Sequence[tuple[str, Mapping[str, Pair]]]) -> tuple[TauRow, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from harness.review.material import Material
 
 MOST_TOLD = 5
-"""Places told of one submission."""
+"""How many places of one submission are reported."""
 
 _GAP = r"[\s#*/>\"'`.,:;-]+"
 """Between two words, comment signs and line ends included."""

@@ -101,7 +101,7 @@ class Case:
         return path
 
     def hear(
-        self, ask: judge.Ask, reviewer: Reviewer, repeats: int, told: Callable[[str], None] = lambda _: None
+        self, ask: judge.Ask, reviewer: Reviewer, repeats: int, notify: Callable[[str], None] = lambda _: None
     ) -> Reviewed:
         """Ask the judge, and make a review of the replies.
 
@@ -109,7 +109,7 @@ class Case:
             ask: sends one prompt.
             reviewer: the judge.
             repeats: how often; of a pair, in either order.
-            told: is called after each repeat with a line on it.
+            notify: is called after each repeat with a line on it.
 
         Raises:
             JudgeError: no reply could be used.
@@ -118,9 +118,9 @@ class Case:
         preferences: tuple[Preference, ...] = ()
         if self.other and self.theirs:
             pair = (self.ours, self.theirs)
-            preferences, lost = judge.compare(ask, self.questions, pair, self.other, repeats, told)
+            preferences, lost = judge.compare(ask, self.questions, pair, self.other, repeats, notify)
         else:
-            marks, lost = judge.mark(ask, self.questions, self.ours, repeats, told)
+            marks, lost = judge.mark(ask, self.questions, self.ours, repeats, notify)
         review = Review(
             model=self.folder.parent.name,
             challenge=self.challenge.id,

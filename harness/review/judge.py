@@ -18,7 +18,7 @@ TRIES = 3
 Ask = Callable[[Prompt], str]
 
 
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 Lost = str
 """Why a repeat could not be used."""
 
@@ -36,7 +36,7 @@ def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
 
 
 def mark(
-    ask: Ask, questions: Questions, material: Material, repeats: int, told: Told
+    ask: Ask, questions: Questions, material: Material, repeats: int, notify: Notify
 ) -> tuple[tuple[Mark, ...], tuple[Lost, ...]]:
     """Marks for one answer: of every question the median, all repeats, and the words of the repeat nearest the median.
 
@@ -45,7 +45,7 @@ def mark(
         questions: what to ask.
         material: the answer.
         repeats: how often.
-        told: is called after each repeat with a line on it.
+        notify: is called after each repeat with a line on it.
 
     Raises:
         JudgeError: no repeat can be used.
@@ -60,12 +60,12 @@ def mark(
             _quotes(material, answer)
         return reply
 
-    replies, lost = _repeated(ask, asked, read, repeats, told)
+    replies, lost = _repeated(ask, asked, read, repeats, notify)
     return tuple(_mark(id, _answers(id, replies), material) for id in questions.ids), lost
 
 
 def compare(
-    ask: Ask, questions: Questions, pair: tuple[Material, Material], other: str, repeats: int, told: Told
+    ask: Ask, questions: Questions, pair: tuple[Material, Material], other: str, repeats: int, notify: Notify
 ) -> tuple[tuple[Preference, ...], tuple[Lost, ...]]:
     """Which of two answers is better on every question, asked `repeats` times with either in the first place.
 
@@ -75,7 +75,7 @@ def compare(
         pair: the answer that wins and losses are counted for, and the other.
         other: the model that gave the other.
         repeats: how often, in either order.
-        told: is called after each repeat with a line on it.
+        notify: is called after each repeat with a line on it.
 
     Raises:
         JudgeError: in one of the orders no repeat can be used.
@@ -91,8 +91,8 @@ def compare(
     def asked_the_other_way(nonce: str, refused: str) -> Prompt:
         return questions.to_compare(theirs, ours, nonce, refused)
 
-    first, lost = _repeated(ask, asked, read, repeats, told)
-    second, lost_too = _repeated(ask, asked_the_other_way, read, repeats, told)
+    first, lost = _repeated(ask, asked, read, repeats, notify)
+    second, lost_too = _repeated(ask, asked_the_other_way, read, repeats, notify)
     found = (
         _preference(id, other, _verdicts(id, first, "first"), _verdicts(id, second, "second")) for id in questions.ids
     )
@@ -100,7 +100,7 @@ def compare(
 
 
 def _repeated(
-    ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str], Reply], repeats: int, told: Told
+    ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str], Reply], repeats: int, notify: Notify
 ) -> tuple[list[Reply], tuple[Lost, ...]]:
     """The usable replies, at least one, and why each of the others is lost."""
     replies: list[Reply] = []
@@ -108,15 +108,15 @@ def _repeated(
     for number in range(1, repeats + 1):
         try:
             replies.append(_usable(ask, asked, read))
-            told(f"reply {number} of {repeats}")
+            notify(f"reply {number} of {repeats}")
         except Refused as error:
             lost.append(str(error))
-            told(f"reply {number} of {repeats} is lost: {error}")
+            notify(f"reply {number} of {repeats} is lost: {error}")
         except JudgeError as error:
             if not replies:
                 raise
             lost.append(str(error).splitlines()[0])
-            told(f"no more replies: {lost[-1]}")
+            notify(f"no more replies: {lost[-1]}")
             break  # what was paid for is kept
     if not replies:
         raise JudgeError(

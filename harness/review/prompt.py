@@ -112,7 +112,7 @@ class Questions:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of all that a judge is told besides the answers: templates, task, questions."""
+        """SHA-256 of everything in a judge's prompt besides the answers: templates, task, questions."""
         asked = [(c.id, c.title, c.review) for c in self.criteria]
         fixed = (_SYSTEM, _MARK_RULES, _MARK_FORM, _PAIR_RULES, _PAIR_FORM, _USER, self.task, asked)
         return hashlib.sha256(json.dumps(fixed).encode()).hexdigest()

@@ -55,7 +55,7 @@ def grade_one(
         workspace: where the challenges are.
         folder: the submission; anywhere.
         options: how to grade.
-        progress: told the name of each stage as it begins.
+        progress: called with the name of each stage as it begins.
 
     Raises:
         JudgeError: our side failed; `harness.running.retry` tries again.
@@ -79,7 +79,7 @@ def grade_one(
         return Graded(folder, record, False, reason, keep(job, record))
     except HarnessError:
         raise
-    except Exception as error:  # whatever an answer does is data: this is a mistake of ours, or the machine's
+    except Exception as error:  # whatever an answer does is data: this is a mistake of the harness or the machine
         todo = f"\n  {remedy(error)}" if isinstance(error, OSError) else ""
         raise JudgeError(f"{folder}: {type(error).__name__}: {error}{todo}") from error
 
@@ -109,7 +109,7 @@ def _graded(job: Job) -> Record:
     """Run every stage and score what they found.
 
     Raises:
-        JudgeError: a stage failed for a fault of ours.
+        JudgeError: a stage failed through a fault of the harness.
     """
     made = now()
     found = run_stages(job)

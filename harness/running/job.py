@@ -76,7 +76,7 @@ def prepared(
         workspace: where the challenges are.
         folder: the submission; anywhere.
         options: how to grade.
-        progress: told the name of each stage as it begins.
+        progress: called with the name of each stage as it begins.
         copied: False for a job that is never run: its files stay where they are.
 
     Raises:

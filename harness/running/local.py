@@ -27,7 +27,7 @@ from harness.sandbox import cgroup, detect, scratch
 from harness.workspace import Workspace
 
 _KINDS = {kind.__name__: kind for kind in (JudgeError, PrerequisiteError, StoreError, HarnessError)}
-"""Errors that are told apart here: what may be tried again, what is our side's, and the rest."""
+"""Errors that are distinguished here: what may be tried again, what is our side's, and the rest."""
 PATIENCE = 5.0
 """Seconds in which a grading process whose work is done leaves by itself."""
 

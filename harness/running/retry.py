@@ -29,7 +29,7 @@ def grade_with_retries(
         workspace: where the challenges are.
         folder: the submission; anywhere.
         options: how to grade.
-        progress: told the name of each stage as it begins.
+        progress: called with the name of each stage as it begins.
         attempt: grades once; raises `JudgeError` where our side failed.
 
     Returns:

@@ -165,7 +165,7 @@ def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> St
 
 
 def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence:
-    """One criterion's evidence; a probe of ours that breaks has a second chance.
+    """One criterion's evidence; a probe that breaks has a second chance.
 
     On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
     """

@@ -21,11 +21,11 @@ from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
 from harness.sandbox.tiers import detect
 
 IDLE_SHARE = 0.05
-"""Share of a core that a worker may use while nobody asks it anything."""
+"""Share of a core that a worker may use while no call is pending."""
 PROCESSES = 64
 """Threads that a worker may have, with those that NumPy starts."""
 ORPHANED_SECONDS = 60
-"""Processor seconds beyond the time for all probes after which the kernel ends a worker that nobody watches."""
+"""Processor seconds beyond the time for all probes after which the kernel ends an unwatched worker."""
 LONGEST_EXTENSION = 4.0
 """Times its limit after which a call ends, however long it waited for a processor: threads make each other wait."""
 SHORTEST_EXTENSION = 0.01
@@ -141,7 +141,7 @@ class Box:
 
     @property
     def pid(self) -> int:
-        """The worker's process id as the kernel told it; 0 before its first word."""
+        """The worker's process id as the kernel reports it; 0 before its first word."""
         return self._worker.channel.pid if self._worker else 0
 
     def output(self) -> str:

@@ -124,7 +124,7 @@ class Channel:
         self.output.close()
 
     def send(self, message: bytes, fds: Sequence[int]) -> bool:
-        """Send one request; False when nobody is there to take it."""
+        """Send one request; False when the other side is gone."""
         self.output.restart()
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         try:

@@ -34,7 +34,7 @@ PROCESSES = 256
 PROCESSES_AT_FULL_MEMORY = 4
 """Each process of a command has the memory limit to itself; all together may use this many times as much."""
 ORPHANED_SECONDS = 60
-"""Processor seconds beyond its time after which the kernel ends a process that nobody watches."""
+"""Processor seconds beyond its time after which the kernel ends an unwatched process."""
 
 
 class CommandLimit(Enum):
@@ -101,7 +101,7 @@ def run(
         memory_mib: address space of each process.
         scratch_mib: size of the writable /tmp.
         extra: more read-only folders.
-        writable: folders of ours that the command may write, no file over 256 MiB.
+        writable: folders that the command may write, no file over 256 MiB.
         devices: device files and what their driver reads.
         given: what it finds on its standard input; nothing when None.
 

@@ -37,7 +37,7 @@ class Order:
 
     @property
     def telling(self) -> bool:
-        """Whether a perfect order of so many models could be told from chance at all."""
+        """Whether a perfect order of so many models could be distinguished from chance at all."""
         return self.models >= LEAST_MODELS and least_p(self.models) < SIGNIFICANT
 
 

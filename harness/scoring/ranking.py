@@ -21,7 +21,7 @@ from harness.scoring.strength import ahead, drawn_means, elo, rank_chances, stre
 MEDAL_COVERAGE = 0.7
 MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
 STABLE = 0.8
-"""Share of the draws in which a model must lie ahead of another to be told apart from it."""
+"""Share of the draws in which a model must lie ahead of another to count as better."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def standings(
 ) -> tuple[Standing, ...]:
     """All models, the best first, then those that are not ranked, baselines last; equal means by name.
 
-    Not ranked are baselines, which are ours, models without an overall on every challenge, whose mean compares
-    with nobody's, and models with a grade that does not count (a seed chosen by hand, or a part of the probes).
+    Not ranked are baselines, models without an overall on every challenge, whose mean compares
+    with no other, and models with a grade that does not count (a seed chosen by hand, or a part of the probes).
 
     Args:
         marked: one for each model and challenge, in any order.
@@ -87,7 +87,7 @@ def standings(
 def _trusted(
     places: Sequence[Standing], marks: NDArray[np.float64], head_to_heads: Iterable[HeadToHead]
 ) -> Iterator[Standing]:
-    """The ranked, with what is known about their order; a medal goes to all that cannot be told apart."""
+    """The ranked, with what is known about their order; models that cannot be distinguished share a medal."""
     if not places:
         return
     wins = win_table([place.model for place in places], head_to_heads)
@@ -106,7 +106,7 @@ def _trusted(
 
 
 def _alike(means: NDArray[np.float64]) -> list[int]:
-    """For each model, the best placed first, the first of those that it cannot be told apart from: maybe itself."""
+    """For each model, the best placed first: the first model it cannot be distinguished from, possibly itself."""
     first, lead = 0, ahead(means, 0)
     groups = []
     for number in range(len(means)):

@@ -4,7 +4,7 @@ A dimension is 100 times the satisfied over the assessed severity weight. The ov
 under their declared weights, rounded half up. A dimension with any assessed criterion enters it with its whole
 declared weight: the overall can be worked out again from the printed dimensions, and assessing one more criterion that
 passes never lowers it, which it could if a dimension's weight grew with its coverage. How much of a dimension was
-assessed shows in its interval and coverage, and in the overall's. A dimension that nobody assessed has no point and
+assessed shows in its interval and coverage, and in the overall's. An unassessed dimension has no point and
 counts in the overall's interval only.
 
 The interval moves unassessed weight and nothing else: a gate needs a failure that was seen.

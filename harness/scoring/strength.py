@@ -1,9 +1,9 @@
 """How strong models are by the duels they won, and how sure their order is.
 
 Strengths are those of Bradley and Terry: i beats j with probability 1 / (1 + exp(s_j - s_i)), a split counting half for
-each. Every model also draws once with a phantom of strength 0, without which nobody undefeated or winless would have a
-finite strength. How sure an order is comes from drawing the challenges anew: results on one challenge hang together, so
-it is challenges that are drawn and never single duels.
+each. Every model also draws once with a phantom of strength 0; without it, the strength of an undefeated or winless
+model would be infinite. How sure an order is comes from drawing the challenges anew: results on one challenge hang
+together, so it is challenges that are drawn and never single duels.
 """
 
 import math

@@ -30,7 +30,7 @@ next by a per cent, and only more processes average that out."""
 SLOW = 0.25
 """Seconds of a first round after which no second one is needed to warm up."""
 SECONDS = 15.0
-"""Processor time, ours and the contenders', after which a contest that decided nothing stops; near equals need it."""
+"""Processor time, the harness's included, after which an undecided contest stops; near equals need it."""
 PATIENCE = 3.0
 """Times as much wall time that it may take where other work keeps the processor from them."""
 SELDOM = 4

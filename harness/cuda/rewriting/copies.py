@@ -1,4 +1,4 @@
-"""`memcpy`, `memmove` and `memset` become functions of ours: compilers expand them where no hook sees the accesses."""
+"""Replaces `memcpy`, `memmove` and `memset`, which compilers expand where no hook sees the accesses."""
 
 from harness.cuda.rewriting.fragment import Fragment
 

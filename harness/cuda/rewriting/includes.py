@@ -94,7 +94,7 @@ class Includes:
 
 @cache
 def shims() -> frozenset[str]:
-    """The headers of ours that CUDA source may include."""
+    """The bundled headers that CUDA source may include."""
     return frozenset(p.relative_to(SHIMS).as_posix() for p in SHIMS.rglob("*") if p.is_file())
 
 

@@ -1,4 +1,4 @@
-"""All files of a submission that its entries reach, rewritten into a folder of ours."""
+"""All files of a submission that its entries reach, rewritten into another folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from harness.report.escape import plain
 from harness.report.page.losses import DrawnLoss
 from harness.report.page.series import Point, Series
-from harness.report.page.svg import BAD, INK, LINE, MUTED, SERIES, inlined, steady
+from harness.report.page.svg import BAD, INK, LINE, MUTED, SERIES, inlined, reproducible
 
 MARKERS = "osD^vPX*"
 """One for each colour, so that no colour need be seen."""
@@ -47,7 +47,7 @@ class Axis:
     log: bool = False
 
 
-@steady()
+@reproducible()
 def dots(name: str, title: str, lines: Sequence[Series], models: Sequence[str], axis: Axis) -> Markup:
     """Every model's figure as a dot with its interval, a line for each quantity.
 
@@ -89,7 +89,7 @@ def drawn(lines: Sequence[Series], models: Sequence[str]) -> dict[str, int]:
     return {model: number for number, model in enumerate([m for m in models if m in present][: len(SERIES)])}
 
 
-@steady()
+@reproducible()
 def loss_map(name: str, loss: DrawnLoss) -> Markup:
     """A strip with the lost places marked, or bars with the share found by distance."""
     title = f"{loss.name}: {loss.said}"

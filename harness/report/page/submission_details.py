@@ -58,7 +58,7 @@ class ChallengeDetails:
 def challenge_details(
     challenges: Sequence[Challenge], records: Sequence[Record], reviews: Sequence[Review], sources: Sources
 ) -> Iterator[ChallengeDetails]:
-    """The submissions by challenge; challenges that nobody answered are left out."""
+    """The submissions by challenge; challenges without answers are left out."""
     detailed = len(records) <= MOST_DETAILED
     for challenge in sorted(challenges, key=lambda c: c.id):
         own = [r for r in records if r.challenge == challenge.id]

@@ -29,7 +29,7 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
 @contextmanager
-def steady() -> Iterator[None]:
+def reproducible() -> Iterator[None]:
     """Draw by matplotlib's own defaults, whatever settings this machine has, and let all text be text."""
     with rc_context():
         rcdefaults()

@@ -73,7 +73,7 @@ class HeatRow:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Models by the dimensions of one challenge (id, title, weight); no rows where nobody answered."""
+    """Models by the dimensions of one challenge (id, title, weight); no rows where there are no answers."""
 
     id: str
     title: str
