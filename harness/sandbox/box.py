@@ -11,11 +11,11 @@ from typing import Any, Self
 
 from harness.model import Limits, Signal, SignalKind, Tier
 from harness.sandbox import process_stats
-from harness.sandbox.base import FileAccess
 from harness.sandbox.boot import wire
 from harness.sandbox.channel import OUTPUT_LIMIT, Channel
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.memory_file import MemoryFile, StillWritable
+from harness.sandbox.protocol import FileAccess
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
 from harness.sandbox.tiers import detect

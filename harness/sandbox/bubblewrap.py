@@ -13,7 +13,8 @@ from typing import Any
 from harness.errors import BoxError
 from harness.model import Tier
 from harness.sandbox import box_user, cgroup, process_stats, visible_files
-from harness.sandbox.base import (
+from harness.sandbox.boot import landlock_rules, seccomp
+from harness.sandbox.protocol import (
     FOR_DEVICES,
     NO_FILTER,
     SIGNALS,
@@ -23,7 +24,6 @@ from harness.sandbox.base import (
     Profile,
     fence_plan,
 )
-from harness.sandbox.boot import landlock_rules, seccomp
 from harness.sandbox.spawning import end, spawn
 
 HARMLESS = (

@@ -17,9 +17,9 @@ from typing import Self
 from harness.errors import BoxError
 from harness.model import Tier
 from harness.sandbox import visible_files
-from harness.sandbox.base import Confinement, FileAccess, InsidePaths, Sandbox
 from harness.sandbox.channel import Output, readable
 from harness.sandbox.implementations import new_sandbox
+from harness.sandbox.protocol import Confinement, FileAccess, InsidePaths, Sandbox
 from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
 
 START_SECONDS = 30.0

@@ -14,10 +14,10 @@ from typing import Any, Self
 from harness.errors import BoxError
 from harness.model import Tier
 from harness.sandbox import visible_files
-from harness.sandbox.base import Confinement, FileAccess
 from harness.sandbox.channel import Channel, Output, readable
 from harness.sandbox.implementations import new_sandbox
 from harness.sandbox.notices import Notices
+from harness.sandbox.protocol import Confinement, FileAccess
 from harness.sandbox.reply import CallStatus
 
 START_SECONDS = 30.0

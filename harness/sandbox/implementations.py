@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from harness.model import Tier
-from harness.sandbox.base import Sandbox
 from harness.sandbox.bubblewrap import Bubblewrap
 from harness.sandbox.landlock import Landlock, Unprotected
+from harness.sandbox.protocol import Sandbox
 
 _IMPLEMENTATIONS: Mapping[Tier, Callable[[], Sandbox]] = {
     Tier.A: lambda: Bubblewrap(Tier.A, grouped=True),

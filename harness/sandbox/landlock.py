@@ -9,7 +9,8 @@ from typing import Any
 
 from harness.model import Tier
 from harness.sandbox import box_user, process_stats, scratch, visible_files
-from harness.sandbox.base import (
+from harness.sandbox.boot import landlock_rules, seccomp
+from harness.sandbox.protocol import (
     FOR_DEVICES,
     NO_FILTER,
     SIGNALS,
@@ -19,7 +20,6 @@ from harness.sandbox.base import (
     Profile,
     fence_plan,
 )
-from harness.sandbox.boot import landlock_rules, seccomp
 from harness.sandbox.spawning import end, spawn
 from harness.sandbox.usage import ResourceBounds
 

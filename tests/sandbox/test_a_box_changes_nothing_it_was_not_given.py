@@ -7,8 +7,8 @@ import pytest
 
 from harness.model import Tier
 from harness.sandbox import box_user, scratch, visible_files
-from harness.sandbox.base import FileAccess
 from harness.sandbox.implementations import new_sandbox
+from harness.sandbox.protocol import FileAccess
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a box a user of its own")
 

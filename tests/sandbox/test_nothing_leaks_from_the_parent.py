@@ -22,8 +22,8 @@ from harness.sandbox import (
     run,
     start_fork_server,
 )
-from harness.sandbox.base import FileAccess
 from harness.sandbox.box import ForkServer
+from harness.sandbox.protocol import FileAccess
 from tests.tiers_here import NAMESPACED
 
 SOURCE = """

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import BoxError, PrerequisiteError
-from harness.sandbox import Tier, attacker, base, bubblewrap, self_attack, tiers
+from harness.sandbox import Tier, attacker, bubblewrap, protocol, self_attack, tiers
 
 SENTENCES = {attack.breach: attack.function for attack in self_attack.ATTACKS}
 SCRUBBED = {"environment", "descriptors"}
@@ -41,7 +41,7 @@ def functions(tier: Tier) -> set[str]:
 
 def without_fence(monkeypatch: pytest.MonkeyPatch) -> None:
     def unfenced(*given, **named):
-        return {**base.fence_plan(*given, **named), "landlock": None, "seccomp": False, "notify": False}
+        return {**protocol.fence_plan(*given, **named), "landlock": None, "seccomp": False, "notify": False}
 
     monkeypatch.setattr(bubblewrap, "fence_plan", unfenced)
 
