@@ -97,9 +97,14 @@ class LocalExecutor:
         with contextlib.suppress(queue.Empty):
             while True:
                 folder = self._waiting.get_nowait()
-                result = self._result(folder, partial(self._report, folder), process.grade)
-                self._events.put((folder, result))
+                self._events.put((folder, self._always(folder, process)))
         process.close()
+
+    def _always(self, folder: Path, process: "GradingProcess") -> Graded | NotGraded:
+        try:
+            return self._result(folder, partial(self._report, folder), process.grade)
+        except Exception as error:  # without a result for every folder the run would wait forever
+            return NotGraded(folder, JudgeError(f"{folder}: {type(error).__name__}: {error}"))
 
     def _report(self, folder: Path, stage: str) -> None:
         self._events.put((folder, stage))

@@ -179,3 +179,15 @@ def test_files_that_somebody_cleans_away_are_not_the_answers_fault(toy, submit, 
     graded = grade_with_retries(toy.workspace, submit("m", toy.source()), Options(), clean)
     assert gone and graded.record.overall.score == 100
     assert "at attempt 2, after" in graded.reason
+
+
+def test_a_mistake_beside_a_grading_process_ends_the_wait_for_its_result(toy, submit, monkeypatch):
+    """A folder without a result would keep the whole run waiting."""
+
+    def broken(*given):
+        raise TypeError("ours")
+
+    monkeypatch.setattr("harness.running.local.grade_with_retries", broken)
+    folders = [submit("a", toy.source()), submit("b", toy.source())]
+    results = list(grade_all(LocalExecutor(toy.workspace, Options(), 2), folders))
+    assert sorted(str(r.error) for r in results) == sorted(f"{folder}: TypeError: ours" for folder in folders)
