@@ -10,10 +10,9 @@ from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, Identifier, Mark, Preference, Review, Reviewer
 from harness.review import judge
 from harness.review.addressed import addressed
-from harness.review.files import FOLDER
+from harness.review.files import FOLDER, as_toml
 from harness.review.material import Mask, Material, gather, names_to_hide
 from harness.review.prompt import Questions
-from harness.review.toml import as_toml
 from harness.workspace import Workspace, write_atomically
 
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
+
+import tomli_w
 
 from harness.errors import SpecError, nearest
 from harness.model import Challenge, Quote, Review, ReviewerKind
@@ -25,6 +28,24 @@ def read_reviews(challenge: Challenge, folder: Path) -> tuple[Review, ...]:
             what is not in the files.
     """
     return tuple(_checked(challenge, folder, path) for path in sorted((folder / FOLDER).glob("*.toml")))
+
+
+def as_toml(review: Review) -> str:
+    """The text of a `reviews/<name>.toml`; what is empty is left out."""
+    filled = _filled(review.model_dump(mode="python"))
+    return tomli_w.dumps({"marks": [], **filled} if not review.marks else filled)
+
+
+def _filled(table: dict[str, Any]) -> dict[str, Any]:
+    """A table without what is empty, tuples as lists."""
+    kept = {key: value for key, value in table.items() if value not in (None, "", ())}
+    return {key: _plain(value) for key, value in kept.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _filled(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def reviews_of(workspace: Workspace) -> tuple[Review, ...]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.model import Mark, Preference, Quote, Review, Reviewer, ReviewerKind
 from harness.model.manifest import read_toml
-from harness.review.toml import as_toml
+from harness.review.files import as_toml
 
 # what UTF-8 can hold: control characters, line ends of all kinds and the upper planes, but no halves of a pair
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40) | st.just("a." * 40 + 'b = "1"')
