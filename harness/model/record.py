@@ -1,5 +1,6 @@
 """The immutable result of one grade, and how it was made."""
 
+import json
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self
 
@@ -147,7 +148,9 @@ class Record(Stored):
 
     def printed(self) -> dict[str, Any]:
         """The record as JSON values, its findings beside it."""
-        return self.model_dump(mode="json") | {"findings": [f.model_dump(mode="json") for f in self.findings]}
+        # through text: only there a figure that is not finite becomes a string
+        findings = [json.loads(finding.model_dump_json()) for finding in self.findings]
+        return {**json.loads(self.to_json()), "findings": findings}
 
     @property
     def name(self) -> str:

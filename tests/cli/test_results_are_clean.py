@@ -26,7 +26,8 @@ def test_graded_records_are_a_json_list_with_the_stable_keys(run: Run, submit: S
         assert set(KEYS) <= set(record)
         assert set(record["overall"]) == {"score", "low", "high", "coverage"}
         kept = (root / "reports" / "records" / "rows" / f"{record['model']}.json").read_text()
-        assert Record.from_json(json.dumps(record)) == Record.from_json(kept)
+        stored = {key: value for key, value in record.items() if key != "findings"}
+        assert Record.from_json(json.dumps(stored)) == Record.from_json(kept)
     failed = next(e for e in records[1]["evidence"] if e["criterion"] == "values")
     assert {"dimension", "severity", "outcome", "measured", "detail"} <= set(failed)
     assert failed["outcome"] == "failed"
