@@ -63,8 +63,8 @@ def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
     with output.Steps(total) as steps:
         for verdict in check(code, seed, progress=steps.now):
             verdicts.append(verdict)
-            told = "WRONG" if not verdict.right else "right" if verdict.applies else "does not apply"
-            steps.done(verdict.name, f"{code.challenge.id}: {told}: {verdict.kind} `{verdict.name}`")
+            outcome = "WRONG" if not verdict.right else "right" if verdict.applies else "does not apply"
+            steps.done(verdict.name, f"{code.challenge.id}: {outcome}: {verdict.kind} `{verdict.name}`")
     return verdicts
 
 
@@ -77,19 +77,24 @@ def _unproved(code: "ChallengeCode") -> list[str]:
 def _print(name: str, verdicts: Sequence["CheckResult"], seed: int, verbose: bool) -> None:
     counts = Counter((v.kind, v.right) for v in verdicts if v.applies)
     kinds = list(dict.fromkeys(v.kind for v in verdicts))
-    words = {v.kind: v.expected.partition(" by `")[0] for v in verdicts}
+    expected = {v.kind: v.expected for v in verdicts}
     output.line(f"{name} (seed {seed})")
-    rows = [(k, f"{counts[k, True]} of {counts[k, True] + counts[k, False]}", words[k]) for k in kinds]
+    rows = [(k, f"{counts[k, True]} of {counts[k, True] + counts[k, False]}", expected[k]) for k in kinds]
     output.table(("answers", "right", "which is"), rows, right=("right",))
     for verdict in verdicts:
         if verbose or not verdict.right or not verdict.applies:
             output.line(_sentence(verdict))
+        if verdict.not_run:
+            output.line(
+                f"not measured, machine too busy: {verdict.kind} `{verdict.name}`: {', '.join(verdict.not_run)}"
+            )
     output.line()
 
 
 def _sentence(verdict: "CheckResult") -> str:
     if not verdict.applies:
         return f"does not apply: {verdict.kind} `{verdict.name}`: {verdict.detail}"
+    expected = f"{verdict.expected} by `{verdict.criterion}`" if verdict.criterion else verdict.expected
     if verdict.right:
-        return f"right: {verdict.kind} `{verdict.name}`: {verdict.expected}"
-    return f"WRONG: {verdict.kind} `{verdict.name}`: should be: {verdict.expected}; but {verdict.detail}"
+        return f"right: {verdict.kind} `{verdict.name}`: {expected}"
+    return f"WRONG: {verdict.kind} `{verdict.name}`: should be: {expected}; but {verdict.detail}"

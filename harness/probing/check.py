@@ -28,16 +28,20 @@ class CheckResult:
         name: which.
         expected: what should have happened, in words.
         right: whether it did.
+        criterion: which one must notice a mutant; empty for other kinds.
         detail: what happened otherwise, or why it does not apply.
         applies: False where the contract leaves nothing to take away; nothing was shown then.
+        not_run: criteria that this machine was too busy to measure, twice; nothing was shown for them.
     """
 
     kind: str
     name: str
     expected: str
     right: bool
+    criterion: str = ""
     detail: str = ""
     applies: bool = True
+    not_run: tuple[str, ...] = ()
 
 
 def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lambda name: None) -> Iterator[CheckResult]:
@@ -111,17 +115,24 @@ def _silent(
 ) -> CheckResult:
     # what this device or run cannot tell says nothing, but one that cannot run the answer at all has shown nothing
     fine = (Outcome.PASSED, Outcome.PARTIAL, Outcome.UNSUPPORTED, Outcome.NOT_RUN)
-    loud = [e for e in assess(code, answer, seed) if e.outcome is not Outcome.PASSED and e.criterion not in spared]
+    evidence = [_measured(code, answer, seed, e) for e in assess(code, answer, seed) if e.criterion not in spared]
+    loud = [e for e in evidence if e.outcome is not Outcome.PASSED]
     worst = [e for e in loud if e.outcome not in fine or e.criterion == code.challenge.anchor]
     detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)
-    return CheckResult(kind, name, "every criterion passes", not worst, detail)
+    not_run = tuple(e.criterion for e in evidence if e.outcome is Outcome.NOT_RUN)
+    return CheckResult(kind, name, "every criterion passes", not worst, detail=detail, not_run=not_run)
+
+
+def _measured(code: ChallengeCode, answer: Answer, seed: int, evidence: Evidence) -> Evidence:
+    """The evidence, or that of a second run where the machine was too busy for the first."""
+    return evidence if evidence.outcome is not Outcome.NOT_RUN else assess(code, answer, seed, evidence.criterion)[0]
 
 
 def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> CheckResult:
     evidence = assess(code, answer, seed, mutant.criterion)
     killed = any(e.criterion == mutant.criterion and e.outcome is Outcome.FAILED for e in evidence)
     detail = "" if killed else f"`{mutant.criterion}` came out {evidence[0].outcome.value if evidence else 'unprobed'}"
-    return CheckResult("mutant", mutant.name, f"killed by `{mutant.criterion}`", killed, detail)
+    return CheckResult("mutant", mutant.name, "killed", killed, mutant.criterion, detail)
 
 
 def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:
@@ -134,6 +145,5 @@ def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tamperi
 
 def _worthless(code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str) -> CheckResult:
     earned = credited(code, answer, seed)
-    return CheckResult(
-        kind, name, "no credit", not earned, f"credited or excused by {', '.join(earned)}" if earned else ""
-    )
+    detail = f"credited or excused by {', '.join(earned)}" if earned else ""
+    return CheckResult(kind, name, "no credit", not earned, detail=detail)
