@@ -56,6 +56,7 @@ def compare(
 def _compared(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "ModelComparison":
     from harness.errors import NotFoundError
     from harness.report.comparison import compare
+    from harness.running.store import Store
 
     left, right = (name.partition("/")[0] for name in (first, second))
     only = _only([*(name.partition("/")[2] for name in (first, second)), challenge or ""])
@@ -64,7 +65,8 @@ def _compared(workspace: "Workspace", first: str, second: str, challenge: str | 
     answered = _answered(workspace, (left, right))
     rubrics = [workspace.challenge(only)] if only else [workspace.challenge(id) for id in workspace.challenges()]
     wanted = [(model, c.id) for model in (left, right) for c in rubrics if c.id in answered[model]]
-    compared = compare(rubrics, [workspace.record(f"{model}/{id}") for model, id in wanted], left, right)
+    published = Store(workspace).published
+    compared = compare(rubrics, [published.record(f"{model}/{id}") for model, id in wanted], left, right)
     if not compared.challenges:
         told = "; ".join(f"{model} on {', '.join(answered[model])}" for model in (left, right))
         what = f"no records of both on {only}" if only else "no challenge that both have a record on"

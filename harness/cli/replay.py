@@ -30,10 +30,11 @@ def replay(
     harness replay qwen3.6-27b/kv_cache decode_history
     """
     from harness.running import replay as replaying
+    from harness.running.store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    kept = workspace.record(record)
+    kept = Store(workspace).published.record(record)
     replayed = replaying.replay(workspace, kept, criterion, folder)
     if as_json:
         evidence = {"recorded": replayed.recorded, "now": replayed.evidence}

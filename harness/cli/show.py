@@ -27,10 +27,11 @@ def show(
     """
     from harness.report import show as drawn
     from harness.report.record_view import shown_csv, shown_markdown
+    from harness.running.store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    kept = workspace.record(record)
+    kept = Store(workspace).published.record(record)
     if as_json or format is Format.JSON:
         output.data(json.loads(kept.to_json()))
     elif format is Format.CSV:

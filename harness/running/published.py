@@ -46,6 +46,18 @@ class PublishedRecords:
         self.check(records)
         return records
 
+    def record(self, name: str) -> "Record":
+        """The record of `MODEL/CHALLENGE`, or the one in a file.
+
+        Raises:
+            NotFoundError: there is none.
+            StoreError: it cannot be read, or its marks do not follow from its evidence.
+        """
+        record = self._workspace.record(name)
+        if record.challenge in self._workspace.challenges():
+            _refuse_edited(name, self._workspace.challenge(record.challenge), record)
+        return record
+
     def check(self, records: Iterable["Record"]) -> None:
         """Recompute the marks of the records that changed since they were last checked.
 
@@ -65,8 +77,7 @@ class PublishedRecords:
             state = source + _state([path, self._workspace.root / "challenges" / rubric.id / "challenge.toml"])
             if known.get(name) == state:
                 continue
-            if contradiction := _contradiction(rubric, record):
-                raise StoreError(f"{path}: {contradiction}\n  harness grade {record.name} --force makes it anew")
+            _refuse_edited(str(path), rubric, record)
             if _settled([path]):
                 checked.append((name, state))
         self._remember("INSERT OR REPLACE INTO published VALUES (?, ?)", checked)
@@ -111,18 +122,32 @@ class PublishedRecords:
                 self._database.write(lambda c: c.executemany(statement, rows))
 
 
+def _refuse_edited(place: str, rubric: "Challenge", record: "Record") -> None:
+    """Recompute the marks of a record.
+
+    Raises:
+        StoreError: they do not follow from its evidence.
+    """
+    if contradiction := _contradiction(rubric, record):
+        raise StoreError(f"{place}: {contradiction}\n  harness grade {record.name} --force makes it anew")
+
+
 def _contradiction(rubric: "Challenge", record: "Record") -> str:
     """What a record says that its evidence does not bear out; empty where nothing does.
 
-    A record of another version of the rubric cannot be checked.
+    Of a record of another version of the rubric only the ceilings can be checked: its weights are not known.
     """
     from harness.model import Status
     from harness.scoring import score
+    from harness.scoring.gates import highest_overall
 
+    built = record.status is not Status.BUILD_FAILED
+    if (record.overall.score or 0) > (top := highest_overall(record.evidence, built=built)):
+        return f"overall does not follow from the evidence: it is {record.overall.score:g}, and can be {top:g} at most"
     stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
     if stated != {(c.id, c.dimension, c.severity) for c in rubric.criteria} or len(stated) != len(record.evidence):
         return ""
-    scored = score(rubric, record.evidence, built=record.status is not Status.BUILD_FAILED)
+    scored = score(rubric, record.evidence, built=built)
     for field in ("overall", "dimensions", "gates"):
         if getattr(record, field) != getattr(scored, field):
             return f"{field} does not follow from the evidence; the file was changed by hand or by another program"

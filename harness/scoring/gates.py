@@ -32,6 +32,18 @@ def ceiling(gates: Iterable[Gate], dimension: str | None) -> float | None:
     return min((gate.ceiling for gate in gates if gate.dimension == dimension), default=None)
 
 
+def highest_overall(evidence: Iterable[Evidence], *, built: bool) -> float:
+    """The most that an overall can be with this evidence, whatever the rubric's weights are.
+
+    Args:
+        evidence: of the criteria of any rubric.
+        built: whether the submission imported, compiled and linked, with all its functions.
+    """
+    failed = sum(map(gates_marks, evidence))
+    top = 100.0 if not failed else ONE_CRITICAL_OVERALL if failed == 1 else MORE_CRITICAL_OVERALL
+    return top if built else min(top, UNBUILT_OVERALL)
+
+
 def gates_marks(evidence: Evidence) -> bool:
     """Whether it caps a mark: a critical criterion that failed by itself."""
     seen = evidence.outcome is Outcome.FAILED and evidence.rests_on is None

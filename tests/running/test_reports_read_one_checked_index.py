@@ -61,6 +61,26 @@ def test_a_record_of_another_version_of_the_rubric_is_no_forgery(toy, index):
     assert len(index.records()) == 2
 
 
+def test_an_edited_mark_is_refused_whatever_rubric_it_was_given_by(toy, index):
+    """Evidence of another rubric has other weights, and a failed critical criterion caps the overall all the same."""
+
+    def raised(document):
+        document["overall"].update(score=94.0, high=94.0)
+        document["evidence"][-1]["criterion"] = "of_another_rubric"
+
+    edit(toy.workspace.record_path("wrong", "scaled_sum"), raised)
+    with pytest.raises(StoreError, match=r"can be [45]9 at most"):
+        index.records()
+
+
+def test_one_record_is_checked_as_all_are(toy, index):
+    """show, compare and replay read single records."""
+    assert index.record("wrong/scaled_sum").model == "wrong"
+    edit(toy.workspace.record_path("wrong", "scaled_sum"), RAISED["an overall"])
+    with pytest.raises(StoreError, match="does not follow from the evidence"):
+        index.record("wrong/scaled_sum")
+
+
 def test_a_record_is_checked_again_only_when_its_file_changes(toy, index, monkeypatch):
     checked: list[str] = []
     whole = published._contradiction
