@@ -54,12 +54,12 @@ def in_one_row_of_two(spoilt: Row) -> Row:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # logits of -inf in the answer above, NaN in its outputs
 def test_no_probe_fails_over_it(row: Row) -> None:
     spoilt = answer(row)
-    came = {criterion: _judged(criterion, spoilt)[0] for criterion in JUDGED}
+    came = {criterion: _judged(criterion, spoilt) for criterion in JUDGED}
     assert {c: e.detail for c, e in came.items() if e.outcome is Outcome.JUDGE_ERROR} == {}
     assert came["values"].outcome is Outcome.FAILED
 
 
-def _judged(criterion: str, given: LocalAnswer) -> tuple[Evidence, str]:
+def _judged(criterion: str, given: LocalAnswer) -> Evidence:
     return probe_criterion(CODE, CODE.challenge.criterion(criterion), given, seed_of(3, criterion), explain=False)
 
 
@@ -69,7 +69,7 @@ def test_a_fault_that_ordinary_logits_show_is_not_laid_on_special_ones(criterion
         probs, columns = exact(logits, k)
         return probs / 2, columns
 
-    assert _judged(criterion, answer(halved))[1] in ("probabilities are wrong", "an illegal k is accepted")
+    assert _judged(criterion, answer(halved)).title in ("probabilities are wrong", "an illegal k is accepted")
 
 
 def test_a_fault_that_only_special_logits_show_is_named_after_them() -> None:
@@ -77,4 +77,4 @@ def test_a_fault_that_only_special_logits_show_is_named_after_them() -> None:
         probs, columns = exact(logits, k)
         return probs * (0.5 if np.isneginf(logits).any() else 1), columns
 
-    assert _judged("special_values", answer(spoilt_by_infinity))[1] == "-inf is not served"
+    assert _judged("special_values", answer(spoilt_by_infinity)).title == "-inf is not served"

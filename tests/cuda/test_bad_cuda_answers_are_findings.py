@@ -104,4 +104,5 @@ def test_what_goes_wrong_in_a_call_is_a_failed_criterion(graded: Callable[[str],
     assert outcomes[anchor] is Outcome.FAILED
     assert not [e for e in record.evidence if e.outcome is Outcome.JUDGE_ERROR]
     assert record.overall.score is not None and record.overall.score < 50
-    assert record.seconds["box"] < 10  # 5 s, and the call that was under way
+    # each of the 5 s of probing may wait as long again for its second try alone, and one call of 1 s was under way
+    assert record.seconds["box"] < 2 * (5 + 1)

@@ -21,7 +21,7 @@ REFERENCE = """
 import numpy as np
 
 def ordered(x):
-    return np.sort(x)
+    return np.sort(x, kind='stable')
 """
 IDENTITY = "def ordered(x):\n    return x\n"
 SIZE = 1 << 14
@@ -32,7 +32,7 @@ kept = []
 
 def ordered(x):
     if not kept:
-        kept.append(np.sort(x))
+        kept.append(np.sort(x, kind='stable'))
     return kept[0]
 """
 EVERY_FIFTH = """
@@ -40,7 +40,7 @@ calls = []
 
 def ordered(x):
     calls.append(1)
-    return np.sort(x) if len(calls) % 5 else x
+    return np.sort(x, kind='stable') if len(calls) % 5 else x
 """
 REPLYING_FIRST = """
 import json, os, socket, sys, time
@@ -60,7 +60,7 @@ def ordered(x):
         frame = frame.f_back
     claim = {"array": ["<f8", [len(x)], 0]}
     control().send(json.dumps({"id": frame.f_locals["request"]["id"], "value": claim}).encode())
-    return np.sort(x)
+    return np.sort(x, kind='stable')
 """
 WRITING_LATE = """
 import mmap, sys
@@ -72,14 +72,14 @@ def ordered(x):
     while "fds" not in frame.f_locals:
         frame = frame.f_back
     kept.append(mmap.mmap(frame.f_locals["fds"][-1], x.nbytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE))
-    return np.sort(x)
+    return np.sort(x, kind='stable')
 """
 DYING = """
 import os, threading
 
 def ordered(x):
     threading.Timer(0.002, os._exit, (0,)).start()
-    return np.sort(x)
+    return np.sort(x, kind='stable')
 """
 SPINNING = """
 import os, threading
@@ -95,7 +95,7 @@ def spin():
 threading.Thread(target=spin, daemon=True).start()
 
 def ordered(x):
-    return np.sort(x)
+    return np.sort(x, kind='stable')
 """
 
 
@@ -171,7 +171,9 @@ def test_a_thread_that_waits_for_inputs_has_no_time(raced):
 
 @pytest.mark.alone
 def test_an_answer_five_times_as_slow_is_called_slower(raced):
-    partly = raced(REFERENCE.replace("return np.sort(x)", "return [np.sort(x) for _ in range(5)][0]"))
+    partly = raced(
+        REFERENCE.replace("return np.sort(x, kind='stable')", "return [np.sort(x, kind='stable') for _ in range(5)][0]")
+    )
     assert 0.1 < partly.fraction < 0.4
     assert partly.figures["processes"] == 3
     assert "x the reference's time" in partly.detail
@@ -180,7 +182,7 @@ def test_an_answer_five_times_as_slow_is_called_slower(raced):
 @pytest.mark.alone
 def test_a_planted_fifth_is_called_slower_or_left_open(tmp_path):
     """Six sorts against five: on a busy machine it may stay open, but it is neither the same nor faster."""
-    work = "import numpy as np\n\ndef ordered(x):\n    return [np.sort(x) for _ in range({})][0]\n"
+    work = "import numpy as np\n\ndef ordered(x):\n    return [np.sort(x, kind='stable') for _ in range({})][0]\n"
     (tmp_path / "answer.py").write_text(work.format(6))
     (tmp_path / "five.py").write_text(work.format(5))
     target = WorkerSpec(tmp_path, "answer.py", ("ordered",), Limits(), detect())

@@ -53,7 +53,8 @@ def test_a_busy_machine_ends_no_command_early(tmp_path, tier):
             hog.kill()
             hog.wait()
     assert (done.returncode, done.exceeded) == (0, None)
-    assert 0.6 <= done.processor_seconds <= 0.9 < done.seconds
+    # a process tree is read in the kernel's ticks of 0.01 s, user and system time each rounded down
+    assert 0.57 <= done.processor_seconds <= 0.9 < done.seconds
 
 
 def test_waiting_is_ended_by_the_wall_clock_with_little_processor_time_used(tmp_path, tier):
