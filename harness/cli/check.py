@@ -85,9 +85,7 @@ def _print(name: str, verdicts: Sequence["CheckResult"], seed: int, verbose: boo
         if verbose or not verdict.right or not verdict.applies:
             output.line(_sentence(verdict))
         if verdict.not_run:
-            output.line(
-                f"not measured, machine too busy: {verdict.kind} `{verdict.name}`: {', '.join(verdict.not_run)}"
-            )
+            output.note(f"note: not measured here: {verdict.kind} `{verdict.name}`: {'; '.join(verdict.not_run)}")
     output.line()
 
 

@@ -31,7 +31,7 @@ class CheckResult:
         criterion: which one must notice a mutant; empty for other kinds.
         detail: what happened otherwise, or why it does not apply.
         applies: False where the contract leaves nothing to take away; nothing was shown then.
-        not_run: criteria that this machine was too busy to measure, twice; nothing was shown for them.
+        not_run: criteria that came out `not_run` twice, each with the reason; nothing was shown for them.
     """
 
     kind: str
@@ -119,12 +119,12 @@ def _silent(
     loud = [e for e in evidence if e.outcome is not Outcome.PASSED]
     worst = [e for e in loud if e.outcome not in fine or e.criterion == code.challenge.anchor]
     detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)
-    not_run = tuple(e.criterion for e in evidence if e.outcome is Outcome.NOT_RUN)
+    not_run = tuple(f"{e.criterion}: {e.detail}" for e in evidence if e.outcome is Outcome.NOT_RUN)
     return CheckResult(kind, name, "every criterion passes", not worst, detail=detail, not_run=not_run)
 
 
 def _measured(code: ChallengeCode, answer: Answer, seed: int, evidence: Evidence) -> Evidence:
-    """The evidence, or that of a second run where the machine was too busy for the first."""
+    """The evidence, or that of a second run where the first was not run: the machine may have been busy."""
     return evidence if evidence.outcome is not Outcome.NOT_RUN else assess(code, answer, seed, evidence.criterion)[0]
 
 
