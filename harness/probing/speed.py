@@ -22,6 +22,9 @@ from harness.timing.exclusive import timing_lock
 GROSS = 20.0
 """Times of the reference beyond which nothing is earned: credit is one over the ratio, and less than a twentieth is
 less than what a reader would call a difference. A NumPy answer that works row by row in Python stays below it."""
+AS_FAST = 1.1
+"""Times of the reference up to which an answer counts as equally fast: runs on a busy and on a quiet machine agree on
+the ratio no better than that, and equal files must have equal marks."""
 TRIES = 3
 """Calls verified of an answer that cannot be timed."""
 
@@ -52,7 +55,8 @@ def race(answer: Answer, course: Callable[[], Course], reference: Path, identity
         identity: source of a module with the same functions that does nothing but return outputs of their form.
 
     Returns:
-        Full credit for an answer that is as fast as the reference or faster, one over the ratio for a slower one.
+        Full credit for an answer that takes at most `AS_FAST` times the reference, one over the ratio, to one digit,
+        for a slower one.
 
     Raises:
         ProbeFailure: an output was wrong, it is slower beyond `GROSS`, or it works while nothing is asked of it.
@@ -117,7 +121,8 @@ def credit(result: ContestResult) -> Partial:
     compared = result.comparison
     counted = f"{compared.pairs} pairs, {compared.processes} processes"
     detail = f"{compared.ratio:.3g}x the reference's time ({compared.low:.3g}..{compared.high:.3g}, {counted})"
-    if not compared.decided and not compared.not_slower:
+    as_fast = compared.high <= AS_FAST
+    if not compared.decided and not compared.not_slower and not as_fast:
         busy = f"; other work made its calls {result.noise:.1f} times as long" if result.noisy else ""
         raise NotRun(f"too close to call on this machine: {detail}{busy}")
     figures: dict[str, Figure] = {
@@ -128,11 +133,11 @@ def credit(result: ContestResult) -> Partial:
         "processes": compared.processes,
         "machine_noise": round(result.noise, 3),
     }
-    if compared.verdict is not PairedVerdict.SLOWER:
+    if compared.verdict is not PairedVerdict.SLOWER or as_fast:
         return Partial(1.0, figures, detail)
     if compared.ratio > GROSS:
         raise ProbeFailure("is far slower than the reference", f"{detail}; at most {GROSS:g}x passes", measured=figures)
-    return Partial(round(1.0 / compared.ratio, 3), figures, detail)
+    return Partial(float(f"{1.0 / compared.ratio:.1g}"), figures, detail)
 
 
 class _Player:

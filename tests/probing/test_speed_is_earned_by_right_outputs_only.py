@@ -1,6 +1,7 @@
 """A time earns something only where every timed output was right, and a machine that cannot tell takes nothing away."""
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -226,10 +227,18 @@ def test_faster_or_the_same_is_full_credit_though_it_is_open_which():
     assert credit(result(0.95, PairedVerdict.UNCLEAR, spread=1.06)).fraction == 1.0
 
 
-@pytest.mark.parametrize("ratio", [1.03, 2.0, GROSS])
-def test_what_is_slower_earns_one_over_the_ratio(ratio):
+@pytest.mark.parametrize("verdict", [PairedVerdict.SLOWER, PairedVerdict.UNCLEAR])
+def test_a_difference_that_a_busy_machine_would_hide_takes_nothing(verdict):
+    """Else equal files would have one mark on a quiet machine and another on a busy one."""
+    assert credit(result(1.06, verdict)).fraction == 1.0
+    with pytest.raises(NotRun) if verdict is PairedVerdict.UNCLEAR else nullcontext():
+        assert credit(result(1.12, verdict)).fraction == 0.9
+
+
+@pytest.mark.parametrize(("ratio", "fraction"), [(1.5, 0.7), (2.0, 0.5), (GROSS, 0.05)])
+def test_what_is_slower_earns_one_over_the_ratio(ratio, fraction):
     partly = credit(result(ratio, PairedVerdict.SLOWER))
-    assert partly.fraction == pytest.approx(1 / ratio, abs=1e-3)
+    assert partly.fraction == fraction
     assert (
         partly.detail
         == f"{ratio:.3g}x the reference's time ({ratio / 1.01:.3g}..{ratio * 1.01:.3g}, 66 pairs, 3 processes)"
