@@ -73,9 +73,9 @@ def _threads(pid: int) -> list[str]:
 def queued_seconds(pid: int) -> float:
     """Seconds in which the thread that waited most was ready to run and had no processor; 0 where it is unknown."""
     waits = [0]
-    for path in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+    for thread in _threads(pid):
         with contextlib.suppress(OSError, ValueError, IndexError):  # a thread may end while it is looked at
-            waits.append(int(path.read_text().split()[1]))
+            waits.append(int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_text().split()[1]))
     return max(waits) / 1e9
 
 
