@@ -29,6 +29,11 @@ class AnswerFiles:
     entries: Sequence[str]
     capabilities: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All files in the folder, relative to it."""
+        return tuple(p.relative_to(self.folder).as_posix() for p in self.folder.rglob("*") if p.is_file())
+
 
 @dataclass(frozen=True)
 class Device:

@@ -118,9 +118,8 @@ def _emulated(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnabl
         return Runnable(None, fault=made.why_not)
     if not made.ok:
         return Runnable(None, unsupported=made.why_not)
-    sources = tuple(p.relative_to(files.folder).as_posix() for p in files.folder.rglob("*") if p.is_file())
     target = target_of(challenge, folder, ENTRY)
-    return Runnable(target, launched=True, emulated=target, sources=sources)
+    return Runnable(target, launched=True, emulated=target, sources=files.paths)
 
 
 def _on_gpu(files: AnswerFiles, challenge: Challenge, folder: Path, gpu: "GpuDevice", emulated: Runnable) -> Runnable:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from harness.languages.base import AnswerFiles, Device, Language, Runnable, target_of
 from harness.languages.python_syntax import PYTHON_SYNTAX
@@ -27,7 +28,7 @@ class Python(Language):
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:
         """As `Language.open`: there is nothing to build."""
-        yield Runnable(target_of(challenge, files.folder, files.entries[0]))
+        yield Runnable(replace(target_of(challenge, files.folder, files.entries[0]), sources=files.paths))
 
 
 PYTHON = Python()

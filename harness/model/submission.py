@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, field_validator
 
 from harness.model.base import Identifier, Model, RelativePath, Text
+from harness.model.evidence import Location
 
 
 def _a_setting(value: Any) -> Any:
@@ -85,6 +86,13 @@ class Claim(Model):
     """What the answer says it is."""
     where: RelativePath | None = None
     """The file that says so."""
+    line: int | None = Field(default=None, ge=1, strict=True)
+    """The line of that file, from 1 on."""
+
+    @property
+    def locations(self) -> tuple[Location, ...]:
+        """Where it is stated, as far as that is known."""
+        return Location.within(self.where, self.line) if self.where else ()
 
 
 class Submission(Model):

@@ -235,9 +235,9 @@ def failure(reply: Reply, function: str) -> ProbeFailure:
     """What a reply that brought no value says about the answer."""
     if reply.status is CallStatus.RAISED:
         if "NotImplementedError" in reply.lineage:
-            return NotOffered(f"`{function}` is not implemented", reply.text)
+            return NotOffered(f"`{function}` is not implemented", reply.text, locations=reply.locations)
         kind = ArgumentsRejected if "ValueError" in reply.lineage else ProbeFailure
-        return kind(f"`{function}` raises {reply.text.partition(':')[0]}", reply.text)
+        return kind(f"`{function}` raises {reply.exception}", reply.text, locations=reply.locations)
     if reply.status is CallStatus.MALFORMED:
         return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
     if reply.status is CallStatus.TIMEOUT:

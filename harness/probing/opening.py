@@ -91,7 +91,7 @@ def _loaded(challenge: Challenge, exposes: str, answer: GradedAnswer) -> Iterato
         reply = _first_opening(answer)
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
         if reply.status is not CallStatus.RETURNED:
-            yield OpenedAnswer(answer, reply.text or "does not load", answer.printed)
+            yield OpenedAnswer(answer, reply.text or "does not load", answer.printed, locations=reply.locations)
         elif missing:
             yield OpenedAnswer(answer, f"the {exposes} no function {', '.join(map(repr, missing))}")
         else:

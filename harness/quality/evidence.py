@@ -137,7 +137,9 @@ def _claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str,
     right = sum(c.truth is Truth.RIGHT for c in settled)
     detail = "; ".join(c.detail for c in checked)
     measured: dict[str, Figure] = {"claims_checked": len(settled), "claims_right": right}
-    return _credited(criterion, right / len(settled), detail, measured)
+    stated = [c.claim for c in settled if c.truth is Truth.WRONG] or [c.claim for c in settled]
+    places = chain.from_iterable(claim.locations for claim in stated)
+    return _credited(criterion, right / len(settled), detail, measured, places)
 
 
 def _credited(

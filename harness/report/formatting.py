@@ -6,13 +6,26 @@ from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
-from harness.model import Counterexample, Criterion, Evidence, Figure, Limits, Outcome, Provenance, Score, Status
+from harness.model import (
+    Counterexample,
+    Criterion,
+    Evidence,
+    Figure,
+    Limits,
+    Location,
+    Outcome,
+    Provenance,
+    Score,
+    Status,
+)
 
 NOT_ASSESSED = "not assessed"
 UNMARKED = "carries no mark, look at it"
 """What a finding weighs that tells of conduct in the box."""
 MOST_FIGURES = 4
 """So many figures of one criterion are shown; the record holds them all."""
+MOST_PLACES = 5
+"""So many places of one finding are named; the record holds them all."""
 
 FLAG = "!"
 """Behind a mark on the scoreboard whose record has such a finding."""
@@ -114,6 +127,13 @@ def values(example: Counterexample) -> str:
     if example.got is not None:
         parts.append(f"got {precise(example.got)}")
     return f"{example.where}: {', '.join(parts)}" if example.where and parts else example.where or ", ".join(parts)
+
+
+def places(locations: Iterable[Location]) -> str:
+    """Places in a submission, as `kv_cache.py:93`."""
+    named = list(map(str, locations))
+    more = len(named) - MOST_PLACES
+    return ", ".join([*named[:MOST_PLACES], *([f"{more} more in the record"] if more > 0 else [])])
 
 
 def unassessed(criterion: Criterion | None, evidence: Evidence) -> str:

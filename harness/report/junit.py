@@ -126,6 +126,7 @@ def _words(finding: Finding) -> str:
     """All that was seen, where it failed, and the likeliest fault; a line each."""
     example = finding.counterexample
     lines = [finding.title, finding.detail, *map(str, finding.also)]
+    lines.append(f"In: {formatting.places(finding.locations)}" if finding.locations else "")
     if example:
         drawn = ", ".join(filter(None, (formatting.sizes(example), example.probe)))
         lines += [f"Smallest failing input: {drawn}" if drawn else "", formatting.values(example)]

@@ -90,6 +90,8 @@ def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
     yield heading
     for label, seen in zip(chain(("Seen",), repeat("Also")), weakness.seen, strict=False):
         yield _line(label, _on_a_line(seen))
+    if weakness.locations:
+        yield _line("In", formatting.places(weakness.locations))
     if weakness.diagnosis:
         yield _line("Likeliest fault", weakness.diagnosis)
     if weakness.failure is not None:
@@ -209,6 +211,8 @@ def _weakness_markdown(weakness: Weakness) -> str:
     weighs = f"{weakness.weight}: {', '.join(weakness.criteria)}"
     lines = [f"* **{markdown(weakness.title)}** ({markdown(weighs)})"]
     lines += [f"  * {markdown(_on_a_line(seen))}" for seen in weakness.seen]
+    if weakness.locations:
+        lines.append(f"  * In {markdown(formatting.places(weakness.locations))}")
     if weakness.diagnosis:
         lines.append(f"  * Likeliest fault: {markdown(weakness.diagnosis)}")
     if weakness.failure is not None:

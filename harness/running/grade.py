@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.model import BuildFailure, Criterion, Evidence, Outcome, Record, Status, counted
@@ -16,12 +16,14 @@ from harness.running.job import Job, prepared
 from harness.running.options import Options, Progress, no_progress
 from harness.running.stages import StageResult, run_stages
 from harness.running.store import Store
-from harness.sandbox import Snapshot, detect
+from harness.sandbox import Snapshot, detect, has_line
 from harness.sandbox.self_attack import assert_holds
 from harness.scoring import score
 from harness.workspace import Workspace, remedy
 
 __all__ = ["Graded", "grade_one"]
+
+Located = TypeVar("Located", Evidence, BuildFailure)
 
 FREE_BYTES = 1 << 20
 """Bytes that must be free for temporary files before a failed build is believed."""
@@ -114,15 +116,21 @@ def _graded(job: Job) -> Record:
     made = now()
     found = run_stages(job)
     _assert_machine_is_sound(job.files, found)
-    evidence = [found.evidence.get(c.id) or unmeasured(c) for c in job.challenge.criteria]
+    evidence = [_located(job, found.evidence.get(c.id) or unmeasured(c)) for c in job.challenge.criteria]
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
-    failure = found.build_failure
+    failure = found.build_failure and _located(job, found.build_failure)
     status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
     return recorded(
         job, evidence, build=failure, status=status, seed=job.seed, made=made, error=broken,
         seconds={stage: rounded for stage, spent in found.seconds.items() if (rounded := round(spent, 3))},
         signals=counted(found.signals), remarks=tuple(_remarks(job)),
     )  # fmt: skip
+
+
+def _located(job: Job, found: Located) -> Located:
+    """`found` without places that the submission does not have: what names them may repeat the answer's own words."""
+    places = tuple(place for place in found.locations if has_line(job.files.path, place))
+    return found.model_copy(update={"locations": places})
 
 
 def recorded(job: Job, evidence: Sequence[Evidence], *, build: BuildFailure | None = None, **rest: Any) -> Record:

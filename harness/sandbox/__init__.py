@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from harness.sandbox.command import CommandLimit, Completed, run
     from harness.sandbox.reply import CallStatus, Reply
     from harness.sandbox.returns import Array, Keep, Nothing, Plan, Scalar, Tree
-    from harness.sandbox.snapshots import Snapshot, hash_folder, snapshot
+    from harness.sandbox.snapshots import Snapshot, has_line, hash_folder, snapshot
     from harness.sandbox.tiers import detect
 
 _MODULES = {
@@ -20,7 +20,7 @@ _MODULES = {
     "harness.sandbox.command": ("CommandLimit", "Completed", "run"),
     "harness.sandbox.reply": ("CallStatus", "Reply"),
     "harness.sandbox.returns": ("Array", "Keep", "Nothing", "Plan", "Scalar", "Tree"),
-    "harness.sandbox.snapshots": ("Snapshot", "hash_folder", "snapshot"),
+    "harness.sandbox.snapshots": ("Snapshot", "has_line", "hash_folder", "snapshot"),
     "harness.sandbox.tiers": ("detect",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -43,6 +43,7 @@ __all__ = [
     "Tree",
     "WorkerSpec",
     "detect",
+    "has_line",
     "hash_folder",
     "run",
     "snapshot",

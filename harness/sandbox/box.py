@@ -16,6 +16,7 @@ from harness.sandbox.channel import OUTPUT_LIMIT, Channel
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.memory_file import MemoryFile, StillWritable
 from harness.sandbox.protocol import FileAccess
+from harness.sandbox.raised import raised_reply
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
 from harness.sandbox.tiers import detect
@@ -44,6 +45,7 @@ class WorkerSpec:
         tier: how it is held.
         devices: device files and what their driver reads, shown inside; a driver reserves more addresses than any
             limit of memory allows and opens many files, so these two are then not limited.
+        sources: the submission's own files in the folder: an exception raised in one of them has a place.
     """
 
     folder: Path
@@ -52,6 +54,7 @@ class WorkerSpec:
     limits: Limits
     tier: Tier = field(default_factory=detect)
     devices: tuple[Path, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 class Box:
@@ -225,10 +228,10 @@ class Box:
         self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
             return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
-        if set(answer) == {"raised"} and _is_raised(answer["raised"]):
-            kind, text, lineage = answer["raised"]
-            said = f"{kind}: {text}" if text else kind
-            return Reply(CallStatus.RAISED, None, said, tuple(lineage), spent, processor, queued)
+        if set(answer) == {"raised"}:
+            raised = raised_reply(answer["raised"], self.spec.folder, self.spec.sources)
+            if raised is not None:
+                return replace(raised, seconds=spent, processor=processor, queued=queued)
         if set(answer) not in ({"value"}, {"value", "echo"}):
             return self._broken(SignalKind.FORGED_REPLY, "the reply is not of the form that a reply has")
         return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor, queued=queued)
@@ -308,22 +311,6 @@ class Box:
             return process_stats.processor_seconds(self.pid) if self.pid else 0.0
         except ProcessLookupError:
             return 0.0
-
-
-def _is_raised(item: Any) -> bool:
-    if not isinstance(item, list) or len(item) != 3:
-        return False
-    kind, text, lineage = item
-    return (
-        _is_text(kind, wire.NAME_LIMIT)
-        and _is_text(text, wire.TEXT_LIMIT)
-        and isinstance(lineage, list)
-        and all(_is_text(name, wire.NAME_LIMIT) for name in lineage)
-    )
-
-
-def _is_text(item: Any, limit: int) -> bool:
-    return isinstance(item, str) and len(item) <= limit
 
 
 def start_fork_server(spec: WorkerSpec) -> ForkServer:

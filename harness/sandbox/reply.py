@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from harness.model import Location
+
 
 class CallStatus(Enum):
     """How a request to a worker ended."""
@@ -34,7 +36,9 @@ class Reply:
         status: how the request ended.
         value: the value, when it came back.
         text: what happened, in words, when it did not.
+        exception: name of the type of what was raised.
         lineage: built-in exception types of what was raised, nearest first.
+        locations: where in the submission it was raised; a line that is there.
         seconds: wall time from before the first input byte was visible to after the output could no longer change.
         processor: processor seconds of the worker over the same span.
         queued: seconds of them in which the worker was ready to run and had no processor.
@@ -44,7 +48,9 @@ class Reply:
     status: CallStatus
     value: Any = None
     text: str = ""
+    exception: str = ""
     lineage: tuple[str, ...] = ()
+    locations: tuple[Location, ...] = ()
     seconds: float = 0.0
     processor: float = 0.0
     queued: float = 0.0

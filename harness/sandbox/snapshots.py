@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from harness.errors import SpecError
+from harness.model import Location
 from harness.sandbox import scratch
 
 IGNORED = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache", ".mypy_cache", "reviews"})
@@ -50,6 +51,15 @@ def hash_folder(folder: Path) -> dict[str, str]:
         SpecError: as `snapshot`.
     """
     return {name: hashlib.sha256(data).hexdigest() for name, data in _files(folder)}
+
+
+def has_line(folder: Path, location: Location) -> bool:
+    """Whether the folder has the file that a location names, and the file the line."""
+    path = folder / location.file
+    if not path.is_file():
+        return False
+    # Latin-1 reads any bytes, and newlines as every language here counts lines
+    return location.line is None or location.line <= path.read_text(encoding="latin-1").count("\n") + 1
 
 
 def _copy(folder: Path, place: Path) -> dict[str, str]:

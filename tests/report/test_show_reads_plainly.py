@@ -6,7 +6,7 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
-from harness.model import Observation, Outcome
+from harness.model import Location, Observation, Outcome
 from harness.report import show
 
 
@@ -58,6 +58,14 @@ def test_a_narrow_terminal_loses_no_word():
     narrow = "".join(told(sample.record(), width=60).split())
     assert "harnessreplayglm-5/kv_cachecausality" in narrow
     assert "".join(sample.FUTURE["diagnosis"].words.split()) in narrow
+
+
+def test_a_finding_says_which_lines_it_is_about():
+    places = tuple(Location(file="answer.py", line=line) for line in range(1, 8))
+    text = told(sample.changed(sample.record(), "causality", locations=places[:1]))
+    assert "In: answer.py:1\n" in text
+    text = told(sample.changed(sample.record(), "causality", locations=places))
+    assert "In: answer.py:1, answer.py:2, answer.py:3, answer.py:4, answer.py:5, 2 more in the record" in text
 
 
 def test_what_further_probes_saw_has_a_line_of_its_own():

@@ -23,7 +23,7 @@ def opened(tmp_path: Path, tier: Tier) -> Iterator[Opened]:
 
     def make(source: str, *functions: str, **limits: float) -> Box:
         (tmp_path / "answer.py").write_text(source)
-        box = Box(WorkerSpec(tmp_path, "answer.py", functions, Limits(**limits), tier))  # type: ignore[arg-type]
+        box = Box(WorkerSpec(tmp_path, "answer.py", functions, Limits(**limits), tier, sources=("answer.py",)))  # type: ignore[arg-type]
         boxes.append(box)
         assert box.open().status is CallStatus.RETURNED
         return box

@@ -19,6 +19,7 @@ ALIGNMENT = 64
 MESSAGE_LIMIT = 60_000
 NAME_LIMIT = 80
 TEXT_LIMIT = 2000
+PATH_LIMIT = 400
 DTYPES = frozenset(np.dtype(name).str for name in ("float16", "float32", "float64", "bool")) | frozenset(
     np.dtype(f"{sign}int{bits}").str for sign in ("", "u") for bits in (8, 16, 32, 64)
 )

@@ -10,6 +10,7 @@ import json
 import os
 import socket
 import sys
+import traceback
 import types
 from typing import Any
 
@@ -31,6 +32,7 @@ class Worker:
         self.control = control
         self.kept: dict[int, Any] = {}
         self.modules: dict[str, types.ModuleType] = {}
+        self.folder = ""
 
     def serve(self) -> None:
         """Answer until the parent hangs up."""
@@ -43,7 +45,8 @@ class Worker:
             try:
                 reply = self.answer(request, fds)
             except BaseException as error:  # whatever the submission raises is an answer too
-                reply = {"raised": [type(error).__name__[: wire.NAME_LIMIT], _text(error), _lineage(error)]}
+                kind = type(error).__name__[: wire.NAME_LIMIT]
+                reply = {"raised": [kind, _text(error), _lineage(error), self.place(error)]}
             finally:
                 for fd in fds:
                     os.close(fd)
@@ -68,6 +71,7 @@ class Worker:
     def open(self, request: dict[str, Any]) -> dict[str, Any]:
         """Import the submission and say which functions it has."""
         folder, entry = request["folder"], request["entry"]
+        self.folder = folder
         sys.path.insert(0, os.path.join(folder, os.path.dirname(entry)))
         if os.path.dirname(entry):
             sys.path.insert(1, folder)
@@ -130,6 +134,18 @@ class Worker:
             return {"tuple": [self.plan(v, p, arena) for v, p in zip(value, plan, strict=True)]}
         return wire.describe(value, arena)
 
+    def place(self, error: BaseException) -> list[Any] | None:
+        """The innermost place in the submission that an error comes from, as its file and line."""
+        try:
+            found = [(trace.f_code.co_filename, line) for trace, line in traceback.walk_tb(error.__traceback__)]
+            if isinstance(error, SyntaxError):
+                found.append((error.filename or "", error.lineno or 0))
+            inside = [place for place in found if self.folder and place[0].startswith(f"{self.folder}/")]
+            path, line = inside[-1]
+            return [str(os.path.relpath(path, self.folder))[: wire.PATH_LIMIT], int(line)]
+        except BaseException:  # none of its own, or an error made so that it cannot be looked at
+            return None
+
 
 def _import(name: str, path: str) -> types.ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
@@ -145,11 +161,7 @@ def _text(error: BaseException) -> str:
         words = str(error)
     except BaseException:
         words = "(an error that cannot be printed)"
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})" if trace else ""
-    return (words[: wire.TEXT_LIMIT - len(place)] + place)[: wire.TEXT_LIMIT]
+    return words[: wire.TEXT_LIMIT]
 
 
 def _lineage(error: BaseException) -> list[str]:
