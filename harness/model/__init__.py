@@ -3,7 +3,16 @@
 from harness.model.base import Figure, Identifier, Model, Stored
 from harness.model.challenge import Challenge, Contract, Criterion, Dimension, ErrorRatioScale, Limits, Severity
 from harness.model.defect import PublishedDefect, PublishedDefects
-from harness.model.evidence import UNBUILT, Counterexample, Diagnosis, Evidence, Location, Observation, Outcome
+from harness.model.evidence import (
+    NEEDS_REVIEW,
+    UNBUILT,
+    Counterexample,
+    Diagnosis,
+    Evidence,
+    Location,
+    Observation,
+    Outcome,
+)
 from harness.model.finding import INTEGRITY, Finding
 from harness.model.loss import Loss, LossByDistance, LossMap
 from harness.model.record import BuildFailure, Environment, Gate, Record, Score, Status
@@ -28,6 +37,7 @@ from harness.model.tier import Tier
 
 __all__ = [
     "INTEGRITY",
+    "NEEDS_REVIEW",
     "UNBUILT",
     "About",
     "BuildFailure",

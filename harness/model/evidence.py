@@ -12,6 +12,9 @@ from harness.model.loss import Loss
 UNBUILT = "build"
 """What evidence rests on when the submission does not build."""
 
+NEEDS_REVIEW = "needs a review"
+"""Why nothing was run for a criterion that is a question to a reviewer."""
+
 
 class Outcome(StrEnum):
     """How one criterion came out."""
@@ -174,6 +177,15 @@ class Evidence(ReadableModel):
             criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
             **fields,
         )  # fmt: skip
+
+    @classmethod
+    def unreviewed(cls, criterion: Criterion) -> Self:
+        """Evidence of a criterion for which nothing is run: a reviewer answers its question."""
+        return cls.of(criterion, Outcome.NOT_RUN, detail=f"{NEEDS_REVIEW}: {criterion.review}")
+
+    def needs_review(self, criterion: Criterion) -> bool:
+        """Whether it was not assessed because `criterion`, whose evidence it is, is a question to a reviewer."""
+        return criterion.review is not None and self.outcome is Outcome.NOT_RUN
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -49,9 +49,8 @@ def criterion_findings(evidence: Iterable[Evidence]) -> tuple[tuple[Finding, ...
     return critical, tuple(_finding(e) for e in faulty if e.severity is not Severity.CRITICAL)
 
 
-def build_finding(text: str, output: str, locations: tuple[Location, ...]) -> Finding:
+def build_finding(detail: str, locations: tuple[Location, ...]) -> Finding:
     """A build failure in words."""
-    detail = f"{text}\n{output}".strip()
     return Finding(
         criterion=UNBUILT, severity=Severity.CRITICAL, title="does not build", detail=detail, locations=locations
     )

@@ -50,6 +50,11 @@ class BuildFailure(ReadableModel):
     criteria: tuple[Identifier, ...] = ()
     """Criteria that fail by this very failure: their findings would repeat it."""
 
+    @property
+    def detail(self) -> str:
+        """The words, and below them what was printed."""
+        return f"{self.text}\n{self.output}".strip()
+
 
 class Gate(Model):
     """A ceiling on a mark, with the criteria that put it there."""
@@ -143,7 +148,7 @@ class Record(Stored):
         """What went wrong, in words: the build, critical criteria, signals, then the other criteria."""
         repeated = self.build.criteria if self.build else ()
         critical, others = criterion_findings(e for e in self.evidence if e.criterion not in repeated)
-        built = (build_finding(self.build.text, self.build.output, self.build.locations),) if self.build else ()
+        built = (build_finding(self.build.detail, self.build.locations),) if self.build else ()
         return (*built, *critical, *signal_findings(self.signals), *others)
 
     def printed(self) -> dict[str, Any]:

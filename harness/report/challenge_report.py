@@ -246,7 +246,6 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
 
 def _submission(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> SubmissionReport:
     passed = [_strength(challenge, e) for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED]
-    unbuilt = record.status is Status.BUILD_FAILED
     found = weaknesses(challenge, record)
     return SubmissionReport(
         model=record.model,
@@ -259,7 +258,7 @@ def _submission(challenge: Challenge, record: Record, reviews: Iterable[Review])
         critical=_critical(record),
         gravest=found[0].title if found else "",
         ceilings=ceilings(challenge, record),
-        build_error=_build_error(record) if unbuilt else "",
+        build_error=record.build.detail if record.build else "",
         error=record.error or "",
         strengths=tuple(s for s in passed if s.severity != Severity.MINOR),
         minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
@@ -276,10 +275,6 @@ def _submission(challenge: Challenge, record: Record, reviews: Iterable[Review])
         limits=formatting.limits(record.limits),
         submission_reviews=submission_reviews(challenge, record, reviews),
     )
-
-
-def _build_error(record: Record) -> str:
-    return next((f.detail or f.title for f in record.findings if f.criterion != INTEGRITY), "")
 
 
 def _rubric_order(challenge: Challenge, record: Record) -> list[Evidence]:

@@ -7,6 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from harness.model import (
+    NEEDS_REVIEW,
     Counterexample,
     Criterion,
     Evidence,
@@ -138,8 +139,7 @@ def places(locations: Iterable[Location]) -> str:
 
 def unassessed(criterion: Criterion | None, evidence: Evidence) -> str:
     """Why a criterion was not assessed, without the question to a reviewer, which is the rubric's."""
-    waiting = criterion is not None and criterion.review and evidence.outcome is Outcome.NOT_RUN
-    return "needs a review" if waiting else evidence.detail
+    return NEEDS_REVIEW if criterion is not None and evidence.needs_review(criterion) else evidence.detail
 
 
 def when(made: datetime) -> str:

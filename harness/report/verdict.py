@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Outcome, Provenance, Record, Severity, Status
 from harness.report import formatting
-
-NOISE = 2.0
-"""A lead up to so many points is a split."""
+from harness.scoring.duels import NOISE
 
 
 @dataclass(frozen=True)

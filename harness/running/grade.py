@@ -166,11 +166,10 @@ def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
 
 
 def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
-    """Evidence of a criterion that nothing was run for: it waits for a review, or our side failed with `error`."""
-    judge_error = error and not criterion.review
-    if judge_error:
-        return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error)
-    return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"needs a review: {criterion.review}")
+    """Evidence of a criterion that nothing was run for: it needs a review, or our side failed with `error`."""
+    if criterion.review:
+        return Evidence.unreviewed(criterion)
+    return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error or "no stage of the grade assessed it")
 
 
 def _remarks(job: Job) -> Iterator[str]:
