@@ -15,10 +15,10 @@ from harness.errors import NotFoundError, SpecError
 from harness.languages import language
 from harness.model import Challenge, Record
 from harness.running.executor import grade_all
-from harness.running.grade import Graded
 from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.running.retry import grade_with_retries
+from harness.running.submission_grade import Graded
 from harness.sandbox import hash_folder, snapshot
 from harness.workspace import Workspace
 

@@ -11,8 +11,8 @@ from harness.cli import complete, output
 
 if TYPE_CHECKING:
     from harness.running.executor import NotGraded
-    from harness.running.grade import Graded
     from harness.running.options import Options
+    from harness.running.submission_grade import Graded
     from harness.workspace import Workspace
 
 AUTO = "auto"

@@ -10,7 +10,7 @@ from harness.cli import complete, output
 
 if TYPE_CHECKING:
     from harness.model import Criterion, Evidence
-    from harness.running.replay import Replayed
+    from harness.running.criterion_replay import Replayed
 
 
 def replay(
@@ -29,13 +29,13 @@ def replay(
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
     """
-    from harness.running import replay as replaying
+    from harness.running import criterion_replay
     from harness.running.store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     kept = Store(workspace).published.record(record)
-    replayed = replaying.replay(workspace, kept, criterion, folder)
+    replayed = criterion_replay.replay(workspace, kept, criterion, folder)
     if as_json:
         evidence = {"recorded": replayed.recorded, "now": replayed.evidence}
         output.data({"same": replayed.same, **{k: json.loads(e.model_dump_json()) for k, e in evidence.items()}})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import HarnessError
-from harness.running.grade import Graded
+from harness.running.submission_grade import Graded
 
 Progress = Callable[[Path, str], None]
 

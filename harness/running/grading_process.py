@@ -31,7 +31,7 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
     """
     from harness.errors import HarnessError, JudgeError
     from harness.model import Tier
-    from harness.running.grade import grade_one
+    from harness.running.submission_grade import grade_one
     from harness.sandbox.tiers import FORCED, why_not
 
     def say(**message: object) -> None:

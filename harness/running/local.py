@@ -19,10 +19,10 @@ from pathlib import Path
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 from harness.model import Record
 from harness.running.executor import NotGraded, Progress
-from harness.running.grade import Graded, grade_one
 from harness.running.options import Options
 from harness.running.options import Progress as StageProgress
 from harness.running.retry import Attempt, grade_with_retries
+from harness.running.submission_grade import Graded, grade_one
 from harness.sandbox import cgroup, detect, scratch
 from harness.workspace import Workspace
 

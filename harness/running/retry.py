@@ -7,9 +7,9 @@ from pathlib import Path
 
 from harness.errors import HarnessError, JudgeError
 from harness.model import Status
-from harness.running.grade import Graded, grade_one, keep, now, recorded, unmeasured
 from harness.running.job import prepared
 from harness.running.options import Options, Progress, no_progress
+from harness.running.submission_grade import Graded, grade_one, keep, now, recorded, unmeasured
 from harness.workspace import Workspace
 
 RETRIES = 3

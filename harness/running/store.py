@@ -5,7 +5,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from harness.model import Record, Status
-from harness.running import published
+from harness.running import published_records
 from harness.running.database import Database
 from harness.workspace import Workspace, write_atomically
 
@@ -28,7 +28,9 @@ class Store:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._database = Database(workspace.cache_folder / "records.sqlite", SCHEMA, f"{TABLES};{published.TABLES}")
+        self._database = Database(
+            workspace.cache_folder / "records.sqlite", SCHEMA, f"{TABLES};{published_records.TABLES}"
+        )
 
     @property
     def path(self) -> Path:
@@ -36,9 +38,9 @@ class Store:
         return self._database.path
 
     @property
-    def published(self) -> published.PublishedRecords:
+    def published(self) -> published_records.PublishedRecords:
         """The records under reports/records/."""
-        return published.PublishedRecords(self._workspace, self._database)
+        return published_records.PublishedRecords(self._workspace, self._database)
 
     def find(self, key: str) -> Record | None:
         """The record made on this machine under this key, where it may stand for a new grade.

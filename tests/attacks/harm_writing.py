@@ -58,7 +58,7 @@ def deed():
     for path in HIDDEN:
         each(lambda: opened(path))
     for root in ROOTS:
-        each(lambda: opened(root / "harness/running/grade.py"))
+        each(lambda: opened(root / "harness/running/submission_grade.py"))
         each(lambda: opened(root / "harness/sandbox/boot/worker.py"))
         for name in ("", "harness", "challenges", "tests", "reports"):
             each(lambda: made(root / name / WORLD["token"]))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome, Record, Status
-from harness.running.grade import grade_one
 from harness.running.options import Options
+from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 from tests import shares
 

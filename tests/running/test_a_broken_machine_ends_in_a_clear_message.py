@@ -114,7 +114,7 @@ def test_a_full_folder_for_temporary_files(workspace, tmp_path):
 FULL_LATER = """
 import contextlib, pathlib, tempfile
 from harness.errors import JudgeError
-from harness.running.grade import grade_one
+from harness.running.submission_grade import grade_one
 from harness.running.options import Options
 from harness.workspace import Workspace
 

@@ -12,10 +12,10 @@ from harness.errors import BoxError, HarnessError, JudgeError, PrerequisiteError
 from harness.model import Outcome, Record, Status
 from harness.running import retry as retrying
 from harness.running.executor import grade_all
-from harness.running.grade import grade_one
 from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.running.retry import RETRIES, grade_with_retries
+from harness.running.submission_grade import grade_one
 from harness.workspace import read_stored
 
 FORCED = Options(force=True)

@@ -10,11 +10,11 @@ import pytest
 
 from harness.errors import JudgeError
 from harness.model import Record
+from harness.running.criterion_replay import replay
 from harness.running.executor import grade_all
-from harness.running.grade import Graded, grade_one
 from harness.running.local import GradingProcess, LocalExecutor
 from harness.running.options import Options
-from harness.running.replay import replay
+from harness.running.submission_grade import Graded, grade_one
 from harness.workspace import read_stored
 
 RUN = """

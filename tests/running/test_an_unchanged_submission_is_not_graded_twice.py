@@ -9,10 +9,10 @@ import pytest
 from harness.model import Outcome
 from harness.running import content_key
 from harness.running.executor import grade_all
-from harness.running.grade import grade_one
 from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.running.store import Store
+from harness.running.submission_grade import grade_one
 
 
 @pytest.fixture

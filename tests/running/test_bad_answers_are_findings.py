@@ -4,9 +4,9 @@ import pytest
 
 from harness.model import Outcome, Record, Status
 from harness.running.executor import NotGraded, grade_all
-from harness.running.grade import grade_one
 from harness.running.local import LocalExecutor
 from harness.running.options import Options
+from harness.running.submission_grade import grade_one
 from harness.workspace import read_stored
 
 HEAD = "import numpy as np, os, sys, time\n"

@@ -9,8 +9,8 @@ import pytest
 import harness
 from harness.cuda.host_compiler import host_compiler
 from harness.model import Record
-from harness.running.grade import grade_one
 from harness.running.options import Options
+from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 from tests.conftest import REFERENCE, SUBMISSION, TOML
 

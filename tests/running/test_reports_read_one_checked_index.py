@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from harness.errors import StoreError
-from harness.running import published
-from harness.running.grade import grade_one
+from harness.running import published_records
 from harness.running.store import Store
+from harness.running.submission_grade import grade_one
 
 
 @pytest.fixture(autouse=True)
 def _files_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published, "SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr(published_records, "SETTLED_SECONDS", -1.0)
 
 
 @pytest.fixture
-def index(toy, submit) -> published.PublishedRecords:
+def index(toy, submit) -> published_records.PublishedRecords:
     """Of a workspace with one wrong and one right answer."""
     grade_one(toy.workspace, submit("right", toy.source()))
     grade_one(toy.workspace, submit("wrong", toy.source(toy.mutants[0])))
@@ -83,8 +83,10 @@ def test_one_record_is_checked_as_all_are(toy, index):
 
 def test_a_record_is_checked_again_only_when_its_file_changes(toy, index, monkeypatch):
     checked: list[str] = []
-    whole = published._contradiction
-    monkeypatch.setattr(published, "_contradiction", lambda r, record: checked.append(record.model) or whole(r, record))
+    whole = published_records._contradiction
+    monkeypatch.setattr(
+        published_records, "_contradiction", lambda r, record: checked.append(record.model) or whole(r, record)
+    )
     for expected in (["right", "wrong"], []):
         checked.clear()
         assert [r.model for r in index.records()] == ["right", "wrong"]
@@ -94,7 +96,7 @@ def test_a_record_is_checked_again_only_when_its_file_changes(toy, index, monkey
     assert checked == ["wrong"]
 
 
-def views(index: published.PublishedRecords) -> int:
+def views(index: published_records.PublishedRecords) -> int:
     """How often a view was made when asked for twice."""
     made: list[int] = []
     for _ in range(2):
@@ -130,7 +132,7 @@ def test_an_edit_that_keeps_size_and_time_is_seen(toy, index):
 
 def test_a_file_changed_just_now_is_not_relied_on(toy, index, monkeypatch):
     """Two changes within one tick of the clock leave the same times."""
-    monkeypatch.setattr(published, "SETTLED_SECONDS", 60.0)
+    monkeypatch.setattr(published_records, "SETTLED_SECONDS", 60.0)
     assert views(index) == 2
 
 

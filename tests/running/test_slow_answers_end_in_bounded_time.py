@@ -6,8 +6,8 @@ import pytest
 
 from harness.model import Limits, Outcome
 from harness.report import formatting
-from harness.running.grade import grade_one
 from harness.running.options import Options
+from harness.running.submission_grade import grade_one
 
 SLOW = "import time\ndef scaled(x, scale):\n    time.sleep(0.2)\n    return {result}\n"
 LIMITS = {"call_seconds": 0.5, "probes_seconds": 1.0}

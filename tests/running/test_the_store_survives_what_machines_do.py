@@ -18,8 +18,8 @@ from harness.errors import StoreError
 from harness.model import Record, Status
 from harness.running import database
 from harness.running.database import network_file_system
-from harness.running.grade import grade_one
 from harness.running.store import Store
+from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 
 WRITERS, EACH = 8, 10
