@@ -15,6 +15,7 @@ from filelock import FileLock
 from harness.cuda import flags, linkage
 from harness.cuda.host_compiler import HostCompiler
 from harness.errors import JudgeError, PrerequisiteError
+from harness.timing.exclusive import beside_others
 
 RUNTIME = Path(__file__).parent / "runtime"
 INCLUDE = Path(__file__).parent / "include"
@@ -44,7 +45,8 @@ def runtime(compiler: HostCompiler) -> Path:
         return place
     with FileLock(cache / "lock"):  # others wait for the objects rather than make them, too
         if not place.is_dir():
-            _gather(compiler, keys, cache, place)
+            with beside_others():
+                _gather(compiler, keys, cache, place)
     return place
 
 

@@ -50,8 +50,7 @@ def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = Non
     """
     used = language(challenge.language)
     with ExitStack() as stack:
-        with beside_others():
-            runnable = stack.enter_context(used.open(files, challenge, device or used.host_device))
+        runnable = stack.enter_context(used.open(files, challenge, device or used.host_device))
         if runnable.target is None:
             yield OpenedAnswer(None, fault=runnable.fault, unsupported=runnable.unsupported)
             return

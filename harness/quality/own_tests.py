@@ -189,8 +189,8 @@ class _Stage:
         try:
             with alone():
                 return self._once(plan, run_seconds)
-        except MachineBusy:
-            return done
+        except MachineBusy:  # beside others, what waits and what gets no turn look the same
+            return replace(done, results=(*done.results[:-1], *(replace(r, end="cut") for r in done.results[-1:])))
 
     def _once(self, plan: Sequence[Run], run_seconds: float) -> Runs:
         done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), seconds=self.left)
