@@ -10,28 +10,13 @@ import pytest
 
 from harness.cuda.host_compiler import host_compiler
 from tests.commands import started
+from tests.toy import CHALLENGE_ID, RUBRIC, add_submission, make_workspace
 
 pytestmark = pytest.mark.skipif(host_compiler() is None, reason="no C compiler here")
 
 MODULE = Path(__file__).with_name("plain_c.py")
-CHALLENGE = """
-id = "scaled_sum"
-title = "Scaled sum"
-summary = "Sum the rows of x and scale them."
-language = "plain_c"
-anchor = "values"
-[contract]
-functions = ["scaled"]
-[[dimensions]]
-id = "correctness"
-title = "Correctness"
-weight = 1
-[[criteria]]
-id = "values"
-dimension = "correctness"
-severity = "critical"
-title = "Every row's scaled sum equals the oracle"
-probes = ["rows_match_the_oracle"]
+CHALLENGE = f"""language = "plain_c"
+{RUBRIC}
 [[criteria]]
 id = "compiles"
 dimension = "correctness"
@@ -57,18 +42,6 @@ int scaled(const double *x, long rows, long columns, double scale, double *out) 
     }
     return 0;
 }
-"""
-PROBES = """
-import numpy as np
-from harness.probing import Array, expect, probe
-
-@probe({"B": 6, "D": 40})
-def rows_match_the_oracle(answer, draw, *, B, D):
-    ratios = []
-    for x in (draw.normal(B, D), draw.normal(B, D)):
-        right = x.astype(np.longdouble).sum(axis=-1) * 3
-        ratios.append(expect.close("out", answer.call("scaled", x, 3.0, returns=Array((B,), "float64")), right, 1e-12))
-    return {"error_ratio": max(ratios)}
 """
 MUTANTS = """
 from harness.probing import Mutant
@@ -104,18 +77,13 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace whose only challenge is answered in C."""
     root = tmp_path_factory.mktemp("workspace")
-    challenge, references = root / "challenges" / "scaled_sum", root / "references" / "scaled_sum"
-    challenge.mkdir(parents=True)
-    references.mkdir(parents=True)
-    files = {"challenge.toml": CHALLENGE, "probes.py": PROBES, "mutants.py": MUTANTS, "variants.py": VARIANTS}
-    for name, text in {**files, "contract.c": REFERENCE.replace("out[row] = total * scale;", "out[row] = 0;")}.items():
-        (challenge / name).write_text(text)
-    (references / "reference.c").write_text(REFERENCE)
+    workspace = make_workspace(
+        root, toml=CHALLENGE, mutants=MUTANTS, variants=VARIANTS, reference=REFERENCE, reference_name="reference.c"
+    )
+    contract = REFERENCE.replace("out[row] = total * scale;", "out[row] = 0;")
+    (workspace.challenge_folder(CHALLENGE_ID) / "contract.c").write_text(contract)
     for model, source in ANSWERS.items():
-        folder = root / "submissions" / model / "scaled_sum"
-        folder.mkdir(parents=True)
-        (folder / "submission.toml").write_text(SUBMISSION.format(model=model))
-        (folder / "answer.c").write_text(source)
+        add_submission(workspace, model, source, SUBMISSION, "answer.c")
     return root
 
 

@@ -28,6 +28,7 @@ from harness.model import Record
 from harness.report import ReportInputs, as_json, as_markdown, scoreboard
 from harness.running.store import Store
 from harness.workspace import Workspace
+from tests.toy import REFERENCE, add_submission, make_workspace
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE = 1.0
@@ -35,30 +36,6 @@ GRACE = 1.0
 LONG_AGO = 7200.0
 """Seconds: older than what a sweep takes for somebody else's."""
 
-CHALLENGE = """
-id = "scaled_sum"
-title = "Scaled sum"
-summary = "Sum the rows of x and scale them."
-anchor = "values"
-[contract]
-functions = ["scaled"]
-[[dimensions]]
-id = "correctness"
-title = "Correctness"
-weight = 1
-[[criteria]]
-id = "values"
-dimension = "correctness"
-severity = "critical"
-title = "Every row's scaled sum is right"
-probes = ["rows_are_right"]
-[[criteria]]
-id = "linear"
-dimension = "correctness"
-severity = "major"
-title = "Doubling the input doubles the output"
-probes = ["doubling_doubles"]
-"""
 PROBES = """
 import numpy as np
 from harness.probing import Array, expect, probe
@@ -67,7 +44,7 @@ def ask(answer, x):
     return answer.call("scaled", x, 3.0, returns=Array(x.shape[:1], "float64"))
 
 @probe({"B": 6, "D": 40})
-def rows_are_right(answer, draw, *, B, D):
+def rows_match_the_oracle(answer, draw, *, B, D):
     x = np.arange(B * D, dtype=float).reshape(B, D)
     return {"error_ratio": expect.close("out", ask(answer, x), 3 * x.sum(axis=-1), 1e-12)}
 
@@ -76,35 +53,19 @@ def doubling_doubles(answer, draw, *, B, D):
     x = np.arange(B * D, dtype=float).reshape(B, D)
     expect.same("out", ask(answer, 2 * x), 2 * ask(answer, x), "is not linear", within=1e-12)
 """
-RIGHT = "import numpy as np\n\ndef scaled(x, scale):\n    total = x.sum(axis=-1)\n    return total * scale\n"
 ANSWERS = {
-    "right": RIGHT,
-    "wrong": RIGHT.replace("x.sum", "x[:, 1:].sum"),
+    "right": REFERENCE,
+    "wrong": REFERENCE.replace("x.sum", "x[:, 1:].sum"),
     "broken": "import nothing_of_that_name\n",
 }
-SUBMISSION = """[submission]
-model = "{model}"
-challenge = "scaled_sum"
-entry = "answer.py"
-provenance = "model-output"
-"""
 
 
 def made(root: Path) -> Workspace:
     """A workspace of one challenge and three answers."""
-    challenge, reference = root / "challenges" / "scaled_sum", root / "references" / "scaled_sum"
-    files = {
-        challenge / "challenge.toml": CHALLENGE, challenge / "probes.py": PROBES,
-        challenge / "mutants.py": "MUTANTS = ()\n", challenge / "variants.py": "VARIANTS = ()\n",
-        reference / "reference.py": RIGHT,
-    }  # fmt: skip
+    workspace = make_workspace(root, probes=PROBES, mutants="MUTANTS = ()\n", variants="VARIANTS = ()\n")
     for model, answer in ANSWERS.items():
-        folder = root / "submissions" / model / "scaled_sum"
-        files |= {folder / "submission.toml": SUBMISSION.format(model=model), folder / "answer.py": answer}
-    for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return Workspace(root)
+        add_submission(workspace, model, answer)
+    return workspace
 
 
 def start(workspace: Workspace, scratch: Path, jobs: int) -> subprocess.Popen[bytes]:

@@ -18,7 +18,7 @@ TIMES = 6
 @pytest.mark.slow
 @pytest.mark.alone
 def test_the_run_after_a_kill_ends_like_a_run_that_nobody_killed() -> None:
-    command = [sys.executable, kill_and_resume.__file__, "--times", str(TIMES), "--seed", str(os.getpid())]
+    command = [sys.executable, "-m", "tests.running.kill_and_resume", "--times", str(TIMES), "--seed", str(os.getpid())]
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{TIMES} of {TIMES} identical"), done.stdout

@@ -12,7 +12,7 @@ from harness.model import Record
 from harness.running.options import Options
 from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
-from tests.conftest import REFERENCE, SUBMISSION, TOML
+from tests.toy import REFERENCE, SUBMISSION, TOML
 
 MEASURED = TOML + "".join(
     f"""
