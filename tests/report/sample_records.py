@@ -86,16 +86,16 @@ RIGHT: dict[str, dict[str, Any]] = {
 
 FUTURE: dict[str, Any] = {
     "outcome": Outcome.FAILED,
-    "title": "attends to future tokens",
+    "title": "looks into the future",
     "detail": "out[0, 0, 0, 1] is 0.518 instead of 0.25: changed the last token",
     "measured": {"difference": 1.07},
     "counterexample": Counterexample(
         probe="causality", case={"B": 1, "H": 1, "S": 2, "D": 1}, where="out[0, 0, 0, 1]", expected=0.25, got=0.518
     ),
     "diagnosis": Diagnosis(
-        words="agrees with `no causal mask` to 1e-12 on the same inputs: the answer lets every position see all",
+        words="agrees with `mask forgotten` to 1e-12 on the same inputs: every position sees all",
         established="agreement",
-        mutant="no causal mask",
+        mutant="mask forgotten",
     ),
 }
 NON_CAUSAL = RIGHT | {

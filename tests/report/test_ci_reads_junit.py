@@ -86,8 +86,13 @@ def test_every_criterion_is_a_case_with_its_outcome(record: Record) -> None:
 def test_a_failure_tells_what_was_seen_and_how_to_see_it_again() -> None:
     failure = cases(sample.record())["causality"].find("failure")
     assert failure is not None and failure.text
-    assert failure.get("message") == "attends to future tokens"
-    for words in ("0.518 instead of 0.25", "S = 2", "no causal mask", "harness replay glm-5/kv_cache causality"):
+    assert failure.get("message") == sample.FUTURE["title"]
+    for words in (
+        sample.FUTURE["detail"],
+        "S = 2",
+        sample.FUTURE["diagnosis"].words,
+        "harness replay glm-5/kv_cache causality",
+    ):
         assert words in failure.text
 
 

@@ -35,7 +35,7 @@ def told(drawn) -> str:
 
 def test_show_tells_it_behind_the_critical_failures():
     lines = told(show(sample.CHALLENGE, watched(sample.record()))).splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("1. attends to future tokens  (critical"))
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"1. {sample.FUTURE['title']}  (critical"))
     numbered = [line for line in lines[start:] if line[:1].isdigit() and ". " in line[:4]]
     assert numbered[1] == f"2. {SignalKind.UNSEEN_FILE.value}  ({UNMARKED}: integrity)"
     assert numbered[2] == f"3. {SignalKind.BACKGROUND.value}  ({UNMARKED}: integrity)"
