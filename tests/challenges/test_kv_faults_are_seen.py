@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from corpora import SEED, assert_caught, assert_enough, assert_null_earns_nothing
 
 from harness.model import Outcome
 from harness.probing import Mutant, Variant
@@ -14,7 +15,6 @@ from tests import shares
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
-SEED = shares.number()
 RIGHT = [None, *shares.share(CODE.variants, 3)]
 TIMED, GROWTH = "decode_speed", "decode_cost"
 FAULTY = [
@@ -41,10 +41,7 @@ def release(cache, slot):
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    with sandboxed(CODE, CODE.source(mutant)) as answer:
-        (evidence,) = assess(CODE, answer, SEED, mutant.criterion)
-    assert evidence.outcome is Outcome.FAILED
-    assert evidence.rests_on is None
+    assert_caught(CODE, mutant)
 
 
 @pytest.mark.slow
@@ -65,8 +62,7 @@ def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
 def test_a_null_answer_earns_nothing(kind: str) -> None:
-    evidence = assess(CODE, NullAnswer(kind), SEED)
-    assert [e.criterion for e in evidence if e.satisfied] == []
+    assert_null_earns_nothing(CODE, kind)
 
 
 def test_a_copy_of_the_values_earns_nothing() -> None:
@@ -77,7 +73,4 @@ def test_a_copy_of_the_values_earns_nothing() -> None:
 
 
 def test_there_are_as_many_faults_and_variants_as_promised() -> None:
-    assert len(CODE.mutants) >= 30
-    assert len(CODE.variants) >= 10
-    probed = {c.id for c in CODE.challenge.criteria if c.probes}
-    assert probed == {mutant.criterion for mutant in CODE.mutants}
+    assert_enough(CODE, 30, 10)

@@ -1,6 +1,7 @@
 """Every faulty kernel fails the criterion it names, every right one passes, and null answers earn nothing."""
 
 import pytest
+from corpora import SEED, assert_caught, assert_enough, assert_null_earns_nothing
 from softmax_topk_answers import CODE, answer, exact
 
 from harness.model import Outcome
@@ -9,22 +10,18 @@ from harness.probing.check import assess, sandboxed
 from harness.probing.null_answer import NullAnswer
 from tests import shares
 
-SEED = shares.number()
 RIGHT = [None, *shares.share(CODE.variants, 3)]
 GRADED = {"two passes": {"passes", "less_traffic"}, "split rows": {"bytes_written"}}
 """Variants that honestly move more than they could, and where that costs them."""
 FAULTY = shares.share(CODE.mutants, 3, lambda mutant: mutant.criterion)
-TIMED = {"speed"}
+TIMED = frozenset({"speed"})
 """Criteria that only a GPU can tell, mutants included."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    with sandboxed(CODE, CODE.source(mutant)) as wrong:
-        (evidence,) = assess(CODE, wrong, SEED, mutant.criterion)
-    assert evidence.outcome is Outcome.FAILED
-    assert evidence.rests_on is None
+    assert_caught(CODE, mutant)
 
 
 @pytest.mark.slow
@@ -50,8 +47,7 @@ def test_the_reference_reads_its_input_once_and_writes_its_outputs_alone() -> No
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
 def test_a_null_answer_earns_nothing(kind: str) -> None:
-    evidence = assess(CODE, NullAnswer(kind), SEED)
-    assert [e.criterion for e in evidence if e.satisfied] == []
+    assert_null_earns_nothing(CODE, kind)
 
 
 def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
@@ -65,7 +61,4 @@ def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
 
 
 def test_there_are_as_many_faults_and_variants_as_promised() -> None:
-    assert len(CODE.mutants) >= 25
-    assert len(CODE.variants) >= 8
-    probed = {c.id for c in CODE.challenge.criteria if c.probes}
-    assert probed - TIMED == {mutant.criterion for mutant in CODE.mutants}
+    assert_enough(CODE, 25, 8, TIMED)

@@ -1,0 +1,33 @@
+"""What every challenge's mutants, variants and null answers must come to."""
+
+from harness.model import Outcome
+from harness.probing import Mutant
+from harness.probing.check import assess, sandboxed
+from harness.probing.code import ChallengeCode
+from harness.probing.null_answer import NullAnswer
+from tests import shares
+
+SEED = shares.number()
+
+
+def assert_caught(code: ChallengeCode, mutant: Mutant) -> None:
+    """A mutant fails the criterion it names, by its own fault."""
+    with sandboxed(code, code.source(mutant)) as answer:
+        (evidence,) = assess(code, answer, SEED, mutant.criterion)
+    assert (evidence.outcome, evidence.rests_on) == (Outcome.FAILED, None), evidence
+
+
+def assert_null_earns_nothing(code: ChallengeCode, kind: str) -> None:
+    """No criterion gives a null answer any credit."""
+    evidence = assess(code, NullAnswer(kind), SEED)
+    credited = [e.criterion for e in evidence if e.satisfied]
+    assert credited == [], credited
+
+
+def assert_enough(code: ChallengeCode, mutants: int, variants: int, unseen: frozenset[str] = frozenset()) -> None:
+    """There are so many mutants and variants at least, and every probed criterion but the `unseen` has a mutant."""
+    assert len(code.mutants) >= mutants, len(code.mutants)
+    assert len(code.variants) >= variants, len(code.variants)
+    probed = {c.id for c in code.challenge.criteria if c.probes}
+    named = {mutant.criterion for mutant in code.mutants}
+    assert named == probed - unseen, named ^ (probed - unseen)

@@ -1,0 +1,46 @@
+"""A known fault is found again under its name, on the smallest input that shows it."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.probing.check import sandboxed
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion, seed_of
+from harness.workspace import Workspace
+from tests import shares
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+NAMED: list[tuple[str, str, dict[str, int]]] = [
+    ("kv_cache", "prefill not stored", {"S": 1, "H": 1}),
+    ("kv_cache", "cache never grows", {"steps": 3, "H": 1}),
+    ("kv_cache", "chunk mask without offset", {"chunk": 2, "H": 1}),
+    ("kv_cache", "layers share storage", {"layers": 2, "H": 1, "D": 1}),
+    ("kv_cache", "float16 store", {"H": 1, "D": 1}),
+    ("kv_cache", "silent wrap", {"room": 2}),
+    ("kv_cache", "window one too long", {"H": 1, "D": 1}),
+    ("kv_cache", "int4 halves swapped", {}),
+    ("layernorm_backward", "no mean term", {"B": 1, "T": 1, "D": 3}),
+    ("layernorm_backward", "dgamma over the batch only", {"B": 1, "T": 2, "D": 3}),
+    ("layernorm_backward", "centres in place", {"B": 1, "T": 1, "D": 1}),
+    ("layernorm_backward", "dx buffer reused", {"B": 1, "T": 1, "D": 2}),
+    ("layernorm_backward", "eps outside the root", {"B": 1, "T": 1, "D": 3}),
+    ("layernorm_backward", "naive variance", {"B": 1, "T": 1, "D": 3}),
+    ("layernorm_backward", "small gradients zeroed", {"B": 1, "T": 1, "D": 3}),
+    ("layernorm_backward", "check in place", {"B": 2, "T": 2, "D": 3}),
+]
+"""Mutants of a challenge, and what the smallest case that shows them has."""
+
+
+@pytest.mark.parametrize(("challenge", "name", "smallest"), shares.share(NAMED, 3, lambda known: known[0]))
+def test_the_diagnosis_names_the_fault(challenge: str, name: str, smallest: dict[str, int]) -> None:
+    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
+    (mutant,) = (m for m in code.mutants if m.name == name)
+    criterion = code.challenge.criterion(mutant.criterion)
+    with sandboxed(code, code.source(mutant)) as answer:
+        evidence = probe_criterion(code, criterion, answer, seed_of(20, criterion.id))
+    assert evidence.diagnosis is not None
+    assert evidence.diagnosis.mutant == name
+    assert evidence.diagnosis.words.endswith(mutant.fault)
+    assert evidence.counterexample is not None
+    assert smallest.items() <= evidence.counterexample.case.items()
