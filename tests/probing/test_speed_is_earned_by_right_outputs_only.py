@@ -17,6 +17,7 @@ from harness.probing.null_answer import NullAnswer
 from harness.probing.speed import GROSS, credit, measure, race
 from harness.sandbox import Array, WorkerSpec, detect
 from harness.timing.contest import ContestResult
+from tests.reaching_in import REACHING_IN
 
 REFERENCE = """
 import numpy as np
@@ -43,38 +44,24 @@ def ordered(x):
     calls.append(1)
     return np.sort(x, kind='stable') if len(calls) % 5 else x
 """
-REPLYING_FIRST = """
-import json, os, socket, sys, time
-
-def control():
-    for fd in range(3, 64):
-        try:
-            found = socket.socket(fileno=os.dup(fd))
-            if found.type == socket.SOCK_SEQPACKET:
-                return found
-        except OSError:
-            pass
-
+REPLYING_FIRST = (
+    REACHING_IN
+    + """
 def ordered(x):
-    frame = sys._getframe()
-    while "request" not in frame.f_locals or "fds" not in frame.f_locals:
-        frame = frame.f_back
-    claim = {"array": ["<f8", [len(x)], 0]}
-    control().send(json.dumps({"id": frame.f_locals["request"]["id"], "value": claim}).encode())
+    reply_first(x)
     return np.sort(x, kind='stable')
 """
-WRITING_LATE = """
-import mmap, sys
-
+)
+WRITING_LATE = (
+    REACHING_IN
+    + """
 kept = []
 
 def ordered(x):
-    frame = sys._getframe()
-    while "fds" not in frame.f_locals:
-        frame = frame.f_back
-    kept.append(mmap.mmap(frame.f_locals["fds"][-1], x.nbytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE))
+    kept.append(mmap.mmap(served()["fds"][-1], x.nbytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE))
     return np.sort(x, kind='stable')
 """
+)
 DYING = """
 import os, threading
 

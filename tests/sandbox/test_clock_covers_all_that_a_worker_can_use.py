@@ -11,6 +11,7 @@ import pytest
 from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, process_stats
 from harness.sandbox.memory_file import MemoryFile
 from harness.timing import clock
+from tests.reaching_in import REACHING_IN
 
 WATCH = """
 import os, threading, time
@@ -78,31 +79,19 @@ def test_a_thread_that_spins_for_the_input_sees_it_only_when_the_clock_runs(open
     assert reply.seconds >= reply.value - sent[-1]
 
 
-REPLY_FIRST = """
-import json, os, socket, sys, time
-
-def control():
-    for fd in range(3, 64):
-        try:
-            found = socket.socket(fileno=os.dup(fd))
-            if found.type == socket.SOCK_SEQPACKET:
-                return found
-        except OSError:
-            pass
-
+REPLY_FIRST = (
+    REACHING_IN
+    + """
 def f(x):
-    frame = sys._getframe()
-    while "request" not in frame.f_locals or "fds" not in frame.f_locals:
-        frame = frame.f_back
-    claim = {"array": ["<f8", [len(x)], 0]}
-    control().send(json.dumps({"id": frame.f_locals["request"]["id"], "value": claim}).encode())
+    reply_first(x)
     time.sleep(0.05)
     try:
-        os.pwrite(frame.f_locals["fds"][-1], (2 * x).tobytes(), 0)
+        os.pwrite(served()["fds"][-1], (2 * x).tobytes(), 0)
     except OSError:
         pass
     return 2 * x
 """
+)
 
 
 def test_a_reply_before_the_work_brings_none_of_it(opened, tier):

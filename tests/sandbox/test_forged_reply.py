@@ -5,18 +5,7 @@ import time
 import pytest
 
 from harness.sandbox import CallStatus, Nothing, Scalar
-
-FIND = """
-import json, os, socket, sys, array
-def control():
-    for fd in range(3, 64):
-        try:
-            s = socket.socket(fileno=os.dup(fd))
-            if s.type == socket.SOCK_SEQPACKET:
-                return s
-        except OSError:
-            pass
-"""
+from tests.reaching_in import REACHING_IN
 
 
 @pytest.mark.parametrize(
@@ -34,7 +23,7 @@ def control():
     ],
 )
 def test_a_reply_of_another_form_ends_the_worker(opened, tier, message):
-    source = FIND + f"def f():\n    control().send({message!r}.encode())\n    import time; time.sleep(5)\n"
+    source = REACHING_IN + f"def f():\n    control().send({message!r}.encode())\n    import time; time.sleep(5)\n"
     box = opened(source)
     assert box.call("f", returns=Scalar(float)).status is CallStatus.PROTOCOL_VIOLATION
     assert box.call("f", returns=Scalar(float)).status is CallStatus.CRASHED
@@ -42,7 +31,7 @@ def test_a_reply_of_another_form_ends_the_worker(opened, tier, message):
 
 def test_a_reply_sent_before_its_request_is_seen(opened, tier):
     source = (
-        FIND
+        REACHING_IN
         + """
 import threading, time
 def early():
@@ -60,7 +49,7 @@ def f():
 
 
 def test_file_descriptors_sent_along_are_refused(opened, tier):
-    source = FIND + (
+    source = REACHING_IN + (
         "def f():\n    fds = array.array('i', [1])\n"
         '    control().sendmsg([b\'{"id": 3, "value": 1.0}\'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])\n'
         "    import time; time.sleep(5)\n"

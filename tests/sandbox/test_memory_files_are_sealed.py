@@ -11,24 +11,15 @@ import pytest
 from harness.sandbox import Array, CallStatus, Scalar
 from harness.sandbox.boot import wire
 from harness.sandbox.memory_file import AT_ONCE, PATIENCE, MemoryFile, StillWritable
-
-GRAB = """
-import mmap, os, sys
-import numpy as np
-def frame():
-    f = sys._getframe()
-    while 'fds' not in f.f_locals:
-        f = f.f_back
-    return f.f_locals['fds']
-"""
+from tests.reaching_in import REACHING_IN
 
 
 def test_an_input_file_cannot_be_written_grown_or_shrunk(opened, tier):
     source = (
-        GRAB
+        REACHING_IN
         + """
 def f(x):
-    fd, failed = frame()[0], 0
+    fd, failed = served()['fds'][0], 0
     for attempt in (lambda: os.pwrite(fd, b'x', 0), lambda: os.ftruncate(fd, 0), lambda: os.ftruncate(fd, 9999),
                     lambda: mmap.mmap(fd, 8, mmap.MAP_SHARED, mmap.PROT_WRITE | mmap.PROT_READ)):
         try:
@@ -43,11 +34,11 @@ def f(x):
 
 def test_a_worker_that_keeps_its_output_mapped_is_rejected(opened, tier):
     source = (
-        GRAB
+        REACHING_IN
         + """
 keep = []
 def f(x):
-    keep.append(mmap.mmap(frame()[-1], 64, mmap.MAP_SHARED, mmap.PROT_WRITE | mmap.PROT_READ))
+    keep.append(mmap.mmap(served()['fds'][-1], 64, mmap.MAP_SHARED, mmap.PROT_WRITE | mmap.PROT_READ))
     return x
 """
     )
@@ -58,9 +49,8 @@ def f(x):
 
 def test_a_write_after_the_reply_is_stopped(opened, tier):
     source = (
-        GRAB
+        REACHING_IN
         + """
-import threading, time
 def late(fd):
     time.sleep(0.05)
     try:
@@ -68,7 +58,7 @@ def late(fd):
     except OSError:
         pass
 def f(x):
-    threading.Thread(target=late, args=(os.dup(frame()[-1]),), daemon=True).start()
+    threading.Thread(target=late, args=(os.dup(served()['fds'][-1]),), daemon=True).start()
     return x
 """
     )
@@ -80,9 +70,8 @@ def f(x):
 def test_a_write_between_the_reply_and_the_copy_never_counts(opened, tier, monkeypatch):
     """While the parent is slow to copy, a thread of the answer goes on writing: what it changes is not read."""
     source = (
-        GRAB
+        REACHING_IN
         + """
-import threading, time
 def late(fd):
     time.sleep(0.5)
     for _ in range(200):
@@ -92,7 +81,7 @@ def late(fd):
             pass
         time.sleep(0.005)
 def f(x):
-    threading.Thread(target=late, args=(os.dup(frame()[-1]),), daemon=True).start()
+    threading.Thread(target=late, args=(os.dup(served()['fds'][-1]),), daemon=True).start()
     return x
 """
     )
