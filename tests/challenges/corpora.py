@@ -1,7 +1,9 @@
 """What every challenge's mutants, variants and null answers must come to."""
 
+from collections.abc import Collection
+
 from harness.model import Outcome
-from harness.probing import Mutant
+from harness.probing import Mutant, Variant
 from harness.probing.check import assess, sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.null_answer import NullAnswer
@@ -15,6 +17,19 @@ def assert_caught(code: ChallengeCode, mutant: Mutant) -> None:
     with sandboxed(code, code.source(mutant)) as answer:
         (evidence,) = assess(code, answer, SEED, mutant.criterion)
     assert (evidence.outcome, evidence.rests_on) == (Outcome.FAILED, None), evidence
+
+
+def assert_right(code: ChallengeCode, variant: Variant | None, spared: Collection[str], growth: str) -> None:
+    """The reference or a variant passes every probed criterion but the `spared`; `growth` may be left open.
+
+    A busy machine may not tell how a cost grows.
+    """
+    judged = [c.id for c in code.challenge.criteria if c.probes and c.id not in spared]
+    with sandboxed(code, code.source(variant)) as answer:
+        evidence = [e for id in judged for e in assess(code, answer, SEED, id)]
+    wrong = [e for e in evidence if e.outcome is not Outcome.PASSED]
+    wrong = [e for e in wrong if (e.criterion, e.outcome) != (growth, Outcome.NOT_RUN)]
+    assert wrong == [], {e.criterion: e.detail for e in wrong}
 
 
 def assert_null_earns_nothing(code: ChallengeCode, kind: str) -> None:

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from corpora import SEED, assert_caught, assert_enough, assert_null_earns_nothing
+from corpora import SEED, assert_caught, assert_enough, assert_null_earns_nothing, assert_right
 
-from harness.model import Outcome
 from harness.probing import Mutant, Variant
 from harness.probing.check import assess, sandboxed
 from harness.probing.code import ChallengeCode
@@ -52,12 +51,7 @@ def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     How fast it is compared with the reference is no question of right or wrong, and a busy machine may not tell growth.
     """
     spared = {TIMED} | (set() if right is None else OPTIONS if right.file else COSTS)
-    judged = [c.id for c in CODE.challenge.criteria if c.probes and c.id not in spared]
-    with sandboxed(CODE, CODE.source(right)) as answer:
-        evidence = [e for id in judged for e in assess(CODE, answer, SEED, id)]
-    unclear = [e.criterion for e in evidence if e.outcome is Outcome.NOT_RUN]
-    assert unclear in ([], [GROWTH])
-    assert {e.criterion: e.detail for e in evidence if e.outcome not in (Outcome.PASSED, Outcome.NOT_RUN)} == {}
+    assert_right(CODE, right, spared, GROWTH)
 
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)

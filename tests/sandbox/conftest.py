@@ -5,7 +5,7 @@ import pytest
 
 from harness.model import Limits
 from harness.sandbox import Box, CallStatus, Tier, WorkerSpec
-from tests.tiers_here import drawn_for
+from tests.tiers_here import HELD, drawn_for
 
 Opened = Callable[..., Box]
 
@@ -31,3 +31,13 @@ def opened(tmp_path: Path, tier: Tier) -> Iterator[Opened]:
     yield make
     for box in boxes:
         box.close()
+
+
+@pytest.fixture(params=HELD)
+def box(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Box]:
+    """An open box around the `SOURCE` of the test's module, under its `LIMITS` where it has any."""
+    (tmp_path / "answer.py").write_text(request.module.SOURCE)
+    limits = getattr(request.module, "LIMITS", Limits())
+    with Box(WorkerSpec(tmp_path, "answer.py", (), limits, request.param)) as box:
+        assert box.open().status is CallStatus.RETURNED
+        yield box

@@ -3,6 +3,7 @@
 And what the parent describes for the worker reads back as it was.
 """
 
+import itertools
 import json
 import math
 import os
@@ -17,7 +18,19 @@ from hypothesis import strategies as st
 from harness.sandbox.boot import wire
 from harness.sandbox.channel import Channel, Output
 from harness.sandbox.reply import CallStatus
-from harness.sandbox.returns import WHOLE, Array, Keep, MalformedReply, Nothing, Reader, Scalar, Tree, room, summary
+from harness.sandbox.returns import (
+    WHOLE,
+    Array,
+    Keep,
+    MalformedReply,
+    Nothing,
+    Reader,
+    Scalar,
+    Tree,
+    outline,
+    room,
+    summary,
+)
 from tests import shares
 
 SIZE = 1 << 12
@@ -46,7 +59,7 @@ single = st.sampled_from(
     [Array((2, 3), "float64"), Array((), "int64"), Array((0, 4), "bool"), Tree(512), Scalar(int), Scalar(float),
      Scalar(bool), Nothing(), Keep()]
 )  # fmt: skip
-plans = single | st.lists(single, max_size=3).map(tuple)
+plans = single | st.lists(single | st.tuples(single, single), max_size=3).map(tuple)
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +74,20 @@ def memory() -> int:
 @example({"array": ["<f8", [2, 3], True]}, Array((2, 3), "float64"), SIZE)
 @example({"array": ["<f8", [2, 3.0], 0]}, Array((2, 3), "float64"), SIZE)
 @example({"array": ["<f8", [2**62, 2**62], 0]}, Tree(512), SIZE)
+@example({"array": ["<f8", [0, 2**62, 2**62], 0]}, Tree(512), SIZE)
+@example({"array": ["<f8", [1] * 20, 0]}, Tree(512), SIZE)
 @example({"array": [["<f8"], [2], 0]}, Tree(512), SIZE)
+@example({"list": [10**4000]}, Tree(512), SIZE)
+@example({"dict": [["\ud800", 1]]}, Tree(512), SIZE)
+@example(10**4000, Scalar(int), SIZE)
 @example({"dict": [[{"list": []}, 1]]}, Tree(512), SIZE)
 @example({"dict": [[1, 2], [1, 3]]}, Tree(512), SIZE)
 @example(True, Scalar(int), SIZE)
 @example({"kept": 1.0}, Keep(), SIZE)
 @example({"kept": True}, Keep(), SIZE)
 def test_any_claim_is_a_value_or_a_mismatch(memory: int, claim: Any, plan: Any, size: int):
-    kept = [{"kept": 1}] * len(plan) if isinstance(plan, tuple) else {"kept": 1}
     try:
-        value = Reader(memory, size).read(claim, plan, kept)
+        value = Reader(memory, size).read(claim, plan, outline(plan, itertools.repeat(1)))
     except MalformedReply as mismatch:
         assert len(str(mismatch)) < 600
         return

@@ -4,9 +4,7 @@ import time
 
 import pytest
 
-from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Nothing, Scalar, WorkerSpec
-from tests.tiers_here import HELD
+from harness.sandbox import CallStatus, Nothing, Scalar
 
 SOURCE = """
 import array, ctypes, os, socket, threading, time
@@ -83,14 +81,6 @@ def sends_its_own_end():
     own.sendmsg([b'{"id": 2, "value": null}'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [3, 0, 1, 2]))])
     os._exit(0)
 """
-
-
-@pytest.fixture(params=HELD)
-def box(request, tmp_path):
-    (tmp_path / "answer.py").write_text(SOURCE)
-    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), request.param)) as box:
-        assert box.open().status is CallStatus.RETURNED
-        yield box
 
 
 @pytest.mark.parametrize("deed", ["opens_what_has_no_name", "opens_in_a_folder_without_letters", "calls_everything"])

@@ -2,11 +2,7 @@
 
 import time
 
-import pytest
-
-from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Nothing, WorkerSpec
-from tests.tiers_here import HELD
+from harness.sandbox import CallStatus, Nothing
 
 SOURCE = """
 import ctypes, os, signal, threading, time
@@ -20,14 +16,6 @@ def stops_itself():
     ctypes.CDLL(None).syscall(234, os.getpid(), threading.get_native_id(), int(signal.SIGSTOP))
     time.sleep(60)
 """
-
-
-@pytest.fixture(params=HELD)
-def box(request, tmp_path):
-    (tmp_path / "answer.py").write_text(SOURCE)
-    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), request.param)) as box:
-        assert box.open().status is CallStatus.RETURNED
-        yield box
 
 
 def test_a_closed_output_is_not_looked_at_again_and_again(box):

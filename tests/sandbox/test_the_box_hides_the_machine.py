@@ -3,12 +3,9 @@
 import socket
 from pathlib import Path
 
-import pytest
-
 import harness
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec
-from tests.tiers_here import HELD
+from harness.sandbox import Scalar
 
 SOURCE = """
 import os, socket
@@ -44,12 +41,7 @@ def processes():
 """
 
 
-@pytest.fixture(params=HELD)
-def box(request, tmp_path):
-    (tmp_path / "answer.py").write_text(SOURCE)
-    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(scratch_mib=4), request.param)) as box:
-        assert box.open().status is CallStatus.RETURNED
-        yield box
+LIMITS = Limits(scratch_mib=4)
 
 
 def ask(box, function, *args):
