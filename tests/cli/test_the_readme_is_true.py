@@ -154,6 +154,26 @@ def test_an_edited_report_is_found(refresh: ModuleType, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_check_compares_the_committed_reports_with_those_rendered_now(
+    refresh: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page of reports/ that somebody edited is named, although no command that a page shows prints it."""
+
+    def render(command: str) -> object:
+        assert command.startswith("harness report --out ")
+        (Path(shlex.split(command)[-1]) / "scoreboard.md").write_text("| glm-5 | 59 |\n")
+        return refresh.Ran(0, "", "")
+
+    committed = tmp_path / "reports" / "scoreboard.md"
+    committed.parent.mkdir()
+    monkeypatch.setattr(refresh, "ROOT", tmp_path)
+    monkeypatch.setattr(refresh, "run", render)
+    committed.write_text("| glm-5 | 95 |\n")
+    assert refresh.wrong({}) == ["reports/scoreboard.md: not what `harness report` makes of the records"]
+    committed.write_text("| glm-5 | 59 |\n")
+    assert refresh.wrong({}) == []
+
+
 def test_a_check_ends_with_1_where_a_page_is_not_what_is_made(
     refresh: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
