@@ -85,7 +85,8 @@ def _print(name: str, verdicts: Sequence["CheckResult"], seed: int, verbose: boo
         if verbose or not verdict.right or not verdict.applies:
             output.line(_sentence(verdict))
         if verdict.not_run:
-            output.note(f"note: not measured here: {verdict.kind} `{verdict.name}`: {'; '.join(verdict.not_run)}")
+            reasons = "; ".join(f"{criterion}: {reason}" for criterion, reason in verdict.not_run.items())
+            output.note(f"note: not measured here: {verdict.kind} `{verdict.name}`: {reasons}")
     output.line()
 
 

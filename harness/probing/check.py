@@ -1,9 +1,9 @@
 """`harness check`: probes against what must pass and what must not."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.errors import JudgeError
 from harness.languages import AnswerFiles
@@ -31,7 +31,7 @@ class CheckResult:
         criterion: which one must notice a mutant; empty for other kinds.
         detail: what happened otherwise, or why it does not apply.
         applies: False where the contract leaves nothing to take away; nothing was shown then.
-        not_run: criteria that came out `not_run` twice, each with the reason; nothing was shown for them.
+        not_run: why, by criterion that came out `not_run` twice; nothing was shown for it.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class CheckResult:
     criterion: str = ""
     detail: str = ""
     applies: bool = True
-    not_run: tuple[str, ...] = ()
+    not_run: Mapping[str, str] = field(default_factory=dict)
 
 
 def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lambda name: None) -> Iterator[CheckResult]:
@@ -119,7 +119,7 @@ def _silent(
     loud = [e for e in evidence if e.outcome is not Outcome.PASSED]
     worst = [e for e in loud if e.outcome not in fine or e.criterion == code.challenge.anchor]
     detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)
-    not_run = tuple(f"{e.criterion}: {e.detail}" for e in evidence if e.outcome is Outcome.NOT_RUN)
+    not_run = {e.criterion: e.detail for e in evidence if e.outcome is Outcome.NOT_RUN}
     return CheckResult(kind, name, "every criterion passes", not worst, detail=detail, not_run=not_run)
 
 
