@@ -1,4 +1,4 @@
-"""`harness check`: whether a challenge's probes see what they must and nothing else."""
+"""`harness check`: whether a challenge's probes catch wrong answers and accept right ones."""
 
 import dataclasses
 from collections import Counter
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 def check(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CHALLENGE", help="What to check; all by default.", autocompletion=complete.challenges),
+        typer.Argument(
+            metavar="CHALLENGE", help="Challenges to check; all by default.", autocompletion=complete.challenges
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Fix the inputs; drawn anew by default.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the right verdicts as well.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; random by default.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also list the verdicts that are right.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of verdicts.")] = False,
 ) -> None:
-    """Check that a challenge's probes see what they must.
+    """Check that a challenge's probes catch wrong answers and accept right ones.
 
-    Reference and variants must pass every criterion, and each mutant must be caught by the criterion it names. Null
-    answers (zeros, a constant, a copy of the input) and tampered ones (the reference with its results averaged, made
-    noise, rounded, replayed, or kept by shape) must earn nothing. Exits 1 when a verdict is wrong.
+    The reference and its variants must pass every criterion, and each mutant must fail the criterion it names. Null
+    answers (zeros, a constant, a copy of the input) and tampered ones (the reference with results averaged, replaced by
+    noise, rounded, replayed, or cached by shape) must earn nothing. Exits with 1 if a verdict is wrong.
     """
     import secrets
 
@@ -44,7 +46,7 @@ def check(
             _print(name, found[name], run_seed, verbose)
         unproved = _unproved(code)
         if unproved:
-            output.note(f"note: no mutant shows that these can fail: {', '.join(unproved)}")
+            output.note(f"note: no mutant proves that these criteria can fail: {', '.join(unproved)}")
     if as_json:
         output.data(
             [{"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for name in found for v in found[name]]

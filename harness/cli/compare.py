@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from harness.workspace import Workspace
 
 Name = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model, or MODEL/CHALLENGE.", autocompletion=complete.submissions)
+    str, typer.Argument(metavar="MODEL", help="Model name, or MODEL/CHALLENGE.", autocompletion=complete.submissions)
 ]
 
 
@@ -21,14 +21,15 @@ def compare(
     first: Name,
     second: Name,
     challenge: Annotated[
-        str | None, typer.Option("--challenge", "-c", help="Only this one.", autocompletion=complete.challenges)
+        str | None,
+        typer.Option("--challenge", "-c", help="Compare on this challenge only.", autocompletion=complete.challenges),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", "-F", help="How to print it.")] = Format.TABLE,
+    format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.TABLE,
 ) -> None:
     """Compare two models by their criteria.
 
-    On each challenge both answered: marks with intervals, the winner on what both were assessed on, the criteria that
-    tell them apart, and those that both miss. Nothing is run or scored again.
+    For each challenge that both models answered, prints marks with intervals, the winner on the criteria both were
+    assessed on, the criteria where they differ, and those that both fail. Reads records only; grades nothing.
 
     \b
     harness compare glm-5 qwen3.6-27b
@@ -48,7 +49,7 @@ def compare(
         case Format.TABLE:
             output.show(compared_table(compared))
             if compared.alone:
-                output.note(f"note: only one of them answered: {', '.join(compared.alone)}")
+                output.note(f"note: answered by one model only: {', '.join(compared.alone)}")
             for text in compared.notes:
                 output.note(f"note: {text}")
 
@@ -68,9 +69,9 @@ def _compared(workspace: "Workspace", first: str, second: str, challenge: str | 
     published = Store(workspace).published
     compared = compare(rubrics, [published.record(f"{model}/{id}") for model, id in wanted], left, right)
     if not compared.challenges:
-        told = "; ".join(f"{model} on {', '.join(answered[model])}" for model in (left, right))
+        records = "; ".join(f"{model} on {', '.join(answered[model])}" for model in (left, right))
         what = f"no records of both on {only}" if only else "no challenge that both have a record on"
-        raise NotFoundError(f"{what}: {told}\n  try: harness grade {left} {right}")
+        raise NotFoundError(f"{what}: {records}\n  try: harness grade {left} {right}")
     return compared
 
 

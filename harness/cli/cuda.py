@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Check and count any CUDA program without a GPU.",
+    help="Find defects and count memory traffic of any CUDA program, without a GPU.",
 )
 _ARGUMENTS = "harness.arguments"
 
 
-class ForAProgram(TyperCommand):
-    """A command whose words after `--` are the command line of another program."""
+class ProgramCommand(TyperCommand):
+    """A command that passes what follows `--` to another program."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep what follows `--` for the program."""
@@ -38,30 +38,28 @@ class ForAProgram(TyperCommand):
         return [*super().collect_usage_pieces(ctx), "[-- ARGS...]"]
 
 
-Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE.cu", help="The program's files; one of them has the `main`.")
-]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE.cu", help="Source files of the program, one with `main`.")]
 Root = Annotated[
     Path | None,
     typer.Option(
-        metavar="FOLDER", help="What the program may include and read, and where it runs; by default where FILEs lie."
+        metavar="FOLDER", help="Folder it may include and read from, and runs in; that of the FILEs by default."
     ),
 ]
 Defines = Annotated[
     list[str] | None, typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Define a macro, as with nvcc -D.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Schedule of the threads; 0 runs warps in order.")]
-Memory = Annotated[int, typer.Option(min=256, metavar="MIB", help="Memory the program may use.")]
-Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Wall time for each run.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the thread schedule; 0 runs warps in order.")]
+Memory = Annotated[int, typer.Option(min=256, metavar="MIB", help="Memory limit of the program.")]
+Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Wall-clock limit of each run.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object with the report of every run.")]
 
 
-@app.command(cls=ForAProgram)
+@app.command(cls=ProgramCommand)
 def check(
     context: typer.Context,
     files: Files,
     seed: Seed = 0,
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many schedules to try, from --seed on.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Number of schedules to try, starting at --seed.")] = 1,
     root: Root = None,
     defines: Defines = None,
     memory: Memory = 8192,
@@ -74,25 +72,26 @@ def check(
     uninitialised reads, misalignment, host and device pointers mixed up, races in shared and global memory, divergent
     barriers, shuffles from inactive lanes, deadlock.
 
-    Exits 1 when a defect was found or the program failed, 2 when it does not build or needs what the device lacks.
+    Exits with 1 if a defect was found or the program failed, with 2 if it does not build or uses a feature that the
+    device lacks.
 
     \b
     harness cuda check softmax.cu
     harness cuda check main.cu kernels.cu --seeds 5 -- --rows 64
     """
-    from harness.cli import cuda_words
+    from harness.cli import cuda_output
     from harness.cuda.program import Mode, merged
 
     with _ran(context, files, Mode.CHECK, range(seed, seed + seeds), root, defines, memory, timeout) as (source, runs):
         if as_json:
-            output.data(cuda_words.as_data(source, runs))
+            output.data(cuda_output.as_data(source, runs))
         else:
-            cuda_words.defects(source, runs, merged(runs))
+            cuda_output.defects(source, runs, merged(runs))
     if any(run.failed or (run.report and run.report.found()) for run in runs):
         raise typer.Exit(1)
 
 
-@app.command(cls=ForAProgram)
+@app.command(cls=ProgramCommand)
 def count(
     context: typer.Context,
     files: Files,
@@ -106,22 +105,22 @@ def count(
     """Count the memory traffic of every kernel launch.
 
     Builds the program for the emulated device and counts bytes and passes per buffer, 32-byte sectors per request
-    against the fewest possible, and shared-memory bank conflicts. Counted, not measured: nothing here is a time.
+    against the ideal number, and shared-memory bank conflicts. These are counts, not timings.
 
-    Exits 1 when the program failed, 2 when it does not build or needs what the device lacks.
+    Exits with 1 if the program failed, with 2 if it does not build or uses a feature that the device lacks.
 
     \b
     harness cuda count softmax.cu
     harness cuda count main.cu kernels.cu -- --rows 64
     """
-    from harness.cli import cuda_words
+    from harness.cli import cuda_output
     from harness.cuda.program import Mode
 
     with _ran(context, files, Mode.COUNT, (seed,), root, defines, memory, timeout) as (source, runs):
         if as_json:
-            output.data(cuda_words.as_data(source, runs))
+            output.data(cuda_output.as_data(source, runs))
         else:
-            cuda_words.traffic(source, runs[0])
+            cuda_output.traffic(source, runs[0])
     if runs[0].failed:
         raise typer.Exit(1)
 
@@ -141,7 +140,7 @@ def _ran(
         built = build_program(source, place, tier=tier, defines=named)
         if built.path is None:
             _say_lacking(built.unsupported)
-            output.note(built.errors or "nothing was run: this says nothing against the program")
+            output.note(built.errors or "nothing was run, so the program is not at fault")
             raise typer.Exit(2)
         runs: list[ProgramRun] = []
         for seed in seeds:

@@ -1,4 +1,4 @@
-"""`harness doctor`: what this machine offers a grade, and what would make it better."""
+"""`harness doctor`: how well this machine can grade, and what would improve it."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,10 +59,10 @@ class Equipment:
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False) -> None:
-    """Show what this machine offers, and how to get more of it.
+    """Show how well this machine can grade, and how to improve it.
 
-    How an answer is held, tried by breaking out; devices, compilers, versions; what makes times vary. Exits 3 when no
-    grade can be made here.
+    Attacks the sandbox to test how it isolates answers, and lists devices, compilers, versions and sources of timing
+    noise. Exits with 3 if this machine cannot grade.
     """
     from harness.timing import noise
 
@@ -134,9 +134,9 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
     from harness.sandbox.implementations import new_sandbox
 
     if isolation.open and isolation.fault:
-        yield "the box has holes: please report them with this page; until then only trusted answers may be graded"
+        yield "the sandbox has holes: please report them with this page, and grade only answers you trust"
     if isolation.tier is None and not isolation.better:
-        yield "to grade answers that you trust all the same: harness grade --unsafe, which marks their records"
+        yield "to grade answers that you trust anyway: harness grade --unsafe, which marks their records"
     if isolation.better:
         yield f"tier {isolation.better} works here: unset HARNESS_TIER, or set it to {isolation.better}"
     for tier in reversed(Tier):
@@ -174,25 +174,27 @@ def _print(isolation: Isolation, equipment: Equipment, versions: Mapping[str, st
         }
     )
     output.line()
-    output.line("What could be better:" if advice else "Nothing to improve.")
+    output.line("Suggestions:" if advice else "Nothing to improve.")
     output.pairs({f"{number}.": text for number, text in enumerate(advice, 1)})
 
 
 def _verdict(isolation: Isolation) -> str:
-    """The page in a sentence."""
+    """A one-line summary."""
     if isolation.fault:
-        return f"No grade can be made here: {isolation.fault}"
+        return f"Cannot grade on this machine: {isolation.fault}"
     if isolation.tier and isolation.tier.trusted:
-        return f"Grades can be made here: tier {isolation.tier} holds an answer."
-    return "Grades made here are marked as untrusted: nothing holds an answer."
+        return f"This machine can grade: tier {isolation.tier} isolates answers."
+    return "Grades made here are marked untrusted: answers are not isolated."
 
 
 def _attacked(isolation: Isolation) -> str:
     if not isolation.tried:
         return ""
     if not isolation.open:
-        return f"{isolation.tried} ways out of the box tried, none is open"
-    return "\n".join((f"{isolation.tried} ways out of the box tried, {len(isolation.open)} are open:", *isolation.open))
+        return f"{isolation.tried} escapes from the sandbox tried, none worked"
+    return "\n".join(
+        (f"{isolation.tried} escapes from the sandbox tried, {len(isolation.open)} worked:", *isolation.open)
+    )
 
 
 def _as_json(

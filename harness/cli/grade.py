@@ -24,31 +24,36 @@ def grade(
         list[str] | None,
         typer.Argument(
             metavar="MODEL/CHALLENGE|MODEL|CHALLENGE|FOLDER",
-            help="What to grade: names, or the path of any submission's folder.",
+            help="Submissions to grade, by name or by path to a submission's folder.",
             autocompletion=complete.submissions,
         ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Grade every submission of the workspace.")] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Grade anew although nothing changed.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="Fix the inputs; the record is marked unranked.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Submissions graded at a time.")] = 1,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Grade again even if nothing changed.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the inputs; a record with a chosen seed is not ranked.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of submissions graded in parallel.")] = 1,
     device: Annotated[
-        str, typer.Option(metavar="auto|gpu|emulated", help="Where answers run; one in CUDA runs on a GPU or emulated.")
+        str, typer.Option(metavar="auto|gpu|emulated", help="Device for CUDA answers: a GPU, or the emulated device.")
     ] = AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of records.")] = False,
     fail_under: Annotated[
-        float | None, typer.Option(min=0, max=100, help="Exit 1 when an overall mark is lower, or there is none.")
+        float | None, typer.Option(min=0, max=100, help="Exit with 1 if an overall mark is lower or missing.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Run the answers' own tests without a bound on time.")] = False,
-    unsafe: Annotated[bool, typer.Option("--unsafe", help="Grade even where nothing holds hostile code.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run the answers' own tests without a time limit.")] = False,
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe", help="Grade even without isolation: only answers you trust.")
+    ] = False,
     limits: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="LIMIT=VALUE", help="Override a limit of the challenge: start_seconds=5."),
+        typer.Option("--set", metavar="LIMIT=VALUE", help="Override a limit of the challenge, as in start_seconds=5."),
     ] = None,
 ) -> None:
     """Grade submissions by running them.
 
-    What did not change since it was graded on this machine is not graded again. Records go to reports/records/.
+    Submissions that have not changed since they were graded on this machine are skipped. Writes records to
+    reports/records/.
 
     \b
     harness grade --all -j 2
@@ -74,7 +79,7 @@ def grade(
 def _check_names(names: Sequence[str], everything: bool) -> None:
     if bool(names) == everything:
         raise typer.BadParameter(
-            "say what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
+            "name what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
         )
 
 
@@ -113,7 +118,7 @@ def _limits(given: Sequence[str]) -> dict[str, float]:
 
 
 def _check_device(workspace: "Workspace", device: str) -> None:
-    """A device that nothing would run on must not look as if it had been used."""
+    """Refuse a device that no challenge here uses, instead of ignoring it."""
     if device == AUTO:
         return
     from harness.errors import nearest
@@ -146,9 +151,9 @@ def _run(
                 if isinstance(result, NotGraded):
                     steps.done(_name(result.folder), f"not graded: {_name(result.folder)}")
                 else:
-                    steps.done(result.record.name, _told(result))
+                    steps.done(result.record.name, _summary(result))
         except KeyboardInterrupt:
-            rest = "the same command without --force goes on" if options.force else "the same command goes on"
+            rest = "run the same command again" + (" without --force" if options.force else "") + " to continue"
             output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
             return results, True
     return results, False
@@ -158,7 +163,7 @@ def _name(folder: Path) -> str:
     return f"{folder.resolve().parent.name}/{folder.resolve().name}"
 
 
-def _told(result: "Graded") -> str:
+def _summary(result: "Graded") -> str:
     if result.record.error:
         return f"not graded: {result.record.name}"
     if result.reused:
@@ -187,14 +192,14 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
     untrusted = sorted(r.record.name for r in graded if not r.record.environment.tier.trusted)
     if untrusted:
-        told = "files, network and other processes were within the answer's reach, the records are not ranked"
-        output.note(f"no isolation: {told}: {', '.join(untrusted)}\n  try: harness doctor")
+        risk = "answers could reach files, network and other processes; their records are not ranked"
+        output.note(f"no isolation: {risk}: {', '.join(untrusted)}\n  try: harness doctor")
     for error in _errors(results):
         output.note(f"error: {error}")
 
 
 def _errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
-    """What went wrong that is no finding about an answer."""
+    """Failures of the harness or of its inputs, which say nothing about an answer."""
     from harness.running.executor import NotGraded
 
     for result in results:
@@ -202,7 +207,7 @@ def _errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
             yield str(result.error)
             continue
         if result.record.error:
-            yield f"{result.record.name}: judge error, no fault of the answer: {result.record.error}"
+            yield f"{result.record.name}: judge error, not the answer's fault: {result.record.error}"
         if result.save_error:
             yield f"{result.record.name}: {result.save_error}"
 
@@ -230,10 +235,10 @@ def _code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> 
 
     rejected = [r for r in results if isinstance(r, NotGraded)]
     graded = [r for r in results if not isinstance(r, NotGraded)]
-    ours = (JudgeError, PrerequisiteError, StoreError)
+    own_failures = (JudgeError, PrerequisiteError, StoreError)
     if any(r.record.status is Status.JUDGE_ERROR or r.save_error for r in graded):
         return 3
-    if any(isinstance(r.error, ours) for r in rejected):
+    if any(isinstance(r.error, own_failures) for r in rejected):
         return 3
     if rejected:
         return 2

@@ -15,7 +15,7 @@ Row = dict[str, str | int]
 
 
 class What(StrEnum):
-    """A kind of folder."""
+    """What `harness ls` can list."""
 
     CHALLENGES = "challenges"
     MODELS = "models"
@@ -28,7 +28,7 @@ def ls(
 ) -> None:
     """List challenges, models or submissions.
 
-    A malformed one is listed with what is wrong with it.
+    Malformed entries are listed with their error.
     """
     from harness.workspace import Workspace
 

@@ -1,4 +1,4 @@
-"""The `harness` command: puts the words together and turns errors into messages and exit codes."""
+"""The `harness` command: assembles the commands and turns errors into messages and exit codes."""
 
 import gc
 import os
@@ -16,7 +16,7 @@ from harness.running.undumpable import make_undumpable
 
 HELP = """Grade model-generated ML kernels by running them.
 
-Every mark leads back to a probe that ran, its seed, its figures and the smallest counterexample.
+Every mark can be traced to a probe that ran, its seed, its figures and the smallest counterexample.
 
 \b
 First steps:
@@ -29,9 +29,9 @@ First steps:
 EPILOG = """\b
 Exit codes:
   0    done, whatever the marks
-  1    a gate failed: --fail-under, a wrong verdict of `check`, a `replay` that comes out otherwise
-  2    usage: unknown names, malformed challenge or submission files (all others were graded)
-  3    the harness could not do its part (judge error); no answer is blamed for it
+  1    a gate failed: --fail-under, a wrong verdict of `check`, a `replay` with another result
+  2    usage error: unknown name, malformed challenge or submission (all others were graded)
+  3    the harness failed (judge error); this counts against no answer
   130  interrupted; finished grades are kept
 """
 
@@ -69,7 +69,9 @@ def options(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; allowed anywhere on the line.")
+    ] = False,
 ) -> None:
     """What holds for every command; `--debug` is read by `main`."""
 
@@ -102,12 +104,12 @@ def _failed(message: str, code: int, debug: bool) -> int:
         traceback.print_exc()
     output.note(f"error: {message}")
     if code == 3 and not debug:
-        output.note("  the same command with --debug shows the traceback")
+        output.note("  run the same command with --debug to see the traceback")
     return code
 
 
 def _flush() -> None:
-    """Write what is left; a reader that has gone away (`| head`) is no error."""
+    """Write what is left; a closed pipe (`| head`) is not an error."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

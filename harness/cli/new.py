@@ -1,4 +1,4 @@
-"""`harness new`: folders to start from."""
+"""`harness new`: challenges and submissions from templates."""
 
 from typing import Annotated
 
@@ -6,14 +6,16 @@ import typer
 
 from harness.cli import complete, output
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make a folder to start from.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Create a challenge or a submission from a template."
+)
 
 CHALLENGE_STEPS = """
-It is a small complete challenge (softmax by rows) that passes `harness check` as it is. Make it yours:
+This is a small complete challenge (softmax by rows) that passes `harness check`. To adapt it, edit:
   1. references/{name}/{reference} and oracle.py   the trusted solution, and the long-double one
-  2. challenges/{name}/{contract} and PROMPT.md    what an answer exposes, and what models are told
-  3. challenges/{name}/challenge.toml               the rubric: dimensions, criteria, what feeds each
-  4. challenges/{name}/probes.py                    what is run
+  2. challenges/{name}/{contract} and PROMPT.md    what an answer exposes, and what models are asked
+  3. challenges/{name}/challenge.toml               the rubric: dimensions and criteria
+  4. challenges/{name}/probes.py                    the probes that run
   5. challenges/{name}/mutants.py and variants.py   faults the probes must notice, right answers they must not
 after each step:  harness check {name}
 then answer it:   harness new submission MODEL/{name}"""
@@ -21,12 +23,12 @@ then answer it:   harness new submission MODEL/{name}"""
 
 @app.command()
 def challenge(
-    name: Annotated[str, typer.Argument(help="Lower case, digits and '_'.")],
-    language: Annotated[str, typer.Option(help="What answers are written in: python or cuda.")] = "python",
+    name: Annotated[str, typer.Argument(help="Name: lower-case letters, digits and '_'.")],
+    language: Annotated[str, typer.Option(help="Language of the answers: python or cuda.")] = "python",
 ) -> None:
-    """A tiny complete challenge to make yours.
+    """Create a small complete challenge to adapt.
 
-    With prompt, contract, rubric, reference, oracle, probes, mutants and variants; it passes `harness check` at once.
+    It has a prompt, contract, rubric, reference, oracle, probes, mutants and variants, and passes `harness check`.
     """
     from harness.cli import scaffold
     from harness.languages import language as registered
@@ -43,13 +45,15 @@ def submission(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL/CHALLENGE", help="Whose answer, to which challenge.", autocompletion=complete.submissions
+            metavar="MODEL/CHALLENGE",
+            help="Model and challenge of the submission.",
+            autocompletion=complete.submissions,
         ),
     ],
 ) -> None:
-    """One submission to fill in.
+    """Create an empty submission to fill in.
 
-    A folder with its submission.toml and the contract's functions.
+    Writes its submission.toml and stubs of the contract's functions.
     """
     from harness.cli import scaffold
     from harness.workspace import Workspace
@@ -57,13 +61,13 @@ def submission(
     for path in scaffold.submission(Workspace.find(), name):
         output.line(f"made {output.place(path)}")
     challenge = name.partition("/")[2]
-    output.line(f"\nFill in the answer (challenges/{challenge}/PROMPT.md says what is asked), look through")
+    output.line(f"\nFill in the answer (challenges/{challenge}/PROMPT.md says what is asked), check")
     output.line(f"submission.toml, then:  harness grade {name}")
 
 
 @app.command()
-def model(name: Annotated[str, typer.Argument(help="Lower case, digits, '.', '_' and '-'.")]) -> None:
-    """A submission for every challenge."""
+def model(name: Annotated[str, typer.Argument(help="Name: lower-case letters, digits, '.', '_' and '-'.")]) -> None:
+    """Create an empty submission for every challenge."""
     from harness.cli import scaffold
     from harness.workspace import Workspace
 

@@ -124,11 +124,11 @@ class Steps:
         self._running[what] = stage
         self._show()
 
-    def done(self, what: str, told: str = "") -> None:
-        """`what` is finished; `told` is said of it where there is no live line."""
+    def done(self, what: str, message: str = "") -> None:
+        """`what` is finished; where there is no live line, `message` is printed."""
         self._running.pop(what, None)
         if self._bar is None:
-            note(told or what)
+            note(message or what)
         else:
             self._bar.advance(self._task)
             self._show()

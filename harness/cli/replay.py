@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 def replay(
     record: Annotated[
         str,
-        typer.Argument(metavar="RECORD", help="MODEL/CHALLENGE, or a record's file.", autocompletion=complete.records),
+        typer.Argument(metavar="RECORD", help="MODEL/CHALLENGE, or path of a record.", autocompletion=complete.records),
     ],
-    criterion: Annotated[str, typer.Argument(metavar="CRITERION", help="Id of a criterion that probes feed.")],
-    folder: Annotated[Path | None, typer.Option(help="The submission, when it is not under submissions/.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print both pieces of evidence as JSON.")] = False,
+    criterion: Annotated[str, typer.Argument(metavar="CRITERION", help="Id of a criterion that has probes.")],
+    folder: Annotated[Path | None, typer.Option(help="Folder of the submission, if not under submissions/.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print recorded and new evidence as JSON.")] = False,
 ) -> None:
     """Run one criterion again on the same inputs.
 
-    The seed is the recorded one; prints expected against got. Exits 1 when it does not come out as recorded.
+    Uses the seed of the record and prints expected and actual values. Exits with 1 if the result differs.
 
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
@@ -50,7 +50,7 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
 
     now, example = replayed.evidence, replayed.evidence.counterexample
     output.line(f"{name} · {criterion.id}: {criterion.title}")
-    before, after = _told(replayed.recorded), _told(now)
+    before, after = _described(replayed.recorded), _described(now)
     rows = {
         "probes": ", ".join(criterion.probes),
         "seed": str(now.seed),
@@ -65,10 +65,10 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
         "diagnosis": now.diagnosis.words if now.diagnosis else "",
     }
     output.pairs(rows)
-    output.line(f"it came out {'as recorded' if replayed.same else 'otherwise than recorded'}")
+    output.line(f"the result is {'the same as recorded' if replayed.same else 'not the one recorded'}")
 
 
-def _told(evidence: "Evidence") -> str:
+def _described(evidence: "Evidence") -> str:
     from harness.report import formatting
 
     seen = (" ".join(text.split()) for text in (evidence.seen, *map(str, evidence.also)))

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
 
 
 def report(
-    folder: Annotated[Path | None, typer.Option("--out", "-o", help="Where to; reports/ by default.")] = None,
-    source: Annotated[
-        By | None, typer.Option("--source", help="Only the reports by these marks; both by default.")
-    ] = None,
+    folder: Annotated[Path | None, typer.Option("--out", "-o", help="Output folder; reports/ by default.")] = None,
+    source: Annotated[By | None, typer.Option("--source", help="Use only these marks; both by default.")] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write criteria as JUnit test cases.")
     ] = None,
@@ -26,7 +24,7 @@ def report(
 ) -> None:
     """Write the reports from records and reviews.
 
-    Nothing is graded. Files that would not change are left as they are. Those by published marks go to published/.
+    Grades nothing. Files whose content would not change are left alone. Reports on published marks go to published/.
     """
     from harness.report import gather, render_all, write
     from harness.report.mark_source import MarkSource
@@ -47,7 +45,7 @@ def report(
 
 
 def _write_for_ci(material: "ReportInputs", junit: Path | None, sarif: Path | None) -> None:
-    """Write what CI systems read, as far as it was asked for."""
+    """Write the formats for CI systems that were asked for."""
     import harness
     from harness.report.junit import junit as as_junit
     from harness.report.sarif import sarif as as_sarif

@@ -15,30 +15,31 @@ if TYPE_CHECKING:
 def review(
     submission: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL/CHALLENGE", help="Whose answer, to which challenge.", autocompletion=complete.submissions
-        ),
+        typer.Argument(metavar="MODEL/CHALLENGE", help="Submission to review.", autocompletion=complete.submissions),
     ],
     judge: Annotated[
-        str, typer.Option("--judge", metavar="URL", help="An OpenAI-compatible API, such as http://localhost:8000/v1.")
+        str, typer.Option("--judge", metavar="URL", help="OpenAI-compatible API, as in http://localhost:8000/v1.")
     ],
-    model: Annotated[str, typer.Option("--model", help="The model to ask, as that API names it.")],
+    model: Annotated[str, typer.Option("--model", help="Model to ask, by its name in that API.")],
     against: Annotated[
-        str | None, typer.Option("--against", metavar="MODEL2", help="Ask which of two answers is better instead.")
+        str | None,
+        typer.Option("--against", metavar="MODEL2", help="Ask which of two answers is better, instead of marks."),
     ] = None,
     repeats: Annotated[
-        int, typer.Option("--repeats", min=1, max=25, help="How often to ask; of a pair, in either order.")
+        int, typer.Option("--repeats", min=1, max=25, help="How often to ask; a pair is asked in both orders.")
     ] = 3,
-    name: Annotated[str | None, typer.Option("--name", help="The review's file; the judge's name by default.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="File name of the review; the judge's name by default.")
+    ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, max=3600, help="Seconds the judge has for one reply.")
+        float, typer.Option("--timeout", min=0.1, max=3600, help="Time limit for one reply, in seconds.")
     ] = 120.0,
-    force: Annotated[bool, typer.Option("--force", help="Replace a review of that name.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing review of that name.")] = False,
 ) -> None:
     """Ask a model to mark what cannot be executed.
 
-    Only criteria with a question for reviewers are asked; what runs is measured, never judged. The judge is not told
-    who answered. A key is read from HARNESS_JUDGE_KEY, else OPENAI_API_KEY. The review is written beside the
+    Asks only about criteria that have a question for reviewers; what can run is measured, never judged. The judge does
+    not learn who answered. The API key is read from HARNESS_JUDGE_KEY or OPENAI_API_KEY. Writes the review beside the
     submission, where `harness report` finds it.
 
     \b
@@ -84,7 +85,7 @@ def _tell_cuts(case: "Case") -> None:
 
 def _tell_doubts(done: "Reviewed", asked: int) -> None:
     if done.review.remark:
-        output.note(f"note: {done.review.remark}\n  it may have moved these marks; nothing that is measured")
+        output.note(f"note: {done.review.remark}\n  it may have influenced these marks, but no measured ones")
     if done.lost:
         output.note(f"note: {_used(done.review)} of {asked} replies could be used")
 
@@ -109,7 +110,7 @@ def _print(review: "Review") -> None:
 
 def _better(model: str, preference: "Preference") -> str:
     if preference.undecided:
-        return "undecided: it turns with the order"
+        return "undecided: depends on the order"
     if preference.share == 0.5:
         return "equal"
     return model if preference.share > 0.5 else preference.other

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How to print it."""
+    """Output formats."""
 
     TABLE = "table"
     MD = "md"
@@ -21,15 +21,15 @@ class Format(StrEnum):
 
 
 class By(StrEnum):
-    """By which marks; the names of `harness.report.mark_source.Source`, which takes long to import."""
+    """Marks to rank by: the names of `harness.report.mark_source.Source`, which takes long to import."""
 
     MEASURED = "measured"
     PUBLISHED = "published"
 
 
 def scoreboard(
-    format: Annotated[Format, typer.Option("--format", "-F", help="How to print it.")] = Format.TABLE,
-    source: Annotated[By, typer.Option("--source", help="By which marks.")] = By.MEASURED,
+    format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.TABLE,
+    source: Annotated[By, typer.Option("--source", help="Marks to rank by.")] = By.MEASURED,
 ) -> None:
     """Rank all models over all challenges."""
     from harness.running.store import Store

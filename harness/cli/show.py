@@ -12,15 +12,15 @@ from harness.cli.scoreboard import Format
 def show(
     record: Annotated[
         str,
-        typer.Argument(metavar="RECORD", help="MODEL/CHALLENGE, or a record's file.", autocompletion=complete.records),
+        typer.Argument(metavar="RECORD", help="MODEL/CHALLENGE, or path of a record.", autocompletion=complete.records),
     ],
-    format: Annotated[Format, typer.Option("--format", "-F", help="How to print it.")] = Format.TABLE,
+    format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.TABLE,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Show one grade with its findings.
 
-    Marks, findings with their counterexamples, all evidence, and how the grade was made. As JSON it is the record
-    itself; as CSV it has a line for each criterion.
+    Prints marks, findings with their counterexamples, all evidence, and how the grade was made. JSON output is the
+    record itself; CSV output has one row per criterion.
 
     \b
     harness show qwen3.6-27b/kv_cache

@@ -177,7 +177,7 @@ def status(status: Status) -> str:
 
 def provenance(provenance: Provenance) -> str:
     """Where a submission's files come from."""
-    return "baseline: ours, not ranked" if provenance is Provenance.BASELINE else provenance.value.replace("-", " ")
+    return "baseline, not ranked" if provenance is Provenance.BASELINE else provenance.value.replace("-", " ")
 
 
 def provenances(all: Iterable[Provenance]) -> str:

@@ -28,7 +28,7 @@ def notes(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[s
         *_naming("Left out, as their challenge is not here", unknown),
         *_naming("Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
                  [r for r in records if not r.ranked]),
-        *_naming("Could not be graded for a fault of ours", [r for r in records if r.status is Status.JUDGE_ERROR]),
+        *_naming("Not graded because the harness failed", [r for r in records if r.status is Status.JUDGE_ERROR]),
         *_naming(SEEN, [r for r in records if any(f.criterion == INTEGRITY for f in r.findings)]),
     )  # fmt: skip
 

@@ -30,11 +30,13 @@ def verdict(challenge: Challenge, records: Sequence[Record]) -> ChallengeVerdict
     """
     marked = [r for r in records if r.overall.score is not None]
     models = [r for r in marked if r.provenance is not Provenance.BASELINE]
-    ours = [
-        f"{r.model} is ours and not ranked; it has {formatting.standing(r.overall)}." for r in marked if r not in models
+    baselines = [
+        f"{r.model} is a baseline and not ranked; it has {formatting.standing(r.overall)}."
+        for r in marked
+        if r not in models
     ]
     built = [r for r in models if r.status is Status.GRADED]
-    return ChallengeVerdict((*_lead(models), *_critical(models), *ours), _common(challenge, built))
+    return ChallengeVerdict((*_lead(models), *_critical(models), *baselines), _common(challenge, built))
 
 
 def _lead(models: Sequence[Record]) -> list[str]:

@@ -141,7 +141,7 @@ class _Row:
 
     def _why_unranked(self, counts: bool) -> str:
         if self.baseline:
-            return "ours, not ranked"
+            return "baseline, not ranked"
         if self.graded < self.of:
             return f"not ranked: graded on {self.graded} of {self.of} challenges"
         return "" if counts else "not ranked: seed chosen by hand, or only a part of the probes ran"

@@ -34,9 +34,10 @@ def test_the_page_names_the_tier_what_it_holds_and_what_it_does_not(run: Run) ->
     done = run("doctor", COLUMNS="80")
     assert done.returncode == 0, done.stdout
     tier = strongest()
-    assert f"tier {tier} holds an answer" in done.stdout.partition("\n")[0]
+    assert f"tier {tier} isolates answers" in done.stdout.partition("\n")[0]
     words = " ".join(done.stdout.split())
-    for text in (tier.promise, *tier.weaknesses, f"{len(self_attack.ATTACKS)} ways out of the box tried, none is open"):
+    tried = f"{len(self_attack.ATTACKS)} escapes from the sandbox tried, none worked"
+    for text in (tier.promise, *tier.weaknesses, tried):
         assert text in words
     assert {"gpu", "processor", "python", "packages"} <= {line.partition(" ")[0] for line in done.stdout.splitlines()}
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -60,7 +61,7 @@ def test_a_tier_that_was_asked_for_is_not_praised_above_a_stronger_one(run: Run)
 def test_without_isolation_it_says_so_and_names_what_is_open(run: Run) -> None:
     done = run("doctor", HARNESS_TIER="unsafe")
     assert done.returncode == 0
-    assert "marked as untrusted" in done.stdout.partition("\n")[0]
+    assert "marked untrusted" in done.stdout.partition("\n")[0]
     assert "an answer can read files it was not given" in done.stdout
 
 
@@ -73,7 +74,7 @@ def test_a_missing_bubblewrap_is_named_with_its_package(run: Run, tmp_path: Path
 def test_a_tier_that_is_none_ends_with_3_and_a_whole_page(run: Run) -> None:
     done = run("doctor", HARNESS_TIER="fortress")
     assert done.returncode == 3
-    assert "No grade can be made here: HARNESS_TIER='fortress' names no tier" in done.stdout
+    assert "Cannot grade on this machine: HARNESS_TIER='fortress' names no tier" in done.stdout
     assert "python" in done.stdout and "unset HARNESS_TIER" in done.stdout
     assert not facts(run, HARNESS_TIER="fortress")["can_grade"]
 
@@ -90,7 +91,7 @@ def test_where_nothing_works_it_says_why_and_how_to_do_without(
     finally:
         tiers.detect.cache_clear()
     told = capsys.readouterr().out
-    assert "No grade can be made here" in told and told.count("no such thing") == 3
+    assert "Cannot grade on this machine" in told and told.count("no such thing") == 3
     assert "harness grade --unsafe" in told
 
 
@@ -106,7 +107,7 @@ def test_a_box_with_a_hole_makes_no_grade(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(self_attack, "breaches", lambda tier: (SENTENCE,))
     assert main.main(["doctor"]) == 3
     told = capsys.readouterr().out
-    assert f"No grade can be made here: tier {strongest()} does not hold" in told
+    assert f"Cannot grade on this machine: tier {strongest()} does not hold" in told
     assert SENTENCE in told and "please report" in told
 
 

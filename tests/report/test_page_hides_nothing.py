@@ -121,7 +121,7 @@ def test_an_empty_workspace_says_what_to_do():
 def test_a_challenge_nobody_answered_is_there_and_empty():
     tree = shown(sample.record(), challenges=[sample.CHALLENGE, OTHER])
     (section,) = tree.all("div", **{"data-challenge": "another"})
-    assert section.text == "Another task Nobody has answered this challenge yet."
+    assert section.text == "Another task No model has answered this challenge yet."
 
 
 def test_one_model_alone_makes_a_whole_page():

@@ -108,7 +108,7 @@ def test_provenance_is_told_at_the_head_and_beside_every_row():
             "## In figures",
             "## Marks",
             "## Defects that were named",
-            "## What ran and nobody named",
+            "## Failures that no judge named",
         )
         for row in rows(section(text, heading))
     ]
@@ -127,7 +127,7 @@ def test_marks_of_a_reconstruction_s_text_are_set_apart():
     found = view([sample.record()], reviews)
     assert [(one.title, one.own_text) for one in found.lines] == [("Correctness", False), ("Code quality", True)]
     assert [one.title for one in found.largest] == ["Correctness"]
-    assert "*text is ours*" in line(page([sample.record()], reviews), "Code quality")[7]
+    assert "*reconstructed text*" in line(page([sample.record()], reviews), "Code quality")[7]
     own = view([sample.record(provenance=Provenance.MODEL_OUTPUT)], reviews)
     assert not any(one.own_text for one in own.lines)
 
@@ -173,7 +173,7 @@ def test_records_nobody_reviewed_leave_an_honest_empty_page():
     assert "Nothing: there are no published reviews and no published defects." in text
     assert "No published review is about any of the challenges." in section(text, "## Marks")
     assert section(text, "## Defects that were named").strip() == "None are listed."
-    assert section(text, "## What ran and nobody named").strip() == "Nothing."
+    assert section(text, "## Failures that no judge named").strip() == "Nothing."
     assert "## Agreement" not in text
     assert text == render("published_vs_measured.md.j2", comparison=EMPTY)
 

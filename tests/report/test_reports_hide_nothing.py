@@ -48,7 +48,7 @@ def test_a_grade_that_failed_on_our_side_has_no_mark():
     assert "BoxError: the worker did not start" in section(text, "### glm-5")
     assert "**Does well**" not in section(text, "### glm-5")
     assert row(scores, "– | glm-5")[3] == "[not assessed (could not be graded)](kv_cache.md#glm-5)"
-    assert "fault of ours: glm-5/kv_cache" in scores
+    assert "Not graded because the harness failed: glm-5/kv_cache" in scores
 
 
 def test_every_mark_comes_with_interval_and_coverage():
@@ -136,13 +136,13 @@ def test_credit_that_another_criterion_took_is_not_called_a_weakness():
 def test_provenance_is_shown_wherever_a_submission_is():
     records = [sample.record(), sample.baseline(), sample.record("new", provenance=Provenance.MODEL_OUTPUT)]
     text, scores = page(*records), board(*records)
-    expected = {"glm-5": "reconstruction", "baseline": "baseline: ours, not ranked", "new": "model output"}
+    expected = {"glm-5": "reconstruction", "baseline": "baseline, not ranked", "new": "model output"}
     for model, provenance in expected.items():
         assert row(section(text, "## At a glance"), f"[{model}]")[1] == provenance
         assert f"provenance: {provenance}." in section(text, f"### {model}")
         assert f"Provenance: {provenance}." in section(scores, f"### {model}")
     assert {row(scores, f"{rank} | {model}")[2] for rank, model in (("1 (gold)", "glm-5"), ("–", "baseline"))} == {
-        "reconstruction", "baseline: ours, not ranked",
+        "reconstruction", "baseline, not ranked",
     }  # fmt: skip
 
 

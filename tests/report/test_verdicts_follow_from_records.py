@@ -32,7 +32,7 @@ def test_a_lead_is_worth_what_the_intervals_allow(second, said):
 def test_a_baseline_never_leads():
     words = told(marked("a", 50, 50, 50), sample.baseline())
     assert words.startswith("a is the only model with a mark: 50 [50, 50], 90 %.")
-    assert "baseline is ours and not ranked; it has 98 [85, 98], 87 %." in words
+    assert "baseline is a baseline and not ranked; it has 98 [85, 98], 87 %." in words
 
 
 def test_without_a_mark_nobody_wins():

@@ -45,7 +45,7 @@ def test_the_order_of_records_never_matters():
 def test_a_baseline_is_listed_last_and_takes_nobody_s_rank():
     places = standings([*both("baseline", 100, 100, provenance=Provenance.BASELINE), *both("m", 50, 50)], TASKS)
     assert [(s.model, s.rank) for s in places] == [("m", 1), ("baseline", None)]
-    assert "ours" in places[1].note
+    assert "baseline" in places[1].note
     assert places[1].mean == 100
 
 

@@ -75,7 +75,7 @@
     return svg;
   }
 
-  const told = (mark) => (mark ? `${mark[0]} [${mark[1]}, ${mark[2]}], ${mark[3]}` : "not assessed");
+  const markText = (mark) => (mark ? `${mark[0]} [${mark[1]}, ${mark[2]}], ${mark[3]}` : "not assessed");
 
   function difference([one, other]) {
     if (!one || !other) return [];
@@ -97,7 +97,7 @@
       const cells = pair.map((mark, side) => {
         if (!of[side]) return make("td", { class: "open" }, "no record");
         const evidence = [names[side], id, dimension].filter(Boolean).join("/");
-        return make("td", mark ? {} : { class: "open" }, make("a", { href: `#${evidence}` }, told(mark)));
+        return make("td", mark ? {} : { class: "open" }, make("a", { href: `#${evidence}` }, markText(mark)));
       });
       return make("tr", {}, make("th", { scope: "row" }, part), make("td", {}, bars(pair)), ...cells,
         make("td", {}, ...difference(pair)));
