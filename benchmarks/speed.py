@@ -91,7 +91,7 @@ def suites() -> None:
             start = time.perf_counter()
             with sandboxed(code, code.source()) as answer:
                 assess(code, answer, seed)
-                inside.append(answer.box_seconds)
+                inside.append(answer.sandbox_seconds)
             whole.append(time.perf_counter() - start)
         box, total = statistics.median(inside), statistics.median(whole)
         print(f"probes {id}".ljust(32) + f"{box:6.2f} s of box time, {total:.2f} s with the oracle")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
-from harness.probing.speed import race
+from harness.probing.speed import compare_speed
 
 from . import reference
 from .binding import Cache, Floats, Tokens
@@ -85,4 +85,4 @@ class Decode:
 @probe(B=2, H=4, n=256, D=64, fixed=("B", "H", "n", "D"), traced=False)
 def a_decode_keeps_up_with_the_reference(answer: Answer, draw: Draw, *, B: int, H: int, n: int, D: int) -> Partial:
     """Time of a decode over the reference's: full credit up to the same time, then one over the ratio."""
-    return race(answer, lambda: Decode(draw, B, H, n, D), Path(reference.__file__), IDENTITY)
+    return compare_speed(answer, lambda: Decode(draw, B, H, n, D), Path(reference.__file__), IDENTITY)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
-from harness.probing.speed import race
+from harness.probing.speed import compare_speed
 
 from . import oracle, reference
 from .binding import GRADIENTS, Floats, Results, backward, draw_inputs, forward
@@ -59,4 +59,4 @@ class Backward:
 @probe(B=4, T=512, D=256, fixed=("B", "T", "D"), traced=False)
 def backward_keeps_up_with_the_reference(answer: Answer, draw: Draw, *, B: int, T: int, D: int) -> Partial:
     """Time of backward over the reference's: full credit up to the same time, then one over the ratio."""
-    return race(answer, lambda: Backward(draw, B, T, D), Path(reference.__file__), IDENTITY)
+    return compare_speed(answer, lambda: Backward(draw, B, T, D), Path(reference.__file__), IDENTITY)

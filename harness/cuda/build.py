@@ -29,7 +29,7 @@ _HEADER = archive.HEADER.name
 _PARSING = 120.0
 """Processor seconds that g++ may take, once, to parse it."""
 _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
-_OURS = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
+_GENERATED_NAME = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
 _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/source)/")
 
 __all__ = ["Built", "UnsupportedConstruct", "build"]
@@ -88,7 +88,7 @@ def build(
     rewritten = rewriting.rewrite(folder, entries)
     if rewritten.problems:
         return Built(None, (), "\n".join(rewritten.problems), clock.now() - start)
-    if not program and (named := _named_ours(folder, rewritten.files)):
+    if not program and (named := _reserved_names(folder, rewritten.files)):
         return Built(None, (), "", clock.now() - start, refused=named)
     name = ("instrumented" if instrumented else "plain") + ("" if program else ".so")
     with scratch.folder() as place:
@@ -176,14 +176,14 @@ class _Held:
 
     def _translation(self, words: Sequence[str]) -> tuple[str, ...]:
         parsed = ("-I", f"{{exports}}/{_parsed(self.tier)}") if self.compiler.kind == "gcc" else ()
-        return (*words, *parsed, *_OURS_INCLUDED, *flags.LANGUAGE, "-include", _HEADER)
+        return (*words, *parsed, *_RUNTIME_INCLUDES, *flags.LANGUAGE, "-include", _HEADER)
 
     def parse(self, name: str) -> Completed:
         """Parse the header that every source begins with, into `place/out`; g++ takes it for options that are alike."""
         words = flags.compile_flags(self.compiler, instrumented=self.instrumented)
         language = ("-x", "c++-header", *flags.LANGUAGE[2:])
         header = f"{{rewriting}}/{_HEADER}"
-        return self._run((*words, *_OURS_INCLUDED, *language, header, "-o", f"{{out}}/{name}"), self.place / "out")
+        return self._run((*words, *_RUNTIME_INCLUDES, *language, header, "-o", f"{{out}}/{name}"), self.place / "out")
 
     def _linking(self, link: Sequence[str], name: str) -> tuple[str, ...]:
         linked = archive.objects(self.objects, instrumented=self.instrumented)
@@ -206,7 +206,7 @@ class _Held:
         )  # fmt: skip
 
 
-_OURS_INCLUDED = (
+_RUNTIME_INCLUDES = (
     "-I", "{include}", "-I", "{runtime}", "-I", "{rewriting}", "-I", ".",
     "-ffile-prefix-map={include}=include", "-ffile-prefix-map={runtime}=runtime",
 )  # fmt: skip
@@ -264,7 +264,7 @@ def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
         warmed.touch()
 
 
-def _named_ours(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
+def _reserved_names(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
     """Why the source is refused as its author wrote it."""
     return tuple(reason for file in files for reason in source_audit.device_names(file, (folder / file).read_bytes()))
 
@@ -275,7 +275,7 @@ def _defined(defines: Mapping[str, str]) -> tuple[str, ...]:
 
 def _clean(text: str) -> str:
     """The compiler's words in the author's terms: no folder and no name of ours."""
-    return _INSIDE.sub("", _OURS.sub("", text)).strip()
+    return _INSIDE.sub("", _GENERATED_NAME.sub("", text)).strip()
 
 
 def _reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:

@@ -69,9 +69,9 @@ def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
         answer: its objects by the source file they were made of.
         device: those of the device, as `hide` leaves them.
     """
-    ours = [names_of(path) for path in device]
-    known = frozenset().union(*(names.defined for names in ours))
-    lent = frozenset().union(*(names.asked for names in ours)) - known
+    objects = [names_of(path) for path in device]
+    known = frozenset().union(*(names.defined for names in objects))
+    lent = frozenset().union(*(names.asked for names in objects)) - known
     try:
         theirs = {file: names_of(path) for file, path in answer.items()}
     except Exception as error:  # made of the answer's source: what a parser chokes on is its own doing
@@ -130,7 +130,7 @@ def _is_offered(name: str) -> bool:
 
 
 def _may_ask(name: str) -> bool:
-    if _is_ours(name):
+    if _is_runtime_name(name):
         return _is_offered(name)
     if name.startswith("_Z"):
         return not _CXX_REFUSED.search(name)
@@ -138,10 +138,10 @@ def _may_ask(name: str) -> bool:
 
 
 def _why(name: str) -> str:
-    return "which is the device's own" if _is_ours(name) else "which a kernel and its launch have no use for"
+    return "which is the device's own" if _is_runtime_name(name) else "which a kernel and its launch have no use for"
 
 
-def _is_ours(name: str) -> bool:
+def _is_runtime_name(name: str) -> bool:
     return "3emu" in name or _DRIVEN.fullmatch(name) is not None
 
 

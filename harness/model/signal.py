@@ -18,7 +18,7 @@ class SignalKind(StrEnum):
     UNSOLICITED = "speaks without being asked"
     FORGED_REPLY = "sends a reply in a form that no reply has"
     BACKGROUND = "works in the background between calls"
-    UNSTEADY = "answers the same call in different ways"
+    NONDETERMINISTIC = "answers the same call in different ways"
 
 
 class Signal(ReadableModel):

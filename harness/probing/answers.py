@@ -89,7 +89,7 @@ class SandboxedAnswer:
     Attributes:
         signals: what it did, in any of its workers, that honest code has no reason to do.
         printed: the last of what it printed, in all of them.
-        box_seconds: wall time spent in its workers, their start included.
+        sandbox_seconds: wall time spent in its workers, their start included.
         charged_seconds: time of its calls, without what its workers waited for a processor.
         calls: how many calls were made.
     """
@@ -99,7 +99,7 @@ class SandboxedAnswer:
         self.capabilities: Mapping[str, Any] = capabilities or {}
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
-        self.box_seconds = 0.0
+        self.sandbox_seconds = 0.0
         self.charged_seconds = 0.0
         self.calls = 0
         self.functions: list[str] = []
@@ -128,7 +128,7 @@ class SandboxedAnswer:
         except BaseException:  # an interrupt included: nothing else would end this worker
             self.close()
             raise
-        self.box_seconds += clock.now() - start
+        self.sandbox_seconds += clock.now() - start
         self.charged_seconds += _charged(reply)
         if reply.status is CallStatus.RETURNED:
             self.functions = reply.value
@@ -221,7 +221,7 @@ class SandboxedAnswer:
 
     def _value(self, reply: Reply, function: str) -> Any:
         self.cost = Cost(reply.seconds, reply.processor)
-        self.box_seconds += reply.seconds
+        self.sandbox_seconds += reply.seconds
         self.charged_seconds += _charged(reply)
         self.calls += 1
         if reply.status is CallStatus.RETURNED:

@@ -33,7 +33,7 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
         if one != other:
             where = f"call {number} of `{probe.name}`"
             detail = f"{where}, made twice on the same inputs, each time in a new process"
-            return Signal(kind=SignalKind.UNSTEADY, detail=detail)
+            return Signal(kind=SignalKind.NONDETERMINISTIC, detail=detail)
     return None
 
 

@@ -64,9 +64,9 @@ class GpuAnswer:
         return "".join(answer.printed for answer in self._both())
 
     @property
-    def box_seconds(self) -> float:
+    def sandbox_seconds(self) -> float:
         """Time spent in both boxes."""
-        return self.real.box_seconds + (self.emulated.box_seconds if self.emulated else 0.0)
+        return self.real.sandbox_seconds + (self.emulated.sandbox_seconds if self.emulated else 0.0)
 
     @property
     def calls(self) -> int:

@@ -16,7 +16,7 @@ from harness.probing.probe import Case, Probe, ProbeResult, once
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Plan, RemoteObject
 
-AGREES = {"float64": 1e-9, "float32": 1e-4}
+AGREEMENT_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference of two runs that do the same sums in another order."""
 APART = 1e3
 """How many times further the reference must be from the mutant than the answer is."""
@@ -68,10 +68,10 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
         small = outcome.counterexample.case
         cases = [small, outcome.case] if small != dict(outcome.case) else cases
     theirs = [trace(probe, answer, seed, case) for case in cases]
-    right = [trace(probe, _ours(code, answer), seed, case) for case in cases]
+    right = [trace(probe, _local(code, answer), seed, case) for case in cases]
     best: tuple[float, Mutant] | None = None
     for mutant in _likeliest_first(code.mutants, probe, code):
-        notes = (trace(probe, _ours(code, answer, mutant), seed, case) for case in cases)
+        notes = (trace(probe, _local(code, answer, mutant), seed, case) for case in cases)
         gap = _agreement(theirs, notes, right)
         if gap is not None and (best is None or max(gap, ROUNDING) < best[0]):
             best = gap, mutant
@@ -101,7 +101,7 @@ def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
     return around
 
 
-def _ours(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:
+def _local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:
     """The reference or a mutant, asked for what the answer claims to offer: probes take settings from there."""
     local = LocalAnswer(code.imported(mutant))
     local.capabilities = answer.capabilities
@@ -151,7 +151,7 @@ def _apart(a: Any, b: Any) -> float | None:
     x, y = a[finite].astype(np.float64), b[finite].astype(np.float64)
     size = float(np.sqrt(max(np.mean(x * x), np.mean(y * y))))
     gap = float(np.abs(x - y).max()) / (size or 1.0)
-    return gap if gap <= AGREES.get(a.dtype.name, 0.0) else None
+    return gap if gap <= AGREEMENT_TOLERANCE.get(a.dtype.name, 0.0) else None
 
 
 def _leaves(notes: Any) -> Iterator[Any]:

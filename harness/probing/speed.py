@@ -1,7 +1,7 @@
-"""Speed: an answer raced against the reference, each in fresh boxes, on outputs that are all verified.
+"""Speed: an answer timed against the reference, each in fresh boxes, on outputs that are all verified.
 
 A time is a claim about work done. So nothing is timed that is not also checked, nothing is checked on inputs that were
-seen before, and what comes of it is a ratio: seconds belong to a machine.
+seen before, and the result is a ratio: seconds depend on the machine.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,24 +19,24 @@ from harness.sandbox import WorkerSpec, scratch
 from harness.timing.contest import CallCost, ContestResult, Role, Trial, contest
 from harness.timing.exclusive import timing_lock
 
-GROSS = 20.0
+MAX_RATIO = 20.0
 """Times of the reference beyond which nothing is earned: credit is one over the ratio, and less than a twentieth is
 less than what a reader would call a difference. A NumPy answer that works row by row in Python stays below it."""
-AS_FAST = 1.1
+FULL_CREDIT_RATIO = 1.1
 """Times of the reference up to which an answer counts as equally fast: runs on a busy and on a quiet machine agree on
 the ratio no better than that, and equal files must have equal marks."""
-TRIES = 3
+VERIFIED_CALLS = 3
 """Calls verified of an answer that cannot be timed."""
 
 
-class Course(Protocol):
-    """What is done in one trial: something prepared in each process, then calls that are timed."""
+class Workload(Protocol):
+    """The work of one trial: a preparation in each process, then calls that are timed."""
 
     def prepare(self, answer: Answer) -> Any:
         """What the calls need in a fresh process, as the answer keeps it; not timed."""
 
     def draw(self) -> Any:
-        """Fresh inputs of one call, and what must come of it."""
+        """Fresh inputs of one call, and its expected output."""
 
     def call(self, answer: Answer, prepared: Any, given: Any) -> Any:
         """The one call that is timed; its output."""
@@ -45,60 +45,60 @@ class Course(Protocol):
         """Raises `ProbeFailure` unless the output is right."""
 
 
-def race(answer: Answer, course: Callable[[], Course], reference: Path, identity: str) -> Partial:
+def compare_speed(answer: Answer, workload: Callable[[], Workload], reference: Path, identity: str) -> Partial:
     """Time an answer against the reference.
 
     Args:
         answer: to time.
-        course: makes the work of one trial.
-        reference: the module it races against.
+        workload: makes the workload of one trial.
+        reference: the module it is compared with.
         identity: source of a module with the same functions that does nothing but return outputs of their form.
 
     Returns:
-        Full credit for an answer that takes at most `AS_FAST` times the reference, one over the ratio, to one digit,
-        for a slower one.
+        Full credit for an answer that takes at most `FULL_CREDIT_RATIO` times the reference; for a slower one, one over
+        the ratio, to one digit.
 
     Raises:
-        ProbeFailure: an output was wrong, it is slower beyond `GROSS`, or it works while nothing is asked of it.
+        ProbeFailure: an output was wrong, it is slower beyond `MAX_RATIO`, or it works between calls.
         NotMeasurable: the answer is not in a box.
         NotRun: the machine is too busy to tell.
     """
     if not isinstance(answer, SandboxedAnswer):
-        _verified_only(answer, course())
+        _verified_only(answer, workload())
         raise NotMeasurable("time is measured in the box only")
-    return credit(measure(answer, course, reference, identity))
+    return credit(measure(answer, workload, reference, identity))
 
 
-def measure(answer: SandboxedAnswer, course: Callable[[], Course], reference: Path, identity: str) -> ContestResult:
-    """Race an answer against the reference in fresh boxes, with no other timing of this user beside it.
+def measure(answer: SandboxedAnswer, workload: Callable[[], Workload], reference: Path, identity: str) -> ContestResult:
+    """Time an answer against the reference in fresh boxes, with no other timing of this user beside it.
 
     Time spent in these boxes and what the answer was seen doing there are added to its own.
 
     Args:
         answer: to time.
-        course: as for `race`.
-        reference: as for `race`.
-        identity: as for `race`.
+        workload: as for `compare_speed`.
+        reference: as for `compare_speed`.
+        identity: as for `compare_speed`.
 
     Raises:
         ProbeFailure: an output of the answer was wrong, or did not come.
     """
-    answer.close()  # its process must not share the cores with those that race
+    answer.close()  # its process must not share the cores with the timed ones
     with scratch.folder() as folder:
         (folder / "reference.py").write_bytes(reference.read_bytes())
         (folder / "identity.py").write_text(identity, encoding="utf-8")
-        ours = [replace(answer.target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
-        targets = dict(zip(Role, (answer.target, *ours), strict=True))
+        own = [replace(answer.target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
+        targets = dict(zip(Role, (answer.target, *own), strict=True))
 
         def start() -> Trial:
-            work = course()
+            work = workload()
             with ExitStack() as opened:
-                players = {role: _Player(target, work, role, answer) for role, target in targets.items()}
-                for player in players.values():
-                    opened.callback(player.close)
-                    player.prepare()
+                contenders = {role: _TimedWorker(target, work, role, answer) for role, target in targets.items()}
+                for contender in contenders.values():
+                    opened.callback(contender.close)
+                    contender.prepare()
                 opened.pop_all()
-            return Trial(players, work.draw)
+            return Trial(contenders, work.draw)
 
         with timing_lock():
             return contest(start)
@@ -108,20 +108,18 @@ def credit(result: ContestResult) -> Partial:
     """What a contest's result earns.
 
     Raises:
-        ProbeFailure: the answer is slower beyond `GROSS`, or works while nothing is asked of it.
+        ProbeFailure: the answer is slower beyond `MAX_RATIO`, or works between calls.
         NotRun: nothing was decided.
     """
     if result.works_in_background:
         seen = f"its process used {result.background:.0%} of a processor between calls, where it has nothing to do"
-        raise ProbeFailure(
-            "works while nothing is asked of it", seen, measured={"background": round(result.background, 3)}
-        )
+        raise ProbeFailure("works between calls", seen, measured={"background": round(result.background, 3)})
     if not result.resolved:
         raise NotRun("a call takes hardly longer than its inputs and outputs do")
     compared = result.comparison
     counted = f"{compared.pairs} pairs, {compared.processes} processes"
     detail = f"{compared.ratio:.3g}x the reference's time ({compared.low:.3g}..{compared.high:.3g}, {counted})"
-    as_fast = compared.high <= AS_FAST
+    as_fast = compared.high <= FULL_CREDIT_RATIO
     if not compared.decided and not compared.not_slower and not as_fast:
         busy = f"; other work made its calls {result.noise:.1f} times as long" if result.noisy else ""
         raise NotRun(f"too close to call on this machine: {detail}{busy}")
@@ -135,18 +133,20 @@ def credit(result: ContestResult) -> Partial:
     }
     if compared.verdict is not PairedVerdict.SLOWER or as_fast:
         return Partial(1.0, figures, detail)
-    if compared.ratio > GROSS:
-        raise ProbeFailure("is far slower than the reference", f"{detail}; at most {GROSS:g}x passes", measured=figures)
+    if compared.ratio > MAX_RATIO:
+        raise ProbeFailure(
+            "is far slower than the reference", f"{detail}; at most {MAX_RATIO:g}x passes", measured=figures
+        )
     return Partial(float(f"{1.0 / compared.ratio:.1g}"), figures, detail)
 
 
-class _Player:
+class _TimedWorker:
     """A contender in a box of its own."""
 
-    def __init__(self, target: WorkerSpec, course: Course, role: Role, judged: SandboxedAnswer) -> None:
+    def __init__(self, target: WorkerSpec, workload: Workload, role: Role, judged: SandboxedAnswer) -> None:
         self.answer = SandboxedAnswer(target)
         self.judged = judged
-        self.course = course
+        self.workload = workload
         self.role = role
         self.prepared: Any = None
 
@@ -157,16 +157,16 @@ class _Player:
 
     def prepare(self) -> None:
         """Open the box and make what the calls need."""
-        with self._blamed():
-            self.prepared = self.course.prepare(self.answer)
+        with self._fault_of_harness():
+            self.prepared = self.workload.prepare(self.answer)
 
     def play(self, given: Any) -> CallCost:
         """One call, timed by the box and verified after."""
-        with self._blamed():
-            output = self.course.call(self.answer, self.prepared, given)
+        with self._fault_of_harness():
+            output = self.workload.call(self.answer, self.prepared, given)
             cost = self.answer.cost
             if self.role is not Role.IDENTITY:
-                self.course.verify(given, output)
+                self.workload.verify(given, output)
         return CallCost(cost.seconds, cost.processor)
 
     def close(self) -> None:
@@ -174,22 +174,22 @@ class _Player:
         self.answer.close()
         if self.role is Role.ANSWER:
             self.judged.signals += [s for s in self.answer.signals if s not in self.judged.signals]
-            self.judged.box_seconds += self.answer.box_seconds
+            self.judged.sandbox_seconds += self.answer.sandbox_seconds
 
     @contextmanager
-    def _blamed(self) -> Iterator[None]:
-        """What goes wrong on our side of a race is not the answer's fault."""
+    def _fault_of_harness(self) -> Iterator[None]:
+        """What goes wrong in the reference or the identity is not the answer's fault."""
         try:
             yield
         except ProbeFailure as fault:
             if self.role is Role.ANSWER:
                 raise
-            raise RuntimeError(f"the {self.role} of the race failed: {fault.title}: {fault.detail}") from fault
+            raise RuntimeError(f"the {self.role} failed while it was timed: {fault.title}: {fault.detail}") from fault
 
 
-def _verified_only(answer: Answer, course: Course) -> None:
-    """Fail an answer whose outputs are wrong, although its time cannot be told."""
-    prepared = course.prepare(answer)
-    for _ in range(TRIES):
-        given = course.draw()
-        course.verify(given, course.call(answer, prepared, given))
+def _verified_only(answer: Answer, workload: Workload) -> None:
+    """Fail an answer whose outputs are wrong, although its time cannot be measured."""
+    prepared = workload.prepare(answer)
+    for _ in range(VERIFIED_CALLS):
+        given = workload.draw()
+        workload.verify(given, workload.call(answer, prepared, given))

@@ -31,7 +31,7 @@ ALL_SECONDS = 36_000.0
 RUN_SECONDS = 10.0
 """Processor time within which the suite must finish once."""
 TOO_BUSY = "the machine gave the tests too little time"
-UNSTEADY = "unsteady: on the same code it passes at one time and fails at another"
+FLAKY = "flaky: on the same code it passes in one run and fails in another"
 NO_TESTS = 5
 """Exit status of pytest that has nothing to run."""
 KINDS = "expected python -m pytest, python -m unittest or python FILE.py"
@@ -219,7 +219,7 @@ class _Stage:
         if len(results) < len(plan) or not all(result.decided for result in results):
             return replace(seen, kill_rate=None, detail=self._left_open(results, given))
         if not results[-1].silent:
-            return replace(seen, detail=UNSTEADY)
+            return replace(seen, detail=FLAKY)
         return _judged(seen, list(zip(drawn, results[1:-1], strict=True)))
 
     def _left_open(self, results: Sequence[RunResult], given: float) -> str:
@@ -232,7 +232,7 @@ class _Stage:
         """Why the suite failed on equivalent code: it passes on the same text at another time, or it does not."""
         again = self._runs([equivalent], limit).results
         if again and again[0].silent:
-            return UNSTEADY
+            return FLAKY
         return "fails on the same code written differently: it judges the text, not what it does"
 
 

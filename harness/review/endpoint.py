@@ -80,9 +80,9 @@ class Endpoint:
             return self._hide(_text(self._post(prompt)))
         except (sdk.BadRequestError, sdk.UnprocessableEntityError) as error:
             if not self._structured:
-                raise JudgeError(self._told(error)) from None
+                raise JudgeError(self._message(error)) from None
         except sdk.APIStatusError as error:
-            raise JudgeError(self._told(error)) from None
+            raise JudgeError(self._message(error)) from None
         except sdk.APITimeoutError:
             raise JudgeError(self._too_slow()) from None
         except sdk.APIConnectionError as error:
@@ -124,7 +124,7 @@ class Endpoint:
     def _too_slow(self) -> str:
         return f"{self.shown} did not reply within {self._timeout:g} s\n  --timeout gives it longer"
 
-    def _told(self, error: "openai.APIStatusError") -> str:
+    def _message(self, error: "openai.APIStatusError") -> str:
         """What the server said, shortened, and what to do next."""
         body = error.body
         said = body.get("message") if isinstance(body, dict) else None

@@ -197,7 +197,7 @@ def _nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
 def _seen(answer: GradedAnswer) -> StageResult:
     """What the answer was seen doing, its last worker included, and how long it ran."""
     answer.fresh()
-    return StageResult(signals=tuple(answer.signals), seconds={"box": answer.box_seconds})
+    return StageResult(signals=tuple(answer.signals), seconds={"box": answer.sandbox_seconds})
 
 
 def _unsupported(criterion: Criterion, reason: str) -> Evidence:

@@ -76,7 +76,7 @@ class Notices:
                 self._opened(path, pid)
             answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
         elif name not in ORDINARY and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
-            self._note(SignalKind.SYSTEM_CALL, _told(name, arguments))
+            self._note(SignalKind.SYSTEM_CALL, _described(name, arguments))
         try:
             fcntl.ioctl(self.fd, _SEND, answer)
         except OSError:  # it was killed meanwhile
@@ -168,7 +168,7 @@ def _under(path: str, places: Sequence[str]) -> bool:
     return any(path == place or path.startswith(f"{place}/") for place in places)
 
 
-def _told(name: str, arguments: Sequence[int]) -> str:
+def _described(name: str, arguments: Sequence[int]) -> str:
     if name == "socket":
         families = {1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 40: "AF_VSOCK"}
         return f"socket({families.get(arguments[0], arguments[0])})"

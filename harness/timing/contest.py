@@ -1,4 +1,4 @@
-"""A contest: two answers to one task timed in turns, so that the machine's moods meet both alike.
+"""A contest: two answers to one task timed in turns, so that changes in the machine's speed affect both alike.
 
 A trial is three processes: the answer, the reference, and one that does nothing but take the inputs and return outputs
 of their form. What the last one takes is the price of the protocol, and is taken off the other two before they are
@@ -24,16 +24,16 @@ from harness.timing import clock
 
 WARM_UP = 2
 """First rounds of a trial that are verified but not timed: memory is mapped and code is loaded in them."""
-RENEWED = (252, 850)
+RESTART_PAIRS = (252, 850)
 """Numbers of pairs at which fresh processes take over: where memory happens to lie makes one process slower than the
 next by a per cent, and only more processes average that out."""
-SLOW = 0.25
+SLOW_CALL_SECONDS = 0.25
 """Seconds of a first round after which no second one is needed to warm up."""
 SECONDS = 15.0
 """Processor time, the harness's included, after which an undecided contest stops; near equals need it."""
 PATIENCE = 3.0
 """Times as much wall time that it may take where other work keeps the processor from them."""
-SELDOM = 4
+IDENTITY_EVERY = 4
 """The identity takes part in every so many rounds: its median is known well enough long before the pairs decide."""
 BACKGROUND = 0.05
 """Share of one processor that an idle process may use; an honest one uses none."""
@@ -41,7 +41,7 @@ NOISY = 1.1
 """Wall over processor time above which other work took the processor away."""
 RESOLVED = 1.5
 """Times of the identity that the reference must take for their difference to mean anything."""
-GROSS = 4.0
+CLEAR_RATIO = 4.0
 """Ratio that every pair must exceed for a verdict without enough pairs for an interval."""
 
 
@@ -209,7 +209,7 @@ class _Track:
         for _ in range(WARM_UP):
             start = clock.now()
             self.round()
-            if clock.now() - start > SLOW:
+            if clock.now() - start > SLOW_CALL_SECONDS:
                 break
         for entrant in self.entrants.values():
             entrant.forget()
@@ -218,7 +218,7 @@ class _Track:
     def round(self) -> None:
         """The same fresh inputs for everyone, in random order."""
         given = self.trial.draw()
-        roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % SELDOM == 0]
+        roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % IDENTITY_EVERY == 0]
         for role in self.order.sample(roles, len(roles)):
             self.entrants[role].play(given)
             self.worked += self.entrants[role].processors[-1]
@@ -273,12 +273,12 @@ def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Tr
             comparison = rule.look(_ratios(tracks, _processor))
             if comparison.decided or _background(tracks) > BACKGROUND:
                 return tracks, comparison
-        if pairs in RENEWED:
+        if pairs in RESTART_PAIRS:
             for track in running:
                 track.close()
             running = entered()
             tracks += running
-    return tracks, _gross(tracks, _processor, comparison)
+    return tracks, _clearly_slower(tracks, _processor, comparison)
 
 
 def _ratios(tracks: Sequence[_Track], times: Times) -> list[list[float]]:
@@ -289,12 +289,12 @@ def _background(tracks: Sequence[_Track]) -> float:
     return max(track.entrants[Role.ANSWER].idle.share for track in tracks)
 
 
-def _gross(tracks: Sequence[_Track], times: Times, undecided: PairedComparison) -> PairedComparison:
+def _clearly_slower(tracks: Sequence[_Track], times: Times, undecided: PairedComparison) -> PairedComparison:
     """Few pairs decide as well, where every one of them says the same beyond doubt."""
     ratios = _ratios(tracks, times)
     every = [value for process in ratios for value in process]
     comparison = compare(ratios)
-    if comparison.processes < PROCESSES or min(every) < math.log(GROSS):
+    if comparison.processes < PROCESSES or min(every) < math.log(CLEAR_RATIO):
         return undecided if undecided.pairs else replace(comparison, verdict=PairedVerdict.UNCLEAR)
     return replace(comparison, low=math.exp(min(every)), high=math.exp(max(every)), verdict=PairedVerdict.SLOWER)
 
@@ -306,7 +306,7 @@ def _result(tracks: Sequence[_Track], processor: PairedComparison, seconds: floa
     reference = middle(Role.REFERENCE, _processor)
     return ContestResult(
         processor=processor,
-        wall=_gross(tracks, _wall, compare(_ratios(tracks, _wall))),
+        wall=_clearly_slower(tracks, _wall, compare(_ratios(tracks, _wall))),
         noise=middle(Role.REFERENCE, _wall) / reference,
         background=_background(tracks),
         resolved=reference >= RESOLVED * middle(Role.IDENTITY, _processor),

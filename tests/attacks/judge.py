@@ -185,7 +185,7 @@ def _probed(
         for criterion in criteria.values():
             inputs = seed_of(seed, criterion.id)
             evidence += [probe_criterion(code, criterion, answer, inputs, submission=submission, explain=False)]
-        if attack.expect is Expect.HONEST or SignalKind.UNSTEADY in attack.signals:
+        if attack.expect is Expect.HONEST or SignalKind.NONDETERMINISTIC in attack.signals:
             differed = nondeterminism(answer, code.probes_of(anchor)[0], seed)
         else:
             differed = None

@@ -44,7 +44,7 @@ EXPLAINED = shares.share(NAMED, 3, lambda known: known[0])
 @dataclass(frozen=True)
 class Run:
     evidence: dict[str, Evidence]
-    box_seconds: float
+    sandbox_seconds: float
 
     def failed(self) -> set[str]:
         return {e.criterion for e in self.evidence.values() if e.outcome is not Outcome.PASSED}
@@ -74,7 +74,7 @@ def run(model: str) -> Run:
             seen = [judged(c, answer, submission, c.id in named) for c in probed]
         finally:
             answer.close()
-    return Run({e.criterion: e for e in seen}, answer.box_seconds)
+    return Run({e.criterion: e for e in seen}, answer.sandbox_seconds)
 
 
 def judged(criterion: Criterion, answer: SandboxedAnswer, submission: Submission, explain: bool) -> Evidence:
@@ -127,4 +127,4 @@ def test_a_token_takes_its_bytes(runs: dict[str, Run]) -> None:
 @pytest.mark.alone
 def test_the_whole_suite_is_quick() -> None:
     """Measured 1.4 s for the baseline on a quiet machine; the promise is 3 s."""
-    assert run("baseline").box_seconds <= 6.0
+    assert run("baseline").sandbox_seconds <= 6.0

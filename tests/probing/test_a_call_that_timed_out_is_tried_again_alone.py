@@ -84,7 +84,7 @@ def test_a_worker_that_stood_still_is_no_answer_that_replies_differently(toy):
 
     with limited(toy, RIGHT) as answer:
         found = nondeterminism(StoppedAtFirst(answer), toy.probes["rows_match_the_oracle"], 7)
-    assert found is None or found.kind is not SignalKind.UNSTEADY
+    assert found is None or found.kind is not SignalKind.NONDETERMINISTIC
 
 
 def test_without_quiet_a_timeout_is_not_run_and_never_a_failure(toy, monkeypatch):

@@ -44,4 +44,4 @@ def test_a_wrong_but_deterministic_answer_is_left_in_peace(toy):
 def test_a_nondeterministic_answer_is_seen(toy, source):
     # an error by the toss of a coin stays unseen in one try with probability 1/2: in sixteen with 2^-16
     with probed(toy, source, 16) as signals:
-        assert any(s is not None and s.kind is SignalKind.UNSTEADY for s in signals)
+        assert any(s is not None and s.kind is SignalKind.NONDETERMINISTIC for s in signals)

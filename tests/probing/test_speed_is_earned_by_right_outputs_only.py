@@ -14,7 +14,7 @@ from harness.probing import Draw, NotMeasurable, NotRun, ProbeFailure, WorkerLos
 from harness.probing.answers import LocalAnswer, SandboxedAnswer
 from harness.probing.mutants import module_of
 from harness.probing.null_answer import NullAnswer
-from harness.probing.speed import GROSS, credit, measure, race
+from harness.probing.speed import MAX_RATIO, compare_speed, credit, measure
 from harness.sandbox import Array, WorkerSpec, detect
 from harness.timing.contest import ContestResult
 from tests.reaching_in import REACHING_IN
@@ -119,7 +119,7 @@ def raced(tmp_path: Path):
         (folder / "answer.py").write_text("import numpy as np\n" + source)
         answer = SandboxedAnswer(WorkerSpec(folder, "answer.py", ("ordered",), Limits(), detect()))
         try:
-            return race(answer, lambda: Sorting(1), reference, IDENTITY)
+            return compare_speed(answer, lambda: Sorting(1), reference, IDENTITY)
         finally:
             answer.close()
             go.signals = {signal.kind for signal in answer.signals}
@@ -153,7 +153,7 @@ def test_what_a_racing_answer_was_seen_doing_is_told(raced):
 
 @pytest.mark.alone
 def test_a_thread_that_waits_for_inputs_has_no_time(raced):
-    with pytest.raises(ProbeFailure, match="works while nothing is asked of it"):
+    with pytest.raises(ProbeFailure, match="works between calls"):
         raced(SPINNING)
 
 
@@ -182,12 +182,12 @@ def test_a_planted_fifth_is_called_slower_or_left_open(tmp_path):
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
 def test_a_null_answer_is_refuted(kind):
     with pytest.raises(ProbeFailure, match="is not sorted"):
-        race(NullAnswer(kind), lambda: Sorting(1), Path("none"), IDENTITY)
+        compare_speed(NullAnswer(kind), lambda: Sorting(1), Path("none"), IDENTITY)
 
 
 def test_an_answer_outside_the_box_has_no_time():
     with pytest.raises(NotMeasurable, match="in the box only"):
-        race(LocalAnswer(module_of("sorter", REFERENCE)), lambda: Sorting(1), Path("none"), IDENTITY)
+        compare_speed(LocalAnswer(module_of("sorter", REFERENCE)), lambda: Sorting(1), Path("none"), IDENTITY)
 
 
 def compared(ratio: float, spread: float, verdict: PairedVerdict) -> PairedComparison:
@@ -222,7 +222,7 @@ def test_a_difference_that_a_busy_machine_would_hide_takes_nothing(verdict):
         assert credit(result(1.12, verdict)).fraction == 0.9
 
 
-@pytest.mark.parametrize(("ratio", "fraction"), [(1.5, 0.7), (2.0, 0.5), (GROSS, 0.05)])
+@pytest.mark.parametrize(("ratio", "fraction"), [(1.5, 0.7), (2.0, 0.5), (MAX_RATIO, 0.05)])
 def test_what_is_slower_earns_one_over_the_ratio(ratio, fraction):
     partly = credit(result(ratio, PairedVerdict.SLOWER))
     assert partly.fraction == fraction
@@ -234,7 +234,7 @@ def test_what_is_slower_earns_one_over_the_ratio(ratio, fraction):
 
 def test_what_is_far_slower_earns_nothing():
     with pytest.raises(ProbeFailure, match="far slower"):
-        credit(result(1.01 * GROSS, PairedVerdict.SLOWER))
+        credit(result(1.01 * MAX_RATIO, PairedVerdict.SLOWER))
 
 
 def test_what_cannot_be_told_takes_nothing_away():

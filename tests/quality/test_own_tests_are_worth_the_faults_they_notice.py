@@ -196,7 +196,7 @@ def test_a_suite_that_fails_by_its_age_notices_nothing(answer):
     suite = f"import os\n{WEAK}    assert os.getpid() - os.getppid() < 7\n"
     result = graded(answer(kernel=KERNEL, test_kernel=suite))
     assert (result.status, result.killed, result.kill_rate) == (SuiteStatus.PASSED, 0, 0.0)
-    assert result.detail.startswith("unsteady")
+    assert result.detail.startswith("flaky")
 
 
 @pytest.mark.slow

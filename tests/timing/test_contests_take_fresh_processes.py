@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.numerics.paired import LOOKS, PROCESSES, PairedVerdict
-from harness.timing.contest import RENEWED, SELDOM, CallCost, ContestResult, Role, Trial, contest
+from harness.timing.contest import IDENTITY_EVERY, RESTART_PAIRS, CallCost, ContestResult, Role, Trial, contest
 
 SPREAD = 0.5
 """Standard deviation of the log of a cost: so noisy that nothing within a fifth is decided in 1912 pairs."""
@@ -72,7 +72,7 @@ def undecided() -> tuple[Field, ContestResult]:
 def test_what_stays_open_is_timed_in_nine_process_pairs(undecided: tuple[Field, ContestResult]) -> None:
     field, result = undecided
     assert result.comparison.verdict is PairedVerdict.UNCLEAR
-    assert (result.comparison.pairs, result.comparison.processes) == (LOOKS[-1], (1 + len(RENEWED)) * PROCESSES)
+    assert (result.comparison.pairs, result.comparison.processes) == (LOOKS[-1], (1 + len(RESTART_PAIRS)) * PROCESSES)
     assert len(field.trials) == 9
 
 
@@ -84,7 +84,11 @@ def test_the_identity_plays_in_one_round_of_four(undecided: tuple[Field, Contest
     for trial in undecided[0].trials:
         # two more rounds of each trial warm up, and are not counted
         rounds, identity = trial[Role.ANSWER].played - 2, trial[Role.IDENTITY].played
-        assert (rounds + SELDOM - 1) // SELDOM <= identity <= (rounds + SELDOM - 1) // SELDOM + 2
+        assert (
+            (rounds + IDENTITY_EVERY - 1) // IDENTITY_EVERY
+            <= identity
+            <= (rounds + IDENTITY_EVERY - 1) // IDENTITY_EVERY + 2
+        )
         assert trial[Role.REFERENCE].played == trial[Role.ANSWER].played
 
 
