@@ -3,7 +3,8 @@
     python benchmarks/gpu_softmax_topk.py
 
 Every figure is measured in this run, contenders in turns, the L2 cache emptied before each call. Needs an NVIDIA GPU,
-nvcc and the extra `harness[cuda]`; PyTorch is compared with where it is installed. Without a GPU it says so.
+nvcc and the extra `harness[cuda]`; PyTorch is compared with where it is installed. It stops with a message
+without a GPU.
 """
 
 import datetime

@@ -277,7 +277,7 @@ def remedy(error: OSError) -> str:
         case errno.EEXIST | errno.ENOTDIR:
             cure = "move away the file that stands where a folder belongs"
         case errno.ENOENT:
-            cure = "set TMPDIR to a folder that nobody cleans"
+            cure = "set TMPDIR to a folder that is not cleaned automatically"
         case _:
             cure = "see to it"
     return f"{cure}; then the same command goes on: finished grades are kept"

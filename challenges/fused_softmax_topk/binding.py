@@ -25,7 +25,7 @@ LARGEST_K = 256
 
 @dataclass(frozen=True)
 class Launched:
-    """One legal call: logits (rows, vocab) as they were given; probs and indices (rows, k) as they came back."""
+    """One legal call: logits (rows, vocab) as passed; probs and indices (rows, k) as returned."""
 
     logits: Floats
     k: int

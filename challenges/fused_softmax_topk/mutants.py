@@ -190,7 +190,7 @@ MEMORY = (
            edits=((PAST, "    const int past_boundary = 0;\n"),)),
     Mutant("pool never emptied", "counts candidates from whatever shared memory holds", criterion="memory_safety",
            edits=((EMPTY_POOL, ""),)),
-    Mutant("pool padded with nothing", "sorts keys that nobody wrote among the candidates", criterion="memory_safety",
+    Mutant("pool padded with nothing", "sorts uninitialized keys among the candidates", criterion="memory_safety",
            edits=((PADDING, ""),)),
     Mutant("pool overrun", "never sorts the pool while a row is read", criterion="memory_safety",
            edits=((VOTE, "        __syncthreads();\n"),)),

@@ -28,7 +28,7 @@ def neighbouring_floats_are_told_apart(answer: Answer, draw: Draw, *, rows: int,
     places = np.stack([draw.permutation(vocab)[: near.shape[1]] for _ in range(rows)])
     np.put_along_axis(logits, places, np.broadcast_to(near.view(np.float32), places.shape), axis=1)
     k = served(answer, min(k, vocab))
-    right(launch(answer, draw, logits, k), answer, draw, "neighbouring floats are not told apart")
+    right(launch(answer, draw, logits, k), answer, draw, "neighbouring floats are not distinguished")
 
 
 @probe({"vocab": 9, "k": 3}, {"vocab": 1100, "k": 20}, rows=3, floors={"vocab": 2})

@@ -99,7 +99,7 @@ def a_decode_finds_every_decoded_token(answer: Answer, draw: Draw, *, steps: int
        {"S": 12, "chunk": 5, "H": 2, "dtype": "float32"}, {"S": 6, "chunk": 1, "H": 2, "dtype": "float64"},
        floors={"S": 3})  # fmt: skip
 def chunks_equal_one_prompt(answer: Answer, draw: Draw, *, S: int, chunk: int, H: int, dtype: str) -> None:
-    """K07: a prompt in chunks of any length comes to what it comes to in one; every position is judged."""
+    """K07: a prompt in chunks of any length gives the same result as in one call; every position is judged."""
     tokens = stepped(draw, H, S, dtype)
     cache = Cache(answer, tokens)
     for start in range(0, S, chunk):

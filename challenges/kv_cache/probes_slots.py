@@ -29,22 +29,22 @@ def other_sequences_leave_no_trace(
 
     Begun one after the other, then decoded in turns; the first to begin is watched, then the last.
     """
-    ours, *others = (normal(draw, B, H, steps + 1, D, dtype) for _ in range(3))
+    own, *others = (normal(draw, B, H, steps + 1, D, dtype) for _ in range(3))
     slots = ORDER[:B]
     for watched in (0, B - 1):
         seen: list[list[Floats]] = []
         for other in others:
-            tokens = [ours.rows(row) if row == watched else other.rows(row) for row in range(B)]
-            cache, outs = Cache(answer, ours), []
+            tokens = [own.rows(row) if row == watched else other.rows(row) for row in range(B)]
+            cache, outs = Cache(answer, own), []
             for at in range(steps + 1):
                 for row, slot in enumerate(slots):
                     call = cache.decode if at else cache.prefill
                     out = call([slot], tokens[row].part(at, at + 1))
                     outs += [out] * (row == watched)
             seen.append(outs)
-        spread = exact(ours.rows(watched), draw)[1]
+        spread = exact(own.rows(watched), draw)[1]
         if watched == 0:
-            expect.alive("out", seen[0][-1], ours.q[[watched], :, -1:])
+            expect.alive("out", seen[0][-1], own.q[[watched], :, -1:])
         for at, (once, again) in enumerate(zip(*seen, strict=True)):
             doing = f"every token of the other slots exchanged (B = {B}), token {at} of slot {slots[watched]}"
             agree(MIXES, "out", again, once, spread, doing)
@@ -185,7 +185,7 @@ def tokens_of_other_layers_stay_out(answer: Answer, draw: Draw, *, layers: int, 
 def a_busy_cache_equals_fresh_ones(
     answer: Answer, draw: Draw, *, calls: int, layers: int, H: int, D: int, dtype: str
 ) -> None:
-    """K04, K15, K18: prompts, decodes and releases in any order; each sequence comes to what it comes to alone.
+    """K04, K15, K18: prompts, decodes and releases in any order; each sequence gives the same result as alone.
 
     Where the oracle is not met, a cache that sees the calls of that sequence only says whether the others matter.
     """

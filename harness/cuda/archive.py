@@ -106,7 +106,7 @@ def parts() -> dict[str, list[Path]]:
 
 
 def _key(compiler: HostCompiler, files: Sequence[Path]) -> str:
-    """A name for an object: of the compiler, its options, and all that the files include of ours."""
+    """A name for an object, made of the compiler, its options, and all runtime files that it includes."""
     watched = flags.compile_flags(compiler, instrumented=True)
     found = [repr((compiler, flags.runtime_flags(compiler), watched)).encode()]
     seen: dict[Path, None] = {}

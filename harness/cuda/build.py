@@ -238,7 +238,7 @@ def _parse(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
             held = _Held(compiler, objects, place, tier, CompileTime(_PARSING), 8192, instrumented, False)
             name = "instrumented" if instrumented else "plain"
             if held.parse(name).returncode == 0:
-                # copied, so that it is ours: the box has users of its own
+                # copied, so that this user owns it: the sandbox runs under another user id
                 shutil.copyfile(place / "out" / name, made / f"{_HEADER}.gch" / name)
     made.chmod(0o755)
     try:
@@ -274,7 +274,7 @@ def _defined(defines: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _clean(text: str) -> str:
-    """The compiler's words in the author's terms: no folder and no name of ours."""
+    """The compiler's output without folders and names that the author does not know."""
     return _INSIDE.sub("", _GENERATED_NAME.sub("", text)).strip()
 
 

@@ -36,7 +36,7 @@ def compile_flags(compiler: HostCompiler, *, instrumented: bool) -> tuple[str, .
 
 
 def runtime_flags(compiler: HostCompiler) -> tuple[str, ...]:
-    """Options to compile our runtime, of which only what says so is seen from outside."""
+    """Options to compile the runtime; only symbols marked as exported are visible outside."""
     return (*LANGUAGE, *_COMMON, *_machine(compiler), "-fvisibility=hidden")
 
 

@@ -90,8 +90,8 @@ def gate(
         # an error at no line of the submission may be the installation's
         placed = done.exceeded or said.missing or any((folder / e.file).is_file() for e in said.errors)
         if said.ok is False and not placed:
-            ours = _fails_on_nothing(compiler, into, room, architecture)
-            return replace(said, ok=None, text=f"nvcc fails on an empty kernel, too: {ours}") if ours else said
+            problem = _fails_on_nothing(compiler, into, room, architecture)
+            return replace(said, ok=None, text=f"nvcc fails on an empty kernel, too: {problem}") if problem else said
         return said
 
 
@@ -120,9 +120,11 @@ def _judged(
     if done.undecided:
         return CompilerResult(name, None, (), uses, text=TOO_BUSY, seconds=spent)
     found = errors(done.log)
-    ours = broken(done.log) or _absent_library(found)
-    if ours:
-        return CompilerResult(name, None, found, uses, text=f"{compiler.kind} could not be used: {ours}", seconds=spent)
+    problem = broken(done.log) or _absent_library(found)
+    if problem:
+        return CompilerResult(
+            name, None, found, uses, text=f"{compiler.kind} could not be used: {problem}", seconds=spent
+        )
     text = _listed(found) if found else f"{compiler.kind} failed: {done.log.strip()[-500:] or 'it said nothing'}"
     return CompilerResult(name, False, found, uses, text=text, seconds=spent)
 

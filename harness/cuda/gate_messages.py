@@ -149,7 +149,7 @@ def _kind(op: str, modifiers: str) -> str | None:
 
 
 def demangled(name: str) -> str:
-    """A kernel's name as its author wrote it, as far as it can be told: `ns::softmax<256>` for `_ZN2ns7softmax...`."""
+    """A kernel's name as its author wrote it, where it can be demangled: `ns::softmax<256>` for `_ZN2ns7softmax...`."""
     name = re.sub(r"^__nv_static_\d+__\w*?_(?=_Z)", "", name)  # not visible to other files
     if not name.startswith("_Z"):
         return name

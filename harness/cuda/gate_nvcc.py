@@ -118,8 +118,8 @@ def without_paths(text: str, compiler: CudaCompiler, folder: Path, into: Path) -
     """`text` with the submission's paths relative to it, and the compilers' files by their names alone."""
     for own in dict.fromkeys((str(folder), str(folder.resolve()), "/submission")):
         text = re.sub(rf"(?<![\w.-]){re.escape(own)}/", "", text)
-    ours = [*(str(p) for p in compiler.folders.values()), *(f"/extra/{name}" for name in compiler.folders)]
-    places = (*ours, str(into), "/extra/out", "/usr/include", "/usr/lib", "/usr/bin", "/usr/local", "/opt", "/tmp")
+    mounted = [*(str(p) for p in compiler.folders.values()), *(f"/extra/{name}" for name in compiler.folders)]
+    places = (*mounted, str(into), "/extra/out", "/usr/include", "/usr/lib", "/usr/bin", "/usr/local", "/opt", "/tmp")
     inside = "|".join(re.escape(place) for place in sorted(places, key=len, reverse=True))
     return re.sub(rf"(?<![\w.-])(?:{inside})/(?:[\w.+@=-]+/)*", "", text)
 

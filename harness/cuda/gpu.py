@@ -291,5 +291,5 @@ def sanitizer_verdict(text: str) -> str | None:
     if summary[1] == "0":
         return None
     lines = [re.sub(r"^=+ ?", "", line).strip() for line in text.splitlines() if line.startswith("===")]
-    told = [line for line in lines if line and not line.startswith(("COMPUTE-SANITIZER", "ERROR SUMMARY"))]
-    return "; ".join(told[:3]) or f"{summary[1]} errors"
+    messages = [line for line in lines if line and not line.startswith(("COMPUTE-SANITIZER", "ERROR SUMMARY"))]
+    return "; ".join(messages[:3]) or f"{summary[1]} errors"

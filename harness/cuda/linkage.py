@@ -69,9 +69,9 @@ def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
         answer: its objects by the source file they were made of.
         device: those of the device, as `hide` leaves them.
     """
-    objects = [names_of(path) for path in device]
-    known = frozenset().union(*(names.defined for names in objects))
-    lent = frozenset().union(*(names.asked for names in objects)) - known
+    runtime = [names_of(path) for path in device]
+    known = frozenset().union(*(names.defined for names in runtime))
+    lent = frozenset().union(*(names.asked for names in runtime)) - known
     try:
         theirs = {file: names_of(path) for file, path in answer.items()}
     except Exception as error:  # made of the answer's source: what a parser chokes on is its own doing

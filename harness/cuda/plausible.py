@@ -80,9 +80,9 @@ def _uncounted(report: Report, changed: Mapping[str, int]) -> Iterator[str]:
     copied = sum(copy.bytes for copy in report.streams.copies if copy.direction in _INTO_THE_DEVICE)
     for name, count in changed.items():
         parts = [(launch.count, launch.buffers.get(name, BufferTraffic())) for launch in report.launches]
-        told = sum(times * (part.written_bytes + part.atomic_bytes) for times, part in parts)
-        if count > told + copied:
-            yield f"{count} bytes of `{name}` changed, of which it has {told + copied} written"
+        reported = sum(times * (part.written_bytes + part.atomic_bytes) for times, part in parts)
+        if count > reported + copied:
+            yield f"{count} bytes of `{name}` changed, but the report has {reported + copied} written"
 
 
 def _listed(changed: Mapping[str, int]) -> str:

@@ -128,7 +128,7 @@ def build_program(
     defines: Mapping[str, str] | None = None,
     instrumented: bool = True,
 ) -> Built:
-    """Build the program in the empty folder `into`, with what checking and counting need unless told otherwise.
+    """Build the program in the empty folder `into`, with what checking and counting need unless switched off.
 
     Raises:
         PrerequisiteError: there is no C++ compiler.

@@ -155,7 +155,7 @@ def _attributes(words: Sequence[Word]) -> Iterator[str]:
             continue
         for inner in words[index:end]:
             if inner.text.strip(b"_") in _ATTRIBUTES:
-                yield f"{inner.place}: the attribute `{inner.text.decode()}` puts code where nobody looks for it"
+                yield f"{inner.place}: the attribute `{inner.text.decode()}` puts code into a section of its own"
 
 
 def _device_calls(words: Sequence[Word]) -> Iterator[str]:

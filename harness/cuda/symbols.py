@@ -29,7 +29,7 @@ _NESTS = ("DW_TAG_namespace", "DW_TAG_class_type", "DW_TAG_structure_type")
 
 @dataclass(frozen=True)
 class Frame:
-    """A line of source, the file as the compiler was told it."""
+    """A line of source; the file as it was named to the compiler."""
 
     file: str
     line: int

@@ -17,7 +17,7 @@ NEEDS_REVIEW = "needs a review"
 
 
 class Outcome(StrEnum):
-    """How one criterion came out."""
+    """Outcome of one criterion."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -144,7 +144,7 @@ class Evidence(ReadableModel):
     severity: Severity
     """Weight of the criterion."""
     outcome: Outcome
-    """How it came out."""
+    """The outcome."""
     fraction: float | None = Field(default=None, gt=0, lt=1)
     """Share of the criterion that is met; only for a partial outcome."""
     title: str = ""

@@ -89,7 +89,7 @@ class Environment(Model):
 
 
 class Record(Stored):
-    """One grade of one submission: what was graded, where, with which seed, and what came out."""
+    """One grade of one submission: what was graded, where, with which seed, and the results."""
 
     SCHEMA: ClassVar[int] = 2
 

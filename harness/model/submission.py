@@ -85,7 +85,7 @@ class Claim(Model):
     value: float = Field(strict=True)
     """What the answer says it is."""
     where: RelativePath | None = None
-    """The file that says so."""
+    """The file that makes the claim."""
     line: int | None = Field(default=None, ge=1, strict=True)
     """The line of that file, from 1 on."""
 

@@ -131,7 +131,7 @@ def _measured(code: ChallengeCode, answer: Answer, seed: int, evidence: Evidence
 def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> CheckResult:
     evidence = assess(code, answer, seed, mutant.criterion)
     killed = any(e.criterion == mutant.criterion and e.outcome is Outcome.FAILED for e in evidence)
-    detail = "" if killed else f"`{mutant.criterion}` came out {evidence[0].outcome.value if evidence else 'unprobed'}"
+    detail = "" if killed else f"`{mutant.criterion}` is {evidence[0].outcome.value if evidence else 'unprobed'}"
     return CheckResult("mutant", mutant.name, "killed", killed, mutant.criterion, detail)
 
 

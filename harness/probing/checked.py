@@ -23,7 +23,7 @@ ORDER = {
 """Defects of the order in which threads work; all others are of what they touch."""
 ACCESS = {
     "out_of_bounds": "memory out of bounds is touched",
-    "uninitialized_read": "memory is read that nobody wrote",
+    "uninitialized_read": "reads uninitialized memory",
     "misaligned": "a misaligned address is used",
 }
 

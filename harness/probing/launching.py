@@ -77,7 +77,7 @@ class OutputBuffer:
 
     def __post_init__(self) -> None:
         if np.dtype(self.dtype).itemsize < NARROWEST:
-            raise ValueError(f"{self.name}: an output of {self.dtype} cannot be told from the bytes below it")
+            raise ValueError(f"{self.name}: an output of {self.dtype} cannot be distinguished from the fill bytes")
 
     @property
     def inside(self) -> tuple[tuple[int, ...], np.dtype[Any]]:

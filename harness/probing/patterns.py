@@ -1,4 +1,4 @@
-"""Which of many places are concerned, as the shortest rule that says so: a range, or residues modulo a power of two.
+"""Which of many places are affected, as the shortest rule that fits: a range, or residues modulo a power of two.
 
 Faults of parallel code follow threads, warps and blocks, and those follow residues of the column or row they work on.
 """

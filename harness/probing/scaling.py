@@ -43,7 +43,7 @@ def require_subquadratic(fits: Sequence[Exponent], title: str, what: str, figure
     """
     known = [fit for fit in fits if math.isfinite(fit.value)]
     if not known:
-        raise NotRun(f"no growth can be told: {fits[0].reason}")
+        raise NotRun(f"growth cannot be estimated: {fits[0].reason}")
     best = min(known, key=lambda fit: fit.high)
     seen = f"{what}^{best.value:.2f}, between {best.low:.2f} and {best.high:.2f}"
     if best.high < QUADRATIC[0]:

@@ -116,7 +116,7 @@ class SubmissionReport:
 
 @dataclass(frozen=True)
 class Cell:
-    """How one criterion came out for one submission."""
+    """Outcome of one criterion for one submission."""
 
     outcome: str
     failed: bool = False

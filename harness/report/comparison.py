@@ -127,7 +127,7 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
     """Compare two models; nothing is scored anew but the duels, on what both were assessed on.
 
     Args:
-        challenges: in any order; records of others are left out, and a note says so.
+        challenges: in any order; records of others are left out, with a note.
         records: of at least these two models, in any order.
         left, right: names of the models.
     """

@@ -162,7 +162,7 @@ def limits(limits: Limits) -> str:
 
 
 def outcome(evidence: Evidence) -> str:
-    """How a criterion came out, in a word or two."""
+    """The outcome of a criterion, in a word or two."""
     if evidence.outcome is Outcome.PARTIAL:
         return f"{percent(evidence.satisfied)} met"
     if evidence.rests_on:

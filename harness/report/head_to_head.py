@@ -105,9 +105,9 @@ class HeadToHeads:
 
     def _section(self, result: HeadToHead, left: str, right: str) -> HeadToHeadSection:
         challenge = self._challenges[result.challenge]
-        ours, theirs = ((model, challenge.id) for model in (left, right))
+        first, second = ((model, challenge.id) for model in (left, right))
         if isinstance(result, Duel):
-            seen = compare_challenge(challenge, self._sides[ours], self._sides[theirs], result)
+            seen = compare_challenge(challenge, self._sides[first], self._sides[second], result)
             lines = tuple(_line(row, left, right) for row in seen.rows if row.lead or (row.lead == 0 and row.measured))
             alike = tuple(row.criterion.id for row in seen.rows if row.lead == 0 and not row.measured)
             unseen = tuple(row.criterion.id for row in seen.rows if row.lead is None)
@@ -117,7 +117,7 @@ class HeadToHeads:
             alike = unseen = ()
             why = f"As the judge gave it: {f'won by {result.winner}' if result.winner else 'a split'}."
         return HeadToHeadSection(
-            challenge.id, challenge.title, self._standings.get(ours, ""), self._standings.get(theirs, ""),
+            challenge.id, challenge.title, self._standings.get(first, ""), self._standings.get(second, ""),
             result.winner or "split", why, lines, alike, unseen, _edges(left, right, lines),
         )  # fmt: skip
 

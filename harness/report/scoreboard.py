@@ -144,7 +144,7 @@ class ScoreboardRow:
 
     @property
     def remark(self) -> str:
-        """Why it has no rank or no medal; empty for a baseline, whose provenance says so."""
+        """Why it has no rank or no medal; empty for a baseline, whose provenance explains it."""
         return "" if Provenance.BASELINE in self.standing.provenance else self.standing.note
 
     @property

@@ -37,7 +37,7 @@ class Case:
         folder: of the answer.
         challenge: its rubric.
         questions: what is asked.
-        ours: what is shown of the answer.
+        material: what is shown of the answer.
         other: the model it is compared with, or None.
         theirs: what is shown of that model's answer, or None.
     """
@@ -45,7 +45,7 @@ class Case:
     folder: Path
     challenge: Challenge
     questions: Questions
-    ours: Material
+    material: Material
     other: str | None = None
     theirs: Material | None = None
 
@@ -68,19 +68,19 @@ class Case:
         if not questions.criteria:
             raise NotFoundError(f"{challenge.id} has no criterion with a question for reviewers: all of it is measured")
         mask = Mask.of(names_to_hide(workspace))
-        ours = _material(workspace, folder, mask)
+        material = _material(workspace, folder, mask)
         if against is None:
-            return cls(folder, challenge, questions, ours)
+            return cls(folder, challenge, questions, material)
         theirs = _folder(workspace, f"{against}/{challenge.id}")
         if theirs == folder:
             raise NotFoundError(f"{against!r} gave this answer itself\n  --against names another model")
-        return cls(folder, challenge, questions, ours, theirs.parent.name, _material(workspace, theirs, mask))
+        return cls(folder, challenge, questions, material, theirs.parent.name, _material(workspace, theirs, mask))
 
     @property
     def shown(self) -> tuple[tuple[str, Material], ...]:
         """All that is shown to the judge, each with the model that gave it."""
-        ours = (self.folder.parent.name, self.ours)
-        return (ours, (self.other, self.theirs)) if self.other and self.theirs else (ours,)
+        own = (self.folder.parent.name, self.material)
+        return (own, (self.other, self.theirs)) if self.other and self.theirs else (own,)
 
     def path(self, name: str, force: bool) -> Path:
         """Where a review of that name is stored.
@@ -116,10 +116,10 @@ class Case:
         marks: tuple[Mark, ...] = ()
         preferences: tuple[Preference, ...] = ()
         if self.other and self.theirs:
-            pair = (self.ours, self.theirs)
+            pair = (self.material, self.theirs)
             preferences, lost = judge.compare(ask, self.questions, pair, self.other, repeats, notify)
         else:
-            marks, lost = judge.mark(ask, self.questions, self.ours, repeats, notify)
+            marks, lost = judge.mark(ask, self.questions, self.material, repeats, notify)
         review = Review(
             model=self.folder.parent.name,
             challenge=self.challenge.id,

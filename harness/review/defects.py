@@ -21,7 +21,7 @@ from harness.model.manifest import read_toml
 from harness.workspace import Workspace
 
 DEFECTS = Path("reports", "published", "defects.toml")
-NOT_ASKED = "no criterion of ours asks for it"
+NOT_ASKED = "no criterion covers it"
 OTHER_FAULT = "fails, but its evidence shows another fault"
 
 

@@ -80,16 +80,16 @@ def compare(
     Raises:
         JudgeError: in one of the orders no repeat can be used.
     """
-    ours, theirs = pair
+    answer, rival = pair
 
     def read(text: str) -> PairReply:
         return parse(text, PairReply, questions.ids)
 
     def asked(nonce: str, refused: str) -> Prompt:
-        return questions.to_compare(ours, theirs, nonce, refused)
+        return questions.to_compare(answer, rival, nonce, refused)
 
     def asked_the_other_way(nonce: str, refused: str) -> Prompt:
-        return questions.to_compare(theirs, ours, nonce, refused)
+        return questions.to_compare(rival, answer, nonce, refused)
 
     first, lost = _repeated(ask, asked, read, repeats, notify)
     second, lost_too = _repeated(ask, asked_the_other_way, read, repeats, notify)
@@ -168,10 +168,10 @@ def _mark(id: str, answers: Sequence[JudgedMark], material: Material) -> Mark:
     )
 
 
-def _verdicts(id: str, replies: Iterable[PairReply], ours: str) -> list[int]:
-    """One for every reply: 1 where ours is better, -1 where the other is, 0 where neither."""
+def _verdicts(id: str, replies: Iterable[PairReply], shown_as: str) -> list[int]:
+    """One for every reply: 1 where the answer is better, -1 where the other is, 0 where neither."""
     found = [answer.better for reply in replies for answer in reply.answers if answer.question == id]
-    return [0 if better == "equal" else 1 if better == ours else -1 for better in found]
+    return [0 if better == "equal" else 1 if better == shown_as else -1 for better in found]
 
 
 def _preference(id: str, other: str, first: Sequence[int], second: Sequence[int]) -> Preference:

@@ -48,8 +48,8 @@ def grade_with_retries(
         except JudgeError as error:
             failure = str(error).encode(errors="replace").decode()  # a path may hold bytes that are no text
             continue
-        told = f"{graded.reason}, at attempt {number}, after: {_line(failure)}" if failure else graded.reason
-        return replace(graded, reason=told)
+        reason = f"{graded.reason}, at attempt {number}, after: {_line(failure)}" if failure else graded.reason
+        return replace(graded, reason=reason)
     return _ungraded(workspace, folder, options, f"{failure}\n  tried {RETRIES + 1} times")
 
 

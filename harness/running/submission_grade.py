@@ -159,7 +159,9 @@ def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
     """
     gone = next((name for name in files.hashes if not os.path.lexists(files.path / name)), None)
     if gone is not None:
-        raise JudgeError(f"{files.path / gone}: went away meanwhile\n  try: TMPDIR set to a folder that nobody cleans")
+        raise JudgeError(
+            f"{files.path / gone}: was removed meanwhile\n  set TMPDIR to a folder that is not cleaned automatically"
+        )
     if found.build_failure and shutil.disk_usage(files.path).free < FREE_BYTES:
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         raise JudgeError(f"{files.path}: {full.strerror}, so that nothing can be built\n  {remedy(full)}")

@@ -6,7 +6,7 @@ from harness.sandbox.boot import process_control
 def make_undumpable() -> None:
     """Close this process's memory, descriptors and environment to other processes of the same user.
 
-    For programs of our own: a debugger cannot attach afterwards, and no core is dumped, which is not ours to decide
-    for a program that uses the library.
+    For the harness's own programs: a debugger cannot attach afterwards, and no core is dumped. A program that uses
+    the library decides that for itself.
     """
     process_control.prctl(process_control.SET_DUMPABLE, 0)

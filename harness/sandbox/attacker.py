@@ -116,7 +116,7 @@ def environment() -> str:
 
 
 def descriptors() -> str:
-    """What can be read from open files that nobody meant to hand over."""
+    """What can be read from open files that were not handed over on purpose."""
     found = []
     for fd in range(3, DESCRIPTORS):
         try:

@@ -201,7 +201,7 @@ class Box:
     def _ask(
         self, request: Mapping[str, Any], seconds: float, fds: Sequence[int] = (), output: MemoryFile | None = None
     ) -> Reply:
-        """Send one request and wait for its reply; the value of a reply that came back is the raw message."""
+        """Send one request and wait for its reply; the value of a returned reply is the raw message."""
         worker = self._worker
         if worker is None or not worker.channel.open:
             return Reply(CallStatus.CRASHED, text="the worker is gone")

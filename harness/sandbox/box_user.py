@@ -25,7 +25,7 @@ def reaches(paths: Iterable[str]) -> bool:
 
 @cache
 def _own_uid(grader: int) -> int:
-    """One for all boxes of a process: what one compiler wrote into a folder of ours, the next may change."""
+    """One for all boxes of a process: what one compiler wrote into a work folder, the next may change."""
     return secrets.choice(UIDS)
 
 
@@ -36,13 +36,13 @@ def _open_to_all(path: str) -> bool:
 
 
 def give(folder: Path, uid: int) -> None:
-    """Make a user id the owner of a folder of ours and of the folders we laid out in it."""
+    """Make a user id the owner of a work folder and of the folders laid out in it."""
     for directory, _, _ in os.walk(folder):
         os.chown(directory, uid, uid, follow_symlinks=False)
 
 
 def open_up(folder: Path) -> None:
-    """Let every user read a copy of ours: a private temporary folder is closed to the box's own user id."""
+    """Let every user read a copy: a private temporary folder is closed to the box's own user id."""
     for _, _, names, place in os.fwalk(folder):
         _add_mode(place, 0o555)
         for name in names:

@@ -184,7 +184,7 @@ def _mounts(access: FileAccess, inside: Mapping[str, str]) -> Sequence[str]:
 @cache
 def _interpreter_binds() -> tuple[str, ...]:
     """Mounts for the interpreter and its packages, with the harness itself masked."""
-    # said one by one: the parents that bubblewrap makes by itself let nobody but their owner through
+    # named one by one: the parents that bubblewrap makes by itself are closed to all but their owner
     parents = sorted({parent for p in visible_files.roots() for parent in p.parents} - {Path("/")})
     binds = [part for p in parents for part in ("--perms", "0755", "--dir", str(p))]
     binds += [part for p in visible_files.roots() for part in ("--ro-bind", str(p), str(p))]

@@ -132,7 +132,7 @@ class Cgroup:
             time.sleep(0.001)
 
     def remove(self) -> None:
-        """Kill what is inside and remove the group; what is gone already is no error.
+        """Kill what is inside and remove the group; a missing group is not an error.
 
         Raises:
             BoxError: a process does not end, so the group stays.
@@ -191,7 +191,7 @@ def available() -> str | None:
 def sweep() -> int:
     """End and remove groups of graders that were killed, and return how many there were.
 
-    A grader started by another service or session had its groups under that one's, which lies beside ours.
+    A grader started by another service or session had its groups under that one's, which lies beside this one.
     """
     space = _owner().split("-")[1]
     found: dict[str, list[Folder]] = {}

@@ -186,9 +186,9 @@ class _Pipes:
     """The pipes of one command: what it prints, what it reports, and the byte that says it has started."""
 
     def __init__(self) -> None:
-        (printed, output), (told, report), (self.started, started) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
+        (printed, output), (reported, report), (self.started, started) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
         self.inner = {"output": output, "report": report, "started": started}
-        self.output, self.report = Output(printed), Output(told, kept=1 << 20)
+        self.output, self.report = Output(printed), Output(reported, kept=1 << 20)
 
     def close_inner(self) -> None:
         """Close the ends that the command holds."""

@@ -51,10 +51,10 @@ class WorkerProcess:
         self.wait_status(DEATH_SECONDS)
 
     def wait_status(self, seconds: float) -> int | None:
-        """Its wait status as `os.wait` gives it; None while it lives, or when nobody is left to say."""
+        """Its wait status as `os.wait` gives it; None while it lives, or when the fork server is gone."""
         if self._ended is None and readable(self._status, seconds):
-            told = os.read(self._status, 16)
-            self._ended = int(told) if told.isdigit() else None
+            status = os.read(self._status, 16)
+            self._ended = int(status) if status.isdigit() else None
         return self._ended
 
     def close(self) -> None:
@@ -143,9 +143,9 @@ class ForkServer:
 
     def _asked(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
         """Ask for a worker: its channel, and what its wait status can be read from."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         output_read, output_write = os.pipe2(os.O_CLOEXEC)
-        channel = Channel(ours, Output(output_read))
+        channel = Channel(own, Output(output_read))
         undo.callback(channel.close)
         status_read, status_write = os.pipe2(os.O_CLOEXEC)
         undo.callback(os.close, status_read)

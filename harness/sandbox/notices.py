@@ -64,7 +64,7 @@ class Notices:
         notice = bytearray(_NOTICE.size)
         try:
             fcntl.ioctl(self.fd, _RECEIVE, notice)
-        except OSError:  # nobody waits any more
+        except OSError:  # the waiting process is gone
             return
         id, pid, _, number, _, _, *arguments = _NOTICE.unpack(notice)
         name = _names().get(number, f"system call {number}")

@@ -34,7 +34,7 @@ class Reply:
 
     Attributes:
         status: how the request ended.
-        value: the value, when it came back.
+        value: the value, when the call returned.
         text: what happened, in words, when it did not.
         exception: name of the type of what was raised.
         lineage: built-in exception types of what was raised, nearest first.

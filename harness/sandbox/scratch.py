@@ -21,7 +21,7 @@ def make() -> Path:
 
 
 def remove(folder: Path) -> None:
-    """Remove such a folder with all it holds; what is gone already is no error."""
+    """Remove such a folder with all it holds; a missing folder is not an error."""
     with contextlib.suppress(RecursionError):  # boxed code can nest folders deeper than Python follows
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():  # or close them to their owner

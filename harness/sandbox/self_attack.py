@@ -170,7 +170,7 @@ def _unix_in(folder: Path, name: str) -> socket.socket:
 
 
 def _said(scene: Scene, reply: Reply, printed: str) -> bool:
-    """Only the attacker can tell, and nobody has a reason to doubt that it worked."""
+    """Only the attacker can tell, and it has no reason to lie about success."""
     return reply.status is CallStatus.RETURNED
 
 
@@ -231,6 +231,6 @@ ATTACKS = (
     Attack("descriptors", "an answer inherits files that the grader holds open", _nothing, _told_the_secret),
     Attack("memory_file", "an answer can take memory that its limit does not count", _nothing, _said),
     Attack("fork", "an answer can start processes", _nothing, _said),
-    # last: where it works, nobody is left to ask
+    # last: where it works, the worker is gone
     Attack("execute", "an answer can run other programs", lambda scene: (scene.secret,), _told_the_secret),
 )  # fmt: skip

@@ -48,7 +48,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @cache
 def _orders(pid: int) -> SimpleQueue[Order]:
-    """What the thread that starts processes is to start; a forked child of this process has none of ours."""
+    """What the thread that starts processes is to start; a forked child of this process has no such thread."""
     orders: SimpleQueue[Order] = SimpleQueue()
     threading.Thread(target=_serve, args=(orders,), name="spawning", daemon=True).start()
     return orders

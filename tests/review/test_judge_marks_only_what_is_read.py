@@ -85,7 +85,7 @@ def test_a_baseline_s_plain_name_stays(root: Path) -> None:
     about = folder / "submission.toml"
     about.write_text(about.read_text().replace("model-output", "baseline"))
     case = Case.open(Workspace(root), "baseline/rows")
-    assert any("as the baseline" in case.ours.shown(file) for file in case.ours.files)
+    assert any("as the baseline" in case.material.shown(file) for file in case.material.files)
 
 
 def test_what_is_cut_is_told_to_judge_and_reader(root: Path, command: Command) -> None:
@@ -107,7 +107,7 @@ def test_all_files_together_are_bounded(root: Path) -> None:
     folder = submit(root, "acme-7b")
     for number in range(20):
         (folder / f"part{number:02}.txt").write_text("words and words\n" * 3_000)
-    shown = Case.open(Workspace(root), "acme-7b/rows").ours.files
+    shown = Case.open(Workspace(root), "acme-7b/rows").material.files
     assert sum(len(file.text) for file in shown) <= material.MAX_SHOWN
     assert shown[-1].cut == "not shown: there is too much text"
 

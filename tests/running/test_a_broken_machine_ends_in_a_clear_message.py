@@ -207,7 +207,7 @@ def test_a_lost_folder_for_temporary_files(workspace, tmp_path):
     done = bash(workspace, f"{sys.executable} -P - <<'END'\n{LOST}END", TMPDIR=str(tmp_path / "lost"))
     assert codes(done) == ["3"]
     assert f"No such file or directory: '{tmp_path}/lost/" in done.stderr
-    assert f"set TMPDIR to a folder that nobody cleans; {GOES_ON}" in done.stderr
+    assert f"set TMPDIR to a folder that is not cleaned automatically; {GOES_ON}" in done.stderr
     goes_on(workspace, tmp_path)
 
 

@@ -38,7 +38,7 @@ class Fragment:
         self.edits.insert(end, text if finished else b";" + text.rstrip(b";"))
 
     def derived(self, name: bytes, what: bytes) -> bytes:
-        """A name of ours made from one of the author's; in a macro it may be a parameter, which is pasted."""
+        """A reserved name derived from one of the author's; in a macro it may be a parameter, which is pasted."""
         last = name.rpartition(b"##")[2].strip()
         paste = b"##" if last in (self.parameters or ()) else b""
         return name + paste + PREFIX + what

@@ -25,7 +25,7 @@ class Rewriting:
 
     Attributes:
         files: their new text by path in the submission.
-        suspects: what the device may not have; it lacks it where the compiler says so, too.
+        suspects: what the device may lack; it does where the compiler reports it, too.
         problems: why it must not be compiled, each naming file and line.
     """
 

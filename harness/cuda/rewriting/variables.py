@@ -23,9 +23,9 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
         if b"extern" in words and declarator.type != "init_declarator":
             continue
         spelled = fragment.text(name.start_byte, name.end_byte)
-        ours = fragment.derived(spelled.replace(b"::", b"_"), b"symbol")
+        symbol = fragment.derived(spelled.replace(b"::", b"_"), b"symbol")
         registrations += b" static ::emu::Symbol %s{(void*)&%s, sizeof(%s), %s, ::emu::Space::%s};" % (
-            ours, spelled, spelled, fragment.quoted(spelled), space,
+            symbol, spelled, spelled, fragment.quoted(spelled), space,
         )  # fmt: skip
     if registrations:
         fragment.follow(node.end_byte, registrations)

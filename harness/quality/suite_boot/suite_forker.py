@@ -49,7 +49,7 @@ LOOK_SECONDS = 0.25
 LEFT_SECONDS = 2.0
 """Within which what a run left behind has to be gone."""
 UNSEEN_SECONDS = 0.2
-"""The same where nobody can say what it is: for those that were killed with their group."""
+"""The same where the status is unknown: for processes killed with their group."""
 
 
 def make_undumpable() -> None:
@@ -244,7 +244,7 @@ def processes() -> Iterator[tuple[int, list[bytes]]]:
 def remove_descendants(child: int) -> None:
     """Kill what a finished run left running: its group, then whatever was handed to this process.
 
-    In tier C nobody can say what that is: what left the group goes on until the end of all runs.
+    In tier C these processes cannot be listed: what left the group runs on until the end of all runs.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
@@ -280,7 +280,7 @@ def become_child(folder: str, output: int, word: int, quiet: bool, seconds: floa
     """Make a forked copy of the forker a process the suite can be run in."""
     os.setsid()
     limit = math.ceil(seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))  # of each process, also of those nobody can see
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))  # of each process, also of those that cannot be listed
     for target in (1, 2):
         os.dup2(0 if quiet else output, target)
     os.closerange(3, word)

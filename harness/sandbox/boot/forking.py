@@ -19,7 +19,7 @@ import socket
 import sys
 from typing import Any
 
-OURS = ("descendants", "fence", "landlock_rules", "process_control", "seccomp", "syscalls", "wire", "worker")
+MODULES = ("descendants", "fence", "landlock_rules", "process_control", "seccomp", "syscalls", "wire", "worker")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import descendants  # noqa: E402
 import fence  # noqa: E402
@@ -31,7 +31,7 @@ import wire  # noqa: E402
 import worker  # noqa: E402
 
 del sys.path[0]
-for _name in OURS:  # a submission may have modules called like ours
+for _name in MODULES:  # a submission may have modules of the same names
     sys.modules.pop(_name, None)
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
@@ -73,7 +73,7 @@ def hold(request: dict[str, Any], server: int, control: int, output: int, status
         wait_status = descendants.keep(lambda: work(request, own, control, output), server, (control, output))
         if wait_status is not None:
             os.write(status, f"{wait_status}".encode())
-    except BaseException as error:  # told to the parent, which waits for a first word
+    except BaseException as error:  # sent to the parent, which waits for a first message
         _say(control, error)
     os._exit(0)
 
@@ -108,7 +108,7 @@ def work(request: dict[str, Any], holder: int, control: int, output: int) -> Non
         os.closerange(4, 1 << 16)
         os.environ.update(request["environment"])
         os.chdir(request["scratch"])
-        # else every import that fails would look into packages installed from elsewhere, which nobody gave it
+        # else every import that fails would look into packages installed from elsewhere, which it was not given
         shown = (*request["interpreter"], "/usr")
         sys.path[:] = [place for place in sys.path if any(f"{place}/".startswith(f"{root}/") for root in shown)]
         control = 3
@@ -116,7 +116,7 @@ def work(request: dict[str, Any], holder: int, control: int, output: int) -> Non
         numpy.random.seed()  # else every worker would draw the numbers that this process was born with
         listener = fence.enclose(request["fence"])
         if not request["namespaces"] and os.getppid() != holder:
-            os._exit(status)  # it died before the kernel was told to end us with it
+            os._exit(status)  # it died before the kernel was set to end this process with it
         worker.greet(channel, listener)
         greeted = True
         worker.Worker(channel).serve()

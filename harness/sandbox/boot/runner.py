@@ -1,7 +1,7 @@
 """Starts one command behind its fence: an answer's own tests, or a compiler.
 
-Called with a plan as JSON and the words of the command. The plan's `fence` is applied, a byte to its descriptor
-`started` says so, and only then the command runs; its report goes to file descriptor 3. Where no namespace ends what a
+Called with a plan as JSON and the words of the command. It applies the plan's `fence`, writes a byte to the
+descriptor `started`, and only then runs the command; its report goes to descriptor 3. Where no namespace ends what a
 command leaves behind (`keep`, the parent's process id), this process stays outside the fence, adopts every orphan, and
 kills them all when the command ends, its parent dies, or it is asked to.
 """

@@ -184,7 +184,7 @@ def _clone(refuse: int, building: bool) -> Program:
 
 
 def _socketpair(refuse: int) -> Program:
-    """Unix streams only: a datagram socket, paired or not, can be told another address with each message."""
+    """Unix streams only: a datagram socket, paired or not, can be given another address with each message."""
     return [
         _argument(0), (_EQUAL, 0, 4, _AF_UNIX), _argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
         (_EQUAL, 2, 0, _SOCK_STREAM), (_EQUAL, 1, 0, _SOCK_SEQPACKET), *_answer(refuse), *_answer(_ALLOW),
