@@ -103,18 +103,22 @@ def test_a_writer_killed_in_the_middle_loses_nothing_it_had_finished(toy, record
 def test_a_reader_in_the_middle_of_a_write_sees_the_old_record_or_the_new_one(toy, record):
     """Published records are replaced in one step: no moment shows a part of a file."""
     path = toy.workspace.record_path("m0", "scaled_sum")
-    texts = set()
+    seen: set[bytes] = set()
     command = [sys.executable, "-P", "-c", WRITE_FOREVER, str(toy.workspace.root)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdin is not None and writer.stdout is not None
         writer.stdin.write(record.to_json())
         writer.stdin.close()
         assert writer.stdout.readline() == "0\n"
-        end = time.monotonic() + 2
-        while time.monotonic() < end:
-            texts.add(Record.from_json(path.read_bytes()).key)
-        writer.kill()
-    assert len(texts) > 1, "nothing was written while it was read"
+        try:
+            end = time.monotonic() + 2
+            while time.monotonic() < end:
+                seen.add(path.read_bytes())
+        finally:
+            writer.kill()
+    partial = sorted(len(text) for text in seen if not text.endswith(b"}\n"))
+    assert not partial, f"a reader saw parts of a record, of {partial} bytes"
+    assert len({Record.from_json(text).key for text in seen}) > 1, "nothing was written while it was read"
 
 
 def test_a_kill_in_the_middle_of_writing_leaves_the_published_record_whole(toy, record, store):
