@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.model import Challenge, Evidence, Outcome, Provenance, Record, Score, Status
+from harness.running.published_records import SETTLED_SECONDS
 from harness.scoring import score, standings
 from harness.scoring.duels import Duel
 from harness.workspace import Workspace, read_stored
@@ -82,13 +83,25 @@ def synthetic(place: Path) -> None:
         root = place / f"models-{models}"
         make(root, models)
         cost = command(root, "report", "--out", str(root / "out"))
-        board = command(root, "scoreboard")
+        boards = scoreboards(root)
         records, pairs = models * CHALLENGES, CHALLENGES * math.comb(models, 2)
         grown.append((records + pairs, cost.seconds))
-        print(f"{records:5} records, {pairs:6} pairs: report {cost}   scoreboard {board}   {sizes(root / 'out')}")
+        print(f"{records:5} records, {pairs:6} pairs: report {cost}   {sizes(root / 'out')}")
+        for state, board in boards.items():
+            print(f"{records:5} records, {state}: scoreboard {board}")
         shutil.rmtree(root)
     (fewer, quick), (more, slow) = grown[0], grown[-1]
     print(f"seconds grow as (records + pairs) to the power of {math.log(slow / quick) / math.log(more / fewer):.2f}")
+
+
+def scoreboards(root: Path) -> dict[str, Cost]:
+    """The scoreboard with an empty store, with nothing changed since, and with one record changed."""
+    shutil.rmtree(root / ".harness", ignore_errors=True)
+    time.sleep(SETTLED_SECONDS + 1)
+    costs = {"empty store": command(root, "scoreboard"), "nothing changed": command(root, "scoreboard")}
+    next(root.glob("reports/records/*/model-07.json")).touch()
+    time.sleep(SETTLED_SECONDS + 1)
+    return {**costs, "one record changed": command(root, "scoreboard")}
 
 
 def make(root: Path, models: int) -> None:
