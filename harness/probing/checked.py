@@ -23,7 +23,7 @@ ORDER = {
 """Defects of the order in which threads work; all others are of what they touch."""
 ACCESS = {
     "out_of_bounds": "memory out of bounds is touched",
-    "uninitialized_read": "reads uninitialized memory",
+    "uninitialized_read": "reads uninitialised memory",
     "misaligned": "a misaligned address is used",
 }
 

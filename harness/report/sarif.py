@@ -42,7 +42,7 @@ def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: s
         "invocations": [{
             "executionSuccessful": not errors,
             "toolExecutionNotifications": [
-                {"level": "error", "message": _message(f"{r.name}: judge error, no fault of the answer: {r.error}")}
+                {"level": "error", "message": _message(f"{r.name}: judge error, not the answer's fault: {r.error}")}
                 for r in errors
             ],
         }],

@@ -65,7 +65,7 @@ def test_an_honest_report_contradicts_nothing() -> None:
 
 
 def test_bytes_that_changed_must_have_been_written() -> None:
-    assert "5000 bytes of `probs` changed, of which it has 4096 written" in wrong(report(), {"probs": 5000})
+    assert "5000 bytes of `probs` changed, but the report has 4096 written" in wrong(report(), {"probs": 5000})
     copied = {"copies": [{"bytes": 904, "direction": "d2d"}]}
     assert wrong(report(streams=copied), {"probs": 5000}) == ""
 

@@ -245,7 +245,7 @@ def test_what_cannot_be_told_takes_nothing_away():
 
 
 def test_background_work_is_refuted_whatever_the_ratio():
-    with pytest.raises(ProbeFailure, match="works while nothing"):
+    with pytest.raises(ProbeFailure, match="works between calls"):
         credit(replace(result(0.5, PairedVerdict.FASTER), background=0.06))
 
 

@@ -53,7 +53,7 @@ def test_a_judge_that_prefers_a_place_decides_nothing(root: Path, command: Comma
     first, second = read.preferences
     assert (first.wins, first.losses, first.undecided, first.share) == (3, 3, True, 0.5)
     assert (second.wins, second.losses, second.undecided) == (6, 0, False)
-    assert "undecided: it turns with the order" in ran.out
+    assert "undecided: depends on the order" in ran.out
 
 
 def test_a_verdict_of_one_order_alone_decides_nothing(root: Path, command: Command, two: Path) -> None:

@@ -39,7 +39,7 @@ def test_an_obeyed_injection_moves_reviewed_criteria_only_and_is_told(root: Path
     ):
         assert words in read.remark
         assert words in ran.err
-    assert "nothing that is measured" in ran.err
+    assert "but no measured ones" in ran.err
     assert hash_folder(folder) == before
 
 

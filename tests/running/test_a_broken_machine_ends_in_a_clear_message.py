@@ -105,7 +105,7 @@ def test_a_full_folder_for_temporary_files(workspace, tmp_path):
         TMPDIR={tmp_path}/small {sys.executable} -P - <<'END'\n{FULL}END"""
     done = bash(workspace, script)
     assert codes(done) == ["3"]
-    assert "right/scaled_sum: judge error, no fault of the answer: " in done.stderr
+    assert "right/scaled_sum: judge error, not the answer's fault: " in done.stderr
     assert "No space left on device" in done.stderr and "make room there, or set TMPDIR" in done.stderr
     assert "tried 4 times" in done.stderr
     goes_on(workspace, tmp_path)
@@ -172,7 +172,7 @@ def test_bubblewrap_gone_in_the_middle_of_a_run(workspace, tmp_path, jobs):
     # this process reuses what it has; new processes look anew, and may not take what weaker tier they find
     lost = ALL - {"right"} if jobs == 1 else ALL
     for name in lost:
-        assert f"{name}/scaled_sum: judge error, no fault of the answer: " in done.stderr
+        assert f"{name}/scaled_sum: judge error, not the answer's fault: " in done.stderr
     assert ("bwrap" if jobs == 1 else "which is no longer to be had") in done.stderr
     assert done.stderr.count("tried 4 times") == len(lost)
     records = {path.stem: read_stored(path, Record) for path in workspace.records_folder.glob("*/*.json")}

@@ -49,7 +49,7 @@ class Fault(NamedTuple):
 
 FAULTS = {
     # 32 slots are reduced where 8 are written, and 256 entries read from an array of k
-    "minimax reads what nobody wrote": Fault(MINIMAX_COMPILES, "memory_safety", "nobody wrote", SOURCE),
+    "minimax reads uninitialised memory": Fault(MINIMAX_COMPILES, "memory_safety", "uninitialised memory", SOURCE),
     # rows are 10, 50 or 100 entries long, whatever k is
     "minimax writes into the next row": Fault(MINIMAX_COMPILES, "values", "writes outside probs", ""),
     "minimax writes beside the outputs": Fault(MINIMAX_IN_BOUNDS, "memory_safety", "out of bounds", SOURCE),
