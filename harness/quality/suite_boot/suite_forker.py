@@ -279,8 +279,10 @@ def own_children() -> list[int]:
 def become_child(folder: str, output: int, word: int, quiet: bool, seconds: float) -> None:
     """Make a forked copy of the forker a process the suite can be run in."""
     os.setsid()
-    limit = math.ceil(seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))  # of each process, also of those that cannot be listed
+    # of each process, also of those that cannot be listed; twice what is watched for, since the kernel samples this one
+    # and may be a fifth ahead of the processor time it reports
+    limit = math.ceil(2 * seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
     for target in (1, 2):
         os.dup2(0 if quiet else output, target)
     os.closerange(3, word)
