@@ -242,7 +242,7 @@ def read_stored(path: Path, kind: type[S]) -> S:
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(
-            f"{path}: is no {kind.__name__.lower()}: {reason}\n  harness grade --force makes it anew"
+            f"{path}: is not a {kind.__name__.lower()}: {reason}\n  harness grade --force makes a new one"
         ) from error
 
 

@@ -25,7 +25,7 @@ def check(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also list the verdicts that are right.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of verdicts.")] = False,
 ) -> None:
-    """Check that a challenge's probes catch wrong answers and accept right ones.
+    """Check that probes catch wrong answers and accept right ones.
 
     The reference and its variants must pass every criterion, and each mutant must fail the criterion it names. Null
     answers (zeros, a constant, a copy of the input) and tampered ones (the reference with results averaged, replaced by
@@ -62,7 +62,7 @@ def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
 
     total = 1 + len(code.variants) + len(code.mutants) + len(NullAnswer.KINDS) + len(TAMPERINGS)
     verdicts = []
-    with output.Steps(total) as steps:
+    with output.ProgressLine(total) as steps:
         for verdict in check(code, seed, progress=steps.now):
             verdicts.append(verdict)
             outcome = "WRONG" if not verdict.right else "right" if verdict.applies else "does not apply"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Find defects and count memory traffic of any CUDA program, without a GPU.",
+    help="Check any CUDA program and count its traffic, without a GPU.",
 )
 _ARGUMENTS = "harness.arguments"
 

@@ -143,7 +143,7 @@ def _run(
     from harness.running.local import LocalExecutor
 
     results: list[Graded | NotGraded] = []
-    with output.Steps(len(folders)) as steps:
+    with output.ProgressLine(len(folders)) as steps:
         try:
             executor = LocalExecutor(workspace, options, jobs)
             for result in grade_all(executor, folders, lambda folder, stage: steps.now(_name(folder), stage)):

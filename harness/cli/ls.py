@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Row = dict[str, str | int]
 
 
-class What(StrEnum):
+class Listable(StrEnum):
     """What `harness ls` can list."""
 
     CHALLENGES = "challenges"
@@ -23,7 +23,7 @@ class What(StrEnum):
 
 
 def ls(
-    what: Annotated[What, typer.Argument(help="What to list.")],
+    what: Annotated[Listable, typer.Argument(help="What to list.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """List challenges, models or submissions.
@@ -32,7 +32,7 @@ def ls(
     """
     from harness.workspace import Workspace
 
-    listing = {What.CHALLENGES: _challenges, What.MODELS: _models, What.SUBMISSIONS: _submissions}[what]
+    listing = {Listable.CHALLENGES: _challenges, Listable.MODELS: _models, Listable.SUBMISSIONS: _submissions}[what]
     workspace = Workspace.find()
     rows = list(listing(workspace))
     if as_json:

@@ -111,7 +111,7 @@ def clean(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
-class Steps:
+class ProgressLine:
     """What is going on, on stderr: a live line on a terminal, else one line for every step that ended."""
 
     def __init__(self, total: int) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import output
-from harness.cli.scoreboard import By
+from harness.cli.scoreboard import SourceOption
 
 if TYPE_CHECKING:
     from harness.report.inputs import ReportInputs
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def report(
     folder: Annotated[Path | None, typer.Option("--out", "-o", help="Output folder; reports/ by default.")] = None,
-    source: Annotated[By | None, typer.Option("--source", help="Use only these marks; both by default.")] = None,
+    source: Annotated[
+        SourceOption | None, typer.Option("--source", help="Use only these marks; both by default.")
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write criteria as JUnit test cases.")
     ] = None,

@@ -55,7 +55,7 @@ def review(
     path = case.path(name or _name(reviewer.id, case.other), force)
     ask = Endpoint(judge, model, timeout=timeout).ask
     _tell_cuts(case)
-    with output.Steps(repeats * len(case.shown)) as steps:
+    with output.ProgressLine(repeats * len(case.shown)) as steps:
         steps.now(f"asking {model}")
         done = case.hear(ask, reviewer, repeats, steps.done)
     store(path, done.review)

@@ -25,13 +25,13 @@ def challenge(workspace: Workspace, name: str, language: str = "python") -> list
         language: of its answers.
 
     Raises:
-        SpecError: the name is none for a challenge, a folder is there already, or the language has no templates.
+        SpecError: the name is not valid for a challenge, a folder exists already, or the language has no templates.
     """
     offered = sorted({path.split("/")[1] for path in _templates().list_templates() if path.startswith("challenge/")})
     if language not in offered:
         raise SpecError(name, f"there is no template of a challenge in {language!r}: {', '.join(offered)}")
     if not CHALLENGE_NAME.fullmatch(name):
-        raise SpecError(name, "is no name for a challenge: a lower-case letter, then lower case, digits and '_'")
+        raise SpecError(name, "cannot name a challenge: a lower-case letter, then lower case, digits and '_'")
     places = {"challenge": workspace.root / "challenges" / name, "reference": workspace.root / "references" / name}
     for place in places.values():
         _refuse_existing(place)
@@ -43,7 +43,7 @@ def submission(workspace: Workspace, name: str) -> list[Path]:
     """Make `submissions/<model>/<challenge>` for `MODEL/CHALLENGE`; the files made.
 
     Raises:
-        SpecError: it is no such name, or the folder is there already.
+        SpecError: it is no such name, or the folder exists already.
         NotFoundError: there is no such challenge.
     """
     model, slash, id = name.partition("/")
@@ -57,7 +57,7 @@ def model(workspace: Workspace, name: str) -> list[Path]:
     """Make `submissions/<name>/<challenge>` for every challenge; the files made.
 
     Raises:
-        SpecError: the name is none for a model, or the folder is there already.
+        SpecError: the name is not valid for a model, or the folder exists already.
     """
     _check_model(name)
     _refuse_existing(workspace.root / "submissions" / name)
@@ -83,13 +83,14 @@ def _check_model(name: str) -> None:
         TypeAdapter(Identifier).validate_python(name)
     except ValidationError:
         raise SpecError(
-            name, "is no name for a model: lower case, digits, '.', '_' and '-', at most 64, no '.' or '-' first"
+            name,
+            "cannot name a model: lower case, digits, '.', '_' and '-', at most 64, no '.' or '-' first",
         ) from None
 
 
 def _refuse_existing(place: Path) -> None:
     if place.exists():
-        raise SpecError(place, "is there already; nothing was changed")
+        raise SpecError(place, "exists already; nothing was changed")
 
 
 def _templates() -> Environment:

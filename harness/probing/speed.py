@@ -160,7 +160,7 @@ class _TimedWorker:
         with self._fault_of_harness():
             self.prepared = self.workload.prepare(self.answer)
 
-    def play(self, given: Any) -> CallCost:
+    def run(self, given: Any) -> CallCost:
         """One call, timed by the box and verified after."""
         with self._fault_of_harness():
             output = self.workload.call(self.answer, self.prepared, given)

@@ -14,7 +14,7 @@ from harness.model import Challenge, Criterion, Evidence, Outcome, Record, Statu
 from harness.report import formatting
 from harness.report.escape import markdown, plain
 from harness.report.notes import notes
-from harness.report.tables import Fitting, csv_text, markdown_table
+from harness.report.tables import ReflowingTable, csv_text, markdown_table
 from harness.scoring.duels import Duel, duel, win_table
 
 
@@ -181,16 +181,16 @@ def compared_table(compared: ModelComparison) -> RenderableType:
 def _parts(compared: ModelComparison) -> Iterator[RenderableType]:
     for shared in compared.challenges:
         yield Text(f"{plain(shared.challenge.title)} ({shared.challenge.id})", style="bold")
-        yield Fitting(_table(_mark_titles(shared), _marks(shared)))
+        yield ReflowingTable(_table(_mark_titles(shared), _marks(shared)))
         yield Text(shared.result)
         if shared.apart:
             yield Text("\nWhat tells them apart", style="bold")
-            yield Fitting(_table(_apart_titles(compared), _apart(shared)))
+            yield ReflowingTable(_table(_apart_titles(compared), _apart(shared)))
         for label, ids in _lists(shared):
             yield Text(f"{label}: {', '.join(ids)}")
         yield Text()
     yield Text("Tally", style="bold")
-    yield Fitting(_table(_tally_titles(compared), _tally(compared)))
+    yield ReflowingTable(_table(_tally_titles(compared), _tally(compared)))
 
 
 def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:

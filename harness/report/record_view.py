@@ -13,7 +13,7 @@ from harness.model import Challenge, Evidence, Outcome, Record, Status
 from harness.report import formatting
 from harness.report.challenge_report import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
 from harness.report.escape import code, markdown, plain
-from harness.report.tables import Fitting, csv_text, markdown_table
+from harness.report.tables import ReflowingTable, csv_text, markdown_table
 
 _STYLE = {
     "passed": "green",
@@ -46,14 +46,14 @@ def _parts(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
     for ceiling in ceilings(challenge, record):
         yield from _ceiling(ceiling)
     yield _title("Dimensions")
-    yield Fitting(_dimensions(challenge, record))
+    yield ReflowingTable(_dimensions(challenge, record))
     found = weaknesses(challenge, record)
     if found:
         yield _title("Findings, the gravest first")
         for number, weakness in enumerate(found, 1):
             yield from _weakness(number, weakness)
     yield _title("Evidence")
-    yield Fitting(_evidence(record))
+    yield ReflowingTable(_evidence(record))
     yield from _unassessed(challenge, record)
     if record.remarks:
         yield _title("Remarks (no mark)")

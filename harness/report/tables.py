@@ -18,7 +18,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _GAP = 2
 
 
-class Fitting:
+class ReflowingTable:
     """A table where all its words fit side by side, else a block for each row; no word is cut but one too long alone.
 
     Args:

@@ -9,10 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, Identifier, Mark, Preference, Review, Reviewer
 from harness.review import judge
-from harness.review.addressed import addressed
 from harness.review.files import FOLDER, as_toml
 from harness.review.material import Mask, Material, gather, names_to_hide
 from harness.review.prompt import Questions
+from harness.review.prompt_injection import injections
 from harness.workspace import Workspace, write_atomically
 
 
@@ -86,17 +86,17 @@ class Case:
         """Where a review of that name is stored.
 
         Raises:
-            SpecError: the name is none, or one is there already and is not to be replaced.
+            SpecError: the name is not valid, or one exists already and is not to be replaced.
         """
         try:
             TypeAdapter(Identifier).validate_python(name)
         except ValidationError:
-            raise SpecError(name, "is no name for a review: lower case, digits, '.', '_' and '-', at most 64") from None
+            raise SpecError(name, "cannot name a review: lower case, digits, '.', '_' and '-', at most 64") from None
         path = self.folder / FOLDER / f"{name}.toml"
         if path.parent.is_symlink():
             raise SpecError(path.parent, "is a link; a review is written into a folder of the submission only")
         if path.exists() and not force:
-            raise SpecError(path, "is there already; nothing was asked", hint="--force replaces it, --name adds one")
+            raise SpecError(path, "exists already; nothing was asked", hint="--force replaces it, --name adds one")
         return path
 
     def hear(
@@ -131,7 +131,7 @@ class Case:
         return Reviewed(review, lost)
 
     def _remark(self) -> str:
-        places = [f"{model}: {place}" for model, material in self.shown for place in addressed(material)]
+        places = [f"{model}: {place}" for model, material in self.shown for place in injections(material)]
         return f"Words that may speak to a judge: {'; '.join(places)}" if places else ""
 
 

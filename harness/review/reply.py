@@ -32,7 +32,7 @@ def _quotable(text: str) -> str:
 Sentence = Annotated[str, AfterValidator(_one_sentence)]
 
 
-class Words(Model):
+class QuotedText(Model):
     """Words copied letter for letter from one file."""
 
     file: str
@@ -48,13 +48,13 @@ class JudgedMark(Model):
     """Id of the question."""
     remark: Sentence
     """Why, in one sentence."""
-    quotes: Annotated[tuple[Words, ...], Field(max_length=3)]
+    quotes: Annotated[tuple[QuotedText, ...], Field(max_length=3)]
     """What in the files supports it."""
     mark: Annotated[float, Field(strict=True, ge=0, le=100, allow_inf_nan=False)]
     """0 to 100."""
 
 
-class Compared(Model):
+class JudgedPair(Model):
     """What is said of one question about two answers."""
 
     question: str
@@ -74,7 +74,7 @@ class MarksReply(Model):
 class PairReply(Model):
     """A reply on two answers: every question once."""
 
-    answers: tuple[Compared, ...]
+    answers: tuple[JudgedPair, ...]
 
 
 Reply = TypeVar("Reply", MarksReply, PairReply)

@@ -129,7 +129,7 @@ def _refuse_edited(place: str, rubric: "Challenge", record: "Record") -> None:
         StoreError: they do not follow from its evidence.
     """
     if contradiction := _contradiction(rubric, record):
-        raise StoreError(f"{place}: {contradiction}\n  harness grade {record.name} --force makes it anew")
+        raise StoreError(f"{place}: {contradiction}\n  harness grade {record.name} --force makes a new one")
 
 
 def _contradiction(rubric: "Challenge", record: "Record") -> str:

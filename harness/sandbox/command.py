@@ -5,6 +5,7 @@ import json
 import os
 import selectors
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -120,6 +121,7 @@ def run(
             process = _start(sandbox, confinement, _resolve(command, sandbox.paths), stdin, pipes)
             _await_start(pipes)
             watch = _Watch(process, pipes, limits, confinement.bounds, sandbox.meter(process))
+            pipes.let_run()
             exceeded = watch.wait()
             returncode = None if exceeded else process.wait()
         finally:
@@ -172,7 +174,7 @@ def _start(
 
 
 def _await_start(pipes: "_Pipes") -> None:
-    """Wait until the fence stands and the command runs.
+    """Wait until the fence stands and the command is about to run.
 
     Raises:
         BoxError: it does not.
@@ -183,10 +185,11 @@ def _await_start(pipes: "_Pipes") -> None:
 
 
 class _Pipes:
-    """The pipes of one command: what it prints, what it reports, and the byte that says it has started."""
+    """The pipes of one command: what it prints, what it reports, and the bytes exchanged before it runs."""
 
     def __init__(self) -> None:
-        (printed, output), (reported, report), (self.started, started) = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
+        (printed, output), (reported, report) = (os.pipe2(os.O_CLOEXEC) for _ in range(2))
+        self.started, started = (end.detach() for end in socket.socketpair())
         self.inner = {"output": output, "report": report, "started": started}
         self.output, self.report = Output(printed), Output(reported, kept=1 << 20)
 
@@ -194,6 +197,11 @@ class _Pipes:
         """Close the ends that the command holds."""
         while self.inner:
             os.close(self.inner.popitem()[1])
+
+    def let_run(self) -> None:
+        """Let the command begin, now that it is watched; one that died meanwhile is seen by the watch."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            os.write(self.started, b"!")
 
     def __enter__(self) -> Self:
         return self

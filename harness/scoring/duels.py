@@ -91,7 +91,7 @@ def duel(challenge: Challenge, left: Record, right: Record) -> Duel:
 
     Gates apply as far as the criteria behind them are among these; a submission that does not build keeps its own.
     """
-    return _Marker(challenge).duel(left, right)
+    return _PairScorer(challenge).duel(left, right)
 
 
 def duels(challenges: Iterable[Challenge], records: Iterable[Record]) -> tuple[Duel, ...]:
@@ -101,7 +101,7 @@ def duels(challenges: Iterable[Challenge], records: Iterable[Record]) -> tuple[D
     for record in sorted(records, key=lambda r: (r.challenge, r.model)):
         if record.challenge in rubrics and record.status is not Status.JUDGE_ERROR:
             by_challenge.setdefault(record.challenge, []).append(record)
-    markers = {id: _Marker(rubrics[id]) for id in by_challenge}
+    markers = {id: _PairScorer(rubrics[id]) for id in by_challenge}
     return tuple(markers[id].duel(*pair) for id, own in by_challenge.items() for pair in combinations(own, 2))
 
 
@@ -118,7 +118,7 @@ def win_table(models: Sequence[str], head_to_heads: Iterable[HeadToHead]) -> NDA
     return wins
 
 
-class _Marker:
+class _PairScorer:
     """Marks records of one challenge again on a part of its criteria; most pairs share the same part."""
 
     def __init__(self, challenge: Challenge) -> None:

@@ -68,7 +68,7 @@ class Contender(Protocol):
     def pid(self) -> int:
         """The process."""
 
-    def play(self, given: Any) -> CallCost:
+    def run(self, given: Any) -> CallCost:
         """Do it once, and verify the output; what this raises ends the contest."""
 
     def close(self) -> None:
@@ -165,12 +165,12 @@ class _Entrant:
         self.processors: list[float] = []
         self.faults: list[float] = []
 
-    def play(self, given: Any) -> None:
+    def run(self, given: Any) -> None:
         """One call, on the record. Of a process that ended meanwhile the call itself tells."""
         with suppress(ProcessLookupError):
             self.idle.wake()
         faults = self._page_faults()
-        turn = self.contender.play(given)
+        turn = self.contender.run(given)
         with suppress(ProcessLookupError):
             self.idle.rest()
         self.faults.append(self._page_faults() - faults)
@@ -220,7 +220,7 @@ class _Track:
         given = self.trial.draw()
         roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % IDENTITY_EVERY == 0]
         for role in self.order.sample(roles, len(roles)):
-            self.entrants[role].play(given)
+            self.entrants[role].run(given)
             self.worked += self.entrants[role].processors[-1]
         self.rounds += 1
 

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.main import main
-from harness.cli.scoreboard import By
+from harness.cli.scoreboard import SourceOption
 from harness.report.mark_source import MarkSource
-from harness.report.tables import Fitting, csv_text, markdown_table, storable
+from harness.report.tables import ReflowingTable, csv_text, markdown_table, storable
 from harness.workspace import Workspace
 
 CHECKOUT = Workspace(Path(__file__).parents[2])
@@ -49,7 +49,7 @@ def test_eighty_columns_cut_no_word(printed: Printed, arguments: list[str]) -> N
 
 
 def test_the_names_of_sources_are_those_of_the_reports() -> None:
-    assert [(s.name, s.value) for s in By] == [(s.name, s.value) for s in MarkSource]
+    assert [(s.name, s.value) for s in SourceOption] == [(s.name, s.value) for s in MarkSource]
 
 
 @pytest.mark.parametrize("width", [40, 60, 100, 120, 200])
@@ -72,7 +72,7 @@ def test_a_table_of_any_words_keeps_them_whole(data: st.DataObject, columns: int
     for row in rows:
         table.add_row(*map(Text, row))
     out = io.StringIO()
-    Console(file=out, width=width).print(Fitting(table))
+    Console(file=out, width=width).print(ReflowingTable(table))
     shown = out.getvalue()
     assert all(cell_len(line.rstrip()) <= width for line in shown.splitlines())
     found = shown.split()

@@ -89,7 +89,7 @@ def test_bad_names_are_refused(run: Run, root: Path, kind: str, name: str) -> No
     before = sorted(root.rglob("*"))
     done = run("new", kind, "--", name)
     assert done.returncode == 2
-    assert f"is no name for a {kind}" in done.stderr
+    assert f"cannot name a {kind}" in done.stderr
     assert sorted(root.rglob("*")) == before
 
 
@@ -99,7 +99,7 @@ def test_existing_folders_are_left_alone(run: Run, root: Path, arguments: list[s
     before = {p: p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
     done = run("new", *arguments)
     assert done.returncode == 2
-    assert "is there already" in done.stderr
+    assert "exists already" in done.stderr
     assert {p: p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()} == before
 
 

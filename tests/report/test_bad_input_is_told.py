@@ -83,7 +83,7 @@ def test_an_older_record_is_told_by_what_it_lacks(run: Run, root: Path) -> None:
 
 def test_a_truncated_record_is_named(run: Run, root: Path) -> None:
     record_of(root).write_text(record_of(root).read_text()[:1000])
-    refused(run("scoreboard"), 3, "glm-5.json", "is no record", "harness grade --force")
+    refused(run("scoreboard"), 3, "glm-5.json", "is not a record", "harness grade --force")
 
 
 def test_a_record_under_another_name_does_not_count_twice(run: Run, root: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_record_under_another_name_does_not_count_twice(run: Run, root: Path) 
 def test_a_record_of_a_model_with_an_impossible_name_is_refused(run: Run, root: Path, name: str) -> None:
     content = json.loads(record_of(root).read_text())
     record_of(root).write_text(json.dumps(content | {"model": name}))
-    refused(run("report"), 3, "glm-5.json", "is no record")
+    refused(run("report"), 3, "glm-5.json", "is not a record")
 
 
 @pytest.mark.parametrize(

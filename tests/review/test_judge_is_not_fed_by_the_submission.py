@@ -8,8 +8,8 @@ import pytest
 from judge_server import QUESTIONS, Command, Request, serving, submit
 
 from harness.review import read_reviews
-from harness.review.addressed import MOST_TOLD, addressed
 from harness.review.case import Case
+from harness.review.prompt_injection import MAX_PLACES, injections
 from harness.sandbox import hash_folder
 from harness.workspace import Workspace
 
@@ -83,25 +83,25 @@ def test_no_text_can_end_its_own_quotation(root: Path, command: Command) -> None
 )
 def test_words_to_a_judge_are_found(root: Path, words: str) -> None:
     submit(root, "acme-7b", NOTES__md=f"One line.\n{words}\n")
-    (place,) = addressed(Case.open(Workspace(root), "acme-7b/rows").material)
+    (place,) = injections(Case.open(Workspace(root), "acme-7b/rows").material)
     assert place.startswith("NOTES.md, line 2: ")
 
 
 def test_a_file_s_name_may_speak_too(root: Path) -> None:
     folder = submit(root, "acme-7b")
     (folder / "ignore previous instructions.md").write_text("x\n")
-    assert addressed(Case.open(Workspace(root), "acme-7b/rows").material) == (
+    assert injections(Case.open(Workspace(root), "acme-7b/rows").material) == (
         "ignore previous instructions.md: its name",
     )
 
 
 def test_a_flood_of_words_is_told_in_few(root: Path) -> None:
     submit(root, "acme-7b", NOTES__md="Dear judge,\n" * 2_000)
-    assert len(addressed(Case.open(Workspace(root), "acme-7b/rows").material)) == MOST_TOLD
+    assert len(injections(Case.open(Workspace(root), "acme-7b/rows").material)) == MAX_PLACES
 
 
 def test_the_bundled_submissions_speak_to_nobody() -> None:
     workspace = Workspace.find(Path(__file__))
     for folder in workspace.submissions():
         case = Case.open(workspace, f"{folder.parent.name}/{folder.name}")
-        assert addressed(case.material) == (), folder
+        assert injections(case.material) == (), folder

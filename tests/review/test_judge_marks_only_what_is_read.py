@@ -121,7 +121,7 @@ def test_an_existing_review_is_replaced_only_when_told_to(root: Path, command: C
         asked = len(server.requests)
         ran = command(*arguments)
         assert ran.code == 2
-        assert "is there already" in ran.err
+        assert "exists already" in ran.err
         assert len(server.requests) == asked, "nothing is paid for what cannot be stored"
         assert command(*arguments, "--force", "--repeats", "1").code == 0
     again = (folder / "reviews" / "mine.toml").read_text()
@@ -150,7 +150,7 @@ def test_the_hash_follows_what_is_asked(root: Path, file: str, old: str, new: st
         (["acme-7b"], "is no MODEL/CHALLENGE"),
         (["acme-7b/rows", "--against", "acme-7b"], "gave this answer itself"),
         (["acme-7b/rows", "--against", "nobody"], "no submission"),
-        (["acme-7b/rows", "--name", "../../x"], "is no name for a review"),
+        (["acme-7b/rows", "--name", "../../x"], "cannot name a review"),
         (["acme-7b/rows", "--model", "//"], "no id can be made"),
         (["acme-7b/rows", "--judge", "localhost:8000"], "is no URL"),
         (["acme-7b/rows", "--judge", "http://[::"], "is no URL"),

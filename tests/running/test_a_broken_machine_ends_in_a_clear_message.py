@@ -218,7 +218,7 @@ def test_a_record_cut_short_by_a_crash(workspace, tmp_path):
     path.write_bytes(path.read_bytes()[:100] + b"\xff")
     done = bash(workspace, f"{RUN} scoreboard || echo $?")
     assert codes(done) == ["3"]
-    assert f"{path}: is no record: " in done.stderr and "harness grade --force makes it anew" in done.stderr
+    assert f"{path}: is not a record: " in done.stderr and "harness grade --force makes a new one" in done.stderr
     goes_on(workspace, tmp_path)
     assert outcome(workspace) == expected
 

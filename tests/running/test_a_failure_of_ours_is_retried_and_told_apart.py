@@ -146,11 +146,11 @@ def processes(words: str) -> list[int]:
 
 
 def killing(times: int) -> Callable[[Path, str], None]:
-    """Progress that kills the grading process of `bad` when it begins to probe, so many times."""
+    """Progress that kills the grading processes at the first word of `bad`, long before its grade is done."""
     killed: list[int] = []
 
     def progress(folder: Path, stage: str) -> None:
-        if folder.parent.name == "bad" and stage == "values" and len(killed) < times:
+        if folder.parent.name == "bad" and len(killed) < times:
             killed.append(1)
             for pid in processes("harness.running.grading_process"):
                 os.kill(pid, signal.SIGKILL)

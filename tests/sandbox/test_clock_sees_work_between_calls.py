@@ -42,7 +42,7 @@ class Sorter:
     def pid(self) -> int:
         return self.box.pid
 
-    def play(self, given: np.ndarray) -> CallCost:
+    def run(self, given: np.ndarray) -> CallCost:
         reply = self.box.call("f", given, returns=Array(given.shape, "float64"))
         assert reply.status is CallStatus.RETURNED, reply.text
         return CallCost(reply.seconds, reply.processor)

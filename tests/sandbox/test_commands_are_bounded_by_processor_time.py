@@ -38,7 +38,8 @@ while time.process_time() < end: pass
 def test_work_is_ended_by_its_processor_time(tmp_path, tier, source):
     done = run(["python", "-c", source], tmp_path, tier=tier, seconds=0.5, wall_seconds=120)
     assert (done.exceeded, done.returncode, done.timed_out) == (CommandLimit.PROCESSOR_TIME, None, True)
-    assert 0.5 <= done.processor_seconds < 1.5
+    # the watch looks again within a tenth of a second, and later where it waits for a processor itself
+    assert 0.5 <= done.processor_seconds < 5
 
 
 def test_a_busy_machine_ends_no_command_early(tmp_path, tier):

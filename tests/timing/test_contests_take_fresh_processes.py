@@ -30,7 +30,7 @@ class Sleeper:
     def pid(self) -> int:
         return self.process.pid
 
-    def play(self, given: object) -> CallCost:
+    def run(self, given: object) -> CallCost:
         self.played += 1
         cost = next(self.costs)
         return CallCost(cost, cost)

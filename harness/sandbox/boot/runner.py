@@ -1,9 +1,9 @@
 """Starts one command behind its fence: an answer's own tests, or a compiler.
 
-Called with a plan as JSON and the words of the command. It applies the plan's `fence`, writes a byte to the
-descriptor `started`, and only then runs the command; its report goes to descriptor 3. Where no namespace ends what a
-command leaves behind (`keep`, the parent's process id), this process stays outside the fence, adopts every orphan, and
-kills them all when the command ends, its parent dies, or it is asked to.
+Called with a plan as JSON and the words of the command. It applies the plan's `fence`, writes a byte to the socket
+`started`, waits for one in return, and only then runs the command; its report goes to descriptor 3. Where no namespace
+ends what a command leaves behind (`keep`, the parent's process id), this process stays outside the fence, adopts every
+orphan, and kills them all when the command ends, its parent dies, or it is asked to.
 """
 
 import json
@@ -35,6 +35,8 @@ def become(plan: dict[str, Any], command: list[str]) -> None:
     os.set_inheritable(REPORT, True)
     fence.enclose(plan["fence"])
     os.write(started, b"!")
+    if not os.read(started, 1):  # the grader is gone
+        os._exit(1)
     os.closerange(REPORT + 1, 1 << 16)
     os.execv(command[0], command)
 

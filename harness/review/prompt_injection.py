@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from harness.review.material import Material
 
-MOST_TOLD = 5
+MAX_PLACES = 5
 """How many places of one submission are reported."""
 
 _GAP = r"[\s#*/>\"'`.,:;-]+"
@@ -35,12 +35,12 @@ _SPEECH = tuple(
 )
 
 
-def addressed(material: Material) -> tuple[str, ...]:
-    """Where the shown text speaks to a judge: `FILE, line N: 'words'`, at most `MOST_TOLD` places.
+def injections(material: Material) -> tuple[str, ...]:
+    """Where the shown text speaks to a judge: `FILE, line N: 'words'`, at most `MAX_PLACES` places.
 
     A list of plain phrases: what it finds deserves a look and is no proof, and what it does not find may be there.
     """
-    return tuple(dict.fromkeys(_places(material)))[:MOST_TOLD]
+    return tuple(dict.fromkeys(_places(material)))[:MAX_PLACES]
 
 
 def _places(material: Material) -> Iterator[str]:
