@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 AUTO = "auto"
 """The best device that each answer can run on here."""
 
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="MODEL/CHALLENGE|MODEL|CHALLENGE|FOLDER",
+        help="Submissions to grade, by name or by path to a submission's folder.",
+        autocompletion=complete.submissions,
+    ),
+]
+
 
 def grade(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="MODEL/CHALLENGE|MODEL|CHALLENGE|FOLDER",
-            help="Submissions to grade, by name or by path to a submission's folder.",
-            autocompletion=complete.submissions,
-        ),
-    ] = None,
+    names: Names = None,
     everything: Annotated[bool, typer.Option("--all", help="Grade every submission of the workspace.")] = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Grade again even if nothing changed.")] = False,
     seed: Annotated[
