@@ -38,6 +38,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse a run whose groups are lost: every process would run the fixtures that they share, and say nothing."""
+    if session.config.getoption("loadgroup", False):
+        lost = next((i for i in session.items if i.get_closest_marker("xdist_group") and "@" not in i.nodeid), None)
+        if lost is not None:
+            raise pytest.UsageError(f"{lost.nodeid}: pytest-xdist lost the group of this test\n  try: make environment")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in which tier answers were held, the corpus of attacks among them, and what was drawn."""
     tier = detect()
