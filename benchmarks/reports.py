@@ -4,6 +4,9 @@
 
 Synthetic records are the bundled ones under other names, with a part of their criteria drawn anew; challenges and
 source files are copied with them. Commands are timed as a user runs them; memory is the most the process ever held.
+
+To compare with another commit, alternate with the benchmark of that commit: `git worktree add OLD COMMIT`, then
+`PYTHONPATH=OLD python OLD/benchmarks/reports.py`. One from before records were indexed times one scoreboard only.
 """
 
 import math
@@ -19,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.model import Challenge, Evidence, Outcome, Provenance, Record, Score, Status
-from harness.running.published_records import SETTLED_SECONDS
+from harness.running.file_states import SETTLED_SECONDS
 from harness.scoring import score, standings
 from harness.scoring.duels import Duel
 from harness.workspace import Workspace, read_stored
@@ -35,13 +38,14 @@ RANKED, MATCHES, ON = 1000, 100_000, 100
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall seconds and peak memory, in MiB, of one command."""
+    """Wall seconds, processor seconds and peak memory, in MiB, of one command."""
 
     seconds: float
+    processor: float
     memory: float
 
     def __str__(self) -> str:
-        return f"{self.seconds:7.2f} s  {self.memory:6.0f} MiB"
+        return f"{self.seconds:7.2f} s  {self.processor:7.2f} s of processor time  {self.memory:6.0f} MiB"
 
 
 def command(workspace: Path, *words: str) -> Cost:
@@ -57,7 +61,7 @@ def command(workspace: Path, *words: str) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"harness {' '.join(words)}: exit code {process.returncode}\n{said}")
-    return Cost(time.perf_counter() - start, usage.ru_maxrss / 1024)
+    return Cost(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def bundled(place: Path) -> None:

@@ -8,6 +8,8 @@ import typer
 from harness.cli import output
 
 if TYPE_CHECKING:
+    from harness.report.scoreboard import Scoreboard
+    from harness.running.published_records import PublishedRecords
     from harness.workspace import Workspace
 
 
@@ -37,25 +39,36 @@ def scoreboard(
 
     workspace = Workspace.find()
     if source is SourceOption.PUBLISHED:
-        text, *notes = _drawn(workspace, format, source)
+        text, *notes = _published(workspace, format)
     else:
+        records = Store(workspace).published
         name = f"scoreboard as {format} on {output.look()}"
-        text, *notes = Store(workspace).published.view(name, lambda: _drawn(workspace, format, source))
+        text, *notes = records.view(name, lambda: _measured(records, format))
     if text:
         output.drawn(text)
     for note in notes:
         output.note(note)
 
 
-def _drawn(workspace: "Workspace", format: Format, source: SourceOption) -> list[str]:
-    """What to print, and the notes beside it."""
-    from harness.report import as_csv, as_json, as_markdown, as_table, gather, measured
-    from harness.report import scoreboard as over
+def _published(workspace: "Workspace", format: Format) -> list[str]:
+    from harness.report.inputs import gather
     from harness.report.mark_source import MarkSource
+    from harness.report.scoreboard import scoreboard
+
+    return _drawn(scoreboard(gather(workspace), MarkSource.PUBLISHED), format)
+
+
+def _measured(records: "PublishedRecords", format: Format) -> list[str]:
+    from harness.report.scoreboard import measured_scoreboard
+
+    return _drawn(measured_scoreboard(records.measured()), format)
+
+
+def _drawn(board: "Scoreboard", format: Format) -> list[str]:
+    """What to print, and the notes beside it."""
+    from harness.report.scoreboard import as_csv, as_json, as_markdown, as_table
     from harness.report.tables import ReflowingTable
 
-    read = measured if source is SourceOption.MEASURED else gather
-    board = over(read(workspace), MarkSource(source))
     notes = [] if board.rows else ["no records yet\n  try: harness grade --all"]
     if format is Format.TABLE:
         return [

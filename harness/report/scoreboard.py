@@ -4,27 +4,29 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import INTEGRITY, Challenge, Provenance, Record, Score, Status
+from harness.model import INTEGRITY, Challenge, Provenance, Score, Severity, Status
 from harness.report import formatting
-from harness.report.challenge_report import Weakness, weaknesses
-from harness.report.head_to_head import tally
-from harness.report.inputs import ReportInputs
-from harness.report.mark_source import Marks, MarkSource, marks
+from harness.report.mark_source import Marks, MarkSource, marks, measured_marks
 from harness.report.notes import notes
-from harness.report.render import render
 from harness.report.summary import ChallengeWinner, Gap, Hybrid, challenge_winners, gaps, hybrids
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
-from harness.scoring.duels import HeadToHead
+from harness.scoring.duels import tally
 from harness.scoring.marked import Marked
+from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.ranking import MEDAL_COVERAGE, STABLE
+from harness.scoring.record_summary import RecordSummary
+
+if TYPE_CHECKING:
+    from harness.report.inputs import ReportInputs
 
 MOST_FINDINGS = 3
 """How many findings of one submission are listed in short."""
@@ -71,22 +73,26 @@ class Entry:
     @property
     def integrity(self) -> int:
         """How many findings tell of conduct in the box; they carry no mark."""
-        found = self.marked.findings if isinstance(self.marked, Record) else ()
-        return sum(f.criterion == INTEGRITY for f in found)
+        return self.marked.integrity if isinstance(self.marked, RecordSummary) else 0
 
     @property
     def findings(self) -> tuple[str, ...]:
         """The gravest in short."""
-        return tuple(f"{w.title} ({w.weight})" for w in self._weaknesses[:MOST_FINDINGS])
+        return self._faults[:MOST_FINDINGS]
 
     @property
     def more(self) -> int:
         """How many findings there are besides."""
-        return len(self._weaknesses) - len(self.findings)
+        return len(self._faults) - len(self.findings)
 
     @cached_property
-    def _weaknesses(self) -> tuple[Weakness, ...]:
-        return weaknesses(self.rubric, self.marked) if isinstance(self.marked, Record) else ()
+    def _faults(self) -> tuple[str, ...]:
+        """Each fault once with its weight; criteria that failed for the same words are one fault."""
+        weights: dict[tuple[Severity, str], str] = {}
+        for found in self.marked.findings if isinstance(self.marked, RecordSummary) else ():
+            weight = formatting.UNMARKED if found.criterion == INTEGRITY else found.severity.value
+            weights.setdefault((found.severity, found.title), weight)
+        return tuple(f"{title} ({weight})" for (_, title), weight in weights.items())
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ class ScoreboardRow:
 
     standing: Standing
     entries: tuple[Entry, ...]
-    head_to_heads: tuple[HeadToHead, ...] = ()
+    marks: Marks
 
     @property
     def best(self) -> str:
@@ -117,7 +123,7 @@ class ScoreboardRow:
     @property
     def won(self) -> str:
         """Its duels in words."""
-        played = [f for f in self.head_to_heads if f.played]
+        played = [f for f in self.marks.of(self.standing.model) if f.played]
         won, split = sum(f.winner == self.standing.model for f in played), sum(f.winner is None for f in played)
         return f"{won} of {len(played)}" + (f", {split} split" if split else "") if played else ""
 
@@ -178,18 +184,18 @@ class Scoreboard:
     """All models on all challenges that any mark is about; what the marks come to is found where a page asks for it.
 
     Attributes:
-        inputs: what all of it is made from.
         marks: of the source at hand.
         challenges: those with a mark.
         rows: one for each model, the best first.
         notes: what a reader must know before comparing.
+        contradicting: published figures that do not agree with each other.
     """
 
-    inputs: ReportInputs
     marks: Marks
     challenges: tuple[Challenge, ...]
     rows: tuple[ScoreboardRow, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    contradicting: tuple[Contradiction, ...] = ()
     medal_coverage: str = formatting.percent(MEDAL_COVERAGE)
 
     @property
@@ -225,10 +231,7 @@ class Scoreboard:
     @cached_property
     def contradictions(self) -> Mapping[str, tuple[Contradiction, ...]]:
         """Published figures that do not agree with each other, by kind."""
-        if self.source is MarkSource.MEASURED:
-            return {}
-        m = self.inputs
-        return _by_kind(contradictions(m.reviews, m.comparisons, m.ranking))
+        return _by_kind(self.contradicting)
 
     @property
     def ranked(self) -> tuple[ScoreboardRow, ...]:
@@ -251,22 +254,24 @@ class Scoreboard:
         return f"{drawn} Who is not behind the best of a medal in {formatting.percent(STABLE)} of them shares it."
 
 
-def scoreboard(inputs: ReportInputs, source: MarkSource = MarkSource.MEASURED) -> Scoreboard:
+def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED) -> Scoreboard:
     """The scoreboard over all marks of one source.
 
     Args:
         inputs: challenges in any order, of which those without a mark are left out; records in any order.
         source: where the marks come from.
     """
-    found = marks(inputs, source)
-    known = {m.challenge for m in found.marked}
-    shown = sorted((c for c in inputs.challenges if c.id in known), key=lambda c: c.id)
-    by_name = {(m.model, m.challenge): m for m in found.marked}
-    places = standings(found.marked, [c.id for c in shown], found.head_to_heads)
-    rows = tuple(_scoreboard_row(place, shown, by_name, found) for place in places)
-    measured = source is MarkSource.MEASURED
-    remarks = notes(shown, sorted(inputs.records, key=lambda r: (r.challenge, r.model))) if measured else ()
-    return Scoreboard(inputs, found, tuple(shown), rows, remarks)
+    if source is MarkSource.MEASURED:
+        return measured_scoreboard(inputs.measured)
+    contradicting = tuple(contradictions(inputs.reviews, inputs.comparisons, inputs.ranking))
+    return replace(_scoreboard(marks(inputs, source), inputs.challenges), contradicting=contradicting)
+
+
+def measured_scoreboard(measured: MeasuredMarks) -> Scoreboard:
+    """The scoreboard over all measured marks."""
+    board = _scoreboard(measured_marks(measured), measured.challenges)
+    ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.model))
+    return replace(board, notes=notes(board.challenges, ordered))
 
 
 def as_table(board: Scoreboard) -> Table:
@@ -282,6 +287,9 @@ def as_table(board: Scoreboard) -> Table:
 
 def as_markdown(board: Scoreboard) -> str:
     """As `reports/scoreboard.md`."""
+    # loaded here: other formats need no templates
+    from harness.report.render import render
+
     return render("scoreboard.md.j2", board=board)
 
 
@@ -318,11 +326,15 @@ def as_csv(board: Scoreboard) -> str:
     return out.getvalue()
 
 
-def _scoreboard_row(
-    place: Standing, shown: Iterable[Challenge], by_name: Mapping[tuple[str, str], Marked], found: Marks
-) -> ScoreboardRow:
-    entries = tuple(Entry(challenge, by_name.get((place.model, challenge.id))) for challenge in shown)
-    return ScoreboardRow(place, entries, found.of(place.model))
+def _scoreboard(found: Marks, challenges: Iterable[Challenge]) -> Scoreboard:
+    known = {m.challenge for m in found.marked}
+    shown = sorted((c for c in challenges if c.id in known), key=lambda c: c.id)
+    by_name = {(m.model, m.challenge): m for m in found.marked}
+    rows = tuple(
+        ScoreboardRow(place, tuple(Entry(c, by_name.get((place.model, c.id))) for c in shown), found)
+        for place in standings(found.marked, [c.id for c in shown], found.head_to_heads)
+    )
+    return Scoreboard(found, tuple(shown), rows)
 
 
 def _meetings(found: Marks, order: Sequence[str]) -> Iterator[Meeting]:

@@ -1,28 +1,35 @@
-"""The records under reports/records/: which were checked, and the views made of them, remembered in the store."""
+"""The records under reports/records/, indexed in the store: only those that changed are read and checked again."""
 
 import contextlib
-import hashlib
 import json
-import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import harness
 from harness.errors import StoreError
 from harness.running.database import Database
+from harness.running.file_states import FileState, FileStates, digest
 from harness.workspace import Workspace
 
 if TYPE_CHECKING:
     from harness.model import Challenge, Record
+    from harness.scoring.duels import Duels
+    from harness.scoring.measured_marks import MeasuredMarks
+    from harness.scoring.record_summary import RecordSummary
 
-SETTLED_SECONDS = 2.0
-"""A file changed more recently may change again without its times showing it: nothing is remembered of it."""
 TABLES = """
-CREATE TABLE IF NOT EXISTS published (path TEXT PRIMARY KEY, state TEXT NOT NULL);
+DROP TABLE IF EXISTS published;
+CREATE TABLE IF NOT EXISTS summaries (
+    path TEXT PRIMARY KEY, state TEXT NOT NULL, model TEXT NOT NULL, challenge TEXT NOT NULL, provenance TEXT NOT NULL,
+    status TEXT NOT NULL, ranked INTEGER NOT NULL, score REAL, low REAL NOT NULL, high REAL NOT NULL,
+    coverage REAL NOT NULL, harness TEXT NOT NULL, tier TEXT NOT NULL, device TEXT NOT NULL,
+    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, details TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS summaries_by_name ON summaries (challenge, model);
 CREATE TABLE IF NOT EXISTS views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL)
 """
+Row = tuple[Any, ...]
 
 
 class PublishedRecords:
@@ -42,8 +49,16 @@ class PublishedRecords:
         Raises:
             StoreError: one of them cannot be read, or its marks do not follow from its evidence.
         """
-        records = self._workspace.records()
-        self.check(records)
+        files = FileStates.of(self._workspace)
+        rubrics = self._rubrics(files)
+        known: dict[str, str] = dict(self._rows("SELECT path, state FROM summaries"))
+        records, changed = [], {}
+        for file in files.records:
+            record = self._workspace.record_in(self._path(file))
+            records.append(record)
+            if known.get(file.name) != files.of_record(file):
+                changed[file] = self._checked(file, rubrics, record)
+        self._remember_summaries(files, changed)
         return records
 
     def record(self, name: str) -> "Record":
@@ -58,29 +73,19 @@ class PublishedRecords:
             _refuse_edited(name, self._workspace.challenge(record.challenge), record)
         return record
 
-    def check(self, records: Iterable["Record"]) -> None:
-        """Recompute the marks of the records that changed since they were last checked.
+    def measured(self) -> "MeasuredMarks":
+        """The marks of all of them, and the duels; what did not change is read from the store.
 
         Raises:
-            StoreError: the marks of one do not follow from its evidence.
+            SpecError: a rubric is malformed.
+            StoreError: a record cannot be read, or its marks do not follow from its evidence.
         """
-        rubrics = {id: self._workspace.challenge(id) for id in self._workspace.challenges()}
-        known = dict(self._rows("SELECT path, state FROM published"))
-        source = _state(_source_files())
-        checked = []
-        for record in records:
-            path = self._workspace.record_path(record.model, record.challenge)
-            rubric = rubrics.get(record.challenge)
-            if rubric is None:
-                continue
-            name = str(path.relative_to(self._workspace.root))
-            state = source + _state([path, self._workspace.root / "challenges" / rubric.id / "challenge.toml"])
-            if known.get(name) == state:
-                continue
-            _refuse_edited(str(path), rubric, record)
-            if _settled([path]):
-                checked.append((name, state))
-        self._remember("INSERT OR REPLACE INTO published VALUES (?, ?)", checked)
+        from harness.scoring.measured_marks import MeasuredMarks
+
+        files = FileStates.of(self._workspace)
+        rubrics = self._rubrics(files)
+        summaries = self._summaries(files, rubrics)
+        return MeasuredMarks(tuple(rubrics.values()), summaries, self._duels(files, rubrics, summaries))
 
     def view(self, name: str, make: Callable[[], Sequence[str]]) -> Sequence[str]:
         """Texts made from nothing but published records and rubrics: made again only when one of them changed.
@@ -89,34 +94,111 @@ class PublishedRecords:
             name: of the view, with everything else that it depends on.
             make: makes the texts.
         """
-        files = self._files()
-        state = _state(files)
+        files = FileStates.of(self._workspace)
+        state = files.text
         kept = self._rows("SELECT body FROM views WHERE name = ? AND state = ?", (name, state))
         if kept:
             texts: list[str] = json.loads(zlib.decompress(kept[0][0]))
             return texts
-        settled = _settled(files)
         made = make()
-        if settled and _state(self._files()) == state:  # nothing changed while it was made
-            row = (name, state, zlib.compress(json.dumps(made).encode()))
-            self._remember("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", [row])
+        # made from what the files held now or later; if later, their state is another one and nobody asks for this one
+        if files.settled:
+            self._remember_views([(name, state, zlib.compress(json.dumps(made).encode()))])
         return made
 
-    def _files(self) -> list[Path]:
-        """Everything that views are made of."""
-        root = self._workspace.root
-        return [
-            *sorted([*root.glob("reports/records/*/*.json"), *root.glob("challenges/*/challenge.toml")]),
-            *_source_files(),
-        ]
+    def _rubrics(self, files: FileStates) -> dict[str, "Challenge"]:
+        """The rubrics by id: TOML takes long to read."""
+        from harness.model import Challenge
 
-    def _rows(self, query: str, values: Sequence[str] = ()) -> list[tuple[Any, ...]]:
+        kept = self._views("rubric")
+        rubrics, changed = {}, []
+        for id, file in files.rubrics.items():
+            name, state = f"rubric {id}", f"{files.source} {file.text}"
+            if kept.get(name, ("",))[0] == state:
+                rubrics[id] = Challenge.from_json(kept[name][1])
+                continue
+            rubrics[id] = self._workspace.challenge(id)
+            if file.settled:
+                changed.append((name, state, rubrics[id].to_json().encode()))
+        self._remember_views(changed)
+        return rubrics
+
+    def _summaries(self, files: FileStates, rubrics: Mapping[str, "Challenge"]) -> tuple["RecordSummary", ...]:
+        from harness.scoring.record_summary import RecordSummary
+
+        kept = {path: (state, row) for path, state, *row in self._rows("SELECT * FROM summaries")}
+        summaries, changed = [], {}
+        for file in files.records:
+            state, row = kept.pop(file.name, ("", []))
+            if state == files.of_record(file):
+                summaries.append(RecordSummary.of_row(row))
+                continue
+            changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
+            summaries.append(changed[file])
+        self._remember_summaries(files, changed, gone=kept)
+        return tuple(summaries)
+
+    def _duels(
+        self, files: FileStates, rubrics: Mapping[str, "Challenge"], summaries: Iterable["RecordSummary"]
+    ) -> "Duels":
+        """The duels; those of a challenge are fought again only when one of its records changed."""
+        from harness.scoring.duels import RoundRobin, duels, round_robin
+
+        records = {file.name: file for file in files.records}
+        kept, changed = self._views("duels"), []
+
+        def play(rubric: "Challenge", own: Sequence["RecordSummary"]) -> RoundRobin:
+            fought = [records[f"{one.challenge}/{one.model}.json"] for one in own]
+            name, state = f"duels {rubric.id}", digest(files.of_record(file) for file in fought)
+            if kept.get(name, ("",))[0] == state:
+                return RoundRobin.of_bytes(rubric.id, [one.model for one in own], kept[name][1])
+            played = round_robin(rubric, own)
+            if files.settled:
+                changed.append((name, state, played.to_bytes()))
+            return played
+
+        found = duels(rubrics.values(), summaries, play)
+        self._remember_views(changed)
+        return found
+
+    def _checked(self, file: FileState, rubrics: Mapping[str, "Challenge"], record: "Record") -> "RecordSummary":
+        """A record in short.
+
+        Raises:
+            StoreError: its marks do not follow from its evidence.
+        """
+        from harness.scoring.record_summary import RecordSummary
+
+        if record.challenge in rubrics:
+            _refuse_edited(str(self._path(file)), rubrics[record.challenge], record)
+        return RecordSummary.of(record)
+
+    def _path(self, file: FileState) -> Path:
+        return self._workspace.records_folder / file.name
+
+    def _views(self, kind: str) -> dict[str, tuple[str, bytes]]:
+        """State and body of what is kept of one kind, by name."""
+        rows = self._rows("SELECT name, state, body FROM views WHERE name GLOB ?", (f"{kind} *",))
+        return {name: (state, body) for name, state, body in rows}
+
+    def _rows(self, query: str, values: Sequence[str] = ()) -> list[Row]:
         try:
             return self._database.read(lambda c: c.execute(query, values).fetchall(), [])
         except StoreError:
             return []
 
-    def _remember(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _remember_views(self, rows: Sequence[Row]) -> None:
+        self._remember("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", rows)
+
+    def _remember_summaries(
+        self, files: FileStates, changed: Mapping[FileState, "RecordSummary"], gone: Iterable[str] = ()
+    ) -> None:
+        settled = [(file, one) for file, one in changed.items() if files.settled_record(file)]
+        rows = [(file.name, files.of_record(file), *one.row()) for file, one in settled]
+        self._remember(f"INSERT OR REPLACE INTO summaries VALUES ({', '.join('?' * 17)})", rows)
+        self._remember("DELETE FROM summaries WHERE path = ?", [(path,) for path in gone])
+
+    def _remember(self, statement: str, rows: Sequence[Row]) -> None:
         if rows:
             with contextlib.suppress(StoreError):
                 self._database.write(lambda c: c.executemany(statement, rows))
@@ -152,26 +234,3 @@ def _contradiction(rubric: "Challenge", record: "Record") -> str:
         if getattr(record, field) != getattr(scored, field):
             return f"{field} does not follow from the evidence; the file was changed by hand or by another program"
     return ""
-
-
-def _source_files() -> list[Path]:
-    """The harness itself: another version may say something else."""
-    return sorted(p for p in Path(harness.__file__).parent.rglob("*") if p.suffix in (".py", ".j2", ".css", ".js"))
-
-
-def _state(files: Iterable[Path]) -> str:
-    """A hash that changes when a file changes, comes or goes, without reading any."""
-    seen = hashlib.sha256()
-    for path in files:
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        seen.update(f"{path}\0{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}\n".encode())
-    return seen.hexdigest()
-
-
-def _settled(files: Iterable[Path]) -> bool:
-    """Whether all changed long enough ago that their times tell every later change."""
-    now = time.time()
-    return all(now - path.stat().st_ctime > SETTLED_SECONDS for path in files)

@@ -1,15 +1,16 @@
 """Where records are kept: those made here in one SQLite file, the published ones as JSON files indexed in it."""
 
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from sqlite3 import Connection
 
 from harness.model import Record, Status
-from harness.running import published_records
+from harness.running import failing_seeds, published_records
 from harness.running.database import Database
 from harness.workspace import Workspace, write_atomically
 
-SCHEMA = 2
+SCHEMA = 3
 TABLES = """
 CREATE TABLE IF NOT EXISTS records (
     key TEXT NOT NULL, reusable INTEGER NOT NULL, model TEXT NOT NULL, challenge TEXT NOT NULL,
@@ -29,7 +30,9 @@ class Store:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._database = Database(
-            workspace.cache_folder / "records.sqlite", SCHEMA, f"{TABLES};{published_records.TABLES}"
+            workspace.cache_folder / "records.sqlite",
+            SCHEMA,
+            f"{TABLES};{published_records.TABLES};{failing_seeds.TABLES}",
         )
 
     @property
@@ -41,6 +44,10 @@ class Store:
     def published(self) -> published_records.PublishedRecords:
         """The records under reports/records/."""
         return published_records.PublishedRecords(self._workspace, self._database)
+
+    def failing_seeds(self, challenge: str, hashes: Mapping[str, str]) -> failing_seeds.FailingSeeds:
+        """The seeds that once failed an answer to `challenge` of these files (SHA-256 by relative path)."""
+        return failing_seeds.FailingSeeds(self._database, challenge, hashes)
 
     def find(self, key: str) -> Record | None:
         """The record made on this machine under this key, where it may stand for a new grade.

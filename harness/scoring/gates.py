@@ -20,8 +20,8 @@ def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
         evidence: one entry for every criterion, in any order.
         built: whether the submission imported, compiled and linked, with all its functions.
     """
-    place = {c.id: number for number, c in enumerate(challenge.criteria)}
-    failed = sorted((e for e in evidence if gates_marks(e)), key=lambda e: place[e.criterion])
+    order = [c.id for c in challenge.criteria]
+    failed = sorted((e for e in evidence if gates_marks(e)), key=lambda e: order.index(e.criterion))
     every = [*_unbuilt(challenge, built), *_critical(challenge, failed)]
     targets = [None, *(d.id for d in challenge.dimensions)]
     return tuple(strictest for target in targets if (strictest := _strictest(every, target)))
@@ -32,6 +32,21 @@ def ceiling(gates: Iterable[Gate], dimension: str | None) -> float | None:
     return min((gate.ceiling for gate in gates if gate.dimension == dimension), default=None)
 
 
+def ceilings(failed: Sequence[str], *, built: bool) -> dict[str | None, float]:
+    """The lowest ceiling on each dimension that has one, and under None the one on the overall.
+
+    Args:
+        failed: for each critical criterion that failed by itself, its dimension.
+        built: whether the submission imported, compiled and linked, with all its functions.
+    """
+    found: dict[str | None, float] = dict.fromkeys(failed, CRITICAL_DIMENSION)
+    if failed:
+        found[None] = ONE_CRITICAL_OVERALL if len(failed) == 1 else MORE_CRITICAL_OVERALL
+    if not built:
+        found |= {CORRECTNESS: UNBUILT_CORRECTNESS, None: UNBUILT_OVERALL}
+    return found
+
+
 def highest_overall(evidence: Iterable[Evidence], *, built: bool) -> float:
     """The most that an overall can be with this evidence, whatever the rubric's weights are.
 
@@ -39,9 +54,7 @@ def highest_overall(evidence: Iterable[Evidence], *, built: bool) -> float:
         evidence: of the criteria of any rubric.
         built: whether the submission imported, compiled and linked, with all its functions.
     """
-    failed = sum(map(gates_marks, evidence))
-    top = 100.0 if not failed else ONE_CRITICAL_OVERALL if failed == 1 else MORE_CRITICAL_OVERALL
-    return top if built else min(top, UNBUILT_OVERALL)
+    return ceilings([e.dimension for e in evidence if gates_marks(e)], built=built).get(None, 100.0)
 
 
 def gates_marks(evidence: Evidence) -> bool:

@@ -1,14 +1,14 @@
 """Exact arithmetic of marks: fractions inside, floats only where a mark is stated."""
 
-from collections.abc import Iterable
+import math
+import operator
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
 from harness.model import Evidence, Score
 from harness.numerics.rounding import exact, half_up
-
-FULL = Fraction(100)
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,12 @@ class ExactMark:
             total += weight
             if item.outcome.assessed:
                 assessed += weight
-                credit += credited(item)
+                credit += credited(item.satisfied, weight)
         if not total:
             raise ValueError("a dimension needs evidence")
-        point = FULL * credit / assessed if assessed else None
-        return cls(point, FULL * credit / total, FULL * (credit + total - assessed) / total, Fraction(assessed, total))
+        point = Fraction(100 * credit, assessed) if assessed else None
+        low, high = Fraction(100 * credit, total), Fraction(100 * (credit + total - assessed), total)
+        return cls(point, low, high, Fraction(assessed, total))
 
     def capped(self, ceiling: float | None) -> "ExactMark":
         """The same with no value above `ceiling`; a ceiling of 0 leaves 0 even where nothing was assessed."""
@@ -66,7 +67,15 @@ class ExactMark:
         return Score(score=point, low=float(self.low), high=float(self.high), coverage=float(self.coverage))
 
 
-def credited(evidence: Evidence) -> Fraction | int:
-    """The severity weight that an assessed criterion earns."""
-    met, weight = evidence.satisfied, evidence.severity.weight
-    return int(met) * weight if met in (0.0, 1.0) else exact(met) * weight
+def credited(satisfied: float, weight: int) -> Fraction | int:
+    """What a criterion of this severity weight earns, of which this share is met."""
+    return int(satisfied) * weight if satisfied in (0.0, 1.0) else exact(satisfied) * weight
+
+
+def weighted_mean(points: Collection[Fraction], weights: Sequence[Fraction]) -> Fraction:
+    """The mean over one denominator: adding fractions one by one takes ten times as long."""
+    shares = math.lcm(*(weight.denominator for weight in weights))
+    scale = math.lcm(*(point.denominator for point in points))
+    parts = [weight.numerator * (shares // weight.denominator) for weight in weights]
+    whole = [point.numerator * (scale // point.denominator) for point in points]
+    return Fraction(sum(map(operator.mul, parts, whole)), scale * sum(parts))

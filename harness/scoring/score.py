@@ -13,15 +13,15 @@ While the anchor is unassessed (the device cannot run the answer) nothing else s
 its dimension nor the overall has a point, only an interval. Else code that no device runs would outrank code that ran.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 from harness.errors import JudgeError
 from harness.model import Challenge, Dimension, Evidence, Gate, Score
 from harness.numerics.rounding import exact
 from harness.scoring.gates import ceiling, gates
-from harness.scoring.marks import ExactMark
+from harness.scoring.marks import ExactMark, weighted_mean
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
     """
     _complete(challenge, evidence)
     ceilings = gates(challenge, evidence, built=built)
-    marks = {
-        d.id: ExactMark.of(e for e in evidence if e.dimension == d.id).capped(ceiling(ceilings, d.id))
-        for d in challenge.dimensions
-    }
+    own: dict[str, list[Evidence]] = {d.id: [] for d in challenge.dimensions}
+    for each in evidence:
+        own[each.dimension].append(each)
+    marks = {id: ExactMark.of(all).capped(ceiling(ceilings, id)) for id, all in own.items()}
     overall = overall_score(challenge.dimensions, marks, ceiling(ceilings, None))
     anchor = next(e for e in evidence if e.criterion == challenge.anchor)
     if built and not anchor.outcome.assessed:
@@ -81,27 +81,25 @@ def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark
         marks: one for each of them, by id, gates applied.
         top: ceiling on the overall, if there is one.
     """
-    weights = {d.id: exact(d.weight) for d in dimensions}
-    total = sum(weights.values(), Fraction(0))
-    assessed = sum((w for id, w in weights.items() if marks[id].point is not None), Fraction(0))
-
-    points = sum((w * (marks[id].point or 0) for id, w in weights.items()), Fraction(0))
-    low = sum((w * marks[id].low for id, w in weights.items()), Fraction(0))
-    high = sum((w * marks[id].high for id, w in weights.items()), Fraction(0))
-    coverage = sum((w * marks[id].coverage for id, w in weights.items()), Fraction(0))
-
-    point = points / assessed if assessed else None
-    return ExactMark(point, low / total, high / total, coverage / total).rounded().capped(top).stated()
+    weights = [exact(d.weight) for d in dimensions]
+    all = [marks[d.id] for d in dimensions]
+    assessed = [(mark.point, weight) for mark, weight in zip(all, weights, strict=True) if mark.point is not None]
+    point = weighted_mean([p for p, _ in assessed], [w for _, w in assessed]) if assessed else None
+    low, high, coverage = (
+        weighted_mean(parts, weights)
+        for parts in ([m.low for m in all], [m.high for m in all], [m.coverage for m in all])
+    )
+    return ExactMark(point, low, high, coverage).rounded().capped(top).stated()
 
 
 def _complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:
     """A criterion without evidence would leave the denominator unseen."""
-    given = [e.criterion for e in evidence]
+    given = Counter(e.criterion for e in evidence)
     wanted = {c.id: c for c in challenge.criteria}
     for problem, names in (
         ("no evidence for", [id for id in wanted if id not in given]),
         ("evidence for unknown", [id for id in given if id not in wanted]),
-        ("more than one evidence for", [id for id in wanted if given.count(id) > 1]),
+        ("more than one evidence for", [id for id in wanted if given[id] > 1]),
     ):
         if names:
             raise JudgeError(f"{challenge.id}: {problem} criterion {names[0]!r}")

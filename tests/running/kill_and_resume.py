@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.model import Record
-from harness.report import ReportInputs, as_json, as_markdown, scoreboard
+from harness.report.inputs import ReportInputs
+from harness.report.scoreboard import as_json, as_markdown, scoreboard
 from harness.running.store import Store
 from harness.workspace import Workspace
 from tests.toy import REFERENCE, add_submission, make_workspace

@@ -1,21 +1,31 @@
-"""Published records are checked once for each change of a file; a view is made again exactly when it could differ."""
+"""Published records are read and checked once for each change of a file; the index never changes what a report says."""
 
+import dataclasses
 import json
 import os
 import re
+import shutil
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness.errors import StoreError
-from harness.running import published_records
+from harness.model import Record
+from harness.report.inputs import gather
+from harness.report.scoreboard import as_csv, as_json, as_markdown, measured_scoreboard
+from harness.running import file_states, published_records
 from harness.running.store import Store
 from harness.running.submission_grade import grade_one
+from harness.scoring.duels import round_robin
+from harness.workspace import Workspace
 
 
 @pytest.fixture(autouse=True)
 def _files_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(published_records, "SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr(file_states, "SETTLED_SECONDS", -1.0)
 
 
 @pytest.fixture
@@ -46,13 +56,15 @@ RAISED = {
 def test_a_record_whose_marks_were_edited_is_refused(toy, index, change, read_before):
     """It says 94 although a critical criterion failed: no board may rank it."""
     path = toy.workspace.record_path("wrong", "scaled_sum")
+    reads = (index.records, index.measured)
     if read_before:
-        index.records()
+        [read() for read in reads]
     edit(path, RAISED[change])
-    with pytest.raises(StoreError, match=re.escape(f"{path}: ")) as raised:
-        index.records()
-    assert "does not follow from the evidence" in str(raised.value)
-    assert "harness grade wrong/scaled_sum --force" in str(raised.value)
+    for read in reads:
+        with pytest.raises(StoreError, match=re.escape(f"{path}: ")) as raised:
+            read()
+        assert "does not follow from the evidence" in str(raised.value)
+        assert "harness grade wrong/scaled_sum --force" in str(raised.value)
 
 
 def test_a_record_of_another_version_of_the_rubric_is_no_forgery(toy, index):
@@ -96,6 +108,94 @@ def test_a_record_is_checked_again_only_when_its_file_changes(toy, index, monkey
     assert checked == ["wrong"]
 
 
+@pytest.fixture
+def read(monkeypatch) -> list[str]:
+    """The models whose records are parsed."""
+    parsed: list[str] = []
+    whole = Record.from_json.__func__
+
+    def from_json(cls, text):
+        record = whole(cls, text)
+        parsed.append(record.model)
+        return record
+
+    monkeypatch.setattr(Record, "from_json", classmethod(from_json))
+    return parsed
+
+
+def test_only_records_that_changed_are_read_again(toy, index, read):
+    """A changed rubric changes what all its records are checked against."""
+    for act, expected in (
+        (lambda: None, ["right", "wrong"]),
+        (lambda: None, []),
+        (lambda: os.utime(toy.workspace.record_path("wrong", "scaled_sum")), ["wrong"]),
+        (lambda: os.utime(toy.workspace.challenge_folder("scaled_sum") / "challenge.toml"), ["right", "wrong"]),
+        (lambda: None, []),
+    ):
+        act()
+        read.clear()
+        assert [s.model for s in index.measured().summaries] == ["right", "wrong"]
+        assert read == expected
+
+
+def test_duels_are_fought_again_only_where_a_record_changed(toy, index, monkeypatch):
+    fought: list[str] = []
+    monkeypatch.setattr("harness.scoring.duels.round_robin", lambda c, own: fought.append(c.id) or round_robin(c, own))
+    for expected in (["scaled_sum"], []):
+        fought.clear()
+        found = list(index.measured().duels)
+        assert [(d.left, d.right, d.winner) for d in found] == [("right", "wrong", "right")]
+        assert fought == expected
+    os.utime(toy.workspace.record_path("right", "scaled_sum"))
+    assert list(index.measured().duels) == found and fought == ["scaled_sum"]
+
+
+def test_a_changed_record_is_seen_at_once(toy, index):
+    assert [s.ranked for s in index.measured().summaries] == [True, True]
+    edit(toy.workspace.record_path("wrong", "scaled_sum"), lambda d: d.update(ranked=False))
+    assert [s.ranked for s in index.measured().summaries] == [True, False]
+    assert [s.ranked for s in index.measured().summaries] == [True, False]
+
+
+def test_a_deleted_record_leaves(toy, index):
+    index.measured()
+    toy.workspace.record_path("right", "scaled_sum").unlink()
+    left = index.measured()
+    assert [s.model for s in left.summaries] == ["wrong"] and not left.duels
+    with sqlite3.connect(Store(toy.workspace).path) as connection:
+        assert connection.execute("SELECT path FROM summaries").fetchall() == [("scaled_sum/wrong.json",)]
+
+
+BUNDLED = Path(__file__).resolve().parents[2]
+
+
+def test_the_index_changes_no_byte_of_a_scoreboard(tmp_path):
+    """Made of records, of an empty index and of a full one, in every format; so are the duels."""
+    for folder in ("challenges", "reports/records"):
+        shutil.copytree(BUNDLED / folder, tmp_path / folder)
+    workspace = Workspace(tmp_path)
+    inputs = gather(workspace)
+    records = dataclasses.replace(inputs, records=tuple(workspace.records()))
+    shutil.rmtree(workspace.cache_folder)
+    boards = [
+        measured_scoreboard(m) for m in (records.measured, *(Store(workspace).published.measured() for _ in range(2)))
+    ]
+    for write in (as_json, as_csv, as_markdown):
+        assert len({write(board) for board in boards}) == 1
+
+
+def test_two_processes_may_make_the_index_at_once(toy, index):
+    """Each prints what one alone prints."""
+    command = [sys.executable, "-m", "harness", "scoreboard", "--format", "json"]
+    environment = {**os.environ, "HARNESS_WORKSPACE": str(toy.workspace.root)}
+    shutil.rmtree(toy.workspace.cache_folder)
+    started = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    printed = [process.communicate(timeout=120)[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0]
+    assert {"right", "wrong"} == {row["model"] for row in json.loads(printed[0])["rows"]}
+    assert printed[0].strip() == printed[1].strip() == as_json(measured_scoreboard(index.measured())).strip()
+
+
 def views(index: published_records.PublishedRecords) -> int:
     """How often a view was made when asked for twice."""
     made: list[int] = []
@@ -132,7 +232,7 @@ def test_an_edit_that_keeps_size_and_time_is_seen(toy, index):
 
 def test_a_file_changed_just_now_is_not_relied_on(toy, index, monkeypatch):
     """Two changes within one tick of the clock leave the same times."""
-    monkeypatch.setattr(published_records, "SETTLED_SECONDS", 60.0)
+    monkeypatch.setattr(file_states, "SETTLED_SECONDS", 60.0)
     assert views(index) == 2
 
 
@@ -141,3 +241,4 @@ def test_without_a_usable_store_reports_are_slower_and_the_same(toy, index):
     store = Store(toy.workspace)
     store.path.write_bytes(b"damaged " * 1000)
     assert index.records() == expected and views(index) == 2
+    assert [s.model for s in index.measured().summaries] == ["right", "wrong"]

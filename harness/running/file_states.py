@@ -1,0 +1,116 @@
+"""The states of the files that measured marks are made from, found without reading any."""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import harness
+from harness.workspace import Workspace
+
+SETTLED_SECONDS = 2.0
+"""A file changed more recently may change again without its times showing it: nothing is remembered of it."""
+SOURCES = (".py", ".j2", ".css", ".js")
+
+
+@dataclass(frozen=True)
+class FileState:
+    """One file.
+
+    Attributes:
+        name: of a record `CHALLENGE/MODEL.json`, of a rubric the challenge.
+        text: size, times and place on disk.
+        settled: whether every later change will show in these.
+    """
+
+    name: str
+    text: str
+    settled: bool
+
+    @property
+    def challenge(self) -> str:
+        """Whose it is."""
+        return self.name.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class FileStates:
+    """All of them at one moment.
+
+    Attributes:
+        source: of the harness itself: another version may say something else.
+        rubrics: by id of the challenge.
+        records: by challenge and model.
+    """
+
+    source: str
+    rubrics: dict[str, FileState]
+    records: tuple[FileState, ...]
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> Self:
+        """Those of a workspace now."""
+        rubrics = {id: workspace.root / "challenges" / id / "challenge.toml" for id in workspace.challenges()}
+        return cls(
+            digest(f"{path}\0{_text(os.stat(path))}" for path in sorted(_sources())),
+            {id: _state(id, os.stat(path)) for id, path in rubrics.items()},
+            tuple(sorted(_records(workspace.records_folder), key=lambda file: file.name.split("/"))),
+        )
+
+    @property
+    def settled(self) -> bool:
+        """Whether every later change of any will show."""
+        return all(file.settled for file in (*self.rubrics.values(), *self.records))
+
+    @property
+    def text(self) -> str:
+        """Changes when any of them changes, comes or goes."""
+        files = (*self.rubrics.values(), *self.records)
+        return digest([self.source, *(f"{file.name}\0{file.text}" for file in files)])
+
+    def of_record(self, file: FileState) -> str:
+        """Changes when a record, its rubric or the harness changes."""
+        rubric = self.rubrics.get(file.challenge)
+        return f"{self.source} {rubric.text if rubric else ''} {file.text}"
+
+    def settled_record(self, file: FileState) -> bool:
+        """Whether every later change of a record or its rubric will show."""
+        rubric = self.rubrics.get(file.challenge)
+        return file.settled and (rubric is None or rubric.settled)
+
+
+def digest(texts: Iterable[str]) -> str:
+    """A hash of texts that hold no line breaks."""
+    return hashlib.sha256("\n".join(texts).encode(errors="surrogateescape")).hexdigest()
+
+
+def _records(folder: Path) -> Iterator[FileState]:
+    for challenge in _entries(folder):
+        if challenge.is_dir():
+            for file in _entries(challenge):
+                if file.name.endswith(".json"):
+                    yield _state(f"{challenge.name}/{file.name}", file.stat())
+
+
+def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
+
+
+def _sources() -> Iterator[str]:
+    for folder, _, names in os.walk(Path(harness.__file__).parent):
+        yield from (os.path.join(folder, name) for name in names if name.endswith(SOURCES))
+
+
+def _state(name: str, status: os.stat_result) -> FileState:
+    return FileState(name, _text(status), time.time() - status.st_ctime > SETTLED_SECONDS)
+
+
+def _text(status: os.stat_result) -> str:
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
