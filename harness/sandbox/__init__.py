@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.model import Tier
-    from harness.sandbox.boot.wire import RemoteFunction, RemoteObject
+    from harness.sandbox.boot.wire import InputUse, RemoteFunction, RemoteObject
     from harness.sandbox.box import Box, WorkerSpec, start_fork_server
     from harness.sandbox.command import CommandLimit, Completed, run
     from harness.sandbox.reply import CallStatus, Reply
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "harness.model": ("Tier",),
-    "harness.sandbox.boot.wire": ("RemoteFunction", "RemoteObject"),
+    "harness.sandbox.boot.wire": ("InputUse", "RemoteFunction", "RemoteObject"),
     "harness.sandbox.box": ("Box", "WorkerSpec", "start_fork_server"),
     "harness.sandbox.command": ("CommandLimit", "Completed", "run"),
     "harness.sandbox.reply": ("CallStatus", "Reply"),
@@ -31,6 +31,7 @@ __all__ = [
     "CallStatus",
     "CommandLimit",
     "Completed",
+    "InputUse",
     "Keep",
     "Nothing",
     "Plan",

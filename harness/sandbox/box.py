@@ -108,7 +108,7 @@ class Box:
 
     def call(
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, module: str = "submission", **kwargs: Any,
+        echo: bool = False, inputs: wire.InputUse = wire.InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Reply:  # fmt: skip
         """Call one function and check its result against `returns`.
 
@@ -119,12 +119,13 @@ class Box:
             seconds: wall time allowed; the limit of the spec by default.
             hold: keep the result in the worker as well; the value is then `(value, RemoteObject)`.
             echo: bring the array arguments back as they are after the call.
+            inputs: what the caller does with the array arguments.
             module: the submission, or a module loaded before.
             **kwargs: as `args`.
         """
         arena = wire.Arena()
         request = {
-            "op": "call", "module": module, "function": function,
+            "op": "call", "module": module, "function": function, "inputs": inputs,
             "args": [wire.describe(a, arena) for a in args],
             "kwargs": {k: wire.describe(v, arena) for k, v in kwargs.items()},
         }  # fmt: skip

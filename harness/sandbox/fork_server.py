@@ -132,7 +132,8 @@ class ForkServer:
                 channel, status = self._asked(request, undo)
                 listener = self._greeted(channel)
                 if listener >= 0:
-                    channel.notices = Notices(listener, confinement.readable)
+                    bounds = confinement.bounds
+                    channel.notices = Notices(listener, confinement.readable, bounds.tasks if bounds else None)
                     undo.callback(channel.notices.close)
                 pidfd = os.pidfd_open(channel.pid)
             except OSError as error:

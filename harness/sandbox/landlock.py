@@ -69,7 +69,8 @@ class Landlock:
     def limit(self, profile: Profile, rlimits: Mapping[str, int], tasks: int) -> Confinement:
         """The fence, and a scratch folder that has to be watched.
 
-        Processes are counted from outside, not by the kernel: it would count those of the whole user.
+        The kernel would count the processes of the whole user. So each thread of an answer is asked for before it
+        starts; what a command starts is counted while it runs.
         """
         room = self._room()
         readable = (*self._readable(), str(room))
@@ -123,7 +124,9 @@ class Landlock:
         }
         scoped = profile == "build" and landlock_rules.abi() >= SCOPES_SIGNALS
         allow = (*(SIGNALS if scoped else ()), *(FOR_DEVICES if devices else ()))
-        return fence_plan(profile, rlimits, uid=self._uid, landlock=rules, seccomp=True, allow=allow)
+        return fence_plan(
+            profile, rlimits, uid=self._uid, landlock=rules, seccomp=True, allow=allow, ask_threads=True
+        )  # fmt: skip
 
 
 class Unprotected(Landlock):

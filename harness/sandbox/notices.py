@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from harness.model import Signal, SignalKind
-from harness.sandbox.boot import syscalls
+from harness.sandbox import process_stats
+from harness.sandbox.boot import seccomp, syscalls
 
 # linux/seccomp.h: struct seccomp_notif (id, pid, flags, data), struct seccomp_notif_resp, and their requests
 _NOTICE = struct.Struct("=QIIiIQ6Q")
@@ -46,11 +47,16 @@ class Notices:
     A forbidden call fails with EPERM. The opening of a file goes on, and the kernel decides it as ever: what is looked
     at here is only whether the path lies outside everything that was shown. The path is read from the worker's memory
     and may change behind our back, which costs a remark and opens nothing.
+
+    A thread that is asked for starts where there are fewer than `threads`. The flags of the call are in registers,
+    which nobody can change meanwhile. Threads that ask at the same moment may each be let go on before the others
+    show: there are never twice as many.
     """
 
-    def __init__(self, fd: int, shown: Sequence[str]) -> None:
+    def __init__(self, fd: int, shown: Sequence[str], threads: int | None = None) -> None:
         os.set_blocking(fd, False)
         self.fd = fd
+        self._threads = threads
         self._shown = tuple(place for place in shown if place not in SHARED)
         self._seen: Counter[Signal] = Counter()
 
@@ -75,6 +81,11 @@ class Notices:
             if path is not None and self._waits(id):
                 self._opened(path, pid)
             answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
+        elif name == "clone" and self._threads is not None and _starts_thread(arguments[0]):
+            if 0 < process_stats.threads(pid) < self._threads:
+                answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
+            else:
+                answer = _ANSWER.pack(id, 0, -errno.EAGAIN, 0)
         elif name not in ORDINARY and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
             self._note(SignalKind.SYSTEM_CALL, _described(name, arguments))
         try:
@@ -122,6 +133,11 @@ class Notices:
         signal = Signal(kind=kind, detail="".join(c if c.isprintable() else "?" for c in detail[:200]))
         if signal in self._seen or len(self._seen) < KINDS_KEPT:
             self._seen[signal] += 1
+
+
+def _starts_thread(flags: int) -> bool:
+    """Whether a `clone` with these flags starts nothing but a thread of the caller."""
+    return bool(flags & seccomp.CLONE_THREAD) and not flags & seccomp.CLONE_NEVER
 
 
 @cache

@@ -145,7 +145,7 @@ class Sandbox(Protocol):
 
 def fence_plan(
     profile: Profile, rlimits: Mapping[str, int], *, uid: int | None, landlock: Mapping[str, Sequence[str]] | None,
-    seccomp: bool, allow: Sequence[str],
+    seccomp: bool, allow: Sequence[str], ask_threads: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """The plan that `boot/fence.py` applies."""
     return {
@@ -155,6 +155,7 @@ def fence_plan(
         "landlock": None if landlock is None else {name: list(paths) for name, paths in landlock.items()},
         "seccomp": seccomp,
         "notify": profile == "run",
+        "ask_threads": ask_threads,
         "allow": list(allow),
     }
 

@@ -1,4 +1,7 @@
-"""What the kernel bounds for one box only where it has namespaces; elsewhere it is looked at while the box works."""
+"""What the kernel bounds for one box only where it has namespaces; elsewhere it is looked at while the box works.
+
+Threads of an answer are bounded before they start, see `notices`; what is looked at here is then the second bound.
+"""
 
 import os
 from dataclasses import dataclass

@@ -1,10 +1,14 @@
 """Scratch space, threads and processes are bounded for each box, in every tier."""
 
+import subprocess
+import sys
+import threading
 import time
 
 import pytest
 
-from harness.sandbox import CallStatus, Nothing, run
+from harness.model import Tier
+from harness.sandbox import CallStatus, Nothing, Scalar, process_stats, run
 
 GROWING = """
 import os, threading, time
@@ -63,3 +67,67 @@ def test_a_bomb_of_processes_in_an_answers_own_tests_goes_off_inside(tmp_path, t
     start = time.monotonic()
     done = run(["python", "bomb.py"], tmp_path, tier=tier, seconds=3, wall_seconds=5)
     assert done.returncode is None and time.monotonic() - start < 30
+
+
+THREADS = 64
+"""So many a worker may have, the first one included."""
+CHAIN = """
+import threading
+go, full = threading.Event(), threading.Event()
+def bomb():
+    threading.stack_size(32 << 10)
+    try:
+        for _ in range(5000):
+            threading.Thread(target=go.wait, args=(30,), daemon=True).start()
+    except RuntimeError:  # can't start new thread
+        return threading.active_count()
+    return 5000
+def swarm():
+    threading.stack_size(32 << 10)
+    def breed():
+        try:
+            while not full.is_set():
+                threading.Thread(target=breed, daemon=True).start()
+        except RuntimeError:
+            full.set()
+        go.wait(1)
+    breed()
+"""
+
+
+def most_threads(box, function: str, **how) -> tuple[object, int]:
+    """What a call comes to, and the most threads that its worker was seen to have meanwhile."""
+    seen, ended = [0], threading.Event()
+
+    def look(pid: int) -> None:
+        while not ended.is_set():
+            seen.append(process_stats.threads(pid))
+            time.sleep(0.001)
+
+    watcher = threading.Thread(target=look, args=(box.pid,))
+    watcher.start()
+    try:
+        return box.call(function, seconds=20, **how), max(seen)
+    finally:
+        ended.set()
+        watcher.join()
+
+
+@pytest.mark.parametrize(("rounds", "busy"), [(1, 0), pytest.param(3, 4, marks=pytest.mark.slow)])
+def test_no_luck_is_needed_to_bound_threads(opened, tier, rounds, busy):
+    """The bound holds before a thread starts, however late whoever watches comes to look on a busy machine."""
+    if tier is Tier.UNSAFE:
+        pytest.skip("promises nothing: threads are watched")
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    try:
+        for _ in range(rounds):
+            with opened(CHAIN) as box:
+                reply, most = most_threads(box, "bomb", returns=Scalar(int))
+            assert reply.status is CallStatus.RETURNED and 8 < reply.value <= THREADS and most <= THREADS
+            with opened(CHAIN) as box:
+                _, most = most_threads(box, "swarm", returns=Nothing())
+            assert 8 < most < 2 * THREADS
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()

@@ -111,7 +111,7 @@ def test_a_call_by_another_architectures_door_ends_the_process(body: str) -> Non
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @pytest.mark.parametrize("profile", [seccomp.RUN, seccomp.BUILD])
 def test_the_programs_for_all_machines_lead_every_path_to_an_answer(machine: str, profile: str) -> None:
-    program = seccomp.program(machine, profile, 7, notify=True)
+    program = seccomp.program(machine, profile, 7, notify=True, ask_threads=True)
     returns, jumps = 0x06, (0x15, 0x35, 0x45)
     assert program[-1][0] == returns
     assert len(program) < 4096  # the kernel's own bound

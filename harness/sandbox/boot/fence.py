@@ -38,6 +38,7 @@ def enclose(plan: Mapping[str, Any]) -> int:
             "landlock": lists of paths by argument of `landlock_rules.restrict`, or None;
             "seccomp": whether to filter system calls;
             "notify": whether refused calls and opened files go to a listener;
+            "ask_threads": whether the starts of threads go there too;
             "allow": names of further system calls.
 
     Returns:
@@ -56,7 +57,8 @@ def enclose(plan: Mapping[str, Any]) -> int:
         landlock_rules.restrict(**plan["landlock"])
     if not plan.get("seccomp"):
         return -1
-    return int(seccomp.install(plan["profile"], notify=bool(plan.get("notify")), extra=plan.get("allow") or ()))
+    listened = {name: bool(plan.get(name)) for name in ("notify", "ask_threads")}
+    return int(seccomp.install(plan["profile"], **listened, extra=plan.get("allow") or ()))
 
 
 def _limit(values: Mapping[str, int]) -> None:

@@ -59,8 +59,8 @@ _PRCTL = (2, 3, 7, 16, 21, 23, 25, 27, 30, 34, 37, 39, 40, 42, 51, 52, 56, 61, 6
 _PRCTL_BUILDING = (1, 4, 36)
 _PERSONALITY_QUERY = 0xFFFFFFFF
 _AF_UNIX, _SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPE_MASK = 1, 1, 5, 0xF
-_CLONE_THREAD = 0x10000
-_CLONE_NEVER = 0x7E020000 | 0x8000 | 0x2000  # every CLONE_NEW*, CLONE_PARENT, CLONE_PTRACE
+CLONE_THREAD = 0x10000
+CLONE_NEVER = 0x7E020000 | 0x8000 | 0x2000  # every CLONE_NEW*, CLONE_PARENT, CLONE_PTRACE
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32 = 0x40000000
@@ -85,7 +85,7 @@ def available() -> bool:
     return os.uname().machine in _ARCHITECTURES and all(_has(action) for action in (_KILL_PROCESS, _ERRNO))
 
 
-def install(profile: str, *, notify: bool = False, extra: Sequence[str] = ()) -> int:
+def install(profile: str, *, notify: bool = False, ask_threads: bool = False, extra: Sequence[str] = ()) -> int:
     """Bind this process, all its threads and all that it starts to `profile`, for good.
 
     Args:
@@ -93,6 +93,7 @@ def install(profile: str, *, notify: bool = False, extra: Sequence[str] = ()) ->
         notify: send refused calls, and every opening of a file, to the listener instead of answering them. Whoever
             has it must answer each, or the caller waits for ever: hand it on before opening another file, and
             close it here before foreign code is loaded.
+        ask_threads: with `notify`, send the start of every thread of `RUN` to the listener as well.
         extra: names of calls to allow as well, whatever their arguments; "kill" stands for all that send signals.
 
     Returns:
@@ -106,7 +107,7 @@ def install(profile: str, *, notify: bool = False, extra: Sequence[str] = ()) ->
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
     notify = notify and _has(_NOTIFY)
-    instructions = program(machine, profile, os.getpid(), notify=notify, extra=extra)
+    instructions = program(machine, profile, os.getpid(), notify=notify, ask_threads=ask_threads, extra=extra)
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
     flags = _TSYNC | (_NEW_LISTENER | _TSYNC_ESRCH if notify else 0)
     control.prctl(control.SET_NO_NEW_PRIVS, 1)
@@ -116,7 +117,9 @@ def install(profile: str, *, notify: bool = False, extra: Sequence[str] = ()) ->
     return listener if notify else -1
 
 
-def program(machine: str, profile: str, pid: int, *, notify: bool, extra: Sequence[str] = ()) -> Program:
+def program(
+    machine: str, profile: str, pid: int, *, notify: bool, ask_threads: bool = False, extra: Sequence[str] = ()
+) -> Program:
     """The filter of `profile` on `machine`, for the process `pid`.
 
     One block of instructions for each run of numbers with the same answer, in order; a block always ends in a return.
@@ -127,7 +130,10 @@ def program(machine: str, profile: str, pid: int, *, notify: bool, extra: Sequen
     numbers = syscalls.numbers(machine)
     refuse = _NOTIFY if notify else _ERRNO | errno.EPERM
     known = dict.fromkeys(numbers, _answer(refuse))
-    for name, block in _listed(profile, pid, refuse, notify, extra).items():
+    listed = _listed(profile, pid, refuse, notify, extra)
+    if notify and ask_threads and profile == RUN:
+        listed["clone"] = _clone(refuse, building=False, thread=_NOTIFY)
+    for name, block in listed.items():
         if name in known:
             known[name] = block
     result: Program = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, _ARCHITECTURES[machine])]
@@ -139,7 +145,7 @@ def program(machine: str, profile: str, pid: int, *, notify: bool, extra: Sequen
     return result + _answer(_ERRNO | errno.ENOSYS)
 
 
-def _listed(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[str]) -> Mapping[str, Program]:
+def _listed(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[str]) -> dict[str, Program]:
     """What answers each call that is not simply refused."""
     building = {RUN: False, BUILD: True}[profile]
     blocks = dict.fromkeys((_ALWAYS + (_BUILDING if building else "")).split(), _answer(_ALLOW))
@@ -176,11 +182,11 @@ def _among(index: int, values: Sequence[int], refuse: int) -> Program:
     return [_argument(index), *tests, *_answer(refuse), *_answer(_ALLOW)]
 
 
-def _clone(refuse: int, building: bool) -> Program:
-    answers = [*_answer(refuse), *_answer(_ALLOW)]
+def _clone(refuse: int, building: bool, thread: int = _ALLOW) -> Program:
     if building:
-        return [_argument(0), (_ANY_BIT, 0, 1, _CLONE_NEVER), *answers]
-    return [_argument(0), (_ANY_BIT, 1, 0, _CLONE_NEVER), (_ANY_BIT, 1, 0, _CLONE_THREAD), *answers]
+        return [_argument(0), (_ANY_BIT, 0, 1, CLONE_NEVER), *_answer(refuse), *_answer(_ALLOW)]
+    tests = [_argument(0), (_ANY_BIT, 1, 0, CLONE_NEVER), (_ANY_BIT, 1, 0, CLONE_THREAD)]
+    return [*tests, *_answer(refuse), *_answer(thread)]
 
 
 def _socketpair(refuse: int) -> Program:

@@ -11,6 +11,7 @@ A value is described as JSON. Scalars and strings stand for themselves; the rest
 
 import json
 import os
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,48 @@ class RemoteFunction:
 
     def __repr__(self) -> str:
         return f"RemoteFunction({self.module}.{self.name})"
+
+
+class InputUse(StrEnum):
+    """What the caller of a function does with the arrays that it passes."""
+
+    FRESH = "fresh"
+    """Every call gets arrays of its own, and nobody touches them afterwards."""
+    READ_ONLY = "read-only"
+    """They cannot be written to."""
+    OVERWRITTEN = "overwritten"
+    """They are overwritten once the call has ended: floats with NaN, integers with the largest there is."""
+    REUSED = "reused"
+    """They lie in memory that the arrays of later calls will lie in, each where its predecessor lay."""
+
+
+class CallerArrays:
+    """The arrays that a caller passes, and the memory that it reuses for them."""
+
+    def __init__(self) -> None:
+        self._memory: list[np.ndarray[Any, Any]] = []
+
+    def passed(self, array: np.ndarray[Any, Any], use: InputUse, place: int) -> np.ndarray[Any, Any]:
+        """A private `array` as it is passed, `place` arrays after the first of the call."""
+        if use is InputUse.READ_ONLY:
+            array.flags.writeable = False
+        return self._reused(array, place) if use is InputUse.REUSED else array
+
+    @staticmethod
+    def ended(arrays: list[np.ndarray[Any, Any]], use: InputUse) -> None:
+        """What becomes of the arrays of a call that has ended."""
+        if use is InputUse.OVERWRITTEN:
+            for array in arrays:
+                array[...] = np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).max
+
+    def _reused(self, array: np.ndarray[Any, Any], place: int) -> np.ndarray[Any, Any]:
+        while len(self._memory) <= place:
+            self._memory.append(np.empty(0, np.uint8))
+        if self._memory[place].size < array.nbytes:
+            self._memory[place] = np.empty(2 * array.nbytes, np.uint8)
+        lent: np.ndarray[Any, Any] = self._memory[place][: array.nbytes].view(array.dtype).reshape(array.shape)
+        lent[...] = array
+        return lent
 
 
 class Arena:

@@ -33,6 +33,7 @@ class Worker:
         self.kept: dict[int, Any] = {}
         self.modules: dict[str, types.ModuleType] = {}
         self.folder = ""
+        self.caller = wire.CallerArrays()
 
     def serve(self) -> None:
         """Answer until the parent hangs up."""
@@ -89,27 +90,30 @@ class Worker:
     def call(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
         """Call one function of the submission or of a loaded module."""
         given: list[Any] = []
-        source = fds[0] if request["input"] else -1
-        args = [self.revive(a, source, given) for a in request["args"]]
-        kwargs = {k: self.revive(v, source, given) for k, v in request["kwargs"].items()}
+        source, use = fds[0] if request["input"] else -1, wire.InputUse(request["inputs"])
+        args = [self.revive(a, source, given, use) for a in request["args"]]
+        kwargs = {k: self.revive(v, source, given, use) for k, v in request["kwargs"].items()}
         function = getattr(self.modules[request["module"]], request["function"])
-        return self.ship(function(*args, **kwargs), request, given, fds)
+        try:
+            return self.ship(function(*args, **kwargs), request, given, fds)
+        finally:
+            self.caller.ended(given, use)
 
-    def revive(self, item: Any, source: int, given: list[Any]) -> Any:
-        """Build an argument from its description."""
+    def revive(self, item: Any, source: int, given: list[Any], use: wire.InputUse) -> Any:
+        """Build an argument from its description; `given` holds the arrays so far."""
         if not isinstance(item, dict):
             return item
         ((kind, body),) = item.items()
         if kind == "array":
-            given.append(wire.read_array(source, *body))
+            given.append(self.caller.passed(wire.read_array(source, *body), use, len(given)))
             return given[-1]
         if kind == "kept":
             return self.kept[body]
         if kind == "function":
             return getattr(self.modules[body[0]], body[1])
         if kind == "dict":
-            return {self.revive(k, source, given): self.revive(v, source, given) for k, v in body}
-        built = [self.revive(i, source, given) for i in body]
+            return {self.revive(k, source, given, use): self.revive(v, source, given, use) for k, v in body}
+        built = [self.revive(i, source, given, use) for i in body]
         return tuple(built) if kind == "tuple" else built
 
     def ship(self, value: Any, request: dict[str, Any], given: list[Any], fds: list[int]) -> dict[str, Any]:
