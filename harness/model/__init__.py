@@ -2,7 +2,9 @@
 
 from harness.model.base import Figure, Identifier, Model, Stored
 from harness.model.challenge import Challenge, Contract, Criterion, Dimension, ErrorRatioScale, Limits, Severity
+from harness.model.collection import CollectedAnswer, Collection, Origin
 from harness.model.defect import PublishedDefect, PublishedDefects
+from harness.model.draws import Draws, Threshold
 from harness.model.evidence import (
     NEEDS_REVIEW,
     UNBUILT,
@@ -43,6 +45,8 @@ __all__ = [
     "BuildFailure",
     "Challenge",
     "Claim",
+    "CollectedAnswer",
+    "Collection",
     "Comparison",
     "Comparisons",
     "Contract",
@@ -50,6 +54,7 @@ __all__ = [
     "Criterion",
     "Diagnosis",
     "Dimension",
+    "Draws",
     "Environment",
     "ErrorRatioScale",
     "Evidence",
@@ -65,6 +70,7 @@ __all__ = [
     "Mark",
     "Model",
     "Observation",
+    "Origin",
     "Outcome",
     "OwnTests",
     "Place",
@@ -88,6 +94,7 @@ __all__ = [
     "Status",
     "Stored",
     "Submission",
+    "Threshold",
     "Tier",
     "counted",
 ]

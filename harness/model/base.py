@@ -1,9 +1,22 @@
 """What every model shares: strictness, attribute docstrings, JSON that keeps NaN and infinities."""
 
+import ast
+import inspect
 import math
+import textwrap
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    StringConstraints,
+)
+from pydantic_core import CoreSchema
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -50,10 +63,32 @@ class Model(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
-        use_attribute_docstrings=True,
         ser_json_inf_nan="strings",
         validate_default=True,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        # pydantic would read these docstrings at each import, which takes as long as all the rest of it
+        described = handler.resolve_ref_schema(handler(schema))
+        words = {name: text for kind in reversed(cls.__mro__) for name, text in _documented(kind).items()}
+        for name in cls.model_fields.keys() & words:
+            described["properties"][cls.model_fields[name].alias or name].setdefault("description", words[name])
+        return described
+
+
+def _documented(kind: type) -> dict[str, str]:
+    """The docstring below each field of a model; of its own fields only."""
+    if not issubclass(kind, BaseModel) or kind is BaseModel:
+        return {}
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(definition, ast.ClassDef)
+    found = {}
+    for field, below in pairwise(definition.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                found[name] = inspect.cleandoc(words)
+    return found
 
 
 class Stored(Model):

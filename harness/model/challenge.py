@@ -106,6 +106,8 @@ class Criterion(Model):
     """Fed by the compiler of the answer's language."""
     review: Text | None = None
     """The question a reviewer answers, for what cannot be executed."""
+    rests_on: tuple[Identifier, ...] = ()
+    """Criteria that see the same faults at plain sizes: what one of them fails for is not charged here again."""
     capability: str | None = None
     """Probed only when claimed: `name`, or `name:value` for a value of a list."""
 
@@ -159,6 +161,9 @@ class Challenge(Stored):
         for criterion in self.criteria:
             if criterion.dimension not in dimensions:
                 raise ValueError(f"criterion {criterion.id!r} names unknown dimension {criterion.dimension!r}")
+            unknown = [id for id in criterion.rests_on if id not in criteria or id == criterion.id]
+            if unknown:
+                raise ValueError(f"criterion {criterion.id!r} rests on {unknown[0]!r}, which is no other criterion")
         empty = [d for d in dimensions if all(c.dimension != d for c in self.criteria)]
         if empty:
             raise ValueError(f"dimension {empty[0]!r} has no criterion")

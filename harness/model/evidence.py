@@ -7,6 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from harness.model.base import Figure, Identifier, Model, NonEmpty, is_nan, relative
 from harness.model.challenge import Criterion, Severity
+from harness.model.draws import Draws, Threshold
 from harness.model.loss import Loss
 
 UNBUILT = "build"
@@ -101,6 +102,8 @@ class Counterexample(ReadableModel):
     """What the answer gave there."""
     measured: dict[str, Figure] = Field(default_factory=dict)
     """Figures of this input alone, by name."""
+    program: tuple[str, ...] = ()
+    """The calls that lead there, a line each, where it takes more than one."""
 
 
 class Observation(ReadableModel):
@@ -165,8 +168,14 @@ class Evidence(ReadableModel):
     """The likeliest cause."""
     loss: Loss | None = None
     """Which places of the output are lost, where a probe mapped them."""
+    draws: Draws | None = None
+    """The drawn cases that were tried; None where nothing is drawn."""
+    thresholds: tuple[Threshold, ...] = ()
+    """Where along its sizes the counterexample begins to fail."""
     rests_on: Identifier | None = None
     """The criterion whose failure takes this one's credit; such evidence gates nothing by itself."""
+    own_outcome: Outcome | None = None
+    """What came out by itself, where it rests on another; null where nothing was run."""
 
     @classmethod
     def of(cls, criterion: Criterion, outcome: Outcome, **fields: Any) -> Self:
@@ -193,18 +202,23 @@ class Evidence(ReadableModel):
             raise ValueError("a fraction belongs to a partial outcome, and only to it")
         if self.rests_on and self.outcome is not Outcome.FAILED:
             raise ValueError("only a failed criterion rests on another")
-        if bool(self.title) != self.faulty:
+        if self.own_outcome and not self.rests_on:
+            raise ValueError("an outcome of its own belongs to a criterion that rests on another")
+        faulty = self.faulty
+        if bool(self.title) != faulty:
             raise ValueError("a failed or partly met criterion has a title, and no other has one")
-        shown = self.counterexample or self.diagnosis or self.loss or self.also
-        if not self.faulty and shown:
-            raise ValueError("only a failed criterion has a counterexample, a diagnosis, a loss or observations")
+        if not faulty and (self.counterexample or self.diagnosis or self.loss or self.also or self.thresholds):
+            raise ValueError(
+                "only a failed criterion has a counterexample, a diagnosis, a loss, thresholds or observations"
+            )
         if not self.outcome.ran:
             if not self.detail:
                 raise ValueError(f"a {self.outcome.value} criterion needs its reason in detail")
             if self.measured or self.locations:
                 raise ValueError(f"a {self.outcome.value} criterion has no figures")
-        if unreal := [name for name, value in self.measured.items() if is_nan(value)]:
-            raise ValueError(f"the figure {unreal[0]!r} is NaN: it assesses nothing")
+        for name, value in self.measured.items():
+            if is_nan(value):
+                raise ValueError(f"the figure {name!r} is NaN: it assesses nothing")
         return self
 
     @property

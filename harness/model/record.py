@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from harness.model.base import Figure, Identifier, Model, NonEmpty, Stored, Text
 from harness.model.challenge import Limits
+from harness.model.collection import Origin
 from harness.model.evidence import Evidence, Location, ReadableModel
 from harness.model.finding import Finding, build_finding, criterion_findings, signal_findings
 from harness.model.signal import Signal
@@ -102,6 +103,8 @@ class Record(Stored):
     """What was answered."""
     provenance: Provenance
     """Where the submission's files come from."""
+    origin: Origin | None = None
+    """Where it was published, for an answer of a collection."""
     status: Status
     """How far the grade got."""
     key: Text
@@ -161,6 +164,11 @@ class Record(Stored):
     def name(self) -> str:
         """`MODEL/CHALLENGE`, as the command line takes it."""
         return f"{self.model}/{self.challenge}"
+
+    @property
+    def quotable(self) -> bool:
+        """Whether lines of the submission may be shown and stored."""
+        return self.origin is None or self.origin.redistribute
 
     def figures(self) -> dict[str, Figure]:
         """All measured figures of the record by name."""

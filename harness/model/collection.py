@@ -1,0 +1,131 @@
+"""A collection: published answers that live in somebody else's repository, as its `collection.toml` names them."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from harness.model.base import Identifier, Model, RelativePath, Text
+
+Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+"""A whole commit id."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+SUBMISSION_FILE = "submission.toml"
+
+
+def hash_problem(data: bytes, expected: str) -> str:
+    """Why bytes are not those of a SHA-256, with the note where it is only their line ends; empty when they are."""
+    found = hashlib.sha256(data).hexdigest()
+    if found == expected:
+        return ""
+    unix = data.replace(b"\r\n", b"\n")
+    note = ""
+    if any(hashlib.sha256(text).hexdigest() == expected for text in (unix, unix.replace(b"\n", b"\r\n"))):
+        note = f" (only its line ends differ: they are {'Windows (CRLF)' if unix != data else 'Unix (LF)'} ones)"
+    return f"has SHA-256 {found}{note}, not {expected}"
+
+
+def _repository(url: str) -> str:
+    if not url.startswith("https://") or any(c.isspace() for c in url):
+        raise ValueError("must be a URL that begins with https://")
+    return url
+
+
+class CollectedAnswer(Model):
+    """One published answer."""
+
+    model: Identifier
+    """Who answered."""
+    challenge: Identifier
+    """What was answered."""
+    folder: RelativePath
+    """Where its files are in the repository."""
+    files: dict[RelativePath, Sha256] = Field(min_length=1)
+    """SHA-256 of each file, as committed, by its path in `folder`; what is not named is no part of the answer."""
+    adapter: RelativePath
+    """Our file that serves the contract with the answer's own code; beside the answer's `submission.toml`."""
+    decides: Text
+    """What the adapter decides, so that it is not taken for the answer's doing."""
+
+    @property
+    def name(self) -> str:
+        """`MODEL/CHALLENGE`, as the command line takes it."""
+        return f"{self.model}/{self.challenge}"
+
+    @property
+    def own_files(self) -> tuple[str, ...]:
+        """Our files that lie next to the answer's."""
+        return (self.adapter, SUBMISSION_FILE)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if ours := next((name for name in self.own_files if name in self.files), None):
+            raise ValueError(f"{ours!r} of the answer would hide our own file of that name")
+        return self
+
+
+class Collection(Model):
+    """The content of `collection.toml`."""
+
+    id: Identifier
+    """The name of its folder."""
+    title: Text
+    """What it is, in a phrase."""
+    repository: Annotated[Text, AfterValidator(_repository)]
+    """Where it is published."""
+    commit: Commit
+    """The version that is graded."""
+    licence: Text
+    """The licence as found there."""
+    redistribute: bool
+    """Whether lines of the answers may be shown and stored."""
+    dispute: Text
+    """What somebody who made an answer can do about a finding that is wrong."""
+    answers: tuple[CollectedAnswer, ...] = Field(min_length=1)
+    """The answers."""
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        names = [answer.name for answer in self.answers]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"names {twice} twice")
+        return self
+
+    @property
+    def by_name(self) -> Mapping[str, CollectedAnswer]:
+        """The answers by `MODEL/CHALLENGE`."""
+        return {answer.name: answer for answer in self.answers}
+
+    def origin(self, answer: CollectedAnswer) -> "Origin":
+        """Where one of the answers comes from, as its record states it."""
+        return Origin(
+            collection=self.id, repository=self.repository, commit=self.commit, folder=answer.folder,
+            licence=self.licence, redistribute=self.redistribute, adapter=answer.adapter, decides=answer.decides,
+            dispute=self.dispute,
+        )  # fmt: skip
+
+
+class Origin(Model):
+    """Where a graded answer of a collection comes from, and what its reader should know."""
+
+    collection: Identifier
+    """Id of the collection."""
+    repository: Text
+    """Where it is published."""
+    commit: Commit
+    """The version that was graded."""
+    folder: RelativePath
+    """Where the answer's files are in the repository."""
+    licence: Text
+    """The licence as found there."""
+    redistribute: bool
+    """Whether lines of the answer may be shown; where not, the record holds none."""
+    adapter: RelativePath
+    """The harness's file that served the contract with the answer's own code."""
+    decides: Text
+    """What the adapter decides, so that it is not taken for the answer's doing."""
+    dispute: Text
+    """What somebody who made the answer can do about a finding that is wrong."""

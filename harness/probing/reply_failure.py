@@ -1,0 +1,32 @@
+"""What the sandbox's reply to a call says about the answer, where it brought no value."""
+
+from harness.probing.failures import (
+    ArgumentsRejected,
+    CallTimedOut,
+    NotOffered,
+    OutOfMemory,
+    ProbeFailure,
+    WorkerLost,
+)
+from harness.sandbox import CallStatus, Reply
+
+
+def failure_of(reply: Reply, function: str) -> ProbeFailure:
+    """What a reply that brought no value says about the answer."""
+    if reply.status is CallStatus.RAISED:
+        if "NotImplementedError" in reply.lineage:
+            return NotOffered(f"`{function}` is not implemented", reply.text, locations=reply.locations)
+        known = {"ValueError": ArgumentsRejected, "MemoryError": OutOfMemory}
+        kind = next((known[name] for name in reply.lineage if name in known), ProbeFailure)
+        return kind(f"`{function}` raises {reply.exception}", reply.text, locations=reply.locations)
+    if reply.status is CallStatus.MALFORMED:
+        return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
+    if reply.status is CallStatus.TIMEOUT:
+        return CallTimedOut(f"`{function}` does not end in time", reply.text)
+    titles = {
+        CallStatus.CRASHED: f"the process ends inside `{function}`",
+        CallStatus.OUTPUT_LIMIT: f"`{function}` prints without end",
+        CallStatus.RESOURCE_LIMIT: f"`{function}` uses more than it may",
+        CallStatus.PROTOCOL_VIOLATION: "the worker's protocol is broken",
+    }
+    return WorkerLost(titles[reply.status], reply.text)

@@ -1,0 +1,115 @@
+"""A program of calls that fails is told as the shortest one that fails alike, with the size where that begins."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+
+from harness.probing import ProbeFailure
+from harness.probing.programs import MAX_TRIES, Program, Size, StepFailed, shortest
+
+
+@dataclass(frozen=True)
+class Push:
+    """Puts `count` things on a stack; `loud` does not matter."""
+
+    count: int
+    loud: bool = False
+
+    def sizes(self) -> Mapping[str, Size]:
+        return {"count": Size(self.count, 1, 4)}
+
+    def resized(self, name: str, size: int) -> "Push":
+        return replace(self, count=size)
+
+    def plainer(self) -> Iterator["Push"]:
+        if self.loud:
+            yield replace(self, loud=False)
+
+
+@dataclass(frozen=True)
+class Clear(Push):
+    """Empties the stack."""
+
+    count: int = 0
+
+    def sizes(self) -> Mapping[str, Size]:
+        return {}
+
+
+def stack(wrong: Callable[[int, int], bool]) -> Callable[[Program], None]:
+    """Runs programs on a stack that goes wrong at a push where `wrong(held, clears)`."""
+
+    def run(program: Program) -> None:
+        run.tried += 1
+        held = clears = 0
+        for at, step in enumerate(program):
+            if isinstance(step, Clear):
+                held, clears = 0, clears + 1
+            else:
+                held += step.count
+                if wrong(held, clears):
+                    raise StepFailed(ProbeFailure("goes wrong"), at)
+
+    run.tried = 0
+    return run
+
+
+LONG: Program = (
+    Push(3, True),
+    Clear(),
+    Push(40),
+    Push(2),
+    Clear(),
+    Push(90, True),
+    Push(80),
+    Push(1),
+    Clear(),
+    Push(5),
+)
+
+
+def shrunk(wrong: Callable[[int, int], bool]) -> tuple[Program, list[str]]:
+    run = stack(wrong)
+    with pytest.raises(StepFailed) as failed:
+        run(LONG)
+    run.tried = 0
+    found = shortest(run, LONG, failed.value)
+    assert run.tried <= MAX_TRIES
+    return found.steps, [str(threshold) for threshold in found.thresholds]
+
+
+def test_one_call_at_the_size_where_it_begins():
+    assert shrunk(lambda held, clears: held > 60) == (
+        (Push(61),),
+        ["right up to count = 60, wrong from count = 61 on"],
+    )
+
+
+def test_calls_that_it_needs_stay():
+    assert shrunk(lambda held, clears: clears >= 2) == ((Clear(), Clear(), Push(1)), [])
+
+
+def test_a_size_that_every_program_has_is_no_threshold():
+    assert shrunk(lambda held, clears: held > 2) == ((Push(3),), [])
+
+
+def test_a_fault_of_one_size_alone_is_told_as_such():
+    steps, thresholds = shrunk(lambda held, clears: 40 <= held <= 44)
+    assert steps == (Push(40),)
+    assert thresholds == ["right at count = 39, wrong at count = 40"]
+
+
+def test_what_does_not_fail_again_stays_as_it_was():
+    failed = StepFailed(ProbeFailure("goes wrong"), len(LONG) - 1)
+    assert shortest(stack(lambda held, clears: False), LONG, failed).steps == LONG
+
+
+def test_another_failure_is_not_the_same():
+    def run(program: Program) -> None:
+        if len(program) < len(LONG):
+            raise StepFailed(ProbeFailure("goes wrong in another way"), 0)
+        raise StepFailed(ProbeFailure("goes wrong"), len(program) - 1)
+
+    failed = StepFailed(ProbeFailure("goes wrong"), len(LONG) - 1)
+    assert len(shortest(run, LONG, failed).steps) == len(LONG)
