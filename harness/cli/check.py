@@ -12,6 +12,7 @@ from harness.cli import complete, output
 if TYPE_CHECKING:
     from harness.probing.check import CheckResult
     from harness.probing.code import ChallengeCode
+    from harness.probing.trials import MutantTrial
 
 
 def check(
@@ -24,35 +25,57 @@ def check(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; random by default.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also list the verdicts that are right.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of verdicts.")] = False,
+    wrong_answers: Annotated[
+        int,
+        typer.Option("--generated", metavar="N", min=0, help="Also try N wrong answers made by machine per challenge."),
+    ] = 0,
+    only_generated: Annotated[bool, typer.Option(help="Try nothing but those.")] = False,
+    set_aside: Annotated[
+        int, typer.Option(metavar="M", min=0, help="Write M of them to set-aside/, to be read by hand.")
+    ] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that try them.")] = 1,
 ) -> None:
     """Check that probes catch wrong answers and accept right ones.
 
     The reference and its variants must pass every criterion, and each mutant must fail the criterion it names. Null
     answers (zeros, a constant, a copy of the input) and tampered ones (the reference with results averaged, replaced by
     noise, rounded, replayed, or cached by shape) must earn nothing. Exits with 1 if a verdict is wrong.
+
+    --generated plants faults by machine in the reference and its variants, each under a condition (only above a size,
+    only from some call on), and prints the share that some criterion notices, and the survivors.
     """
     import secrets
 
+    from harness.cli import generated
     from harness.probing.code import ChallengeCode
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     run_seed = secrets.randbits(48) if seed is None else seed
-    found: dict[str, list[CheckResult]] = {}
+    sample = generated.Sample(run_seed, wrong_answers, jobs, set_aside)
+    told: list[tuple[str, CheckResult | MutantTrial]] = []
+    all_right = True
     for name in names or workspace.challenges():
         code = ChallengeCode(workspace, workspace.challenge(name))
-        found[name] = _verdicts(code, run_seed)
-        if not as_json:
-            _print(name, found[name], run_seed, verbose)
-        unproved = _unproved(code)
-        if unproved:
-            output.note(f"note: no mutant proves that these criteria can fail: {', '.join(unproved)}")
+        checked = [] if only_generated else _checked(code, run_seed, verbose, quiet=as_json)
+        trials = sample.tried(code, quiet=as_json)
+        told += [*((name, verdict) for verdict in checked), *((name, trial) for trial in trials)]
+        all_right = all_right and all(verdict.right for verdict in checked)
     if as_json:
-        output.data(
-            [{"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for name in found for v in found[name]]
-        )
-    if not all(v.right for verdicts in found.values() for v in verdicts):
+        output.data([{"challenge": name, "seed": run_seed, **dataclasses.asdict(verdict)} for name, verdict in told])
+    if not all_right:
         raise typer.Exit(1)
+
+
+def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
+    """The verdicts on the challenge's own answers; printed unless `quiet`."""
+    verdicts = _verdicts(code, seed)
+    if not quiet:
+        _print(code.challenge.id, verdicts, seed, verbose)
+    unproved = _unproved(code)
+    if unproved:
+        output.note(f"note: no mutant proves that these criteria can fail: {', '.join(unproved)}")
+    return verdicts
 
 
 def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:

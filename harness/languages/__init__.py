@@ -18,6 +18,8 @@ from harness.languages.base import (
     Runnable,
     target_of,
 )
+from harness.languages.changes import GuardCode, SourceChange
+from harness.languages.literals import literals
 from harness.languages.syntax import DocumentedName, NamedLine, SourceLine, Syntax, filled_lines
 from harness.workspace import LANGUAGES, known_languages
 
@@ -28,15 +30,18 @@ __all__ = [
     "CompilerVerdict",
     "Device",
     "DocumentedName",
+    "GuardCode",
     "Language",
     "MissingTool",
     "NamedLine",
     "Runnable",
+    "SourceChange",
     "SourceLine",
     "Syntax",
     "every_language",
     "filled_lines",
     "language",
+    "literals",
     "source_hash",
     "target_of",
 ]

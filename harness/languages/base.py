@@ -4,12 +4,14 @@ A language is one module with one object, registered by name in the entry point 
 a body have a default; a language overrides them where it differs.
 """
 
-from collections.abc import Mapping, Sequence
+import random
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from harness.languages.changes import GuardCode, SourceChange
 from harness.languages.syntax import Syntax
 from harness.model import Challenge, Figure, Location
 from harness.sandbox import WorkerSpec, detect
@@ -199,6 +201,34 @@ class Language(Protocol):
     def compile(self, files: AnswerFiles, challenge: Challenge) -> CompilerReport | None:
         """What the language's compiler says of an answer; None where answers are not compiled before they run."""
         return None
+
+    def changes(self, source: str, spared: Collection[str] = ()) -> list[SourceChange]:
+        """Faults that may be planted in a source; none where the language has no operators of its own.
+
+        Args:
+            source: an answer's text.
+            spared: names of functions that stay as they are.
+        """
+        return []
+
+    def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
+        """The source with a fault that acts where its guard says.
+
+        Args:
+            source: an answer's text.
+            change: one of `changes`.
+            guard: when it acts.
+            trapped: end the call in place of acting, to tell whether it would.
+        """
+        return change.applied(source)
+
+    def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
+        """The source with a fault as a reader sees it, without what its guard needs besides."""
+        return change.applied(source)
+
+    def computed(self, value: int, rng: random.Random) -> str:
+        """An expression that is `value` and does not name it."""
+        return str(value)
 
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> AbstractContextManager[Runnable]:
         """Prepare an answer for the sandbox, for the length of the block.

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from harness.languages.c_literals import integer_literals
 from harness.languages.syntax import DocumentedName, NamedLine, SourceLine, Syntax, filled_lines
 
 _LITERAL_OR_COMMENT = re.compile(
@@ -36,6 +37,10 @@ class CFamilySyntax(Syntax):
     def code_lines(self, text: str) -> Iterator[SourceLine]:
         """As `Syntax.code_lines`."""
         return filled_lines(without_comments(text))
+
+    def literals(self, text: str) -> Iterator[int]:
+        """As `Syntax.literals`."""
+        return iter(integer_literals(text))
 
     def public_names(
         self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]

@@ -1,6 +1,7 @@
 """CUDA: compiled by the real compiler, run on the emulated device, and on a GPU where there is one."""
 
-from collections.abc import Iterator
+import random
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from harness.languages.base import (
     target_of,
 )
 from harness.languages.c_syntax import C_FAMILY
+from harness.languages.changes import GuardCode, SourceChange
 from harness.model import Challenge, Figure, Location
 from harness.sandbox import detect, scratch
 
@@ -93,6 +95,30 @@ class Cuda(Language):
         said = gate(files.folder, files.entries, challenge.contract.functions, tier=detect())
         verdicts = {"no_spills": _spills(said)}
         return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), verdicts, _locations(said))
+
+    def changes(self, source: str, spared: Collection[str] = ()) -> list[SourceChange]:
+        """As `Language.changes`."""
+        from harness.languages.cuda_changes import cuda_changes
+
+        return cuda_changes(source, spared)
+
+    def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
+        """As `Language.planted`."""
+        from harness.languages import cuda_planting
+
+        return cuda_planting.planted(source, change, guard, trapped=trapped)
+
+    def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
+        """As `Language.shown`."""
+        from harness.languages import cuda_planting
+
+        return cuda_planting.shown(source, change, guard)
+
+    def computed(self, value: int, rng: random.Random) -> str:
+        """As `Language.computed`."""
+        from harness.languages import cuda_planting
+
+        return cuda_planting.computed(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:

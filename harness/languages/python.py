@@ -1,11 +1,13 @@
 """Python: the sandbox imports the answer's module and calls its functions."""
 
+import random
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 from harness.languages.base import AnswerFiles, Device, Language, Runnable, target_of
+from harness.languages.changes import GuardCode, SourceChange
 from harness.languages.python_syntax import PYTHON_SYNTAX
 from harness.model import Challenge
 
@@ -24,6 +26,30 @@ class Python(Language):
     def stub(self, contract: str) -> str:
         """The contract's functions, none of them done yet."""
         return re.sub(r"(?m)^(\s+)\.\.\.$", r"\1raise NotImplementedError", contract)
+
+    def changes(self, source: str, spared: Collection[str] = ()) -> list[SourceChange]:
+        """As `Language.changes`."""
+        from harness.languages.python_changes import python_changes
+
+        return python_changes(source, spared)
+
+    def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
+        """As `Language.planted`."""
+        from harness.languages import python_planting
+
+        return python_planting.planted(source, change, guard, trapped=trapped)
+
+    def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
+        """As `Language.shown`."""
+        from harness.languages import python_planting
+
+        return python_planting.shown(source, change, guard)
+
+    def computed(self, value: int, rng: random.Random) -> str:
+        """As `Language.computed`."""
+        from harness.languages import python_planting
+
+        return python_planting.computed(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:

@@ -7,6 +7,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 
 from harness.languages.python_hints import python_hints
+from harness.languages.python_literals import python_literals
 from harness.languages.syntax import DocumentedName, NamedLine, SourceLine, Syntax, filled_lines
 
 _READ = frozenset({"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"})
@@ -34,6 +35,10 @@ class PythonSyntax(Syntax):
     def parse(self, text: str) -> ast.Module:
         """As `Syntax.parse`."""
         return ast.parse(text)
+
+    def literals(self, text: str) -> Iterator[int]:
+        """As `Syntax.literals`."""
+        return python_literals(text)
 
     def is_test(self, path: str) -> bool:
         """As `Syntax.is_test`: by its own name, or by that of a folder above."""

@@ -70,6 +70,14 @@ class Syntax(Protocol):
         """
         return None
 
+    def literals(self, text: str) -> Iterator[int]:
+        """Integers that the text names, constant expressions of them included.
+
+        Raises:
+            SyntaxError, ValueError, RecursionError, MemoryError: the text does not parse.
+        """
+        return iter(())
+
     def is_test(self, path: str) -> bool:
         """Whether a file is called like a test."""
         return False

@@ -88,10 +88,20 @@ def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | Gp
             yield opening.answer
 
 
-def assess(code: ChallengeCode, answer: Answer, seed: int, only: str | None = None) -> list[Evidence]:
-    """Evidence of all probed criteria, or of one, with the anchor rule applied and nothing explained."""
+def assess(
+    code: ChallengeCode, answer: Answer, seed: int, only: str | None = None, share: float = 1.0
+) -> list[Evidence]:
+    """Evidence of all probed criteria, or of one, with the anchor rule applied and nothing explained.
+
+    Args:
+        code: the challenge's code.
+        answer: to assess.
+        seed: of the run.
+        only: the criterion.
+        share: of the drawn cases that are run.
+    """
     probed = [c for c in code.challenge.criteria if c.probes and only in (None, c.id)]
-    evidence = [probe_criterion(code, c, answer, seed_of(seed, c.id), explain=False) for c in probed]
+    evidence = [probe_criterion(code, c, answer, seed_of(seed, c.id), explain=False, share=share) for c in probed]
     return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
 
 
@@ -106,8 +116,8 @@ def credited(code: ChallengeCode, answer: Answer, seed: int) -> list[str]:
 
 
 def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
-    """Criteria of capabilities: a variant need not offer them."""
-    return frozenset(c.id for c in code.challenge.criteria if c.capability)
+    """Criteria of capabilities, which a variant need not offer, and those of cost that it does not meet."""
+    return frozenset(c.id for c in code.challenge.criteria if c.capability) | set(variant.unmet)
 
 
 def _silent(

@@ -1,0 +1,106 @@
+"""What `harness check --generated` prints: shares of wrong answers made by machine, and those that nothing noticed."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.cli import output
+
+if TYPE_CHECKING:
+    from harness.probing.code import ChallengeCode
+    from harness.probing.trial_runs import KilledShare
+    from harness.probing.trials import MutantTrial
+
+FOLDER = Path("set-aside")
+"""Where mutants to be read by hand are written."""
+_TITLES = ("", "wrong", "killed", "by a critical one", "share", "95 % interval")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is asked for.
+
+    Attributes:
+        seed: of the mutants.
+        wanted: wrong answers per challenge; 0 for none.
+        jobs: processes that try them.
+        aside: mutants to write to `FOLDER`.
+    """
+
+    seed: int
+    wanted: int
+    jobs: int
+    aside: int
+
+    def tried(self, code: "ChallengeCode", quiet: bool) -> list["MutantTrial"]:
+        """The fates of generated mutants, until enough of them are wrong; printed unless `quiet`."""
+        if not self.wanted:
+            return []
+        trials = self._run(code)
+        if self.aside:
+            set_aside(code.challenge.id, self.seed, trials, self.aside)
+        if not quiet:
+            print_shares(code.challenge.id, self.seed, trials)
+        return trials
+
+    def _run(self, code: "ChallengeCode") -> list["MutantTrial"]:
+        from harness.probing.trial_runs import run_trials
+
+        with output.ProgressLine(self.wanted) as steps:
+
+            def progress(trial: "MutantTrial") -> None:
+                steps.now(f"mutant {trial.number}")
+                if trial.wrong:
+                    steps.done(f"mutant {trial.number}", f"{code.challenge.id}: mutant {trial.number} {trial.fate}")
+
+            return run_trials(code, self.seed, self.wanted, self.jobs, progress=progress)
+
+
+def print_shares(name: str, seed: int, trials: Sequence["MutantTrial"]) -> None:
+    """The shares killed, by guard, operator and kind of threshold; then the survivors as diffs."""
+    from harness.probing.trial_runs import KilledShare, shares_by
+
+    output.line(f"{name}: wrong answers made by machine (seed {seed})")
+    fates = Counter(trial.fate.value for trial in trials)
+    output.line("; ".join(f"{count} {fate}" for fate, count in fates.most_common()))
+    _table("all", [KilledShare.of("all", trials)])
+    _table("threshold", shares_by([t for t in trials if t.thresholded], _threshold))
+    _table("guard", shares_by(trials, lambda trial: trial.guard))
+    _table("operator", shares_by(trials, lambda trial: trial.operator))
+    for trial in trials:
+        if trial.wrong and not trial.criterion:
+            output.line(f"survived: mutant {trial.number} of {trial.origin}, {trial.operator}, {trial.condition}")
+            left_open = f"; not run: {', '.join(trial.not_run)}" if trial.not_run else ""
+            output.line(f"{trial.seen}{left_open}\n{trial.diff}")
+        if trial.unjudged:
+            output.note(f"note: probes broke on mutant {trial.number}: {', '.join(trial.unjudged)}")
+
+
+def set_aside(name: str, seed: int, trials: Sequence["MutantTrial"], count: int) -> None:
+    """Write some of the mutants that build, evenly taken, with what the driver says of them."""
+    built = [trial for trial in trials if trial.fate != "broken at once"]
+    chosen = [built[index * len(built) // count] for index in range(count)] if len(built) > count else built
+    parts = [f"# {name}, seed {seed}: {len(chosen)} of {len(built)} mutants\n"]
+    for trial in chosen:
+        said = f"wrong: {trial.seen}" if trial.wrong else str(trial.fate)
+        parts.append(f"## {trial.number}: {trial.operator}, {trial.condition}\n\nThe driver: {said}\n")
+        parts.append(f"```diff\n{trial.diff}```\n")
+    FOLDER.mkdir(exist_ok=True)
+    place = FOLDER / f"{name}-{seed}.md"
+    place.write_text("\n".join(parts), encoding="utf-8")
+    output.note(f"wrote {output.place(place)}")
+
+
+def _threshold(trial: "MutantTrial") -> str:
+    return "a literal" if trial.literal else "computed"
+
+
+def _table(title: str, shares: Sequence["KilledShare"]) -> None:
+    rows = [
+        (s.name, s.count, s.killed, s.gated, f"{s.share:.1%}", f"{s.interval.low:.1%} to {s.interval.high:.1%}")
+        for s in shares
+    ]
+    output.table((title, *_TITLES[1:]), rows, right=_TITLES[1:])
+    output.line()

@@ -1,0 +1,153 @@
+"""Wrong answers made by machine are judged: drawn from a seed, tried by a driver, then by the probes."""
+
+import dataclasses
+import itertools
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.cli import scaffold
+from harness.languages import GuardCode, language
+from harness.probing.code import ChallengeCode
+from harness.probing.generated import drawn_mutant
+from harness.probing.trial_runs import KilledShare, run_trials
+from harness.probing.trials import Fate, Trials
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace.find()
+GUARDED = [name for name in WORKSPACE.challenges() if (WORKSPACE.challenge_folder(name) / "guards.py").exists()]
+FEW = 2
+
+
+def fresh_seed() -> int:
+    """A seed of this commit, so that every commit tries other mutants; HARNESS_TEST_SEED repeats one."""
+    head = subprocess.run(("git", "rev-parse", "HEAD"), cwd=WORKSPACE.root, capture_output=True, text=True)
+    return int((os.environ.get("HARNESS_TEST_SEED") or head.stdout or "1").strip()[:10], 16)
+
+
+def code_of(name: str, workspace: Workspace = WORKSPACE) -> ChallengeCode:
+    return ChallengeCode(workspace, workspace.challenge(name))
+
+
+def sampled(name: str) -> object:
+    """A challenge to draw a sample of: slow where each mutant is compiled."""
+    return pytest.param(name, marks=[pytest.mark.slow] if code_of(name).language.devices else [])
+
+
+@pytest.mark.parametrize("name", [sampled(name) for name in GUARDED])
+def test_a_fresh_sample_is_judged(name: str) -> None:
+    """A few mutants of this commit's seed end in a fate."""
+    trials = run_trials(code_of(name), fresh_seed(), FEW)
+    assert sum(trial.wrong for trial in trials) == FEW
+    assert all(trial.criterion for trial in trials if trial.fate is Fate.KILLED)
+    assert all(trial.seen for trial in trials if trial.wrong)
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_a_seed_and_a_number_make_one_mutant(name: str) -> None:
+    """The same seed and number give the same mutant, others give others."""
+    code = code_of(name)
+    made = [drawn_mutant(code, 5, number).source for number in range(8)]
+    assert made == [drawn_mutant(code, 5, number).source for number in range(8)]
+    assert len(set(made)) > 4
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_every_threshold_is_literal_or_computed(name: str) -> None:
+    """About half of the thresholds are named by the source, the others are not but have the same value."""
+    code = code_of(name)
+    mutants = [drawn_mutant(code, 3, number) for number in range(60)]
+    stated = [mutant for mutant in mutants if mutant.stated]
+    literal = [mutant for mutant in stated if mutant.literal]
+    assert len(stated) / 4 < len(literal) < 3 * len(stated) / 4
+    assert all(mutant.stated == str(mutant.threshold) for mutant in literal)
+    assert not [m for m in stated if not m.literal and m.threshold > 9 and str(m.threshold) == m.stated]
+
+
+def test_a_fault_in_cuda_stands_under_its_guard() -> None:
+    """What acts is what the exported function notes of its call, on the device and on the host."""
+    cuda, source = language("cuda"), code_of("fused_softmax_topk").source()
+    guard = GuardCode(call="rows > 7", place="blockIdx.x == 3", functions=("fused_softmax_topk",))
+    for change in cuda.changes(source)[::40]:
+        text = cuda.planted(source, change, guard)
+        assert "fault_on_host = (rows > 7) ? 1 : 0;" in text.split('extern "C"')[-1]
+        shown = cuda.shown(source, change, guard)
+        host = change.start > source.index('extern "C" int')
+        assert ("fault_acts_on_host()" if host else "fault_acts()") in shown
+        assert shown.count("fault_acts") == 1
+
+
+def test_a_computed_number_is_that_number() -> None:
+    """What stands for a threshold in Python has its value."""
+    rng = random.Random(4)
+    for value in (*range(1, 80), 1024, 30_000, 669_165):
+        assert eval(language("python").computed(value, rng)) == value
+
+
+SOURCE = """\
+def total(values, scale):
+    result = 0.0
+    for value in values:
+        result += value * scale
+    return result
+"""
+
+
+@pytest.mark.parametrize("acts", [True, False])
+def test_a_planted_fault_acts_only_where_its_guard_says(acts: bool) -> None:
+    """Each change of a function alters its results under the guard or not at all, and never otherwise."""
+    names = "def total(values, scale):\n    return {'n': len(values)}\n"
+    guard = GuardCode(call="n > 3", names=names, functions=("total",))
+    given = ([1.0, 2.0, 4.0, 8.0], 3.0) if acts else ([1.0, 2.0, 4.0], 3.0)
+    altered = 0
+    for change in language("python").changes(SOURCE):
+        namespace: dict[str, object] = {}
+        exec(language("python").planted(SOURCE, change, guard), namespace)
+        try:
+            altered += namespace["total"](*given) != 3 * sum(given[0])  # type: ignore[operator]
+        except Exception:
+            altered += 1
+    assert (altered > 4) == acts
+    assert acts or not altered
+
+
+def test_a_challenge_that_asks_little_has_survivors() -> None:
+    """Where layer norm is asked nothing but y at fixed small sizes, a wrong gradient survives and is shown."""
+    code = code_of("layernorm_backward")
+    others = frozenset(c.id for c in code.challenge.criteria if c.id != "forward")
+    vars(code)["guards"] = dataclasses.replace(code.guards, unasked=others)
+    with Trials(code, 11) as trials:
+        survivor = next(t for t in map(trials.trial, itertools.count()) if t.fate is Fate.SURVIVED)
+    assert survivor.diff.startswith("---")
+    assert survivor.seen
+
+
+def test_a_new_challenge_can_be_tried_at_once(tmp_path: Path) -> None:
+    """The challenge that `harness new` makes has guards whose drivers pass the reference and see what is wrong."""
+    (tmp_path / "challenges").mkdir()
+    scaffold.challenge(Workspace(tmp_path), "rows")
+    trials = run_trials(code_of("rows", Workspace(tmp_path)), 3, 4)
+    assert sum(trial.wrong for trial in trials) == 4
+
+
+def test_shares_come_with_their_interval() -> None:
+    """95 of 100 killed is a share of 0.888 to 0.978 by Wilson's score interval (his formula, worked by hand)."""
+    low, high = KilledShare("all", 95, 80, 100).interval
+    assert (round(low, 3), round(high, 3)) == (0.888, 0.978)
+
+
+def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
+    """Trials kept by an earlier run are not made again, a line that was cut off is, and the outcome is the same."""
+    (tmp_path / "challenges").mkdir()
+    scaffold.challenge(Workspace(tmp_path), "rows")
+    code = code_of("rows", Workspace(tmp_path))
+    whole = run_trials(code, 3, 2)
+    (journal,) = (tmp_path / ".harness" / "generated").iterdir()
+    kept = journal.read_text()
+    journal.write_text(kept[: kept.index("\n") + 20])
+    made: list[int] = []
+    assert run_trials(code, 3, 2, progress=lambda trial: made.append(trial.number)) == whole
+    assert made == [trial.number for trial in whole][1:]
