@@ -2,22 +2,26 @@
 
 from harness.probing import Mutant
 
-MEAN = "    mean = x.mean(axis=-1, keepdims=True)\n"
-CENTRED = "    centred = x - mean\n"
-VAR = "    var = np.mean(centred * centred, axis=-1, keepdims=True)\n"
-RSTD = "    rstd = 1.0 / np.sqrt(var + float(eps))\n"
-XHAT = "    xhat = centred * rstd\n"
-Y = "    y = gamma * xhat + beta\n"
-SAVE = '    return y, {"xhat": xhat, "rstd": rstd, "gamma": gamma}\n'
-RECALL = '    xhat, rstd, gamma = cache["xhat"], cache["rstd"], cache["gamma"]\n'
-DGAMMA = "    dgamma = (dy * xhat).sum(axis=(0, 1))\n"
-DBETA = "    dbeta = dy.sum(axis=(0, 1))\n"
-DXHAT = "    dxhat = dy * gamma\n"
-MEAN_TERM = "    mean_term = dxhat.mean(axis=-1, keepdims=True)\n"
-PROJECTION = "    projection = (dxhat * xhat).mean(axis=-1, keepdims=True)\n"
-DX = "    dx = rstd * (dxhat - mean_term - xhat * projection)\n"
-GRADIENTS = "    return dx, dgamma, dbeta\n"
-VERDICT = "    return bool(dgamma_agrees.all() and dbeta_agrees.all() and dx_agrees)\n"
+from .lines import (
+    CENTRED,
+    CONVERTED,
+    DBETA,
+    DGAMMA,
+    DX,
+    DXHAT,
+    GRADIENTS,
+    MEAN,
+    MEAN_TERM,
+    PROJECTION,
+    RECALL,
+    RSTD,
+    SAVE,
+    VAR,
+    VERDICT,
+    XHAT,
+    Y,
+)
+from .mutants_sizes import HISTORIES, SIZES, VALUES
 
 FORWARD = (
     Mutant(
@@ -666,6 +670,62 @@ CHECKS = (
         ),
     ),
     Mutant(
+        "check of dx only",
+        "compares dx and leaves dgamma and dbeta alone",
+        criterion="catches_planted",
+        edits=((VERDICT, "    return dx_agrees\n"),),
+    ),
+    Mutant(
+        "check of dgamma and dbeta only",
+        "compares dgamma and dbeta and leaves dx alone",
+        criterion="catches_planted",
+        edits=((VERDICT, "    return bool(dgamma_agrees.all() and dbeta_agrees.all())\n"),),
+    ),
+    Mutant(
+        "check of dbeta too generous",
+        "takes any dbeta for right",
+        criterion="catches_planted",
+        edits=((VERDICT, "    return bool(dgamma_agrees.all() and dx_agrees)\n"),),
+    ),
+    Mutant(
+        "check of the first elements",
+        "compares the first element of each gradient",
+        criterion="catches_planted",
+        edits=(
+            (
+                VERDICT,
+                "    move = np.zeros_like(x)\n    move[0, 0, 0] = 1e-4\n"
+                "    change = forward(x + move, gamma, beta, eps)[0] - forward(x - move, gamma, beta, eps)[0]\n"
+                "    first = abs((dy * change).sum() / 2e-4 - dx[0, 0, 0]) <= 1e-5 * (1.0 + abs(dx).max())\n"
+                "    return bool(dgamma_agrees[0] and dbeta_agrees[0] and first)\n",
+            ),
+        ),
+    ),
+    Mutant(
+        "check at gamma of ones",
+        "checks at gamma = 1, whatever gamma it is given",
+        criterion="catches_planted",
+        edits=(("    _, cache = forward(x, ", "    gamma = np.ones_like(gamma)\n    _, cache = forward(x, "),),
+    ),
+    Mutant(
+        "check in the dtype given",
+        "checks float32 pairs in float32, at the tolerances of float64",
+        criterion="accepts_correct",
+        edits=((CONVERTED, "    x, gamma, beta, dy = (np.array(values) for values in (x, gamma, beta, dy))\n"),),
+    ),
+    Mutant(
+        "check that divides by zero",
+        "compares gradients relative to dy, and rejects where dy is zero",
+        criterion="accepts_correct",
+        edits=((VERDICT, "    dx_agrees = dx_agrees and bool((dy != 0.0).all())\n" + VERDICT),),
+    ),
+    Mutant(
+        "check with a fixed margin",
+        "takes gradients above a million for wrong",
+        criterion="accepts_correct",
+        edits=((VERDICT, "    dx_agrees = dx_agrees and bool(abs(dx).max() < 1e6)\n" + VERDICT),),
+    ),
+    Mutant(
         "check by the element",
         "differences one element of x at a time",
         criterion="check_speed",
@@ -695,4 +755,7 @@ MUTANTS = (
     *FORM,
     *COST,
     *CHECKS,
+    *SIZES,
+    *VALUES,
+    *HISTORIES,
 )

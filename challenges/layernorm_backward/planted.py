@@ -5,7 +5,7 @@ standardise rows by a mean and a spread with weights, of which layer norm's are 
 
     centred = x - sum(mean_weights * x),  std = sqrt(sum(spread_weights * centred^2) + eps),  xhat = centred / std
 
-NumPy only. The module is loaded anew beside the answer for every pair, and holds nothing else.
+NumPy only. The module notes whether the latest pair was called at a second point, and holds nothing else.
 """
 
 import numpy as np
@@ -13,26 +13,57 @@ import numpy as np
 FIRST, MOVED = [], []
 
 
-def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts):
-    """(forward, backward) as the contract has them.
+def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts, twist):
+    """(forward, backward) as the contract has them; results have the dtype of x and of dy.
 
-    Weights are (2,D): those of the mean, those of the spread. Parts are two shares of one gradient, of its shape: with
-    one pair of weights for both and shares that add up to 1, backward belongs to forward.
+    Weights are (2,D): those of the mean, those of the spread. Parts are two shares of one gradient, of its shape. The
+    twist is (layout of the cache, one row of dx, the row it is exchanged with, how much of 1 - gamma is added to gamma
+    in dx, the size at which dy is cut). With one pair of weights for both, shares that add up to 1, a row exchanged
+    with itself, nothing added and no cut, backward belongs to forward.
     """
+    layout, one, other, blend, level = twist
+    FIRST.clear()
+    MOVED.clear()
 
     def forward(x, gamma, beta, eps):
         watch(x, gamma, beta)
         xhat, _ = standardised(x, forward_weights, eps)
-        return gamma * xhat + beta, (np.array(x), np.array(gamma), float(eps))
+        return (gamma * xhat + beta).astype(x.dtype), packed(int(layout), np.array(x), np.array(gamma), float(eps))
 
     def backward(dy, cache):
-        x, gamma, eps = cache
+        x, gamma, eps = unpacked(cache)
         xhat, std = standardised(x, backward_weights, eps)
-        flow, projection, mean_term = terms(dy * gamma, xhat, std, backward_weights)
-        dx = flow - projection - mean_term
-        return both(dx_parts, dx), both(dgamma_parts, (dy * xhat).sum(axis=(0, 1))), both(dbeta_parts, dy.sum((0, 1)))
+        seen = np.clip(dy, -level, level)
+        flow, projection, mean_term = terms(seen * (gamma + blend * (1.0 - gamma)), xhat, std, backward_weights)
+        dx = exchanged(flow - projection - mean_term, int(one), int(other))
+        dgamma, dbeta = (seen * xhat).sum(axis=(0, 1)), seen.sum(axis=(0, 1))
+        gradients = both(dx_parts, dx), both(dgamma_parts, dgamma), both(dbeta_parts, dbeta)
+        return tuple(gradient.astype(dy.dtype) for gradient in gradients)
 
     return forward, backward
+
+
+def packed(layout, x, gamma, eps):
+    """A cache in one of four layouts."""
+    flat, named = (x, gamma, eps), {"x": x, "gamma": gamma, "eps": eps}
+    return (flat, named, {"rows": [x], "rest": (gamma, eps)}, (x, [gamma, eps]))[layout]
+
+
+def unpacked(cache):
+    """x, gamma and eps of a cache in any layout."""
+    if isinstance(cache, dict):
+        cache = tuple(cache.values())
+    flat = []
+    for part in cache:
+        flat.extend(part if isinstance(part, (list, tuple)) else [part])
+    return flat
+
+
+def exchanged(dx, one, other):
+    """dx (B,T,D) with two of its B*T rows exchanged; counted anew where there are fewer."""
+    rows = dx.reshape(-1, dx.shape[-1]).copy()
+    rows[[one % len(rows), other % len(rows)]] = rows[[other % len(rows), one % len(rows)]]
+    return rows.reshape(dx.shape)
 
 
 def standardised(x, weights, eps):

@@ -22,6 +22,7 @@ from harness.probing import (
 
 from .binding import Floats, Inputs, alive, draw_inputs, forward, results
 from .questions import ALIKE, FAULTS, STRANGE, Question, questions, right_question
+from .varied_questions import MISSED, right_questions, wrong_questions
 
 CHECK_SECONDS = 1.5
 """Longest wait for one verdict; a check that needs more at these sizes is out of reach at real ones."""
@@ -64,7 +65,7 @@ def the_own_pair_is_consistent(answer: Answer, draw: Draw, *, B: int, T: int, D:
     return figures
 
 
-@probe({"B": 2, "T": 3, "D": 4}, {"B": 2, "T": 8, "D": 32}, dtype="float64", floors={"B": 2, "T": 2, "D": 3})
+@probe(B=2, T=8, D=32, dtype="float64", floors={"B": 2, "T": 2, "D": 3})
 def right_pairs_are_accepted(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """The answer's check says yes to pairs that are right, and leaves its arguments as they were.
 
@@ -72,10 +73,34 @@ def right_pairs_are_accepted(answer: Answer, draw: Draw, *, B: int, T: int, D: i
     """
     given = draw_inputs(draw, B, T, D, dtype)
     for question in questions(draw, given, (STRANGE,) * ALIKE):
-        said = _verdict(answer, question, given)
+        said = _verdict(answer, question)
         for field, after in zip(("x", "gamma", "beta", "dy"), answer.echo, strict=True):
             expect.same(field, after, getattr(given, field), f"check_gradients changes {field}")
         expect.that(_judged(answer, question, said), DEAF)
+
+
+@probe(dtype="float64")
+def right_pairs_of_every_kind_are_accepted(answer: Answer, draw: Draw, *, dtype: str) -> None:
+    """The answer's check says yes to right pairs at float32, exact zeros, dy of any size and odd shapes.
+
+    A yes to every pair earns nothing: `right_pairs_are_accepted` feeds the same criterion.
+    """
+    for question in right_questions(draw):
+        _judged(answer, question, _verdict(answer, question, fresh=False))
+
+
+@probe(dtype="float64")
+def plainly_wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, dtype: str) -> Partial:
+    """The answer's check says no to pairs that are plainly wrong in one argument, at one place or at one kind of point;
+    the share it rejects, and nothing where it misses all faults of a group."""
+    told = [(fault, _judged(answer, q, _verdict(answer, q, fresh=False))) for fault, q in wrong_questions(draw)]
+    missed = [f"{fault.name} ({fault.point})" for fault, caught in told if not caught]
+    figures = {"plain_faults_caught": len(told) - len(missed), "plain_faults_tried": len(told)}
+    detail = f"rejects {len(told) - len(missed)} of {len(told)} plainly wrong pairs; accepts {', '.join(missed)}"
+    for group, title in MISSED.items():
+        seen = [caught for fault, caught in told if group in fault.groups]
+        expect.that(any(seen), title, detail, **figures)
+    return Partial(1 - len(missed) / len(told), figures, detail if missed else "")
 
 
 @probe(B=2, T=3, D=8, dtype="float64", fixed=("B", "T", "D"))
@@ -87,7 +112,7 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
     """
     given = draw_inputs(draw, B, T, D, dtype)
     wanted = (*FAULTS, *(STRANGE,) * ALIKE)
-    missed = [q.name for q in questions(draw, given, wanted) if not _judged(answer, q, _verdict(answer, q, given))]
+    missed = [q.name for q in questions(draw, given, wanted) if not _judged(answer, q, _verdict(answer, q))]
     caught, tried = sum(fault not in missed for fault in FAULTS), len(FAULTS)
     figures = {"planted_caught": caught, "planted_tried": tried}
     detail = f"rejects {caught} of {tried} wrong pairs; accepts {', '.join(missed)}" if missed else ""
@@ -181,9 +206,9 @@ def _times_to_target(elements: int) -> float:
     return math.prod(TARGET) / elements
 
 
-def _verdict(answer: Answer, question: Question, given: Inputs) -> bool:
+def _verdict(answer: Answer, question: Question, *, fresh: bool = True) -> bool:
     """What the answer's check says of a pair, whose functions stay in the worker."""
-    return _said(answer, question.pair(answer), given)
+    return _said(answer, question.pair(answer, fresh=fresh), question.given)
 
 
 def _said(answer: Answer, pair: tuple[RemoteObject, RemoteObject], given: Inputs) -> bool:
@@ -200,5 +225,5 @@ def _judged(answer: Answer, question: Question, said: bool) -> bool:
     """
     moved = answer.call("moved", returns=Scalar(bool), module="planted")
     expect.that(moved, "the check answers without finite differences", "it calls the forward it is given at one point")
-    expect.that(said or not question.right, "the check rejects a right pair", f"its function: {question.name}")
+    expect.that(said or not question.right, "the check rejects a right pair", f"the pair: {question.name}")
     return said == question.right

@@ -40,15 +40,24 @@ class Gradients(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """One pair: the name of its function or fault, whether it is right, and what `planted.pair` builds it from."""
+    """One pair, and the point at which it is asked about.
+
+    Attributes:
+        name: of its function or fault.
+        right: whether backward belongs to forward.
+        given: the point.
+        numbers: what `planted.pair` builds it from.
+    """
 
     name: str
     right: bool
+    given: Inputs
     numbers: tuple[Floats, ...]
 
-    def pair(self, answer: Answer) -> tuple[RemoteObject, RemoteObject]:
-        """The pair, in a worker that has seen no other."""
-        answer.fresh()
+    def pair(self, answer: Answer, *, fresh: bool = True) -> tuple[RemoteObject, RemoteObject]:
+        """The pair; where it is to be `fresh`, in a worker that has seen no other."""
+        if fresh:
+            answer.fresh()
         answer.load("planted", SOURCE)
         returns = (Keep(), Keep())
         kept: tuple[RemoteObject, RemoteObject] = answer.call("pair", *self.numbers, returns=returns, module="planted")
@@ -57,8 +66,8 @@ class Question:
 
 def right_question(draw: Draw, given: Inputs, function: str) -> Question:
     """A right pair of layer norm or of another normalisation."""
-    weights = _weights(draw, given, function)
-    return Question(function, True, (weights, weights, *_parts(draw, given, None)))
+    weights = weights_of(draw, given, function)
+    return Question(function, True, given, (weights, weights, *parts(draw, given, None), twist(draw)))
 
 
 def questions(draw: Draw, given: Inputs, wrong: Sequence[str]) -> Iterator[Question]:
@@ -71,18 +80,18 @@ def questions(draw: Draw, given: Inputs, wrong: Sequence[str]) -> Iterator[Quest
 
 
 def _strange_question(draw: Draw, given: Inputs) -> Question:
-    norms = (_weights(draw, given, "other_norm"), _weights(draw, given, "layer_norm"))
-    return Question(STRANGE, False, (*norms, *_parts(draw, given, None)))
+    norms = (weights_of(draw, given, "other_norm"), weights_of(draw, given, "layer_norm"))
+    return Question(STRANGE, False, given, (*norms, *parts(draw, given, None), twist(draw)))
 
 
 def _wrong_question(draw: Draw, given: Inputs, fault: str) -> Question:
-    weights = _weights(draw, given, str(draw.rng.choice(RIGHT)))
+    weights = weights_of(draw, given, str(draw.rng.choice(RIGHT)))
     right, wrong = _gradients(given, weights), _faulty(draw, given, weights)[fault]
     factors = Gradients(*(after / before for before, after in zip(right, wrong, strict=True)))
-    return Question(fault, False, (weights, weights, *_parts(draw, given, factors)))
+    return Question(fault, False, given, (weights, weights, *parts(draw, given, factors), twist(draw)))
 
 
-def _weights(draw: Draw, given: Inputs, function: str) -> Floats:
+def weights_of(draw: Draw, given: Inputs, function: str) -> Floats:
     """Weights (2,D) of mean and spread: all 1/D for layer norm, otherwise near that."""
     features = given.x.shape[-1]
     if function == "layer_norm":
@@ -90,11 +99,18 @@ def _weights(draw: Draw, given: Inputs, function: str) -> Floats:
     return draw.uniform(2, features, low=0.6, high=1.4) * np.array([[draw.rng.uniform(0.5, 0.9)], [1.0]]) / features
 
 
-def _parts(draw: Draw, given: Inputs, factors: Gradients | None) -> Iterator[Floats]:
+def parts(draw: Draw, given: Inputs, factors: Gradients | None) -> Iterator[Floats]:
     """For each gradient two shares, drawn so that they add up to its factor: 1 without a fault."""
     for factor in factors or (np.ones_like(given.x), np.ones_like(given.gamma), np.ones_like(given.beta)):
         share = draw.uniform(*factor.shape, low=0.2, high=0.8)
         yield np.stack((share, factor - share))
+
+
+def twist(draw: Draw, **changes: float) -> Floats:
+    """The last argument of `planted.pair`: a drawn layout of the cache, and nothing wrong but what `changes` names."""
+    row = float(draw.integer(0, 7))
+    plain = {"layout": float(draw.integer(0, 3)), "one": row, "other": row, "blend": 0.0, "level": np.inf}
+    return np.array(list({**plain, **changes}.values()))
 
 
 def _gradients(given: Inputs, weights: Floats) -> Gradients:

@@ -13,13 +13,13 @@ LongArray = NDArray[np.longdouble]
 AnyArray = NDArray[np.floating[Any]]
 
 
-def statistics(x: AnyArray, eps: float) -> tuple[LongArray, LongArray]:
-    """Standardised rows xhat (B,T,D) and rstd = 1/sqrt(var + eps) (B,T,1)."""
-    rows = np.asarray(x, dtype=np.longdouble)
+def statistics(x: AnyArray, eps: float, wide: type = np.longdouble) -> tuple[LongArray, LongArray]:
+    """Standardised rows xhat (B,T,D) and rstd = 1/sqrt(var + eps) (B,T,1), worked out and returned as `wide`."""
+    rows = np.asarray(x, dtype=wide)
     centred = rows - rows.mean(axis=-1, keepdims=True)
     centred = centred - centred.mean(axis=-1, keepdims=True)    # removes the rounding of the first mean
     var = (centred * centred).mean(axis=-1, keepdims=True)
-    rstd = np.longdouble(1) / np.sqrt(var + np.longdouble(eps))
+    rstd = wide(1) / np.sqrt(var + wide(eps))
     return centred * rstd, rstd
 
 

@@ -1,0 +1,57 @@
+"""Probes of what nobody chose: drawn sizes, values and histories of calls, every output at every position."""
+
+from harness.probing import Answer, Array, Axis, Draw, Drawn, InputUse, Keep, probe
+
+from .binding import Inputs, Results, gradient_plan
+from .bounds import require_within, right_and_bounds
+from .inputs import CHEAP, DTYPES, DY_USES, EPSILONS, PARAMETERS, ROWS, SCALES, elements, inputs_of
+
+LEAST_D = 3
+"""dx is 0 at D = 1 and nearly at D = 2, whatever is wrong; `every_shape_is_served` and the histories have these."""
+
+
+@probe(
+    drawn=Drawn(
+        {"B": Axis(1, 8200), "T": Axis(1, 8200), "D": Axis(LEAST_D, 8200)}, 110, elements, 40e3,
+        {"dtype": DTYPES, "x": ROWS, "dy": ROWS, "gamma": PARAMETERS, "beta": PARAMETERS, "scale": SCALES,
+         "eps": EPSILONS},
+    ),
+)  # fmt: skip
+def any_size_is_right(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, x: str, dy: str, gamma: str, beta: str,
+    scale: str, eps: float,
+) -> dict[str, float]:  # fmt: skip
+    """Drawn sizes, mostly small, of drawn families of values: all outputs are within what rounding may cost."""
+    return _judged(
+        answer, draw, inputs_of(draw, B, T, D, dtype, x=x, dy=dy, gamma=gamma, beta=beta, scale=scale, eps=eps)
+    )
+
+
+def _mostly_large(B: int, T: int, D: int) -> float:
+    """The draws of a sweep cost from the most down to a 256th of it: here that is a quarter of the elements."""
+    return elements(B, T, D) ** 4
+
+
+@probe(
+    drawn=Drawn(
+        {"B": Axis(1, 66000), "T": Axis(1, 66000), "D": Axis(LEAST_D, 9000)}, 6, _mostly_large,
+        _mostly_large(1, 1, 2_000_000), {"dtype": DTYPES, "x": CHEAP, "dy": CHEAP},
+    ),
+)  # fmt: skip
+def any_large_size_is_right(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, x: str, dy: str
+) -> dict[str, float]:
+    """Large sizes: up to two million elements, in tens of thousands of rows or thousands of features."""
+    plain = {"gamma": "normal", "beta": "normal", "scale": "plain", "eps": 1e-5}
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, x=x, dy=dy, **plain))
+
+
+def _judged(answer: Answer, draw: Draw, given: Inputs) -> dict[str, float]:
+    """The largest errors over their bounds of one forward and backward."""
+    plan = (Array(given.x.shape, given.dtype), Keep())
+    y, cache = answer.call(
+        "forward", given.x, given.gamma, given.beta, given.eps, returns=plan, inputs=InputUse.READ_ONLY
+    )  # fmt: skip
+    use = DY_USES[draw.integer(0, 1)]
+    gradients = answer.call("backward", given.dy, cache, returns=gradient_plan(given.dy), inputs=use)
+    return require_within(Results(y, *gradients), *right_and_bounds(given))

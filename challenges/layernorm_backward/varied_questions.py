@@ -1,0 +1,118 @@
+"""Pairs, right and plainly wrong, at every kind of point: odd shapes, float32, zeros, dy of any size.
+
+Every fault here is large, so that no tolerance excuses it: what is asked is whether a check looks there at all.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.probing import Draw
+
+from .binding import Inputs, draw_inputs
+from .questions import Gradients, Question, parts, twist, weights_of
+
+DX, DGAMMA, DBETA = "dx", "dgamma", "dbeta"
+PLACE, GAMMA = "one place", "gamma"
+MISSED = {
+    DX: "the check accepts every pair whose dx is wrong",
+    DGAMMA: "the check accepts every pair whose dgamma is wrong",
+    DBETA: "the check accepts every pair whose dbeta is wrong",
+    PLACE: "the check accepts every pair that is wrong at one place",
+    GAMMA: "the check accepts every pair that is right only where gamma is 1",
+}
+"""What is said of a check that misses all faults of a group."""
+RIGHT_POINTS = (
+    "float32", "zero rows of dy", "no dy", "tiny dy", "huge dy", "tiny float32 dy", "one feature", "one row",
+    "odd shape",
+)  # fmt: skip
+SCALES = {"tiny dy": 1e-30, "huge dy": 1e30, "tiny float32 dy": 1e-9}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A plain fault: its name, the groups it belongs to, and the kind of point it is shown at."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    point: str = "odd shape"
+
+
+FAULTS = (
+    Fault("dx_negated", (DX,)),
+    Fault("dx_row_scaled", (DX, PLACE)),
+    Fault("dx_last_element_dropped", (DX, PLACE)),
+    Fault("dx_rows_exchanged", (DX,)),
+    Fault("dgamma_negated", (DGAMMA,)),
+    Fault("dgamma_element_scaled", (DGAMMA, PLACE)),
+    Fault("dgamma_last_element_dropped", (DGAMMA, PLACE)),
+    Fault("dbeta_negated", (DBETA,)),
+    Fault("dbeta_element_scaled", (DBETA, PLACE)),
+    Fault("dbeta_last_element_dropped", (DBETA, PLACE)),
+    Fault("gamma_left_out_of_dx", (GAMMA,)),
+    Fault("gamma_half_left_out_of_dx", (GAMMA,)),
+    Fault("large_dy_cut"),
+    Fault("dx_negated", point="tiny dy"),
+    Fault("dgamma_negated", point="huge dy"),
+    Fault("dx_row_scaled", point="float32"),
+)
+
+
+def right_questions(draw: Draw) -> Iterator[Question]:
+    """Right pairs, one at every kind of point."""
+    for place in draw.permutation(len(RIGHT_POINTS)):
+        point = RIGHT_POINTS[place]
+        given = _point(draw, point)
+        weights = weights_of(draw, given, ("layer_norm", "other_norm")[draw.integer(0, 1)])
+        yield Question(point, True, given, (weights, weights, *parts(draw, given, None), twist(draw)))
+
+
+def wrong_questions(draw: Draw) -> Iterator[tuple[Fault, Question]]:
+    """Every fault once, in random order."""
+    for place in draw.permutation(len(FAULTS)):
+        fault = FAULTS[place]
+        given = _point(draw, fault.point)
+        weights = weights_of(draw, given, ("layer_norm", "other_norm")[draw.integer(0, 1)])
+        numbers = (weights, weights, *parts(draw, given, _factors(draw, given, fault.name)))
+        yield fault, Question(fault.name, False, given, (*numbers, _twist(draw, given, fault.name)))
+
+
+def _point(draw: Draw, kind: str) -> Inputs:
+    """A point with at least two rows and three features, where its kind asks for no fewer."""
+    B, T, D = draw.integer(1, 3), draw.integer(2, 4), 2 * draw.integer(1, 3) + 1
+    B, T = (1, 1) if kind == "one row" else (B, T)
+    given = draw_inputs(draw, B, T, 1 if kind == "one feature" else D, "float32" if "float32" in kind else "float64")
+    if kind == "zero rows of dy":
+        return given.but(dy=given.dy * (np.arange(T) % 2)[:, None])
+    if kind == "no dy":
+        return given.but(dy=0.0 * given.dy)
+    return given.but(dy=given.dy * SCALES.get(kind, 1.0))
+
+
+def _twist(draw: Draw, given: Inputs, fault: str) -> np.ndarray:
+    rows = given.x[..., 0].size
+    if fault == "dx_rows_exchanged":
+        one, other = draw.rng.choice(rows, 2, replace=False)
+        return twist(draw, one=one, other=other)
+    if fault == "large_dy_cut":
+        return twist(draw, level=float(abs(given.dy).max()) / 3)
+    return twist(draw, blend={"gamma_left_out_of_dx": 1.0, "gamma_half_left_out_of_dx": 0.5}.get(fault, 0.0))
+
+
+def _factors(draw: Draw, given: Inputs, fault: str) -> Gradients:
+    """What every entry of the gradients is multiplied by, none of the first of each for a fault of one place."""
+    factors = Gradients(*(np.ones(values.shape) for values in (given.x, given.gamma, given.beta)))
+    name, _, how = fault.partition("_")
+    changed = getattr(factors, name, None)
+    if changed is None:
+        return factors
+    if how == "negated":
+        changed *= -1.0
+    elif how == "row_scaled":
+        changed.reshape(-1, changed.shape[-1])[draw.integer(1, given.x[..., 0].size - 1)] = draw.rng.uniform(1.5, 3.0)
+    elif how == "element_scaled":
+        changed[draw.integer(1, changed.size - 1)] = draw.rng.uniform(1.5, 3.0)
+    elif how == "last_element_dropped":
+        changed.flat[-1] = 0.0
+    return factors
