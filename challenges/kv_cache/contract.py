@@ -10,6 +10,7 @@ by its own calls.
 
 Wrong arguments raise ValueError: a layer or slot that does not exist, a slot named twice, a shape, dtype or length that
 does not fit. No call changes its inputs, and a returned array belongs to the caller: no later call may change it.
+Inputs may be read-only, and the caller may overwrite or reuse its arrays once a call has returned.
 """
 
 from collections.abc import Sequence

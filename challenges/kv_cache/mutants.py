@@ -2,6 +2,8 @@
 
 from harness.probing import Mutant
 
+from .rare_mutants import RARE
+
 NEXT_PAGE = "            if index == len(table):\n"
 WRITE = "                page[offset : offset + n] = part[done : done + n]\n"
 READ = "        return [np.concatenate(part)[: self.lengths[slot]] for part in parts]\n"
@@ -838,4 +840,4 @@ SEEN_IN_ANSWERS = (
     ),
 )
 
-MUTANTS = MASKS + SOFTMAX + HISTORY + BATCHES + LIFE + NUMBERS + OPTIONS + SEEN_IN_ANSWERS
+MUTANTS = MASKS + SOFTMAX + HISTORY + BATCHES + LIFE + NUMBERS + OPTIONS + SEEN_IN_ANSWERS + RARE

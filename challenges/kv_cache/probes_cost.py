@@ -85,12 +85,16 @@ def memory_grows_with_the_tokens(answer: Answer, draw: Draw) -> dict[str, float]
     return figures
 
 
-@probe(length=256, room=1024, fixed=("length", "room"), traced=False)
-def memory_bytes_says_what_is_held(answer: Answer, draw: Draw, *, length: int, room: int) -> dict[str, float]:
+@probe({"slots": 2, "layers": 2, "kv_heads": 2}, {"slots": 1, "layers": 1, "kv_heads": 3},
+       {"slots": 3, "layers": 4, "kv_heads": 1}, length=256, room=1024,
+       fixed=("slots", "layers", "kv_heads", "length", "room"), traced=False)  # fmt: skip
+def memory_bytes_says_what_is_held(
+    answer: Answer, draw: Draw, *, slots: int, layers: int, kv_heads: int, length: int, room: int
+) -> dict[str, float]:
     """memory_bytes is near the bytes of the tokens, or of what is reserved for them, or what the process grew by."""
     expect.that(answer.has("memory_bytes"), "`memory_bytes` is not offered")
     settle(answer)
-    shape = Shape(layers=2, kv_heads=2, head_dim=64, slots=2)
+    shape = Shape(layers, kv_heads, head_dim=64, slots=slots)
     said: list[int] = []
     grew = grown(answer, draw, shape, length, room, after=lambda cache: said.append(cache.bytes()))
     tokens, reserved = (shape.token_bytes * shape.slots * each for each in (length, room))

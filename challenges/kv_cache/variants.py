@@ -36,6 +36,36 @@ VARIANTS = (
         "chunks joined when read and shared by forks, weights normalised in the exponent",
         file="variants/immutable_chunks.py",
     ),
+    Variant(
+        "shared pages",
+        "pages with a count of users, copied by the slot that writes; a running softmax from page to page",
+        file="variants/shared_pages.py",
+    ),
+    Variant(
+        "token pool",
+        "one growing table of token rows for all layers and slots, gathered by lists of row numbers",
+        file="variants/token_pool.py",
+    ),
+    Variant(
+        "sequential sums",
+        "sums every score, denominator and output one term at a time in the precision given",
+        file="variants/sequential_sums.py",
+    ),
+    Variant(
+        "window ring",
+        "rings that a prompt passes through token by token",
+        file="variants/window_ring.py",
+    ),
+    Variant(
+        "merged parts",
+        "attends to the past and to the call apart and merges them by their log-sum-exp; a plain dict as handle",
+        file="variants/merged_parts.py",
+    ),
+    Variant(
+        "whole steps",
+        "computes every slot of the cache in every call and throws away those not named",
+        file="variants/whole_steps.py",
+    ),
     Variant("pages of one token", "a page for every token of an unpaged cache", edits=(("PAGE = 64\n", "PAGE = 1\n"),)),
     Variant(
         "pages of seven tokens",

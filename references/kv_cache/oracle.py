@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Long = NDArray[np.longdouble]
+Floats = NDArray[np.float64]
+HIDDEN = -1e300
+"""A score so far below all others that its weight is 0, with room left to compute with."""
 
 
 def attention(q: ArrayLike, k: ArrayLike, v: ArrayLike, first: int, window: int | None = None) -> Long:
@@ -28,6 +31,47 @@ def attention(q: ArrayLike, k: ArrayLike, v: ArrayLike, first: int, window: int 
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights /= weights.sum(axis=-1, keepdims=True)
     return np.matmul(weights, v[:, None]).reshape(num_heads, n, head_dim)
+
+
+def attention_with_bound(
+    q: Floats, k: Floats, v: Floats, first: int, window: int | None, dtype: str
+) -> tuple[Floats, Floats]:
+    """As `attention`, in float64, and how far an honest answer in `dtype` may be from it, element by element.
+
+    The bound holds for sums in any order, a scale on either side, blocks of any size with a running maximum, parts
+    merged by their log-sum-exp, and exp by powers of two. With u the unit roundings of `dtype` and of float64 together
+    and s* the largest score: a sum of n terms is off by at most n u times the sum of their sizes (Higham, Accuracy and
+    Stability of Numerical Algorithms, section 3.1), so score j, of absolute products A_j >= |s_j|, by (D + 10) u A_j.
+    Against the weight of s*, that of j is then off by a factor of exp(+-d_j) at most, where d_j collects both scores'
+    errors, those of the exponents' arguments, 8 u |s_j - s*| + 4 u (A_j + A*), and 6 n + 20 roundings after them. With
+    e_j = exp(s_j - s* + d_j) - exp(s_j - s*), 0 for s* itself, and Z the sum of the weights, the mean is off by at most
+    sum e_j (|v_j| + |out|) / max(1, Z - sum e_j), and never by more than twice the largest |v_j|. Summing the values
+    adds 3 n + 12 roundings, and n + 4 of the smallest numbers where weights or products underflow.
+    """
+    _, n, head_dim = q.shape
+    groups, k, v = q.reshape(len(k), -1, n, head_dim), k[:, None], v[:, None]
+    unit, m = float(np.finfo(dtype).eps + np.finfo(np.float64).eps) / 2, k.shape[2]
+    scale = head_dim**-0.5
+    scores, sizes = groups @ k.swapaxes(-1, -2) * scale, np.abs(groups) @ np.abs(k).swapaxes(-1, -2) * scale
+    if n > 1 or window is not None:
+        back = first + np.arange(n)[:, None] - np.arange(m)
+        scores[..., (back < 0) if window is None else (back < 0) | (back >= window)] = HIDDEN
+    best = scores.reshape(-1, m).argmax(axis=-1), scores.shape[:-1]
+    top, most = (a.reshape(-1, m)[np.arange(best[0].size), best[0]].reshape(*best[1], 1) for a in (scores, sizes))
+    below = scores - top
+    spread = unit * ((head_dim + 14) * (sizes + most) - 8 * below + 6 * m + 20)
+    weights = np.exp(below)
+    moved = np.exp(np.minimum(below + spread, 40.0)) - weights
+    moved.reshape(-1, m)[np.arange(best[0].size), best[0]] = 0.0
+    total, slack = weights.sum(axis=-1, keepdims=True), moved.sum(axis=-1, keepdims=True)
+    out, shares = weights @ v / total, np.maximum(1.0, total - slack)
+    largest = np.maximum.accumulate(np.abs(v), axis=-2)[..., first : first + n, :]
+    drift = moved @ np.abs(v) / shares
+    size = np.minimum(weights @ np.abs(v) / total + drift, largest)
+    tiny = float(np.finfo(dtype).smallest_subnormal) * (m + 4) * (1 + largest)
+    bound = np.minimum(drift + slack * np.abs(out) / shares, 2 * largest)
+    bound += unit * (3 * m + 12) * (size + np.abs(out)) + tiny
+    return out.reshape(q.shape), bound.reshape(q.shape)
 
 
 class OracleCache:

@@ -1,0 +1,305 @@
+"""What programs of calls must come to: the tokens that every slot holds, and each call made and judged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from harness.probing import Answer, ArgumentsRejected, Array, InputUse, Keep, ProbeFailure, RemoteObject, WorkerLost
+from harness.probing.programs import Program, StepFailed
+
+from .binding import Floats
+from .calls import FAULTS, Ask, Create, Feed, Fork, Release, Wrong
+from .oracle import attention_with_bound
+from .tokens import padded, row_of_tokens
+
+WRONG = "a history of calls leads to a wrong value"
+CHANGED = "a later call changes an earlier result"
+CODED_ERROR = {"int8": 0.03, "int4": 0.2}
+"""Largest error over max|v| of the tokens seen, as the contract says."""
+FULL = "max_length"
+"""What is wrong with a call that does not fit, beside `FAULTS`."""
+
+
+class NotRefused(Exception):
+    """The answer took a call that it must refuse: another probe's matter, but what it holds now nobody knows."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+class Slot:
+    """Keys and values that one slot holds in one layer, (Hkv, n, D) in float64."""
+
+    def __init__(self, kv_heads: int, head_dim: int) -> None:
+        self.length = 0
+        self._rows = np.empty((2, kv_heads, 16, head_dim))
+
+    @property
+    def keys(self) -> Floats:
+        """(Hkv, n, D)."""
+        return self._rows[0, :, : self.length]
+
+    @property
+    def values(self) -> Floats:
+        """(Hkv, n, D)."""
+        return self._rows[1, :, : self.length]
+
+    def append(self, k: Floats, v: Floats) -> None:
+        """Add tokens."""
+        end = self.length + k.shape[1]
+        if end > self._rows.shape[2]:
+            grown = np.empty((2, self._rows.shape[1], 2 * end, self._rows.shape[3]))
+            grown[:, :, : self.length] = self._rows[:, :, : self.length]
+            self._rows = grown
+        self._rows[0, :, self.length : end], self._rows[1, :, self.length : end] = k, v
+        self.length = end
+
+    def copy(self) -> "Slot":
+        """The same tokens, apart from these."""
+        other = Slot(self._rows.shape[1], self._rows.shape[3])
+        other._rows, other.length = self._rows.copy(), self.length
+        return other
+
+
+@dataclass
+class Held:
+    """A cache of the answer, and what it must hold.
+
+    Attributes:
+        create: how it was made.
+        handle: of the answer.
+        slots: by layer and slot; those missing are empty.
+    """
+
+    create: Create
+    handle: RemoteObject
+    slots: dict[tuple[int, int], Slot] = field(default_factory=dict)
+
+    def at(self, layer: int, slot: int) -> Slot:
+        """What a slot holds in a layer."""
+        return self.slots.setdefault((layer, slot), Slot(self.create.kv_heads, self.create.head_dim))
+
+    def fits(self, feed: Feed) -> bool:
+        """Whether the call is legal."""
+        create = self.create
+        exists = feed.layer < create.layers and max(feed.slots) < create.slots
+        return exists and all(self.at(feed.layer, row.slot).length + row.length <= create.room for row in feed.rows)
+
+    def release(self, slot: int) -> None:
+        """Empty a slot in every layer."""
+        self.slots = {place: held for place, held in self.slots.items() if place[1] != slot}
+
+    def fork(self, src: int, dst: int) -> None:
+        """Make one slot a copy of another."""
+        if src == dst:
+            return
+        self.release(dst)
+        self.slots |= {(layer, dst): held.copy() for (layer, slot), held in self.slots.items() if slot == src}
+
+
+class History:
+    """One program at work: the answer's caches beside what they must hold.
+
+    Attributes:
+        skipped: faults that the answer does not refuse; calls that have them are not made.
+        lines: the calls that were made, as a script.
+    """
+
+    def __init__(self, answer: Answer, seed: int, skipped: frozenset[str]) -> None:
+        self.answer = answer
+        self.seed = seed
+        self.skipped = skipped
+        self.lines: list[str] = []
+        self._held: dict[str, Held] = {}
+        self._kept: list[tuple[str, RemoteObject, Floats]] = []
+
+    def make(self, program: Program) -> None:
+        """Make every call of a program and judge what it brings.
+
+        Raises:
+            StepFailed: one went wrong.
+            NotRefused: the answer took a call that it must refuse.
+        """
+        made = 0
+        try:
+            for step in program:
+                if isinstance(step, Create) or step.cache in self._held:
+                    self._one(step)
+                made += 1
+            self._look_again()
+        except ProbeFailure as failure:
+            seen = failure.detail if failure.title == WRONG else failure.title
+            *before, last = self.lines
+            failure.program = (*before, f"{last}{'; ' if '#' in last else '  # '}{seen}")
+            raise StepFailed(failure, min(made, len(program) - 1)) from None
+
+    def _one(self, step: Any) -> None:
+        if isinstance(step, Create):
+            self._create(step)
+        elif isinstance(step, Feed):
+            self._feed(step)
+        elif isinstance(step, Wrong):
+            self._wrong(step)
+        elif isinstance(step, Ask):
+            self._ask(step)
+        elif isinstance(step, Release):
+            self._slots_only("release", step, step.slot)
+        else:
+            self._slots_only("fork", step, step.src, step.dst)
+
+    def _ask(self, step: Ask) -> None:
+        self._say(step.line())
+        try:
+            self.answer.call("memory_bytes", self._held[step.cache].handle, returns=Keep())
+        except WorkerLost:
+            raise
+        except ProbeFailure:
+            return  # another probe's matter
+
+    def _say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def _create(self, step: Create) -> None:
+        self._say(step.line())
+        handle = self.answer.call(
+            "create_cache", num_layers=step.layers, num_heads=step.heads, num_kv_heads=step.kv_heads,
+            head_dim=step.head_dim, max_batch=step.slots, max_length=step.room, dtype=step.dtype, returns=Keep(),
+            **dict(step.options),
+        )  # fmt: skip
+        self._held[step.cache] = Held(step, handle)
+
+    def _slots_only(self, function: str, step: Release | Fork, *slots: int) -> None:
+        held = self._held[step.cache]
+        if max(slots) >= held.create.slots:
+            if "slot" not in self.skipped:
+                self._refused("slot", function, held.handle, *slots)
+            return
+        self._say(step.line())
+        self.answer.call(function, held.handle, *slots, returns=Keep())
+        if isinstance(step, Release):
+            held.release(step.slot)
+        else:
+            held.fork(step.src, step.dst)
+
+    def _feed(self, feed: Feed) -> None:
+        held = self._held[feed.cache]
+        tokens = self._tokens(held, feed)
+        function, args = self._arguments(held, feed, *self._arrays(feed, tokens))
+        if not held.fits(feed):
+            if FULL not in self.skipped:
+                self._say(f"{feed.line()}  # refused: no room")
+                self._refused(FULL, function, *args)
+            return
+        self._say(feed.line())
+        plan = Array((len(feed.rows), held.create.heads, feed.span, held.create.head_dim), held.create.dtype)
+        got = self.answer.call(function, *args, returns=plan, inputs=feed.inputs, hold=feed.keep)
+        if feed.keep:
+            got, kept = got
+            self._kept.append((f"the result of call {len(self.lines)}", kept, got))
+        for index, row in enumerate(feed.rows):
+            slot, (q, k, v) = held.at(feed.layer, row.slot), tokens[index]
+            slot.append(k, v)
+            self._judge(held.create, slot, q.astype(np.float64), got[index, :, : row.length], index)
+
+    def _tokens(self, held: Held, feed: Feed) -> list[tuple[Floats, Floats, Floats]]:
+        pasts = (held.at(feed.layer, row.slot).keys for row in feed.rows)
+        return [row_of_tokens(self.seed, held.create, feed, *each) for each in zip(feed.rows, pasts, strict=True)]
+
+    @staticmethod
+    def _arrays(feed: Feed, tokens: Sequence[tuple[Floats, ...]]) -> list[Floats]:
+        return [np.stack([padded(row, feed.span, feed.fill) for row in part]) for part in zip(*tokens, strict=True)]
+
+    @staticmethod
+    def _arguments(held: Held, feed: Feed, *arrays: Floats) -> tuple[str, tuple[Any, ...]]:
+        named = (held.handle, feed.layer, np.array(feed.slots, np.int64), *arrays)
+        return ("decode", named) if feed.decode else ("prefill", (*named, np.array(feed.lengths, np.int64)))
+
+    def _judge(self, create: Create, slot: Slot, q: Floats, got: Floats, row: int) -> None:
+        """One row of a result, (H, n, D), against attention over what the slot holds."""
+        window, coded = create.option("window"), create.option("quantization")
+        first = slot.length - q.shape[1]
+        limit = None if window is None else int(window)
+        oracle, bound = attention_with_bound(q, slot.keys, slot.values, first, limit, create.dtype)
+        if coded is not None:
+            bound = np.maximum(bound, CODED_ERROR[str(coded)] * _largest(slot, first, limit))
+        off = np.abs(got.astype(np.float64) - oracle)
+        wrong = ~(off <= bound)
+        if wrong.any():
+            over = np.where(wrong, np.nan_to_num(off / bound, nan=np.inf), 0)
+            head, position, feature = (int(i) for i in np.unravel_index(int(over.argmax()), over.shape))
+            place = f"out[{row}, {head}, {position}, {feature}]"
+            is_, be = float(got[head, position, feature]), float(oracle[head, position, feature])
+            detail = f"{place} is {is_:.9g} instead of {be:.9g}, in call {len(self.lines)}"
+            raise ProbeFailure(WRONG, detail, where=place, expected=be, got=is_)
+
+    def _wrong(self, step: Wrong) -> None:
+        held, feed = self._held[step.cache], step.feed
+        if step.fault in self.skipped or not held.fits(feed):
+            return
+        q, k, v = self._arrays(feed, self._tokens(held, feed))
+        function, (handle, layer, slots, *rest) = self._arguments(held, feed, q, k, v)
+        if step.fault == "layer":
+            layer = held.create.layers
+        elif step.fault == "slot":
+            slots[-1] = held.create.slots
+        elif step.fault == "negative slot":
+            slots[0] = -1
+        elif step.fault == "twice":
+            slots = np.append(slots, slots[0])
+            rest = [np.concatenate([a, a[:1]]) for a in rest]
+        elif step.fault == "head_dim":
+            rest[1], rest[2] = (np.concatenate([a, a[..., :1]], axis=-1) for a in (k, v))
+        elif step.fault == "heads":
+            rest[0] = np.concatenate([q, q[:, :1]], axis=1)
+        elif step.fault == "values":
+            rest[2] = np.concatenate([v, v[:, :, :1]], axis=2)
+        elif not feed.decode:
+            rest[3][-1] = 0 if step.fault == "lengths" else feed.span + 1
+        else:
+            return
+        self._say(step.line())
+        self._refused(step.fault, function, handle, layer, slots, *rest)
+
+    def _refused(self, fault: str, function: str, *args: Any) -> None:
+        assert fault in FAULTS or fault == FULL
+        try:
+            self.answer.call(function, *args, returns=Keep(), inputs=InputUse.OVERWRITTEN)
+        except ArgumentsRejected:
+            return
+        except ProbeFailure as failure:
+            if type(failure) is not ProbeFailure:
+                raise
+        raise NotRefused(fault)
+
+    def _look_again(self) -> None:
+        """Results that were kept are what they were."""
+        for what, kept, before in self._kept:
+            now = self.answer.fetch(kept, Array(before.shape, before.dtype.name))
+            if not np.array_equal(now, before, equal_nan=True):
+                raise ProbeFailure(CHANGED, f"{what} is another one in the end")
+
+
+def _largest(slot: Slot, first: int, window: int | None) -> Floats:
+    """The largest |v| that each new position sees, (n, 1), over all heads."""
+    size = np.abs(slot.values).max(axis=(0, 2))
+    starts = (max(0, at - window + 1) if window else 0 for at in range(first, slot.length))
+    return np.array([size[start : at + 1].max() for at, start in enumerate(starts, first)])[:, None]
+
+
+def run_program(answer: Answer, seed: int, program: Program) -> None:
+    """Run a program; calls that the answer takes although it must refuse them are left out.
+
+    Raises:
+        StepFailed: it went wrong.
+    """
+    skipped: frozenset[str] = frozenset()
+    while True:
+        try:
+            return History(answer, seed, skipped).make(program)
+        except NotRefused as why:
+            skipped |= {why.fault}
+        finally:
+            answer.forget()

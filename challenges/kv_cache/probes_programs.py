@@ -1,0 +1,123 @@
+"""Probes that make programs of calls: the whole interface in any legal order, beside a model of what is held.
+
+Programs without options are one criterion; each option has programs of its own, so that it is charged where it is
+claimed.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+
+from harness.probing import Answer, Axis, Draw, Drawn, ProbeFailure, expect, probe
+from harness.probing.probe import Probe
+from harness.probing.programs import Program, StepFailed, shortest
+from harness.probing.shrinking import Shrunk
+from harness.probing.sizes import Case
+
+from .calls import LEAST_CODED, named_from_zero, of_one_cache
+from .drawing import Writer
+from .history import run_program
+from .tokens import FAMILIES_OF_TOKENS
+
+SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
+FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
+CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
+SETTINGS = {"dtype": ("float64", "float32"), "family": FAMILIES_OF_TOKENS}
+PROGRAMS, PROGRAMS_OF_OPTION = 60, 12
+MOST, MOST_OF_OPTION = 1.2e7, 4e6
+"""What the largest call of a program may cost, as `_cost` counts."""
+BORDERS = frozenset(2**n for n in range(2, 9))
+"""Lengths at which something may end in any cache."""
+
+Options = Callable[[Case], Mapping[str, int | str]]
+
+
+def _cost(length: int, D: int, B: int, H: int, layers: int, page: int = 1, window: int = 1, groups: int = 1) -> float:
+    """About what the longest prompt computes, and a third of it for slots and layers beyond the first."""
+    return groups * H * D * length * (length * (1 + 0.1 * B * min(layers, 3)) + 16)
+
+
+def _programs(name: str, purpose: str, axes: Mapping[str, Axis], count: int, options: Options, *needs: str) -> Probe:
+    """A probe that runs programs of calls.
+
+    Args:
+        name: of the probe.
+        purpose: in a sentence.
+        axes: of a case.
+        count: of programs.
+        options: of every cache of a case.
+        needs: functions beside the required ones that the programs call.
+    """
+
+    def written(answer: Answer, draw: Draw, case: Case) -> tuple[int, Program]:
+        extras = [*needs, *(["memory_bytes"] if answer.has("memory_bytes") else [])]
+        sizes = {size: int(case[size]) for size in axes}
+        named = (n * times for n in answer.literals for times in (1, 2, 3, 4))
+        borders = {*BORDERS, *named, *_page_ends(sizes)}
+        writer = Writer(draw, sizes, str(case["dtype"]), str(case["family"]), borders, options(case), extras)
+        return draw.integer(0, 2**62), writer.program()
+
+    def body(answer: Answer, draw: Draw, **case: int | str) -> None:
+        for function in needs:
+            expect.that(answer.has(function), f"`{function}` is not offered")
+        try:
+            run_program(answer, *written(answer, draw, case))
+        except StepFailed as failed:
+            raise failed.failure from None
+
+    def shrunk(answer: Answer, draw: Draw, case: Case, failure: ProbeFailure) -> Shrunk:
+        """The shortest program that fails in the same way, each tried in a process of its own."""
+        seed, program = written(answer, draw, case)
+
+        def run(shorter: Program) -> None:
+            answer.fresh()
+            run_program(answer, seed, shorter)
+
+        found = shortest(run, program, StepFailed(failure, len(program) - 1), (of_one_cache, named_from_zero))
+        return Shrunk(case, found.failure, found.thresholds)
+
+    body.__name__, body.__doc__ = name, purpose
+    most = MOST if axes is SIZES else MOST_OF_OPTION
+    return probe(drawn=Drawn(axes, count, _cost, most, SETTINGS), shrinker=shrunk)(body)
+
+
+def _page_ends(sizes: Mapping[str, int]) -> Collection[int]:
+    """Where pages end, in a paged cache."""
+    page = sizes.get("page", 0)
+    return range(page, sizes["length"] + 1, page) if page else ()
+
+
+any_program_is_right = _programs(
+    "any_program_is_right",
+    "Every result of a program of calls is what attention over the tokens held comes to.",
+    SIZES, PROGRAMS, lambda case: {},
+)  # fmt: skip
+any_program_with_shared_heads_is_right = _programs(
+    "any_program_with_shared_heads_is_right",
+    "So it is where query heads share key/value heads.",
+    FEWER | {"groups": Axis(2, 8)}, PROGRAMS_OF_OPTION, lambda case: {"groups": case["groups"]},
+)  # fmt: skip
+any_program_with_a_window_is_right = _programs(
+    "any_program_with_a_window_is_right",
+    "So it is under a window.",
+    FEWER | {"window": Axis(1, 130)}, PROGRAMS_OF_OPTION,
+    lambda case: {"window": 1 + (int(case["window"]) - 1) % int(case["length"])},
+)  # fmt: skip
+any_program_with_forks_is_right = _programs(
+    "any_program_with_forks_is_right",
+    "So it is where slots become copies of others.",
+    FEWER, 2 * PROGRAMS_OF_OPTION, lambda case: {}, "fork",
+)  # fmt: skip
+any_program_in_pages_is_right = _programs(
+    "any_program_in_pages_is_right",
+    "So it is with pages of any size.",
+    FEWER | {"page": Axis(1, 70)}, PROGRAMS_OF_OPTION, lambda case: {"page_size": case["page"]},
+)  # fmt: skip
+any_program_at_int8_stays_close = _programs(
+    "any_program_at_int8_stays_close",
+    "Stored at int8, every result is as near as the contract says.",
+    CODED, PROGRAMS_OF_OPTION, lambda case: {"quantization": "int8"},
+)  # fmt: skip
+any_program_at_int4_stays_close = _programs(
+    "any_program_at_int4_stays_close",
+    "Stored at int4, every result is as near as the contract says.",
+    CODED, PROGRAMS_OF_OPTION, lambda case: {"quantization": "int4"},
+)  # fmt: skip

@@ -1,0 +1,87 @@
+"""The tokens of programs: drawn row by row, so that they stay as they are when other rows are left out."""
+
+import numpy as np
+
+from harness.probing import Draw
+from harness.probing.families import FAMILIES, values
+
+from .binding import SHARPNESS, Floats
+from .calls import Create, Feed, Row
+
+NEEDLES, CODES, ALIKE, STEEP, CODED = "single keys", "few keys", "equal keys", "x30", "needles"
+FAMILIES_OF_TOKENS = (*FAMILIES, NEEDLES, CODES, ALIKE, STEEP, "tiny", "huge", "mixed magnitudes")
+"""Families of values that the contract names, the plainest first."""
+TELLING = (NEEDLES, CODES, ALIKE)
+"""Families in which one token more or less shows at any length."""
+CODEBOOK = 6
+"""Different keys of a cache whose tokens have few."""
+LARGE = 1e4
+
+
+def row_of_tokens(seed: int, create: Create, feed: Feed, row: Row, past: Floats) -> tuple[Floats, Floats, Floats]:
+    """q (H, n, D), k and v (Hkv, n, D) of one row, in the cache's dtype.
+
+    Args:
+        seed: of the program.
+        create: how the cache was made.
+        feed: the call.
+        row: of the call.
+        past: keys that the slot holds, (Hkv, m, D).
+    """
+    draw = Draw(seed, f"{feed.number}", f"{row.number}")
+    shapes = [(heads, row.length, create.head_dim) for heads in (create.heads, create.kv_heads, create.kv_heads)]
+    if feed.family in (NEEDLES, CODED):
+        return _needles(draw, shapes, create, past, coded=feed.family == CODED)
+    if feed.family in (CODES, ALIKE):
+        return _codes(draw, shapes, create, Draw(seed, "codes"), 1 if feed.family == ALIKE else CODEBOOK)
+    parts = []
+    for name, shape in zip("qkv", shapes, strict=True):
+        family = feed.family if name in feed.parts else "normal"
+        if family == STEEP:
+            part = draw.normal(*shape, dtype=create.dtype, std=1.0 if name == "v" else 30.0)
+        else:
+            part = values(draw, family, *shape, dtype=create.dtype)
+        parts.append(part)
+    return parts[0], parts[1], parts[2]
+
+
+def padded(row: Floats, span: int, fill: str) -> Floats:
+    """A row (heads, n, D) with padding up to `span` positions."""
+    out = np.empty((row.shape[0], span, row.shape[2]), row.dtype)
+    out[:, : row.shape[1]] = row
+    rest = out[:, row.shape[1] :]
+    what = {"nan": np.nan, "zero": 0.0, "large": LARGE, "inf": np.inf}
+    rest[...] = what[fill] if fill in what else np.sin(np.arange(rest.size)).reshape(rest.shape)
+    return out
+
+
+def _needles(
+    draw: Draw, shapes: list[tuple[int, ...]], create: Create, past: Floats, *, coded: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Every query matches the key of one token that it sees, its own among them.
+
+    Keys are of length sqrt(D) in every head, so that codes of them are as good in all tokens; so are the values.
+    """
+    (heads, n, head_dim), (kv_heads, _, _) = shapes[:2]
+    k = draw.normal(kv_heads, n, head_dim)
+    k = (k / np.sqrt((k * k).mean(axis=-1, keepdims=True))).astype(create.dtype)
+    seen = np.concatenate([past, k], axis=1)
+    window = create.option("window")
+    last = past.shape[1] + np.arange(n)
+    first = np.maximum(last - int(window) + 1, 0) if window else np.zeros(n, int)
+    wanted = first + (draw.uniform(heads, n, low=0.0, high=1.0) * (last - first + 1)).astype(int)
+    q = seen[np.arange(heads)[:, None] // create.groups, wanted] * SHARPNESS
+    v = draw.uniform(*shapes[2], low=-3.0, high=3.0) if coded else draw.normal(*shapes[2])
+    return q.astype(create.dtype), k, v.astype(create.dtype)
+
+
+def _codes(
+    draw: Draw, shapes: list[tuple[int, ...]], create: Create, common: Draw, different: int
+) -> tuple[Floats, Floats, Floats]:
+    """Keys are some of a few, and queries ask for one of them: many tokens weigh the same, the others much less."""
+    (heads, n, head_dim), (kv_heads, _, _) = shapes[:2]
+    book = common.normal(kv_heads, different, head_dim)
+    head, kv_head = np.arange(heads)[:, None], np.arange(kv_heads)[:, None]
+    k = book[kv_head, draw.rng.integers(0, different, (kv_heads, n))]
+    q = book[head // create.groups, draw.rng.integers(0, different, (heads, n))] * 4.0
+    return q.astype(create.dtype), k.astype(create.dtype), draw.normal(*shapes[2], dtype=create.dtype)

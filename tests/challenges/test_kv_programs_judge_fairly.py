@@ -1,0 +1,104 @@
+"""Programs of calls hold a cache to what honest arithmetic reaches, and tell a fault as one short script."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.probing import InputUse, Mutant
+from harness.probing.answers import LocalAnswer
+from harness.probing.code import ChallengeCode
+from harness.probing.probe import run
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+ORACLE, CALLS, HISTORY = (CODE.module(name) for name in ("oracle", "calls", "history"))
+PROBE = CODE.probes["any_program_is_right"]
+FAULTY = {mutant.name: mutant for mutant in CODE.mutants}
+
+
+def local(mutant: Mutant | None) -> LocalAnswer:
+    return LocalAnswer(CODE.imported(mutant))
+
+
+def one_term_at_a_time(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Attention of the last position in the precision given, summed in the least exact order."""
+    scores = np.zeros(k.shape[:2], q.dtype)
+    for feature in range(q.shape[2]):
+        scores += q[:, :1, feature] * k[:, :, feature]
+    scores *= q.dtype.type(q.shape[2] ** -0.5)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    total, out = np.zeros((len(k), 1), q.dtype), np.zeros((len(k), q.shape[2]), q.dtype)
+    for token in range(k.shape[1]):
+        total += weights[:, token, None]
+        out += weights[:, token, None] * v[:, token]
+    return (out / total)[:, None]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scale", [1e-11, 1.0, 30.0, 1e11])
+def test_the_bound_spares_the_least_exact_order_and_holds_for_its_own_oracle(dtype, scale):
+    rng = np.random.default_rng(3)
+    q, k, v = ((rng.standard_normal((2, n, 70)) * scale).astype(dtype) for n in (1, 300, 300))
+    wide = [a.astype(np.float64) for a in (q, k, v)]
+    out, bound = ORACLE.attention_with_bound(*wide, 299, None, dtype)
+    assert (np.abs(one_term_at_a_time(q, k, v) - out) <= bound).all()
+    assert (np.abs(ORACLE.attention(*wide, 299) - out) <= bound).all()
+
+
+def test_the_bound_leaves_no_token_out():
+    """Of 300 normal tokens, none can be missing unseen in float32: what it weighs is beyond the bound."""
+    rng = np.random.default_rng(4)
+    q, k, v = (rng.standard_normal((1, n, 64)) for n in (1, 300, 300))
+    out, bound = ORACLE.attention_with_bound(q, k, v, 299, None, "float32")
+    for gone in range(300):
+        less, _ = ORACLE.attention_with_bound(q, *(np.delete(a, gone, axis=1) for a in (k, v)), 298, None, "float32")
+        assert (np.abs(less - out) > bound).any(), gone
+
+
+def test_a_program_is_told_as_the_shortest_script_and_always_the_same():
+    scripts = [run(PROBE, local(FAULTY["window left on"]), 5).counterexample.program for _ in range(2)]
+    assert scripts[0] == scripts[1]
+    create, *steps, last = scripts[0]
+    assert create.startswith("a = create_cache(num_layers=1, num_heads=1, num_kv_heads=1, head_dim=1, max_batch=1")
+    assert len(steps) <= 2
+    assert " instead of " in last
+
+
+def test_a_threshold_of_the_program_is_told():
+    found = run(PROBE, local(FAULTY["features beyond 195"]), 5)
+    assert [str(t) for t in found.thresholds] == ["right up to head_dim = 195, wrong from head_dim = 196 on"]
+
+
+def feed(number: int, *rows: tuple[int, int], inputs: InputUse = InputUse.FRESH, decode: bool = False):
+    named = tuple(CALLS.Row(slot, length, at) for at, (slot, length) in enumerate(rows))
+    return CALLS.Feed("a", 0, named, number, decode=decode, inputs=inputs)
+
+
+CREATE = CALLS.Create("a", 1, 1, 1, 2, 2, 5, "float64")
+
+
+def fails(mutant: str | None, *program) -> bool:
+    try:
+        HISTORY.run_program(local(FAULTY[mutant] if mutant else None), 1, (CREATE, *program))
+    except HISTORY.StepFailed:
+        return True
+    return False
+
+
+def test_what_a_refused_call_leaves_behind_is_seen():
+    program = feed(1, (1, 5)), feed(2, (0, 2), (1, 2)), feed(3, (0, 1), decode=True)
+    assert fails("half a call written", *program)
+    assert not fails(None, *program)
+
+
+def test_a_call_that_should_have_been_refused_is_another_criterions_matter():
+    assert not fails("no capacity", feed(1, (1, 5)), feed(2, (0, 2), (1, 2)), feed(3, (0, 1), decode=True))
+
+
+@pytest.mark.parametrize("use", [InputUse.OVERWRITTEN, InputUse.REUSED])
+def test_arrays_of_the_caller_that_are_kept_are_seen(use):
+    steps = [feed(number, (0, 1), inputs=use, decode=True) for number in range(3)]
+    assert fails("caller's arrays kept", *steps)
+    assert not fails(None, *steps)
