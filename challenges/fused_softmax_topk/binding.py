@@ -4,7 +4,8 @@ The docstrings of the probes name the relations T01 to T28. Every entry of both 
 whether it was written, whether its index is legal, whether it belongs there, and how far its probability is off.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from harness.probing import Answer, Draw
 from harness.probing.launching import GUARD, STREAM, DeviceCall, InputBuffer, OutputBuffer
 from harness.probing.launching import launch as launch_symbol
 
+from . import oracle
+
 Floats = NDArray[np.float32]
+Long = NDArray[np.longdouble]
 Ints = NDArray[np.int32]
 
 SYMBOL = "fused_softmax_topk"
@@ -47,6 +51,20 @@ class Launched:
     @property
     def vocab(self) -> int:
         return int(self.logits.shape[1])
+
+    @cached_property
+    def depths(self) -> Long:
+        """How far each logit lies below the largest of its row: (rows, vocab)."""
+        return oracle.below_maximum(self.logits)
+
+    @cached_property
+    def exact(self) -> Long:
+        """The softmax over each row: (rows, vocab)."""
+        return oracle.softmax(self.logits, self.depths)
+
+    def part(self, rows: NDArray[np.bool_]) -> "Launched":
+        """What was given and returned for some of the rows."""
+        return replace(self, logits=self.logits[rows], probs=self.probs[rows], indices=self.indices[rows])
 
 
 def max_k(answer: Answer) -> int:

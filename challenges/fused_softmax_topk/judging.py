@@ -89,7 +89,7 @@ def _best_left_out(run: Launched, row: int) -> int:
 def right_probabilities(run: Launched) -> float:
     """The error ratio of the probabilities, each for the column named beside it; at most 1."""
     legal_indices(run)
-    exact = np.take_along_axis(oracle.softmax(run.logits), run.indices, axis=1)
+    exact = np.take_along_axis(run.exact, run.indices, axis=1)
     error = np.abs(run.probs.astype(np.longdouble) - exact)
     ratio = np.nan_to_num(error / (tolerance(run) * exact + SMALLEST), nan=np.inf, posinf=np.inf)
     row, i = (int(n) for n in np.unravel_index(int(ratio.argmax()), ratio.shape))
@@ -107,10 +107,9 @@ def right_probabilities(run: Launched) -> float:
 
 def tolerance(run: Launched) -> NDArray[np.longdouble]:
     """Relative error (rows, k) that float32 may cost, as the module's docstring derives it."""
-    depth = oracle.below_maximum(run.logits)
-    weights = oracle.softmax(run.logits)
-    mean_depth = (weights * np.where(np.isfinite(depth), depth, 0)).sum(axis=1, keepdims=True)
-    own = np.take_along_axis(depth, run.indices, axis=1)
+    finite = np.where(np.isfinite(run.depths), run.depths, 0)
+    mean_depth = (run.exact * finite).sum(axis=1, keepdims=True)
+    own = np.take_along_axis(run.depths, run.indices, axis=1)
     own = np.where(np.isfinite(own), own, 0)
     units: NDArray[np.longdouble] = (run.vocab - 1) + 2 * own + 2 * mean_depth + CONSTANT
     return UNIT * units
@@ -141,10 +140,11 @@ def right(run: Launched, answer: Answer, draw: Draw, title: str | None = None) -
 
 def same_work(watched: Launched, plainly: Callable[[], Launched]) -> None:
     """`require_same_work`, judged by the choice and the values, without a map of what is lost."""
-    require_same_work(_whole, watched, plainly)
+    require_same_work(require_right, watched, plainly)
 
 
-def _whole(run: Launched) -> None:
+def require_right(run: Launched) -> None:
+    """Choice and values of one launch, without a map of what is lost."""
     legal_indices(run)
     chosen = np.take_along_axis(run.logits, run.indices, axis=1)
     if (chosen < oracle.kth_largest(run.logits, run.k)).any():

@@ -2,6 +2,8 @@
 
 from harness.probing import Mutant
 
+from .mutants_sizes import SIZES
+
 RESCALE = "        partial.sum *= expf(partial.max - logit);\n"
 RAISE = f"    if (logit > partial.max) {{\n{RESCALE}        partial.max = logit;\n    }}\n"
 START = "    Partial partial = {-FLT_MAX, 0.0f};  // finite"
@@ -227,4 +229,4 @@ TRAFFIC = (
            edits=((VOTE, VOTE + "        for (int i = threadIdx.x; i < k; i += THREADS) probs[i] = partial.sum;\n"),)),
 )  # fmt: skip
 
-MUTANTS = VALUES + CHOICE + FORM + MEMORY + TRAFFIC
+MUTANTS = VALUES + CHOICE + FORM + MEMORY + TRAFFIC + SIZES

@@ -90,6 +90,46 @@ SCALAR = (
     ("        const float4 now = ahead;\n", "        const float now = ahead;\n"),
 )  # fmt: skip
 
+LAUNCH_ALL = "    softmax_topk_kernel<<<rows, THREADS, 0, stream>>>(logits, vocab, k, probs, indices);\n"
+LAUNCHES = """\
+    constexpr int AT_ONCE = 640;
+    for (size_t first = 0; first < rows; first += AT_ONCE) {
+        softmax_topk_kernel<<<min(rows - static_cast<int>(first), AT_ONCE), THREADS, 0, stream>>>(
+            logits + first * vocab, vocab, k, probs + first * k, indices + first * k);
+    }
+"""
+PARTIAL = "struct Partial {\n    float max;\n    float sum;\n};\n"
+RAISED = "        partial.sum *= expf(partial.max - logit);\n"
+ADD_ITSELF = "    raise_max(partial, logit);\n    partial.sum += expf(logit - partial.max);\n"
+COMPENSATED = """\
+    raise_max(partial, logit);
+    const float term = expf(logit - partial.max) - partial.excess;
+    const float sum = partial.sum + term;
+    partial.excess = (sum - partial.sum) - term;
+    partial.sum = sum;
+"""
+ADD_EACH = """\
+    raise_max(partial, fmaxf(fmaxf(logits.x, logits.y), fmaxf(logits.z, logits.w)));
+    partial.sum += (expf(logits.x - partial.max) + expf(logits.y - partial.max)) +
+                   (expf(logits.z - partial.max) + expf(logits.w - partial.max));
+"""
+ADD_IN_TURN = "    for (float logit : {logits.x, logits.y, logits.z, logits.w}) add(partial, logit);\n"
+POOL = "struct Pool {\n    Key keys[CAPACITY];\n    int count;\n};\n"
+POOL_BY_K = """\
+struct Pool {
+    Key* keys;
+    int& count;
+};
+
+__host__ __device__ int capacity_for(int k) { return k <= MAX_K / 4 ? 2 * TILE : 4 * TILE; }
+"""
+ROOM_BY_K = """\
+    extern __shared__ Key room[];
+    __shared__ int count;
+    Pool pool = {room, count};
+    const int capacity = capacity_for(k);
+"""
+
 VARIANTS = (
     Variant("one warp for a row", "serves each row with a block of one warp", edits=(
         (THREADS, "constexpr int THREADS = 32;\n"),
@@ -129,4 +169,55 @@ VARIANTS = (
             file="variants/insertion.cu"),
     Variant("shared heap", "keeps a heap for each warp, built and emptied by its first lane",
             file="variants/warp_heaps.cu"),
+    Variant("sums in double precision", "carries the sums of exponentials in double precision", edits=(
+        (PARTIAL, PARTIAL.replace("float sum", "double sum")),
+    )),
+    Variant("compensated sums", "carries with each sum what rounding added to it", edits=(
+        (PARTIAL, PARTIAL.replace("    float sum;\n", "    float sum;\n    float excess;\n")),
+        (RAISED, RAISED + RAISED.replace("sum", "excess")),
+        (ADD_ITSELF, COMPENSATED),
+        (ADD_EACH, ADD_IN_TURN),
+        (SHUFFLES, "    mine.sum -= mine.excess;\n" + SHUFFLES),
+    )),
+    Variant("exponentials to base 2", "raises 2 to the logits times log2(e)", edits=(
+        (INCLUDED, INCLUDED + "\n#define expf(x) exp2f((x) * 1.4426950408889634f)\n"),
+    )),
+    Variant("logarithm of the sum", "subtracts the logarithm of the sum instead of dividing", edits=(
+        ("expf(logit_of(pool.keys[i]) - total.max) / total.sum",
+         "expf((logit_of(pool.keys[i]) - total.max) - logf(total.sum))"),
+    )),
+    Variant("read-only loads", "reads the logits through the read-only cache", edits=(
+        ("        const float logit = row[column];\n", "        const float logit = __ldg(row + column);\n"),
+        ("ahead = body[threadIdx.x];", "ahead = __ldg(body + threadIdx.x);"),
+        ("ahead = body[vector + THREADS];", "ahead = __ldg(body + vector + THREADS);"),
+    )),
+    Variant("grid of two dimensions", "numbers the rows over a grid of two dimensions", edits=(
+        (PARAMETERS, PARAMETERS.replace("int vocab", "size_t rows, int vocab")),
+        ("    const size_t row = blockIdx.x;\n",
+         "    const size_t row = size_t{blockIdx.y} * gridDim.x + blockIdx.x;\n    if (row >= rows) return;\n"),
+        (LAUNCH, "<<<dim3(min(rows, 1000), (rows - 1) / 1000 + 1), THREADS, 0, stream>>>(logits, rows, vocab, k,"),
+    )),
+    Variant("many launches", "launches a kernel for every 640 rows", edits=((LAUNCH_ALL, LAUNCHES),)),
+    Variant("room by k", "asks for shared memory at the launch, as much as k needs", edits=(
+        (THREADS, "constexpr int THREADS = 64;\n"),
+        (POOL, POOL_BY_K),
+        ("    __shared__ Pool pool;\n", ROOM_BY_K),
+        ("place >= CAPACITY - TILE", "place >= capacity - TILE"),
+        (LAUNCH, "<<<rows, THREADS, capacity_for(k) * sizeof(Key), stream>>>(logits, vocab, k,"),
+    )),
+    Variant("thread for each row", "gives each thread a row, which the block loads tile by tile, and a heap",
+            file="variants/thread_rows.cu"),
+    Variant("queues of lanes", "lets the warps of a fixed grid take rows in turns, with a short queue for each lane",
+            file="variants/warp_queues.cu"),
+    Variant("lists in registers", "keeps the best of a row in a warp's registers, with templates for k and alignment",
+            file="variants/register_lists.cu"),
+    Variant("bisection", "finds the k-th largest of the candidates bit by bit", file="variants/bisection.cu"),
+    Variant("sorted chunks", "sorts every column, chunk by chunk, and sums each chunk below its maximum",
+            file="variants/sorted_chunks.cu"),
+    Variant("repeated maximum", "takes the maximum out of the candidates k times",
+            file="variants/repeated_maximum.cu"),
+    Variant("last block merges", "divides long rows among blocks, of which the last to end merges the others",
+            file="variants/last_block.cu"),
+    Variant("three kernels", "sums the rows, selects in parts and merges in kernels of their own",
+            file="variants/three_kernels.cu"),
 )  # fmt: skip

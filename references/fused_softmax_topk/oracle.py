@@ -21,9 +21,9 @@ def below_maximum(logits: Floats) -> Long:
     return depths
 
 
-def softmax(logits: Floats) -> Long:
-    """Probabilities (rows, vocab)."""
-    weights = np.exp(-below_maximum(logits))
+def softmax(logits: Floats, depths: Long | None = None) -> Long:
+    """Probabilities (rows, vocab); `depths` as `below_maximum` gives them, where they are known already."""
+    weights = np.exp(-(below_maximum(logits) if depths is None else depths))
     probabilities: Long = weights / weights.sum(axis=1, keepdims=True)
     return probabilities
 

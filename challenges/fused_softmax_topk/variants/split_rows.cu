@@ -55,7 +55,7 @@ __device__ Sum block_sum(Sum mine) {
 __global__ void part_kernel(const float* logits, int vocab, int k, Entry* best, int* held, Sum* sums) {
     __shared__ Entry entries[ROOM], sorted[MAX_K];
     __shared__ int count;
-    const int part = blockIdx.x, row = blockIdx.y;
+    const int part = blockIdx.y, row = blockIdx.x;
     const int length = (vocab + PARTS - 1) / PARTS;
     const int begin = min(part * length, vocab), end = min(begin + length, vocab);
     const float* mine = logits + static_cast<size_t>(row) * vocab;
@@ -117,7 +117,7 @@ extern "C" int fused_softmax_topk(const float* logits, int rows, int vocab, int 
     Entry* best = static_cast<Entry*>(scratch);
     Sum* sums = reinterpret_cast<Sum*>(best + parts * k);
     int* held = reinterpret_cast<int*>(sums + parts);
-    part_kernel<<<dim3(PARTS, rows), THREADS, 0, stream>>>(logits, vocab, k, best, held, sums);
+    part_kernel<<<dim3(rows, PARTS), THREADS, 0, stream>>>(logits, vocab, k, best, held, sums);
     merge_kernel<<<rows, THREADS, 0, stream>>>(best, held, sums, k, probs, indices);
     cudaFreeAsync(scratch, stream);
     return cudaGetLastError();

@@ -12,7 +12,8 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPORT_BYTES = 1 << 18
 """Room for a report; a longer one is cut and no longer parses."""
-MODES = {"plain": 0, "check": 1, "count": 2, "all": 3}
+MODES = {"plain": 0, "check": 1, "count": 2, "all": 3, "sample": 4}
+"""Bits by name; `sample` runs only some blocks of large grids, and watches no access."""
 
 
 class Library:
@@ -51,7 +52,7 @@ _libraries: dict[str, Library] = {}
 
 
 def _library(mode: str) -> Library:
-    name = "plain.so" if mode == "plain" else "instrumented.so"
+    name = "plain.so" if mode in ("plain", "sample") else "instrumented.so"
     if name not in _libraries:
         _libraries[name] = Library(name)
     return _libraries[name]
@@ -65,7 +66,7 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
         arguments: ints, floats (a C float each), "stream" for one that is not the default stream, and buffers as dicts:
             `buffer` an array, `shift` bytes into it that the pointer points at, `name` for the report, `back` whether
             to bring it back.
-        mode: plain, check, count or all.
+        mode: plain, check, count, all or sample.
         seed: of the schedule; 0 is in order.
 
     Returns:

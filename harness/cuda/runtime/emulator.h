@@ -144,8 +144,9 @@ void yield();
 // ---- for whoever runs the program -----------------------------------------------------------------------------
 
 extern "C" {
-/// Bits of a mode. Plain needs no instrumentation; the others find nothing in a build without it.
-enum { EMU_PLAIN = 0, EMU_CHECK = 1, EMU_COUNT = 2 };
+/// Bits of a mode. Checking and counting find nothing in a build without instrumentation. Sampling runs only some of the
+/// blocks of large launches: those at both ends of the grid and around 2^16.
+enum { EMU_PLAIN = 0, EMU_CHECK = 1, EMU_COUNT = 2, EMU_SAMPLE = 4 };
 /// Set the mode and the schedule's seed (0: in order) for launches from here on, and start an empty report.
 void emu_start(unsigned mode, uint64_t seed);
 /// Call a buffer by a name in reports; returns 0, or -1 when `address` is in no allocation.

@@ -89,7 +89,7 @@ bool make_timer() {
 }  // namespace
 
 SpinWatch::SpinWatch() {
-    armed = mode == EMU_PLAIN && make_timer();
+    armed = !(mode & (EMU_CHECK | EMU_COUNT)) && make_timer();
     if (!armed) return;
     struct sigaction action {};
     action.sa_sigaction = on_tick;

@@ -1,0 +1,78 @@
+"""Probes of drawn sizes: any number of rows and columns, any k, whatever the logits are and whatever went before."""
+
+from harness.probing import Answer, Draw, expect, probe
+from harness.probing.sizes import Axis, Drawn
+
+from .binding import LARGEST_K, Launched, call, launch, max_k
+from .families import LOGITS, good_rows, logits_of
+from .judging import right
+
+ROWS, VOCAB = 1500, 60_000
+ASKED = ("drawn", "drawn", "drawn", "most", "one less", "one")
+"""Which k is asked for: as drawn, the most that vocab and the answer's limit allow, one less, or 1."""
+BEFORE = ("nothing", "other sizes", "other logits", "a larger k", "longer rows", "shorter rows", "a refused call")
+"""What the same process was asked just before."""
+SHIFTS = (0, 4, 8, 12)
+"""Bytes by which the logits are off a 16-byte boundary."""
+BLOCK = 200.0
+"""Microseconds of the emulated device for a block of 256 threads that does little."""
+COLUMN = 0.7
+"""Microseconds for each of a row's first columns, of which all may be candidates."""
+FIRST = 2500
+READ = 0.15
+"""Microseconds for any logit: to read it, and to judge it in extended precision."""
+FREE = 40
+"""Rows that a launch may have whatever it costs: else most launches of many rows would have single columns."""
+
+
+def _cost(rows: int, vocab: int, k: int) -> float:
+    """About how many microseconds one launch takes that gives each row a block, and its judging."""
+    return max(rows - FREE, 0) * BLOCK + rows * (COLUMN * min(vocab, FIRST) + READ * vocab)
+
+
+@probe(
+    drawn=Drawn(
+        {"vocab": Axis(1, VOCAB), "rows": Axis(1, ROWS), "k": Axis(1, LARGEST_K)},
+        count=130, cost=_cost, most=120_000.0,
+        choices={"family": tuple(LOGITS), "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
+    )
+)  # fmt: skip
+def any_size_is_right(
+    answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
+) -> dict[str, float]:
+    """T01 to T05, T09, T13, T20 at sizes nobody chose: each row's k largest and their probabilities."""
+    k = _asked(asked, k, vocab, max_k(answer))
+    _call_before(answer, draw, before, rows, vocab, k)
+    run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
+    expect.that(run.kept, "the logits are changed", f"rows = {rows}, vocab = {vocab}, k = {k}")
+    return {"error_ratio_any_size": _right(run, answer, draw)}
+
+
+def _asked(place: str, k: int, vocab: int, limit: int) -> int:
+    """A k that the answer serves."""
+    most = min(vocab, limit)
+    return {"drawn": min(k, most), "most": most, "one less": max(most - 1, 1), "one": 1}[place]
+
+
+def _call_before(answer: Answer, draw: Draw, what: str, rows: int, vocab: int, k: int) -> None:
+    """A call that must leave nothing behind."""
+    if what == "other sizes":
+        rows, vocab = draw.integer(1, 40), draw.integer(1, 3000)
+        k = min(draw.integer(1, LARGEST_K), vocab, max_k(answer))
+    elif what == "a larger k":
+        rows, k = min(rows, 7), min(vocab, max_k(answer))
+    elif what in ("longer rows", "shorter rows"):
+        rows, vocab = min(rows, 7), max(vocab + (1 if what == "longer rows" else -1) * draw.integer(1, 9), 1)
+        k = min(k, vocab)
+    elif what == "other logits":
+        rows = min(rows, 50)
+    elif what == "a refused call":
+        call(answer, draw, draw.normal(2, min(vocab, 500), dtype="float32"), vocab + 1)
+    if what not in ("nothing", "a refused call"):
+        _right(launch(answer, draw, draw.normal(rows, vocab, dtype="float32"), k), answer, draw)
+
+
+def _right(run: Launched, answer: Answer, draw: Draw) -> float:
+    """The error ratio of the rows that are specified."""
+    good = good_rows(run.logits)
+    return right(run.part(good), answer, draw) if good.any() else 0.0
