@@ -53,7 +53,7 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
     if recorded is None or recorded.seed is None:
         why = f"was not run: {recorded.detail}" if recorded else "is not in this record; grade anew with --force"
         raise SpecError(record.name, f"{criterion!r} {why}", field="criterion")
-    place = folder or workspace.root / "submissions" / record.model / record.challenge
+    place = folder or workspace.folder_of(record)
     options = Options(device="emulated" if record.environment.device == "emulated" else "auto")
     with prepared(workspace, place, options) as job, opened(challenge, job.answer, job.device) as opening:
         if opening.answer is None or opening.fault:

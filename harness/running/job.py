@@ -11,10 +11,13 @@ from pydantic import ValidationError
 
 from harness.errors import SpecError
 from harness.languages import AnswerFiles, Device, Language, language, source_hash
-from harness.model import Challenge, Environment, Limits, Submission
+from harness.model import Challenge, Environment, Limits, Origin, Submission
 from harness.probing.code import ChallengeCode
+from harness.running.collected import origin_of
 from harness.running.content_key import content_key, environment
+from harness.running.failing_seeds import FailingSeeds
 from harness.running.options import Options, Progress, no_progress
+from harness.running.store import Store
 from harness.sandbox import Snapshot, detect, hash_folder, snapshot
 from harness.workspace import Workspace
 
@@ -30,6 +33,7 @@ class Job:
     options: Options
     progress: Progress
     device: Device
+    origin: Origin | None = None
 
     @property
     def language(self) -> Language:
@@ -51,7 +55,7 @@ class Job:
         """The content key of the grade."""
         settings = {
             "full": self.options.full, "limits": self.challenge.limits.model_dump(),
-            "language": source_hash(self.language),
+            "language": source_hash(self.language), "origin": self.origin and self.origin.model_dump(),
         }  # fmt: skip
         return content_key(self.workspace, self.challenge.id, self.files.hashes, settings, self.environment)
 
@@ -59,6 +63,16 @@ class Job:
     def code(self) -> ChallengeCode:
         """The challenge's own code."""
         return ChallengeCode(self.workspace, self.challenge)
+
+    @cached_property
+    def failing_seeds(self) -> FailingSeeds:
+        """The seeds that once failed these files."""
+        return Store(self.workspace).failing_seeds(self.challenge.id, self.files.hashes)
+
+    @property
+    def adapters(self) -> tuple[str, ...]:
+        """Files that are the harness's own, not the answer's."""
+        return (self.origin.adapter,) if self.origin else ()
 
     @property
     def answer(self) -> AnswerFiles:
@@ -80,7 +94,8 @@ def prepared(
         copied: False for a job that is never run: its files stay where they are.
 
     Raises:
-        HarnessError: the submission or challenge is malformed, or the machine lacks something.
+        HarnessError: the submission or challenge is malformed, the answer of a collection is not what was published,
+            or the machine lacks something.
     """
     submission = workspace.submission(folder)
     challenge = _limited(workspace.challenge(submission.about.challenge), options)
@@ -98,7 +113,8 @@ def prepared(
             if name not in files.hashes:
                 problem = f"names {name!r}, which is not in what is graded of {folder}"
                 raise SpecError(folder / "submission.toml", problem, field="submission.entry")
-        yield Job(workspace, challenge, submission, files, options, progress, device)
+        origin = origin_of(workspace, folder, files)
+        yield Job(workspace, challenge, submission, files, options, progress, device, origin)
 
 
 def _limited(challenge: Challenge, options: Options) -> Challenge:

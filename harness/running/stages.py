@@ -7,7 +7,7 @@ from functools import reduce
 
 from harness.languages import CompilerReport
 from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, Signal
-from harness.probing.criteria import anchored, probe_criterion, seed_of
+from harness.probing.criteria import anchored, charged_once, probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
 from harness.probing.opening import GradedAnswer, opened
 from harness.quality.compiled import compiler_evidence
@@ -118,7 +118,7 @@ def measure_source(job: Job, found: StageResult) -> StageResult:
     """Measure the source: size, complexity, documentation, likely bugs."""
     job.progress("source metrics")
     criteria = [c for c in job.challenge.criteria if c.metric]
-    return StageResult(source_evidence(criteria, job.files.path, job.submission.entries))
+    return StageResult(source_evidence(criteria, job.files.path, job.submission.entries, job.adapters))
 
 
 def run_own_tests(job: Job, found: StageResult) -> StageResult:
@@ -132,9 +132,10 @@ def run_own_tests(job: Job, found: StageResult) -> StageResult:
         count, seconds = ALL_MUTANTS, ALL_SECONDS
     return StageResult(
         own_tests_evidence(
-            criteria, job.submission, job.files.path, detect(), seed=seed, mutants=count, seconds=seconds
+            criteria, job.submission, job.files.path, detect(), seed=seed, mutants=count, seconds=seconds,
+            adapters=job.adapters,
         )
-    )
+    )  # fmt: skip
 
 
 def check_claims(job: Job, found: StageResult) -> StageResult | None:
@@ -160,7 +161,7 @@ def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> St
     for criterion in criteria:
         job.progress(criterion.id)
         evidence.append(_probed(job, criterion, answer))
-    settled = anchored(evidence, job.challenge.anchor, {c.id for c in criteria})
+    settled = anchored(charged_once(job.code, evidence), job.challenge.anchor, {c.id for c in criteria})
     return StageResult({e.criterion: e for e in settled}, _nondeterminism(job, answer))
 
 
@@ -169,16 +170,33 @@ def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence:
 
     On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
     """
+    kept = _failed_before(job, criterion, answer)
+    if kept is not None:
+        return kept
     for again in (False, True):
-        explain = _may_explain(answer)
-        inputs = seed_of(job.seed, criterion.id)
-        item = probe_criterion(job.code, criterion, answer, inputs, submission=job.submission, explain=explain)
+        item = _once(job, criterion, answer, seed_of(job.seed, criterion.id))
         if item.outcome is not Outcome.JUDGE_ERROR:
             break
         if again:
             return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"})
         job.progress(f"{criterion.id}, again: {item.detail}")
+    if item.draws is not None and item.draws.failed and item.seed is not None and job.options.seed is None:
+        job.failing_seeds.keep(criterion.id, item.seed)
     return item
+
+
+def _failed_before(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence | None:
+    """The failure on the seed that once failed these files, where there is one and it still does."""
+    seed = job.failing_seeds.of(criterion.id) if job.options.seed is None else None
+    if seed is None:
+        return None
+    item = _once(job, criterion, answer, seed)
+    return item if item.outcome is Outcome.FAILED else None
+
+
+def _once(job: Job, criterion: Criterion, answer: GradedAnswer, seed: int) -> Evidence:
+    explain = _may_explain(answer)
+    return probe_criterion(job.code, criterion, answer, seed, submission=job.submission, explain=explain)
 
 
 def _may_explain(answer: GradedAnswer) -> bool:

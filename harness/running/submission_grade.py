@@ -11,11 +11,13 @@ from typing import Any, TypeVar
 
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.model import BuildFailure, Criterion, Evidence, Outcome, Record, Status, counted
+from harness.model.collection import SUBMISSION_FILE
 from harness.quality.hints import hints
 from harness.running.job import Job, prepared
 from harness.running.options import Options, Progress, no_progress
 from harness.running.stages import StageResult, run_stages
 from harness.running.store import Store
+from harness.running.withholding import without_quotes
 from harness.sandbox import Snapshot, detect, has_line
 from harness.sandbox.self_attack import assert_holds
 from harness.scoring import score
@@ -116,15 +118,25 @@ def _graded(job: Job) -> Record:
     made = now()
     found = run_stages(job)
     _assert_machine_is_sound(job.files, found)
-    evidence = [_located(job, found.evidence.get(c.id) or unmeasured(c)) for c in job.challenge.criteria]
-    broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     failure = found.build_failure and _located(job, found.build_failure)
+    if failure and (fault := _adapter_fault(job, failure)):
+        evidence, failure = [unmeasured(c, fault) for c in job.challenge.criteria], None
+    else:
+        evidence = [_located(job, found.evidence.get(c.id) or unmeasured(c)) for c in job.challenge.criteria]
+    broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
     return recorded(
         job, evidence, build=failure, status=status, seed=job.seed, made=made, error=broken,
         seconds={stage: rounded for stage, spent in found.seconds.items() if (rounded := round(spent, 3))},
         signals=counted(found.signals), remarks=tuple(_remarks(job)),
     )  # fmt: skip
+
+
+def _adapter_fault(job: Job, failure: BuildFailure) -> str:
+    """What is wrong with the harness's own adapter, where every place that does not build is in it; else empty."""
+    if failure.locations and {place.file for place in failure.locations} <= {*job.adapters}:
+        return f"the adapter, which is no part of the answer, does not build: {failure.text}"
+    return ""
 
 
 def _located(job: Job, found: Located) -> Located:
@@ -137,13 +149,15 @@ def recorded(job: Job, evidence: Sequence[Evidence], *, build: BuildFailure | No
     """The record of a job: its evidence scored, with whatever else a record says of a grade."""
     scored = score(job.challenge, evidence, built=build is None)
     about = job.submission.about
-    return Record(
-        model=about.model, challenge=about.challenge, provenance=about.provenance, key=job.key,
+    record = Record(
+        model=about.model, challenge=about.challenge, provenance=about.provenance, origin=job.origin, key=job.key,
         ranked=job.options.seed is None and job.environment.tier.trusted,
         environment=job.environment, limits=job.challenge.limits,
         overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
         build=build, **rest,
     )  # fmt: skip
+    files = sorted(job.files.hashes.keys() - {*job.adapters, SUBMISSION_FILE})
+    return without_quotes(record, job.files.path, files, job.workspace.challenge_folder(job.challenge.id))
 
 
 def now() -> datetime:
@@ -181,4 +195,4 @@ def _remarks(job: Job) -> Iterator[str]:
         yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:
         yield "the seed was chosen by hand: this record decides no ranking"
-    yield from hints(job.files.path, job.submission.entries)
+    yield from hints(job.files.path, job.submission.entries, job.adapters)

@@ -1,0 +1,76 @@
+"""`harness collection`: what is known of published answers, and whether grading shows it."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli import complete, output
+
+if TYPE_CHECKING:
+    from harness.importing.verification import VerifiedFinding
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Work with collections of published answers.")
+
+
+@app.callback()
+def options() -> None:
+    """Make the command a group although it has a single member."""
+
+
+@app.command()
+def verify(
+    id: Annotated[str, typer.Argument(metavar="ID", help="The collection.", autocompletion=complete.collections)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of the findings.")] = False,
+) -> None:
+    """Hold a collection's records to what was found in its answers by hand.
+
+    Compares the records in reports/records/ with the collection's expected.toml, field by field, and lists on stderr
+    what the records report beyond it. Exits with 1 if a finding that must be there is missing, one that must not be
+    there is present, or an answer has no record.
+
+    \b
+    harness collection verify llm_programming_tests
+    """
+    from harness.importing.verification import Agreement, expected_findings, unlisted
+    from harness.importing.verification import verify as verified
+    from harness.model.expectation import Necessity
+    from harness.running.store import Store
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    collection = workspace.collection(id)
+    findings = expected_findings(workspace, collection)
+    published = Store(workspace).published.records()
+    records = {r.name: r for r in published if r.origin and r.origin.collection == id}
+    rows = verified(findings, records)
+    if as_json:
+        output.data([_as_json(row) for row in rows])
+    else:
+        titles = ("no.", "kind", "ids", "submission", "says", "verdict", "shown by")
+        output.table(titles, list(map(_cells, rows)), right=("no.",), wraps=("ids", "says", "shown by"))
+    musts = [row for row in rows if row.finding.kind is Necessity.MUST]
+    found = sum(row.agreement is Agreement.FOUND for row in musts)
+    present = sum(row.agreement is Agreement.PRESENT for row in rows)
+    graded = f"{len(records)} of {len(collection.answers)} answers have a record"
+    output.note(f"{found} of {len(musts)} found that must be there, {present} present that must not be; {graded}")
+    for name, criterion in unlisted(findings, records):
+        output.note(f"not listed: {name} fails {criterion}")
+    if not all(row.right for row in rows):
+        raise typer.Exit(1)
+
+
+def _cells(row: "VerifiedFinding") -> list[object]:
+    finding = row.finding
+    verdict = row.agreement.value if row.right else row.agreement.value.upper()
+    return [
+        finding.number or "", finding.kind.value, ", ".join(finding.ids), finding.name, finding.says, verdict,
+        ", ".join(row.shown_by),
+    ]  # fmt: skip
+
+
+def _as_json(row: "VerifiedFinding") -> dict[str, object]:
+    finding = row.finding
+    return {
+        "number": finding.number, "kind": finding.kind.value, "ids": list(finding.ids), "submission": finding.name,
+        "agreement": row.agreement.value, "right": row.right, "shown_by": list(row.shown_by),
+    }  # fmt: skip
