@@ -32,8 +32,10 @@ def numbers(function):
 def fit(forward, backward):
     shares = numbers(backward)
     weights = shares.pop("backward_weights")
+    one, other, blend, level = (shares.pop(name) for name in ("one", "other", "blend", "level"))
+    plain = one == other and blend == 0.0 and np.isinf(level)
     whole = all(np.allclose(sum(parts), 1.0, rtol=1e-9) for parts in shares.values())
-    return bool(whole and np.array_equal(weights, numbers(forward)["forward_weights"]))
+    return bool(plain and whole and np.array_equal(weights, numbers(forward)["forward_weights"]))
 """
 
 CHECKS = {
