@@ -36,3 +36,14 @@ def records(incomplete: str) -> list[str]:
     except (HarnessError, OSError):
         return []
     return [name for p in paths if (name := f"{p.stem}/{p.parent.name}").startswith(incomplete)]
+
+
+def collections(incomplete: str) -> list[str]:
+    """Collections that begin so."""
+    from harness.errors import HarnessError
+    from harness.workspace import Workspace
+
+    try:
+        return [name for name in Workspace.find().collections() if name.startswith(incomplete)]
+    except (HarnessError, OSError):
+        return []

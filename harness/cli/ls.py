@@ -20,19 +20,25 @@ class Listable(StrEnum):
     CHALLENGES = "challenges"
     MODELS = "models"
     SUBMISSIONS = "submissions"
+    COLLECTIONS = "collections"
 
 
 def ls(
     what: Annotated[Listable, typer.Argument(help="What to list.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """List challenges, models or submissions.
+    """List challenges, models, submissions or collections.
 
     Malformed entries are listed with their error.
     """
     from harness.workspace import Workspace
 
-    listing = {Listable.CHALLENGES: _challenges, Listable.MODELS: _models, Listable.SUBMISSIONS: _submissions}[what]
+    listing = {
+        Listable.CHALLENGES: _challenges,
+        Listable.MODELS: _models,
+        Listable.SUBMISSIONS: _submissions,
+        Listable.COLLECTIONS: _collections,
+    }[what]
     workspace = Workspace.find()
     rows = list(listing(workspace))
     if as_json:
@@ -41,11 +47,12 @@ def ls(
         output.table(
             list(rows[0]),
             [list(row.values()) for row in rows],
-            right=("criteria", "submissions"),
+            right=("criteria", "submissions", "answers"),
             wraps=("title", "record"),
         )
     else:
-        output.note(f"no {what} in {workspace.root}\n  try: harness new {what.removesuffix('s')} -h")
+        todo = "" if what is Listable.COLLECTIONS else f"\n  try: harness new {what.removesuffix('s')} -h"
+        output.note(f"no {what} in {workspace.root}{todo}")
 
 
 def _challenges(workspace: "Workspace") -> Iterator[Row]:
@@ -80,3 +87,19 @@ def _submissions(workspace: "Workspace") -> Iterator[Row]:
             kept = workspace.record_path(about.model, about.challenge).is_file()
             record = "yes" if kept else "no"
             yield {"submission": name, "provenance": about.provenance, "language": about.language, "record": record}
+
+
+def _collections(workspace: "Workspace") -> Iterator[Row]:
+    from harness.errors import HarnessError
+
+    for id in workspace.collections():
+        try:
+            collection = workspace.collection(id)
+        except HarnessError as error:
+            yield {"collection": id, "title": f"malformed: {error}", "answers": 0, "fetched": "", "licence": ""}
+        else:
+            fetched = "yes" if workspace.fetched_folder(id).is_dir() else "no"
+            yield {
+                "collection": id, "title": collection.title, "answers": len(collection.answers), "fetched": fetched,
+                "licence": collection.licence,
+            }  # fmt: skip

@@ -10,7 +10,22 @@ from typing import Annotated
 import typer
 
 import harness
-from harness.cli import check, compare, cuda, doctor, grade, ls, new, replay, report, review, scoreboard, show
+from harness.cli import (
+    check,
+    collection,
+    compare,
+    cuda,
+    doctor,
+    grade,
+    importing,
+    ls,
+    new,
+    replay,
+    report,
+    review,
+    scoreboard,
+    show,
+)
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 from harness.running.undumpable import make_undumpable
 
@@ -54,6 +69,8 @@ app.command()(review.review)
 app.command()(check.check)
 app.add_typer(cuda.app, name="cuda")
 app.add_typer(new.app, name="new")
+app.add_typer(importing.app, name="import")
+app.add_typer(collection.app, name="collection")
 app.command()(ls.ls)
 app.command()(doctor.doctor)
 

@@ -28,8 +28,9 @@ def report(
 
     Grades nothing. Files whose content would not change are left alone. Reports on published marks go to published/.
     """
-    from harness.report import gather, render_all, write
+    from harness.report.inputs import gather
     from harness.report.mark_source import MarkSource
+    from harness.report.pages import render_all, write
     from harness.workspace import Workspace
 
     workspace = Workspace.find()

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.errors import SpecError
 from harness.languages import language
 from harness.model import Challenge, Identifier
-from harness.workspace import Workspace
+from harness.workspace import COLLECTIONS, Workspace
 
 CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A challenge's folders are imported as a Python package."""
@@ -86,6 +86,8 @@ def _check_model(name: str) -> None:
             name,
             "cannot name a model: lower case, digits, '.', '_' and '-', at most 64, no '.' or '-' first",
         ) from None
+    if name == COLLECTIONS:
+        raise SpecError(name, "cannot name a model: it is the folder of the collections")
 
 
 def _refuse_existing(place: Path) -> None:

@@ -25,18 +25,20 @@ def show(
     \b
     harness show qwen3.6-27b/kv_cache
     """
-    from harness.report import show as drawn
+    from harness.report.origins import unfetched
+    from harness.report.record_view import show as drawn
     from harness.report.record_view import shown_csv, shown_markdown
     from harness.running.store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
+    missing = unfetched(workspace)
     kept = Store(workspace).published.record(record)
     if as_json or format is Format.JSON:
         output.data(json.loads(kept.to_json()))
     elif format is Format.CSV:
         output.line(shown_csv(kept).removesuffix("\n"))
     elif format is Format.MD:
-        output.line(shown_markdown(workspace.challenge(kept.challenge), kept).removesuffix("\n"))
+        output.line(shown_markdown(workspace.challenge(kept.challenge), kept, missing).removesuffix("\n"))
     else:
-        output.show(drawn(workspace.challenge(kept.challenge), kept))
+        output.show(drawn(workspace.challenge(kept.challenge), kept, missing))

@@ -1,5 +1,6 @@
 """What the templates see: frozen views of challenges and records, in words, still to be escaped."""
 
+from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,8 +22,10 @@ from harness.model import (
 )
 from harness.report import formatting
 from harness.report.notes import notes
+from harness.report.origins import Facts, origin_facts
 from harness.report.submission_reviews import SubmissionReviews, submission_reviews
 from harness.report.verdict import ChallengeVerdict, verdict
+from harness.scoring.record_summary import RecordSummary
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Failure:
     values: str
     seed: str
     replay: str
+    program: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,12 +87,22 @@ class CriteriaGroup:
 
 
 @dataclass(frozen=True)
+class Uncredited:
+    """Criteria that earn nothing while another one fails, and what came out for them by themselves."""
+
+    how: str
+    cause: str
+    criteria: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class SubmissionReport:
     """One submission."""
 
     model: str
     anchor: str
     provenance: str
+    origin: Facts
     status: str
     overall: str
     interval: str
@@ -101,7 +115,7 @@ class SubmissionReport:
     strengths: tuple[Strength, ...]
     minor_strengths: tuple[Strength, ...]
     weaknesses: tuple[Weakness, ...]
-    uncredited: tuple[CriteriaGroup, ...]
+    uncredited: tuple[Uncredited, ...]
     not_offered: tuple[str, ...]
     unassessed: tuple[CriteriaGroup, ...]
     remarks: tuple[str, ...]
@@ -165,7 +179,7 @@ class ChallengeReport:
 
 
 def challenge_report(
-    challenge: Challenge, records: Iterable[Record], reviews: Sequence[Review] = ()
+    challenge: Challenge, records: Iterable[Record], reviews: Sequence[Review] = (), unfetched: Names[str] = ()
 ) -> ChallengeReport:
     """The view of one challenge.
 
@@ -173,6 +187,7 @@ def challenge_report(
         challenge: the rubric.
         records: of submissions to it, in any order.
         reviews: of these submissions, in any order.
+        unfetched: collections whose answers are not on this machine.
     """
     ordered = in_order(records)
     return ChallengeReport(
@@ -184,12 +199,12 @@ def challenge_report(
         anchor=challenge.anchor,
         criteria=len(challenge.criteria),
         weight=formatting.number(sum(d.weight for d in challenge.dimensions)),
-        answers=tuple(_submission(challenge, record, reviews) for record in ordered),
+        answers=tuple(_submission(challenge, record, reviews, unfetched) for record in ordered),
         standings=tuple(formatting.standing(record.overall) for record in ordered),
         sections=tuple(_sections(challenge, ordered)),
         questions=tuple((c.id, c.review) for c in challenge.criteria if c.review),
         verdict=verdict(challenge, ordered),
-        notes=notes([challenge], ordered),
+        notes=notes([challenge], list(map(RecordSummary.of, ordered))),
     )
 
 
@@ -209,6 +224,15 @@ def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
     for reason, criterion in evidence:
         by_reason.setdefault(reason, []).append(criterion)
     return tuple(CriteriaGroup(reason, tuple(criteria)) for reason, criteria in by_reason.items())
+
+
+def uncredited(record: Record) -> tuple[Uncredited, ...]:
+    """The criteria whose credit rests on another one, by that one and by what came out for them."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for item in record.evidence:
+        if item.rests_on:
+            groups.setdefault((formatting.uncredited(item), item.rests_on), []).append(item.criterion)
+    return tuple(Uncredited(how, cause, tuple(criteria)) for (how, cause), criteria in groups.items())
 
 
 def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
@@ -244,13 +268,16 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
     )  # fmt: skip
 
 
-def _submission(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> SubmissionReport:
+def _submission(
+    challenge: Challenge, record: Record, reviews: Iterable[Review], unfetched: Names[str]
+) -> SubmissionReport:
     passed = [_strength(challenge, e) for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED]
     found = weaknesses(challenge, record)
     return SubmissionReport(
         model=record.model,
         anchor=formatting.anchor(record.model),
         provenance=formatting.provenance(record.provenance),
+        origin=origin_facts(record, unfetched),
         status=formatting.status(record.status),
         overall=formatting.mark(record.overall.score),
         interval=formatting.interval(record.overall),
@@ -263,7 +290,7 @@ def _submission(challenge: Challenge, record: Record, reviews: Iterable[Review])
         strengths=tuple(s for s in passed if s.severity != Severity.MINOR),
         minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
         weaknesses=found,
-        uncredited=grouped((e.rests_on, e.criterion) for e in record.evidence if e.rests_on),
+        uncredited=uncredited(record),
         not_offered=tuple(e.criterion for e in record.evidence if e.outcome is Outcome.NOT_OFFERED),
         unassessed=unassessed(challenge, record),
         remarks=record.remarks,
@@ -291,7 +318,7 @@ def _critical(record: Record) -> str:
 
 def _strength(challenge: Challenge, evidence: Evidence) -> Strength:
     title = challenge.criterion(evidence.criterion).title.rstrip(".")
-    return Strength(evidence.criterion, evidence.severity.value, title, formatting.figures(evidence.measured))
+    return Strength(evidence.criterion, evidence.severity.value, title, formatting.measured(evidence))
 
 
 def _weakness(
@@ -308,7 +335,7 @@ def _weakness(
         title=first.title,
         seen=tuple(_seen(group)),
         diagnosis=next((f.diagnosis for f in group if f.diagnosis), ""),
-        figures=formatting.figures(seen.measured) if seen and len(group) == 1 else "",
+        figures=formatting.measured(seen) if seen and len(group) == 1 else "",
         failure=failure if ran else None,
         locations=tuple(dict.fromkeys(place for f in group for place in f.locations)),
     )
@@ -333,6 +360,7 @@ def _failure(record: Record, criterion: str, example: Counterexample | None, see
         values=formatting.values(example) if example else "",
         seed="" if seed is None else str(seed),
         replay=f"harness replay {record.name} {criterion}",
+        program=example.program if example else (),
     )
 
 
@@ -362,4 +390,4 @@ def _cell(criterion: Criterion, evidence: dict[str, Evidence], findings: dict[st
     finding = findings.get(criterion.id)
     failed = seen.outcome is Outcome.FAILED and not seen.rests_on
     reason = finding.title if finding and failed else ""
-    return Cell(formatting.outcome(seen), failed, reason, formatting.figures(seen.measured))
+    return Cell(formatting.outcome(seen), failed, reason, formatting.measured(seen))

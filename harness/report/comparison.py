@@ -16,6 +16,7 @@ from harness.report.escape import markdown, plain
 from harness.report.notes import notes
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
 from harness.scoring.duels import Duel, duel, win_table
+from harness.scoring.record_summary import RecordSummary
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class CriterionSide:
         if self.evidence is None:
             return "not in this record"
         fault = f": {self.fault}" if self.fault and self.evidence.outcome is Outcome.FAILED else ""
-        figures = formatting.figures(self.evidence.measured)
+        figures = formatting.measured(self.evidence)
         return formatting.outcome(self.evidence) + fault + (f" ({figures})" if figures else "")
 
 
@@ -146,7 +147,7 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
         left, right, found,
         alone=tuple(record.name for record in own if record.challenge not in shared),
         tally=(float(wins[0, 1]), float(wins[1, 0])),
-        notes=notes(rubrics, own),
+        notes=notes(rubrics, list(map(RecordSummary.of, own))),
     )  # fmt: skip
 
 

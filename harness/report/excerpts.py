@@ -1,6 +1,6 @@
 """The lines of code at the locations of a finding, where the submission's files are at hand."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,16 +46,18 @@ def excerpts(locations: Iterable[Location], files: Mapping[str, str]) -> tuple[E
     return tuple(_excerpt(path, number, files[path]) for path, number in list(places)[:MOST_PLACES])
 
 
-def cited_files(submissions: Path, records: Iterable[Record]) -> dict[str, dict[str, str]]:
-    """The files at which findings point, as far as they are there; see `Sources`.
+def cited_files(folder_of: Callable[[Record], Path], records: Iterable[Record]) -> dict[str, dict[str, str]]:
+    """The files at which findings point, as far as they are there and may be shown; see `Sources`.
 
     Args:
-        submissions: the folder with a folder for each model, and in it one for each challenge.
+        folder_of: where the submission of a record lies.
         records: whose findings.
     """
     found = {}
     for record in records:
-        folder = submissions / record.model / record.challenge
+        if not record.quotable:
+            continue
+        folder = folder_of(record)
         paths = dict.fromkeys(place.file for f in record.findings for place in f.locations if place.line)
         files = {path: text for path in paths if (text := _read(folder, path)) is not None}
         if files:

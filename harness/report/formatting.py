@@ -8,8 +8,10 @@ from fractions import Fraction
 
 from harness.model import (
     NEEDS_REVIEW,
+    UNBUILT,
     Counterexample,
     Criterion,
+    Draws,
     Evidence,
     Figure,
     Limits,
@@ -115,6 +117,20 @@ def _figure(name: str, value: Figure) -> str:
     return f"{quantity.replace('_', ' ')} {number(value)} {_UNITS[unit]}"
 
 
+def measured(evidence: Evidence) -> str:
+    """The figures of a criterion, and what its drawn cases showed."""
+    return "; ".join(filter(None, (figures(evidence.measured), draws(evidence.draws) if evidence.draws else "")))
+
+
+def draws(seen: Draws) -> str:
+    """How many cases were drawn, and how rare a fault they could have missed."""
+    if seen.failed:
+        return f"wrong in {seen.failed} of {seen.tried} drawn cases"
+    tried = f"{seen.tried} drawn cases" if seen.tried == seen.planned else f"{seen.tried} of {seen.planned} drawn cases"
+    rare = f"{seen.missable:.1%}".replace("%", " %")
+    return f"{tried} right (a fault in {rare} of such cases would be missed once in 20 times)"
+
+
 def sizes(example: Counterexample) -> str:
     """The sizes and settings of a counterexample."""
     return ", ".join(f"{name} = {precise(value)}" for name, value in example.case.items())
@@ -168,6 +184,17 @@ def outcome(evidence: Evidence) -> str:
     if evidence.rests_on:
         return "no credit"
     return _OUTCOME[evidence.outcome]
+
+
+def uncredited(evidence: Evidence) -> str:
+    """What came out for a criterion that earns nothing while another one fails."""
+    if evidence.rests_on == UNBUILT:
+        return "Not run"
+    if evidence.own_outcome is Outcome.FAILED:
+        return "Failed as well, and gates nothing again"
+    if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
+        return "Not assessed, and earns nothing"
+    return "Held, but earns nothing"
 
 
 def status(status: Status) -> str:

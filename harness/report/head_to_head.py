@@ -1,7 +1,7 @@
 """Two models head to head: their criteria side by side, with an edge where one of them earned more."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.model import Comparison, Provenance
@@ -9,7 +9,7 @@ from harness.report import formatting
 from harness.report.comparison import CriterionPair, compare_challenge, sides
 from harness.report.inputs import ReportInputs
 from harness.report.mark_source import Marks, MarkSource
-from harness.scoring.duels import Duel, HeadToHead
+from harness.scoring.duels import Duel, HeadToHead, tally
 
 TIE = ""
 """No edge on either side."""
@@ -120,16 +120,6 @@ class HeadToHeads:
             challenge.id, challenge.title, self._standings.get(first, ""), self._standings.get(second, ""),
             result.winner or "split", why, lines, alike, unseen, _edges(left, right, lines),
         )  # fmt: skip
-
-
-def tally(left: str, right: str, results: Iterable[HeadToHead]) -> tuple[float, float]:
-    """Challenges won by the left and the right model; a split is half for each."""
-    played = [f for f in results if f.played]
-    halves = 0.5 * sum(f.winner is None for f in played)
-    return (
-        sum(f.winner == left for f in played) + halves,
-        sum(f.winner == right for f in played) + halves,
-    )
 
 
 def _summary(left: str, right: str, lead: float, behind: float) -> str:

@@ -4,13 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.model import Challenge, Comparison, Provenance, PublishedDefect, Ranking, Record, Review, Round
+from harness.model import Challenge, Comparison, PublishedDefect, Ranking, Record, Review, Round
 from harness.report.excerpts import Sources, cited_files
+from harness.report.origins import unfetched
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_ranking, read_rounds
 from harness.running.store import Store
-from harness.scoring.duels import Duel, duels
+from harness.scoring.duels import duels
+from harness.scoring.measured_marks import MeasuredMarks
+from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace
 
 
@@ -27,6 +30,7 @@ class ReportInputs:
         ranking: the published final order; None where there is none.
         defects: what published reviews said is wrong.
         sources: the files that findings speak of; where one is not there, its lines are not shown.
+        unfetched: collections whose answers are not on this machine.
     """
 
     challenges: Sequence[Challenge]
@@ -37,35 +41,21 @@ class ReportInputs:
     ranking: Ranking | None = None
     defects: Sequence[PublishedDefect] = ()
     sources: Sources = field(default_factory=dict)
+    unfetched: frozenset[str] = frozenset()
 
     def challenge(self, id: str) -> Challenge | None:
         """The rubric of that id; None where it is not here."""
         return self._rubrics.get(id)
 
     @cached_property
-    def known(self) -> tuple[Record, ...]:
-        """The records of challenges that are here."""
-        return tuple(record for record in self.records if record.challenge in self._rubrics)
-
-    @cached_property
-    def duels(self) -> tuple[Duel, ...]:
-        """Every two models on every challenge both have a grade on; baselines fight none."""
-        return duels(self.challenges, (r for r in self.known if r.provenance is not Provenance.BASELINE))
+    def measured(self) -> MeasuredMarks:
+        """The marks of the records."""
+        summaries = tuple(map(RecordSummary.of, self.records))
+        return MeasuredMarks(tuple(self.challenges), summaries, duels(self.challenges, summaries))
 
     @cached_property
     def _rubrics(self) -> Mapping[str, Challenge]:
         return {challenge.id: challenge for challenge in self.challenges}
-
-
-def measured(workspace: Workspace) -> ReportInputs:
-    """Rubrics and records alone: all that a table of measured marks is made from.
-
-    Raises:
-        SpecError: a challenge is malformed.
-        StoreError: a record cannot be read.
-    """
-    rubrics = tuple(workspace.challenge(id) for id in workspace.challenges())
-    return ReportInputs(rubrics, tuple(Store(workspace).published.records()))
 
 
 def gather(workspace: Workspace) -> ReportInputs:
@@ -84,5 +74,6 @@ def gather(workspace: Workspace) -> ReportInputs:
         comparisons=read_comparisons(workspace),
         ranking=read_ranking(workspace),
         defects=read_defects(workspace),
-        sources=cited_files(workspace.root / "submissions", records),
+        sources=cited_files(workspace.folder_of, records),
+        unfetched=unfetched(workspace),
     )

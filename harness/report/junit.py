@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 from harness.model import INTEGRITY, Evidence, Finding, Outcome, Record
 from harness.report import formatting
+from harness.report.origins import origin_facts
 from harness.report.tables import LONGEST, storable
 
 _COUNTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
@@ -54,7 +55,7 @@ def _suite(root: ET.Element, record: Record) -> ET.Element:
 
 def _properties(record: Record) -> dict[str, str]:
     where = record.environment
-    return {
+    return {label.lower(): text for label, text in origin_facts(record)} | {
         "overall": formatting.mark(record.overall.score),
         "interval": formatting.interval(record.overall),
         "coverage": formatting.percent(record.overall.coverage),
@@ -80,7 +81,7 @@ def _case(suite: ET.Element, record: Record, item: Evidence, finding: Finding | 
         title, text = _why(record, item, finding if result == "failure" else None)
         _add_result(case, result, kind, title, text)
     elif item.measured:
-        _add_text(case, "system-out", [formatting.figures(item.measured)])
+        _add_text(case, "system-out", [formatting.measured(item)])
     return result
 
 
@@ -97,7 +98,7 @@ def _result(item: Evidence) -> str:
 def _why(record: Record, item: Evidence, finding: Finding | None) -> tuple[str, str]:
     """Why a case did not pass, in a line and in full."""
     if item.rests_on:
-        return f"earns nothing while {item.rests_on} fails", item.detail
+        return f"{formatting.uncredited(item)} while {item.rests_on} fails", item.detail
     if finding is None:
         return item.detail.partition("\n")[0] or formatting.outcome(item), item.detail
     again = f"\nRun it again: harness replay {record.name} {item.criterion}" if item.seed is not None else ""
@@ -130,5 +131,6 @@ def _words(finding: Finding) -> str:
     if example:
         drawn = ", ".join(filter(None, (formatting.sizes(example), example.probe)))
         lines += [f"Smallest failing input: {drawn}" if drawn else "", formatting.values(example)]
+        lines += ["After:", *example.program] if example.program else []
     lines.append(f"Likeliest fault: {finding.diagnosis}" if finding.diagnosis else "")
     return "\n".join(filter(None, lines))

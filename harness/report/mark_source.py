@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from harness.model import Provenance, Round
-from harness.report.inputs import ReportInputs
 from harness.review.published import published
 from harness.scoring.duels import Duel, HeadToHead
 from harness.scoring.marked import Marked
+from harness.scoring.measured_marks import MeasuredMarks
+
+if TYPE_CHECKING:
+    from harness.report.inputs import ReportInputs
 
 
 class MarkSource(StrEnum):
@@ -32,7 +36,7 @@ class Marks:
 
     source: MarkSource
     marked: tuple[Marked, ...]
-    head_to_heads: tuple[HeadToHead, ...]
+    head_to_heads: Sequence[HeadToHead]
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -73,7 +77,7 @@ class Marks:
         return pairs
 
 
-def marks(inputs: ReportInputs, source: MarkSource, round: Round | None = None) -> Marks:
+def marks(inputs: "ReportInputs", source: MarkSource, round: Round | None = None) -> Marks:
     """The marks of one source, of one round or of all.
 
     Args:
@@ -82,13 +86,18 @@ def marks(inputs: ReportInputs, source: MarkSource, round: Round | None = None) 
         round: its models and challenges; published marks are those of its own reviews, where it has any.
     """
     if source is MarkSource.MEASURED:
-        found = Marks(source, inputs.known, inputs.duels)
+        found = measured_marks(inputs.measured)
         return found.among(round.models, round.challenges) if round else found
     own = published(inputs.reviews, round.id) if round else ()
     if round and own:
         return Marks(source, own, tuple(_by_overalls(own))).among(round.models, round.challenges)
     found = Marks(source, published(inputs.reviews), tuple(inputs.comparisons))
     return found.among(round.models, round.challenges) if round else found
+
+
+def measured_marks(measured: MeasuredMarks) -> Marks:
+    """All measured marks of challenges that are here."""
+    return Marks(MarkSource.MEASURED, measured.known, measured.duels)
 
 
 def _by_overalls(marked: Iterable[Marked]) -> Iterable[Duel]:

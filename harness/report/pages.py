@@ -95,4 +95,7 @@ def _challenges(inputs: ReportInputs) -> Iterator[tuple[str, str]]:
         own = [r for r in inputs.records if r.challenge == challenge.id]
         if own:
             reviews = [r for r in inputs.reviews if r.challenge == challenge.id]
-            yield f"{challenge.id}.md", render("challenge.md.j2", report=challenge_report(challenge, own, reviews))
+            yield (
+                f"{challenge.id}.md",
+                render("challenge.md.j2", report=challenge_report(challenge, own, reviews, inputs.unfetched)),
+            )

@@ -1,6 +1,7 @@
 """One record for a terminal, plain lines in a file and colour where there is some; as Markdown; and as CSV."""
 
 import json
+from collections.abc import Collection as Names
 from collections.abc import Iterator
 from itertools import chain, repeat
 
@@ -13,6 +14,7 @@ from harness.model import Challenge, Evidence, Outcome, Record, Status
 from harness.report import formatting
 from harness.report.challenge_report import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
 from harness.report.escape import code, markdown, plain
+from harness.report.origins import origin_facts
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
 
 _STYLE = {
@@ -26,19 +28,21 @@ _DIMENSIONS = ("Dimension", "Weight", "Mark", "Interval", "Assessed")
 _EVIDENCE = ("Criterion", "Severity", "Outcome", "Figures")
 
 
-def show(challenge: Challenge, record: Record) -> RenderableType:
+def show(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> RenderableType:
     """Everything a record holds that a reader wants to see.
 
     Args:
         challenge: the rubric, for its titles.
         record: the grade of one submission.
+        unfetched: collections whose answers are not on this machine.
     """
-    return Group(*_parts(challenge, record))
+    return Group(*_parts(challenge, record, unfetched))
 
 
-def _parts(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
+def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Iterator[RenderableType]:
     yield Text(f"{record.name}  ({formatting.provenance(record.provenance)})", style="bold")
     yield _line("Overall", formatting.standing(record.overall) + ("" if record.overall.score is None else " assessed"))
+    yield from (_line(label, text) for label, text in origin_facts(record, unfetched))
     if record.status is not Status.GRADED:
         yield _line("Status", formatting.status(record.status))
     if record.error:
@@ -108,6 +112,9 @@ def _failure(failure: Failure) -> Iterator[RenderableType]:
         yield _line("Smallest failing input", ", ".join(drawn))
     if failure.values:
         yield _line("At", failure.values)
+    if failure.program:
+        yield _line("After", "")
+        yield from (Padding(Text(plain(call)), (0, 0, 0, 4), expand=False) for call in failure.program)
     yield _line("Run it again", failure.replay)
 
 
@@ -119,7 +126,8 @@ def _evidence(record: Record) -> Table:
 
 
 def _evidence_row(item: Evidence) -> tuple[str, str, str, str]:
-    text = f"earns nothing while {item.rests_on} fails" if item.rests_on else formatting.figures(item.measured)
+    held = f"{formatting.uncredited(item)} while {item.rests_on} fails"
+    text = held if item.rests_on else formatting.measured(item)
     return item.criterion, item.severity.value, formatting.outcome(item), text
 
 
@@ -182,13 +190,15 @@ def _csv_row(item: Evidence, fault: str | None) -> list[object]:
     ]  # fmt: skip
 
 
-def shown_markdown(challenge: Challenge, record: Record) -> str:
+def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> str:
     """Marks, gates, findings and evidence as a page of Markdown."""
     text = formatting.standing(record.overall)
     gates = [f"* Gate: {markdown(f'{c.target} at most {c.ceiling}: {c.reason}')}" for c in ceilings(challenge, record)]
+    origin = [f"* {label}: {markdown(text)}" for label, text in origin_facts(record, unfetched)]
     parts = [
         f"# {markdown(record.name)}",
         f"{markdown(formatting.provenance(record.provenance)).capitalize()}. Overall: **{markdown(text)}**.",
+        *(["\n".join(origin)] if origin else []),
         *(["\n".join(gates)] if gates else []),
         "## Dimensions",
         markdown_table(_DIMENSIONS, _dimension_rows(challenge, record)),
@@ -216,5 +226,8 @@ def _weakness_markdown(weakness: Weakness) -> str:
     if weakness.diagnosis:
         lines.append(f"  * Likeliest fault: {markdown(weakness.diagnosis)}")
     if weakness.failure is not None:
+        lines += [f"  * After {'; '.join(map(str, map(code, weakness.failure.program)))}"] * bool(
+            weakness.failure.program
+        )
         lines.append(f"  * Run it again: {code(weakness.failure.replay)}")
     return "\n".join(lines)

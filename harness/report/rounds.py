@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.model import Record, Round
+from harness.model import Round
 from harness.report import formatting
 from harness.report.inputs import ReportInputs
 from harness.report.mark_source import MarkSource, marks
 from harness.report.notes import notes
 from harness.report.summary import ChallengeWinner, challenge_winners
 from harness.scoring import Standing, standings
+from harness.scoring.record_summary import RecordSummary
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundV
         )
         for place in places
     )
-    records = [m for m in found.marked if isinstance(m, Record)]
+    records = [m for m in found.marked if isinstance(m, RecordSummary)]
     return RoundView(
         id=round.id,
         title=round.title,

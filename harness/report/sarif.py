@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.model import Challenge, Criterion, Record
+from harness.model.collection import SUBMISSION_FILE
 from harness.report.challenge_report import Weakness, weaknesses
 from harness.report.tables import LONGEST, storable
 
@@ -46,7 +47,9 @@ def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: s
                 for r in errors
             ],
         }],
-        "originalUriBaseIds": {_ROOT: {"description": {"text": "The folder that holds submissions/."}}},
+        "originalUriBaseIds": {
+            _ROOT: {"description": {"text": "The folder that holds submissions/."}}, **_published_roots(known)
+        },
         "results": [_result(record, fault, place[_rule_id(record, fault)]) for record, fault in found],
     }  # fmt: skip
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
@@ -89,9 +92,22 @@ def _text(record: Record, fault: Weakness) -> str:
     return "\n".join(filter(None, lines))
 
 
+def _published_roots(records: Iterable[Record]) -> dict[str, Any]:
+    """The repositories of collections, as roots of the places of their answers."""
+    origins = {r.origin.collection: r.origin for r in records if r.origin}
+    return {
+        id: {"description": {"text": f"A clone of {origin.repository} at commit {origin.commit}."}}
+        for id, origin in sorted(origins.items())
+    }
+
+
 def _file(record: Record, path: str, line: int | None = None) -> dict[str, Any]:
-    uri = quote(f"submissions/{record.name}/{path}")
-    place: dict[str, Any] = {"artifactLocation": {"uri": uri, "uriBaseId": _ROOT}}
+    folder, root = f"submissions/{record.name}", _ROOT
+    if record.origin and path in (record.origin.adapter, SUBMISSION_FILE):
+        folder = f"submissions/collections/{record.origin.collection}/{record.name}"
+    elif record.origin:
+        folder, root = record.origin.folder, record.origin.collection
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(f"{folder}/{path}"), "uriBaseId": root}}
     return {"physicalLocation": place if line is None else place | {"region": {"startLine": line}}}
 
 

@@ -4,9 +4,12 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
+from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -35,26 +38,51 @@ class ReflowingTable:
         columns = [[_text(column.header), *map(_text, column.cells)] for column in self._table.columns]
         widths = _widths(console, options, columns)
         if widths is None:
-            yield from self._blocks(columns)
+            yield from self._blocks(columns, console.get_style("dim"), options.max_width - _GAP)
             return
         for column, width in zip(self._table.columns, widths, strict=True):
             column.width, column.no_wrap = width, False
         yield self._table
 
-    def _blocks(self, columns: Sequence[Sequence[Text]]) -> RenderResult:
+    def _blocks(self, columns: Sequence[Sequence[Text]], dim: Style, width: int) -> RenderResult:
         titles = [column[0] for column in columns]
         for number, cells in enumerate(zip(*(column[1:] for column in columns), strict=True)):
             if number:
                 yield Text()
             yield Text("  ", style="bold").join(cell for cell in cells[: self._heading] if cell.plain)
-            grid = Table.grid(padding=(0, _GAP, 0, 0))
-            for _ in range(2):
-                grid.add_column(overflow="fold")
-            for title, cell in list(zip(titles, cells, strict=True))[self._heading :]:
-                if cell.plain:
-                    grid.add_row(Text(title.plain, style="dim"), cell)
-            if grid.row_count:
-                yield Padding(grid, (0, 0, 0, _GAP), expand=False)
+            rows = [
+                (title.plain, cell)
+                for title, cell in list(zip(titles, cells, strict=True))[self._heading :]
+                if cell.plain
+            ]
+            yield from _lines(rows, dim, width) or _wrapped(rows)
+
+
+def _lines(rows: Sequence[tuple[str, Text]], dim: Style, width: int) -> list[Segment]:
+    """A line for each title and cell where each fits on one; else none. A grid of rich takes ten times as long."""
+    wide = max((cell_len(title) for title, _ in rows), default=0)
+    if any(wide + _GAP + cell_len(cell.plain) > width or not _simple(cell) or not title for title, cell in rows):
+        return []
+    lines = []
+    for title, cell in rows:
+        padded = title + " " * (wide - cell_len(title))
+        lines += [Segment(" " * _GAP), Segment(padded, dim), Segment(" " * _GAP + cell.plain), Segment.line()]
+    return lines
+
+
+def _simple(cell: Text) -> bool:
+    """Whether it is one line without styles."""
+    return cell.plain.isprintable() and not cell.style and not cell.spans
+
+
+def _wrapped(rows: Sequence[tuple[str, Text]]) -> RenderResult:
+    if rows:
+        grid = Table.grid(padding=(0, _GAP, 0, 0))
+        for _ in range(2):
+            grid.add_column(overflow="fold")
+        for title, cell in rows:
+            grid.add_row(Text(title, style="dim"), cell)
+        yield Padding(grid, (0, 0, 0, _GAP), expand=False)
 
 
 def _text(cell: RenderableType) -> Text:

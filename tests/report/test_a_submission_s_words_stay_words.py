@@ -13,8 +13,11 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from harness.model import Counterexample, Outcome
-from harness.report import ReportInputs, as_table, render_all, scoreboard, show
 from harness.report.escape import code, fenced, markdown, plain
+from harness.report.inputs import ReportInputs
+from harness.report.pages import render_all
+from harness.report.record_view import show
+from harness.report.scoreboard import as_table, scoreboard
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 

@@ -10,7 +10,9 @@ import pytest
 import sample_records as sample
 
 from harness.model import Outcome, Record
-from harness.report import MarkSource, ReportInputs, render_all
+from harness.report.inputs import ReportInputs
+from harness.report.mark_source import MarkSource
+from harness.report.pages import render_all
 from tests.commands import called
 
 ROOT = Path(__file__).parents[2]

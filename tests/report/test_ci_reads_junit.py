@@ -100,7 +100,7 @@ def test_what_lost_its_credit_to_another_criterion_is_skipped_with_the_reason() 
     lost = {"outcome": Outcome.FAILED, "detail": "not counted", "rests_on": "first_token"}
     skipped = cases(sample.record(outcomes=sample.RIGHT | {"softmax_laws": lost}))["softmax_laws"].find("skipped")
     assert skipped is not None
-    assert skipped.get("message") == "earns nothing while first_token fails"
+    assert skipped.get("message") == "Held, but earns nothing while first_token fails"
 
 
 def test_a_finding_about_no_criterion_is_a_case_of_its_own() -> None:

@@ -7,7 +7,7 @@ import sample_records as sample
 from page_reader import Element, read
 
 from harness.model import Challenge, Location, Mark, Outcome, Provenance, Review, Reviewer
-from harness.report import ReportInputs
+from harness.report.inputs import ReportInputs
 from harness.report.page import page, submission_details
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another task"})

@@ -11,8 +11,8 @@ from page_reader import Element, read
 from test_a_submission_s_words_stay_words import HOSTILE, spoken
 
 from harness.model import Location, Mark, Quote, Review, Reviewer
-from harness.report import ReportInputs
 from harness.report.escape import LIMIT
+from harness.report.inputs import ReportInputs
 from harness.report.page import page
 
 MARK = "<script>alert(1)</script>"

@@ -4,6 +4,7 @@ import sample_records as sample
 
 from harness.model import Location
 from harness.report.excerpts import MAX_BYTES, cited_files, excerpts
+from harness.workspace import Workspace
 
 
 def at(*places: tuple[str, int]) -> tuple[Location, ...]:
@@ -15,7 +16,7 @@ def pointing(*places: tuple[str, int]):
 
 
 def folder(tmp_path):
-    place = tmp_path / "glm-5" / "kv_cache"
+    place = tmp_path / "submissions" / "glm-5" / "kv_cache"
     (place / "src").mkdir(parents=True)
     return place
 
@@ -24,7 +25,9 @@ def test_only_files_at_which_findings_point_are_read(tmp_path):
     place = folder(tmp_path)
     (place / "src" / "a.py").write_text("one\ntwo\n")
     (place / "b.py").write_text("three\n")
-    assert cited_files(tmp_path, [pointing(("src/a.py", 2))]) == {"glm-5/kv_cache": {"src/a.py": "one\ntwo\n"}}
+    assert cited_files(Workspace(tmp_path).folder_of, [pointing(("src/a.py", 2))]) == {
+        "glm-5/kv_cache": {"src/a.py": "one\ntwo\n"}
+    }
 
 
 def test_nothing_outside_the_folder_is_read(tmp_path):
@@ -34,12 +37,12 @@ def test_nothing_outside_the_folder_is_read(tmp_path):
     (place / "away").symlink_to(tmp_path)
     (place / "large.py").write_text("x" * (MAX_BYTES + 1))
     names = ("link.py", "away/secret.py", "large.py", "src")
-    assert cited_files(tmp_path, [pointing(*((name, 1) for name in names))]) == {}
+    assert cited_files(Workspace(tmp_path).folder_of, [pointing(*((name, 1) for name in names))]) == {}
 
 
 def test_a_file_that_is_no_text_is_shown_as_far_as_it_is(tmp_path):
     (folder(tmp_path) / "a.py").write_bytes(b"\xff\xfe = 1\n")
-    found = cited_files(tmp_path, [pointing(("a.py", 1))])
+    found = cited_files(Workspace(tmp_path).folder_of, [pointing(("a.py", 1))])
     (excerpt,) = excerpts(at(("a.py", 1)), found["glm-5/kv_cache"])
     assert excerpt.lines[0].text == "\ufffd\ufffd = 1"
 

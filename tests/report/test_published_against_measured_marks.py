@@ -8,8 +8,8 @@ import pytest
 import sample_records as sample
 
 from harness.model import BuildFailure, Mark, Outcome, Provenance, PublishedDefect, Review, Reviewer
-from harness.report import render_all
 from harness.report.inputs import gather
+from harness.report.pages import render_all
 from harness.report.published_vs_measured import PublishedVsMeasured, published_vs_measured
 from harness.report.render import render
 from harness.review.defects import DefectRuling, read_defects

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from harness.report import MarkSource, ReportInputs, gather, render_all, scoreboard
 from harness.report.head_to_head import HeadToHeads
-from harness.report.mark_source import marks
+from harness.report.inputs import ReportInputs, gather
+from harness.report.mark_source import MarkSource, marks
+from harness.report.pages import render_all
 from harness.report.rounds import RoundView, round_view
+from harness.report.scoreboard import scoreboard
 from harness.workspace import Workspace
 
 FIGURES: dict[str, Any] = json.loads(Path(__file__).with_name("published_reviews.json").read_text(encoding="utf-8"))

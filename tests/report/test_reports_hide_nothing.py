@@ -7,7 +7,9 @@ import sample_records as sample
 
 from harness.errors import SpecError
 from harness.model import ErrorRatioScale, Observation, Outcome, Provenance
-from harness.report import ReportInputs, render_all
+from harness.report import formatting
+from harness.report.inputs import ReportInputs
+from harness.report.pages import render_all
 
 UNREVIEWED = "GPU mapping"
 
@@ -214,3 +216,23 @@ def test_no_report_takes_the_scoreboard_s_place():
     clash = sample.CHALLENGE.model_copy(update={"id": "scoreboard"})
     with pytest.raises(SpecError, match="scoreboard"):
         render_all(ReportInputs([clash], [sample.record(challenge=clash)]))
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (Outcome.PASSED, "Held, but earns nothing"),
+        (Outcome.FAILED, "Failed as well, and gates nothing again"),
+        (Outcome.NOT_RUN, "Not assessed, and earns nothing"),
+        (None, "Held, but earns nothing"),
+    ],
+)
+def test_what_earns_nothing_is_said_to_have_held_only_where_it_did(own, words):
+    lost = {"outcome": Outcome.FAILED, "detail": "no credit", "rests_on": "first_token", "own_outcome": own}
+    made = sample.record(outcomes=sample.RIGHT | {"softmax_laws": lost})
+    item = next(e for e in made.evidence if e.criterion == "softmax_laws")
+    assert formatting.uncredited(item) == words
+
+
+def test_what_does_not_build_is_not_said_to_hold_anything():
+    assert {formatting.uncredited(e) for e in sample.unbuilt().evidence if e.rests_on} == {"Not run"}

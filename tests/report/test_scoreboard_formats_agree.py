@@ -8,7 +8,9 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
-from harness.report import ReportInputs, as_csv, as_json, as_markdown, as_table, render_all, scoreboard
+from harness.report.inputs import ReportInputs
+from harness.report.pages import render_all
+from harness.report.scoreboard import as_csv, as_json, as_markdown, as_table, scoreboard
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another task"})
 RECORDS = [

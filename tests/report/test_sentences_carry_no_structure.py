@@ -15,11 +15,12 @@ import pytest
 from page_reader import read
 
 from harness.model import LossMap, Record
-from harness.report import gather, render_all
 from harness.report.challenge_report import challenge_report
+from harness.report.inputs import gather
 from harness.report.junit import junit
 from harness.report.page.losses import losses
 from harness.report.page.series import error_ratios
+from harness.report.pages import render_all
 from harness.report.sarif import sarif
 from harness.workspace import Workspace
 from tests import shares

@@ -37,7 +37,9 @@ def page(inputs: ReportInputs, board: Scoreboard | None = None) -> str:
         provenances=[formatting.provenance(p) for p in provenances],
         reconstructed=sorted(r.name for r in records if r.provenance is Provenance.RECONSTRUCTION),
         figures=sections(inputs.challenges, records, models),
-        challenge_details=tuple(challenge_details(inputs.challenges, records, inputs.reviews, inputs.sources)),
+        challenge_details=tuple(
+            challenge_details(inputs.challenges, records, inputs.reviews, inputs.sources, inputs.unfetched)
+        ),
         submissions=len(records),
         most_detailed=MOST_DETAILED,
     )

@@ -9,7 +9,7 @@ from harness.model import Challenge, Record
 from harness.numerics import FULL, PASS
 from harness.report import formatting
 from harness.report.challenge_report import in_order
-from harness.report.page.figures import MOST_LINES, Axis, dots, drawn, loss_map
+from harness.report.page.figures import MOST_LINES, FigureAxis, dots, drawn, loss_map
 from harness.report.page.losses import losses
 from harness.report.page.series import Point, Series, error_ratios, exponents, time_ratios
 
@@ -64,8 +64,8 @@ def sections(
         models: in the order of colours.
     """
     ordered = [(c, in_order(r for r in records if r.challenge == c.id)) for c in sorted(challenges, key=lambda c: c.id)]
-    growth = Axis("exponent", ((1.0, "linear"), (2.0, "quadratic")), (-0.1, 2.5))
-    speed = Axis("time over the reference's", ((1.0, "as fast"),), (0.5, 1.5))
+    growth = FigureAxis("exponent", ((1.0, "linear"), (2.0, "quadratic")), (-0.1, 2.5))
+    speed = FigureAxis("time over the reference's", ((1.0, "as fast"),), (0.5, 1.5))
     return (
         FigureSection(
             "error-ratios",
@@ -106,7 +106,7 @@ def _ratios(ordered: Ordered, models: Sequence[str]) -> Iterator[Drawing]:
     for challenge, records in ordered:
         scale = challenge.error_ratio
         marks = ((scale.passes, f"{scale.passes:g} passes"),) if scale else full_and_pass
-        axis = Axis("error ratio", marks, (1e-3, 1e3), log=True)
+        axis = FigureAxis("error ratio", marks, (1e-3, 1e3), log=True)
         yield from _dots([(challenge, records)], models, "error ratios", error_ratios, axis)
 
 
@@ -115,7 +115,7 @@ def _dots(
     models: Sequence[str],
     kind: str,
     read: Callable[[Challenge, Sequence[Record]], tuple[Series, ...]],
-    axis: Axis,
+    axis: FigureAxis,
 ) -> Iterator[Drawing]:
     for challenge, records in ordered:
         lines = read(challenge, records)

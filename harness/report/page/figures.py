@@ -31,7 +31,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
-class Axis:
+class FigureAxis:
     """What a figure is drawn along.
 
     Attributes:
@@ -48,7 +48,7 @@ class Axis:
 
 
 @reproducible()
-def dots(name: str, title: str, lines: Sequence[Series], models: Sequence[str], axis: Axis) -> Markup:
+def dots(name: str, title: str, lines: Sequence[Series], models: Sequence[str], axis: FigureAxis) -> Markup:
     """Every model's figure as a dot with its interval, a line for each quantity.
 
     Args:
@@ -136,7 +136,7 @@ def _finished(axes: Axes, name: str, title: str) -> Markup:
     return inlined(figure, name, title)
 
 
-def _scale(axes: Axes, axis: Axis, values: Sequence[float | None]) -> None:
+def _scale(axes: Axes, axis: FigureAxis, values: Sequence[float | None]) -> None:
     """Marks, ticks and ends of the axis that hold all values."""
     known = [value for value in values if value is not None and not math.isnan(value)]
     axes.set_xlabel(axis.label, color=MUTED)

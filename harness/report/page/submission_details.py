@@ -56,14 +56,18 @@ class ChallengeDetails:
 
 
 def challenge_details(
-    challenges: Sequence[Challenge], records: Sequence[Record], reviews: Sequence[Review], sources: Sources
+    challenges: Sequence[Challenge],
+    records: Sequence[Record],
+    reviews: Sequence[Review],
+    sources: Sources,
+    unfetched: frozenset[str] = frozenset(),
 ) -> Iterator[ChallengeDetails]:
     """The submissions by challenge; challenges without answers are left out."""
     detailed = len(records) <= MOST_DETAILED
     for challenge in sorted(challenges, key=lambda c: c.id):
         own = [r for r in records if r.challenge == challenge.id]
         if own:
-            report = challenge_report(challenge, own, [r for r in reviews if r.challenge == challenge.id])
+            report = challenge_report(challenge, own, [r for r in reviews if r.challenge == challenge.id], unfetched)
             yield ChallengeDetails(
                 challenge.id, challenge.title, challenge.summary, report.verdict.sentences,
                 tuple(_submission(challenge, report, n, sources, detailed) for n in range(len(own))),

@@ -1,0 +1,38 @@
+"""Where a published answer comes from, and what its reader should know beside its marks."""
+
+from collections.abc import Collection as Names
+
+from harness.model import Record
+from harness.workspace import Workspace
+
+Facts = tuple[tuple[str, str], ...]
+"""Pairs of a label and what it stands before."""
+NOT_RERUN = "not re-run here"
+
+
+def unfetched(workspace: Workspace) -> frozenset[str]:
+    """The collections whose answers are not on this machine, so that their records are from another one."""
+    return frozenset(id for id in workspace.collections() if not workspace.fetched_folder(id).is_dir())
+
+
+def origin_facts(record: Record, unfetched: Names[str] = ()) -> Facts:
+    """What a report says about where an answer comes from; nothing of one that is of no collection.
+
+    Args:
+        record: its grade.
+        unfetched: collections whose answers are not on this machine.
+    """
+    origin = record.origin
+    if origin is None:
+        return ()
+    made = f"harness {record.environment.harness}"
+    if origin.collection in unfetched:
+        made += f", {NOT_RERUN}; to grade it again: harness import collection {origin.collection}"
+    facts = [
+        ("Published", f"{origin.repository}, commit {origin.commit}, folder {origin.folder}; licence {origin.licence}"),
+        ("Graded by", made),
+        ("Our adapter", f"{origin.adapter}, no line of it counted. {origin.decides}"),
+    ]
+    if not origin.redistribute:
+        facts.append(("Its own words", "not shown: they may not be passed on; files and lines are named instead"))
+    return (*facts, ("A wrong finding", origin.dispute))
