@@ -1,4 +1,4 @@
-"""Folders are the registry: finds challenges, submissions, references and records, and reads their files."""
+"""Folders are the registry: finds challenges, submissions, collections, references, records, and reads their files."""
 
 import contextlib
 import errno
@@ -15,13 +15,15 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from harness.errors import NotFoundError, PrerequisiteError, SpecError, StoreError, nearest
-from harness.model import Challenge, Record, Stored, Submission
+from harness.model import Challenge, CollectedAnswer, Collection, Record, Stored, Submission
 from harness.model.manifest import read_toml
 
 S = TypeVar("S", bound=Stored)
 
 LANGUAGES = "harness.languages"
 """Entry point group of the languages that answers are written in."""
+COLLECTIONS = "collections"
+"""Folder of the collections under submissions/, and of the fetched ones in the local folder; no model has this name."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,13 @@ class Workspace:
 
     @property
     def cache_folder(self) -> Path:
-        """Where records made on this machine are kept for reuse, outside git."""
+        """Where records made on this machine and fetched collections are kept, outside git."""
         return self.root / ".harness"
+
+    @property
+    def submissions_folder(self) -> Path:
+        """Where submissions and the manifests of collections are."""
+        return self.root / "submissions"
 
     def challenge_folder(self, id: str) -> Path:
         """The folder of a challenge.
@@ -76,13 +83,81 @@ class Workspace:
         return _folders(self.root / "challenges", "challenge.toml")
 
     def models(self) -> list[str]:
-        """Names of all models with a folder under submissions/, sorted."""
-        return _folders(self.root / "submissions")
+        """Names of all models with a folder under submissions/ or in a collection, sorted."""
+        collected = [model for id in self.collections() for model in _folders(self.collection_folder(id))]
+        return sorted({*self._own_models(), *collected})
 
     def submissions(self) -> list[Path]:
-        """Folders of all submissions, sorted by model and challenge."""
-        root = self.root / "submissions"
-        return [root / m / c for m in self.models() for c in _folders(root / m)]
+        """Folders of all submissions, fetched answers of collections included, sorted by model and challenge.
+
+        Where two have one name, that under submissions/ counts, else that of the collection first by name.
+        """
+        root = self.submissions_folder
+        own = {(m, c): root / m / c for m in self._own_models() for c in _folders(root / m)}
+        places = (self.fetched_folder(id) for id in reversed(self.collections()))
+        fetched = {(m, c): place / m / c for place in places for m in _folders(place) for c in _folders(place / m)}
+        return [folder for _, folder in sorted((fetched | own).items())]
+
+    def folder_of(self, record: Record) -> Path:
+        """Where the submission of a record lies, if it is here."""
+        place = self.fetched_folder(record.origin.collection) if record.origin else self.submissions_folder
+        return place / record.model / record.challenge
+
+    def _own_models(self) -> list[str]:
+        return [name for name in _folders(self.submissions_folder) if name != COLLECTIONS]
+
+    def collections(self) -> list[str]:
+        """Ids of all collections, sorted."""
+        return _folders(self.submissions_folder / COLLECTIONS, "collection.toml")
+
+    def collection_folder(self, id: str) -> Path:
+        """The folder of a collection's manifest and of our adapters.
+
+        Raises:
+            NotFoundError: there is no such collection.
+        """
+        _known("collection", id, self.collections(), "harness ls collections")
+        return self.submissions_folder / COLLECTIONS / id
+
+    def collection(self, id: str) -> Collection:
+        """Read `submissions/collections/<id>/collection.toml`.
+
+        Raises:
+            NotFoundError: there is no such collection.
+            SpecError: its file is malformed, or an adapter or submission.toml that it needs is missing.
+        """
+        path = self.collection_folder(id) / "collection.toml"
+        collection = read_toml(path, Collection)
+        if collection.id != id:
+            raise SpecError(path, f"is {collection.id!r}, but the folder is {id!r}", field="id")
+        for answer in collection.answers:
+            for name in answer.own_files:
+                if not os.path.isfile(path.parent / answer.name / name):
+                    problem = f"{answer.name}/{name} is missing beside it"
+                    raise SpecError(path, problem, field=f"answers.{answer.name}")
+        return collection
+
+    def fetched_folder(self, id: str) -> Path:
+        """Where the answers of a collection lie once they are fetched; git ignores it."""
+        return self.cache_folder / COLLECTIONS / id
+
+    def collected(self, folder: Path) -> tuple[Collection, CollectedAnswer] | None:
+        """The collection and the answer in it whose fetched files `folder` holds; None for any other submission.
+
+        Raises:
+            NotFoundError: the collection has no manifest any more.
+            SpecError: it is malformed, or does not name this answer.
+        """
+        place = folder.resolve()
+        root = (self.cache_folder / COLLECTIONS).resolve()
+        if root not in place.parents or len(place.relative_to(root).parts) != 3:
+            return None
+        collection = self.collection(place.parent.parent.name)
+        name = f"{place.parent.name}/{place.name}"
+        if name not in collection.by_name:
+            path = self.collection_folder(collection.id) / "collection.toml"
+            raise SpecError(path, f"names no answer {name!r}{nearest(name, collection.by_name)}", field="answers")
+        return collection, collection.by_name[name]
 
     def challenge(self, id: str) -> Challenge:
         """Read `challenges/<id>/challenge.toml`.
@@ -113,7 +188,8 @@ class Workspace:
         except NotFoundError as error:
             raise SpecError(path, str(error), field="submission.challenge") from None
         _known_language(path, "submission.language", about.language)
-        if folder.resolve().parent.parent == (self.root / "submissions").resolve():
+        places = (self.submissions_folder, *map(self.fetched_folder, self.collections()))
+        if folder.resolve().parent.parent in [place.resolve() for place in places]:
             for field, value, place in (
                 ("model", about.model, folder.resolve().parent.name),
                 ("challenge", about.challenge, folder.resolve().name),
@@ -140,7 +216,7 @@ class Workspace:
 
     def _matching(self, name: str) -> list[Path]:
         everything = self.submissions()
-        root = self.root / "submissions"
+        root = self.submissions_folder
         found = [p for p in everything if name.rstrip("/") in (f"{p.parent.name}/{p.name}", p.parent.name, p.name)]
         if found:
             return found
@@ -168,7 +244,7 @@ class Workspace:
         Raises:
             StoreError: one of them cannot be read.
         """
-        return [_record(path) for path in sorted(self.records_folder.glob("*/*.json"))]
+        return [self.record_in(path) for path in sorted(self.records_folder.glob("*/*.json"))]
 
     def record(self, name: str) -> Record:
         """The record of `MODEL/CHALLENGE`, or the record in a file.
@@ -185,7 +261,21 @@ class Workspace:
         if not os.path.isfile(path):
             known = [f"{p.stem}/{p.parent.name}" for p in self.records_folder.glob("*/*.json")]
             raise NotFoundError(_unknown("record", name, known, f"harness grade {name}"))
-        return _record(path)
+        return self.record_in(path)
+
+    def record_in(self, path: Path) -> Record:
+        """The record in the place where its model and challenge belong; a copy under another name would count twice.
+
+        Raises:
+            StoreError: it cannot be read, or belongs elsewhere.
+        """
+        record = read_stored(path, Record)
+        if (record.model, record.challenge) != (path.stem, path.parent.name):
+            raise StoreError(
+                f"{path}: is the record of {record.name}, whose place is {record.challenge}/{record.model}.json\n"
+                "  move it there, or remove it"
+            )
+        return record
 
 
 def known_languages() -> list[str]:
@@ -206,17 +296,6 @@ def _known_language(path: Path, field: str, name: str) -> None:
     if name not in known:
         hint = f"languages are {', '.join(known)}"
         raise SpecError(path, f"no language {name!r}{nearest(name, known)}", field=field, hint=hint)
-
-
-def _record(path: Path) -> Record:
-    """The record in the place where its model and challenge belong; a copy under another name would count twice."""
-    record = read_stored(path, Record)
-    if (record.model, record.challenge) != (path.stem, path.parent.name):
-        raise StoreError(
-            f"{path}: is the record of {record.name}, whose place is {record.challenge}/{record.model}.json\n"
-            "  move it there, or remove it"
-        )
-    return record
 
 
 def read_stored(path: Path, kind: type[S]) -> S:

@@ -2,10 +2,12 @@
 
 * `probe` makes a function a probe; it gets an `Answer`, a `Draw` and the sizes of one case, and returns figures or
   `Partial`.
+* `Drawn` and `Axis` let a probe meet sizes that nobody chose; `harness.probing.families` has values beside normal ones.
 * `expect` compares. What it finds wrong it raises as `ProbeFailure`, and so may a probe. Calls of an answer raise kinds
   of it: `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `NotMeasurable` and `NotRun` blame no answer.
 * `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` say what a call returns. `Keep` brings a `RemoteObject`, which stays
   in the answer's process; a `RemoteFunction` is one of a module loaded there.
+* `InputUse` is what the caller does with the arrays of a call: read-only, overwritten or reused afterwards.
 * A failure may carry a `Location` in the answer's files, and a `Loss`: which places are lost (`LossMap`,
   `LossByDistance`).
 * `timings`, `require_subquadratic` and `timing_lock` measure cost; `harness.probing.speed` races against the reference.
@@ -31,15 +33,20 @@ from harness.probing.failures import (
 from harness.probing.mutants import Mutant, Variant
 from harness.probing.probe import Partial, probe
 from harness.probing.scaling import require_subquadratic, timings
-from harness.sandbox import Array, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, Tree
+from harness.probing.shrinking import Shrunk
+from harness.probing.sizes import Axis, Drawn
+from harness.sandbox import Array, InputUse, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, Tree
 from harness.timing.exclusive import timing_lock
 
 __all__ = [
     "Answer",
     "ArgumentsRejected",
     "Array",
+    "Axis",
     "CallTimedOut",
     "Draw",
+    "Drawn",
+    "InputUse",
     "Keep",
     "Location",
     "Loss",
@@ -55,6 +62,7 @@ __all__ = [
     "RemoteFunction",
     "RemoteObject",
     "Scalar",
+    "Shrunk",
     "Tree",
     "Variant",
     "WorkerLost",

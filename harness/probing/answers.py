@@ -5,19 +5,28 @@ import itertools
 import os
 import time
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from harness.model import Signal
-from harness.probing.failures import ArgumentsRejected, CallTimedOut, NotOffered, ProbeFailure, WorkerLost
+from harness.probing.failures import (
+    ArgumentsRejected,
+    CallTimedOut,
+    NotOffered,
+    ProbeFailure,
+    TimeUsedUp,
+    WorkerLost,
+)
 from harness.probing.mutants import module_of
+from harness.probing.reply_failure import failure_of
 from harness.sandbox import (
     Array,
     Box,
     CallStatus,
+    InputUse,
     Keep,
     Nothing,
     Plan,
@@ -30,6 +39,7 @@ from harness.sandbox import (
     process_stats,
     start_fork_server,
 )
+from harness.sandbox.boot.wire import CallerArrays
 from harness.sandbox.fork_server import ForkServer
 from harness.timing import clock
 
@@ -58,14 +68,34 @@ class Answer(Protocol):
     capabilities: Mapping[str, Any]
     """Optional features the answer claims, with their settings, as submission.toml states them."""
 
+    @property
+    def literals(self) -> Collection[int]:
+        """Integers that the answer's own source names; drawn sizes come near them."""
+
+    @property
+    def processor_seconds(self) -> float:
+        """Processor time of all its calls so far."""
+
     def has(self, function: str) -> bool:
         """Whether the answer exposes `function`."""
 
     def call(
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, module: str = "submission", **kwargs: Any,
+        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """Call a function of the answer; the result is what `returns` asks for."""
+        """Call a function of the answer; the result is what `returns` asks for.
+
+        Args:
+            function: its name.
+            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them.
+            returns: the plan of the result.
+            seconds: wall time allowed.
+            hold: keep the result on the answer's side as well; the value is then `(value, RemoteObject)`.
+            echo: bring the array arguments back as they are after the call.
+            inputs: what the caller does with the array arguments.
+            module: the submission, or a module loaded before.
+            **kwargs: as `args`.
+        """
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """An object kept by the answer's side, as it is now."""
@@ -91,12 +121,18 @@ class SandboxedAnswer:
         printed: the last of what it printed, in all of them.
         sandbox_seconds: wall time spent in its workers, their start included.
         charged_seconds: time of its calls, without what its workers waited for a processor.
+        processor_seconds: processor time of its calls.
         calls: how many calls were made.
     """
 
-    def __init__(self, target: WorkerSpec, capabilities: Mapping[str, Any] | None = None) -> None:
+    processor_seconds = 0.0
+
+    def __init__(
+        self, target: WorkerSpec, capabilities: Mapping[str, Any] | None = None, literals: Collection[int] = ()
+    ) -> None:
         self.target = target
         self.capabilities: Mapping[str, Any] = capabilities or {}
+        self.literals = literals
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
         self.sandbox_seconds = 0.0
@@ -161,12 +197,13 @@ class SandboxedAnswer:
 
     def call(
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, module: str = "submission", **kwargs: Any,
+        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
         """As `Answer.call`."""
         reply = self.box().call(
-            function, *args, returns=returns, seconds=seconds, hold=hold, echo=echo, module=module, **kwargs
-        )
+            function, *args, returns=returns, seconds=seconds, hold=hold, echo=echo, inputs=inputs, module=module,
+            **kwargs,
+        )  # fmt: skip
         value = self._value(reply, self._named(function, args))
         self.echo = reply.echo
         self._kept += _kept_in(value)
@@ -204,11 +241,12 @@ class SandboxedAnswer:
         """The box, opened where it is not.
 
         Raises:
-            WorkerLost: the time for all probes is used up, or the answer does not load again.
+            TimeUsedUp: the time for all probes is used up.
+            WorkerLost: the answer does not load again.
         """
         if self.share_used > 1:
             detail = f"{self.charged_seconds:.3g} s of {self.target.limits.probes_seconds:g} s"
-            raise WorkerLost("the time for all probes is used up", detail)
+            raise TimeUsedUp("the time for all probes is used up", detail)
         reply = self.open()
         if self._box is None:
             kind = CallTimedOut if reply.status is CallStatus.TIMEOUT else WorkerLost
@@ -223,45 +261,30 @@ class SandboxedAnswer:
         self.cost = Cost(reply.seconds, reply.processor)
         self.sandbox_seconds += reply.seconds
         self.charged_seconds += _charged(reply)
+        self.processor_seconds += reply.processor
         self.calls += 1
         if reply.status is CallStatus.RETURNED:
             return reply.value
         if not reply.alive:
             self._leave()
-        raise failure(reply, function)
-
-
-def failure(reply: Reply, function: str) -> ProbeFailure:
-    """What a reply that brought no value says about the answer."""
-    if reply.status is CallStatus.RAISED:
-        if "NotImplementedError" in reply.lineage:
-            return NotOffered(f"`{function}` is not implemented", reply.text, locations=reply.locations)
-        kind = ArgumentsRejected if "ValueError" in reply.lineage else ProbeFailure
-        return kind(f"`{function}` raises {reply.exception}", reply.text, locations=reply.locations)
-    if reply.status is CallStatus.MALFORMED:
-        return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
-    if reply.status is CallStatus.TIMEOUT:
-        return CallTimedOut(f"`{function}` does not end in time", reply.text)
-    titles = {
-        CallStatus.CRASHED: f"the process ends inside `{function}`",
-        CallStatus.OUTPUT_LIMIT: f"`{function}` prints without end",
-        CallStatus.RESOURCE_LIMIT: f"`{function}` uses more than it may",
-        CallStatus.PROTOCOL_VIOLATION: "the worker's protocol is broken",
-    }
-    return WorkerLost(titles[reply.status], reply.text)
+        raise failure_of(reply, function)
 
 
 class LocalAnswer:
     """A trusted module, called in this process under the same contract: for mutants and references."""
 
+    processor_seconds = 0.0
+
     def __init__(self, module: types.ModuleType) -> None:
         self.module = module
         self.capabilities: Mapping[str, Any] = {}
+        self.literals: Collection[int] = ()
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
         self._modules = {"submission": module}
         self._kept: dict[int, Any] = {}
         self._ids = itertools.count(1)
+        self._caller = CallerArrays()
 
     def has(self, function: str) -> bool:
         """As `Answer.has`."""
@@ -269,24 +292,18 @@ class LocalAnswer:
 
     def call(
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, module: str = "submission", **kwargs: Any,
+        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
         """As `Answer.call`; time is not limited."""
-        given = [self._revive(a) for a in args]
-        named = {k: self._revive(v) for k, v in kwargs.items()}
-        wall, processor = time.perf_counter(), time.process_time()
+        arrays: list[Any] = []
+        given = [self._revive(a, inputs, arrays) for a in args]
+        named = {k: self._revive(v, inputs, arrays) for k, v in kwargs.items()}
         try:
-            with np.errstate(all="ignore"):
-                result = getattr(self._modules[module], function)(*given, **named)
-        except NotImplementedError as error:
-            raise NotOffered(f"`{function}` is not implemented", str(error)) from None
-        except Exception as error:
-            kind = ArgumentsRejected if isinstance(error, ValueError) else ProbeFailure
-            raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
-        self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
-        arrays = [a for a in (*given, *named.values()) if isinstance(a, np.ndarray)]
-        self.echo = tuple(map(copy.copy, arrays)) if echo else ()
-        value = self._fit(result, returns, function)
+            result = self._run(module, function, given, named)
+            self.echo = tuple(map(copy.copy, arrays)) if echo else ()
+            value = self._fit(result, returns, function)
+        finally:
+            self._caller.ended(arrays, inputs)
         return (value, self._keep(result)) if hold else value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
@@ -309,21 +326,37 @@ class LocalAnswer:
         """Resident memory of this process."""
         return process_stats.resident_bytes(os.getpid())
 
+    def _run(self, module: str, function: str, given: list[Any], named: dict[str, Any]) -> Any:
+        wall, processor = time.perf_counter(), time.process_time()
+        try:
+            with np.errstate(all="ignore"):
+                result = getattr(self._modules[module], function)(*given, **named)
+        except NotImplementedError as error:
+            raise NotOffered(f"`{function}` is not implemented", str(error)) from None
+        except Exception as error:
+            kind = ArgumentsRejected if isinstance(error, ValueError) else ProbeFailure
+            raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
+        self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
+        return result
+
     def _keep(self, value: Any) -> RemoteObject:
         kept = RemoteObject(next(self._ids))
         self._kept[kept.id] = value
         return kept
 
-    def _revive(self, value: Any) -> Any:
+    def _revive(self, value: Any, use: InputUse, arrays: list[Any]) -> Any:
+        if isinstance(value, np.ndarray):
+            arrays.append(self._caller.passed(value.copy(), use, len(arrays)))
+            return arrays[-1]
         if isinstance(value, RemoteObject):
             return self._kept[value.id]
         if isinstance(value, RemoteFunction):
             return getattr(self._modules[value.module], value.name)
         if isinstance(value, dict):
-            return {k: self._revive(v) for k, v in value.items()}
+            return {k: self._revive(v, use, arrays) for k, v in value.items()}
         if isinstance(value, (list, tuple)):
-            return type(value)(self._revive(v) for v in value)
-        return value.copy() if isinstance(value, np.ndarray) else value
+            return type(value)(self._revive(v, use, arrays) for v in value)
+        return value
 
     def _fit(self, value: Any, plan: Plan, function: str) -> Any:
         if isinstance(plan, Keep):

@@ -11,6 +11,7 @@ from functools import cached_property
 from harness.errors import SpecError, nearest
 from harness.languages import Language, language
 from harness.model import Challenge, Criterion
+from harness.probing.guards import Guards
 from harness.probing.mutants import Mutant, Variant, module_of, source_of
 from harness.probing.probe import Probe
 from harness.workspace import Workspace
@@ -79,6 +80,19 @@ class ChallengeCode:
     def variants(self) -> tuple[Variant, ...]:
         """The right answers that the probes must leave in peace."""
         return tuple(self.module("variants").VARIANTS)
+
+    @cached_property
+    def guards(self) -> Guards:
+        """When faults made by machine act.
+
+        Raises:
+            SpecError: the challenge has no guards.py, or it does not import.
+        """
+        place = self.workspace.challenge_folder(self.challenge.id) / "guards.py"
+        if not place.exists():
+            raise SpecError(place, "is missing", hint="docs/adding-a-challenge.md shows what it says")
+        found: Guards = self.module("guards").GUARDS
+        return found
 
     def probes_of(self, criterion: Criterion) -> list[Probe]:
         """The probes that feed a criterion.

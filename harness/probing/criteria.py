@@ -2,11 +2,11 @@
 
 import math
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.errors import HarnessError
-from harness.model import Criterion, Evidence, Observation, Outcome, Submission
+from harness.model import Criterion, Draws, Evidence, Observation, Outcome, Submission
 from harness.model.base import is_nan
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
@@ -22,7 +22,7 @@ def seed_of(run_seed: int, criterion: str) -> int:
 
 def probe_criterion(
     code: ChallengeCode, criterion: Criterion, answer: Answer, seed: int, *, submission: Submission | None = None,
-    explain: bool = True,
+    explain: bool = True, share: float = 1.0,
 ) -> Evidence:  # fmt: skip
     """Run the probes of one criterion.
 
@@ -33,15 +33,17 @@ def probe_criterion(
         seed: of the criterion, as `seed_of` gives it.
         submission: what the answer claims of itself; without it every capability counts as claimed.
         explain: whether to look for smaller counterexamples and for the fault's name.
+        share: of the drawn cases that are run.
     """
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
-        outcomes, unassessed = _run(code.probes_of(criterion), answer, seed, explain)
+        outcomes, unassessed = _run(code.probes_of(criterion), answer, seed, explain, share)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
             reasons = "; ".join(dict.fromkeys(map(str, unassessed)))
-            return Evidence.of(criterion, outcome, seed=seed, detail=reasons)
+            tried = [*(o.draws for o in outcomes), *(e.draws for e in unassessed if isinstance(e, NotRun))]
+            return Evidence.of(criterion, outcome, seed=seed, detail=reasons, draws=_sum(tried))
         return _evidence(code, criterion, outcomes, answer, seed, explain)
     except HarnessError:
         raise
@@ -51,7 +53,7 @@ def probe_criterion(
 
 
 def _run(
-    probes: Iterable[Probe], answer: Answer, seed: int, explain: bool
+    probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float
 ) -> tuple[list[ProbeResult], list[Exception]]:
     """What the probes showed, and why some could not show anything."""
     outcomes: list[ProbeResult] = []
@@ -59,7 +61,7 @@ def _run(
     for probe in probes:
         answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
-            outcomes.append(_real(run(probe, answer, seed, shrink=explain)))
+            outcomes.append(_real(run(probe, answer, seed, shrink=explain, share=share)))
         except (NotMeasurable, NotRun) as reason:
             unassessed.append(reason)
     return outcomes, unassessed
@@ -82,14 +84,15 @@ def _evidence(
 ) -> Evidence:
     measured = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
     failed = [o for o in outcomes if not o.passed]
+    draws = _sum([o.draws for o in outcomes])
     if not failed:
         fraction = min(o.fraction for o in outcomes)
         detail = "; ".join(o.detail for o in outcomes if o.detail)
         if fraction < 1:
             return Evidence.of(
-                criterion, Outcome.PARTIAL, fraction=fraction, seed=seed, measured=measured, detail=detail
+                criterion, Outcome.PARTIAL, fraction=fraction, seed=seed, measured=measured, detail=detail, draws=draws
             )
-        return Evidence.of(criterion, Outcome.PASSED, seed=seed, measured=measured, detail=detail)
+        return Evidence.of(criterion, Outcome.PASSED, seed=seed, measured=measured, detail=detail, draws=draws)
     first, *others = failed
     diagnosis = first.diagnosis
     if diagnosis is None and explain:
@@ -99,7 +102,14 @@ def _evidence(
         locations=tuple(dict.fromkeys(place for outcome in failed for place in outcome.locations)),
         also=_also(first, others),
         counterexample=first.counterexample, diagnosis=diagnosis, loss=first.loss,
+        draws=draws, thresholds=first.thresholds,
     )  # fmt: skip
+
+
+def _sum(draws: Iterable[Draws | None]) -> Draws | None:
+    """All draws of a criterion; None where none of its probes draws."""
+    drawn = [each for each in draws if each is not None]
+    return sum(drawn[1:], drawn[0]) if drawn else None
 
 
 def _also(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
@@ -130,7 +140,47 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     def settled(e: Evidence) -> Evidence:
         if e.criterion not in probed or (e.satisfied == 0 and e.outcome not in excused):
             return e
-        return _with(e, **stripped, detail=f"{reasons[e.satisfied > 0]} while `{anchor}` fails")
+        return _with(e, **stripped, own_outcome=e.outcome, detail=f"{reasons[e.satisfied > 0]} while `{anchor}` fails")
+
+    return [settled(e) for e in items]
+
+
+UNSHOWN: Mapping[str, object] = {
+    "title": "", "measured": {}, "locations": (), "counterexample": None, "diagnosis": None, "loss": None, "also": (),
+}  # fmt: skip
+"""Fields of evidence that is no finding."""
+
+
+def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Take criteria out of the findings where what their drawn cases saw may be another criterion's fault.
+
+    A criterion that rests on others is not charged again for a fault that shows at plain sizes, which is one without a
+    threshold, where one of the others failed by itself and is at least as severe. What a probe of fixed cases saw of a
+    feature is charged all the same; where all of these pass, the feature is not assessed.
+    """
+    items = list(evidence)
+    rubric = {c.id: c for c in code.challenge.criteria}
+    failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
+
+    def cause(e: Evidence) -> str | None:
+        """The criterion that is charged for what this one saw; None where it is charged itself."""
+        if e.thresholds or any(code.probes[name].drawn is None for name in e.failed_probes):
+            return None
+        weight = e.severity.weight
+        others = (id for id in rubric[e.criterion].rests_on if id in failed and failed[id].severity.weight >= weight)
+        other = next(others, None)
+        return None if other is None else cause(failed[other]) or other
+
+    def settled(e: Evidence) -> Evidence:
+        other = cause(e) if e.criterion in failed else None
+        if other is None:
+            return e
+        if any(code.probes[name].drawn is None for name in rubric[e.criterion].probes):
+            detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
+            return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
+        seen = f"fails as well, and gates nothing again while `{other}` fails: {e.seen}"
+        shown = {**UNSHOWN, "measured": e.measured}
+        return _with(e, **shown, rests_on=other, own_outcome=e.outcome, detail=seen)
 
     return [settled(e) for e in items]
 

@@ -45,6 +45,7 @@ class GpuAnswer:
         self.emulated = emulated
         self.why_not = why_not
         self.capabilities: Mapping[str, Any] = real.capabilities
+        self.literals = real.literals
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
 
@@ -67,6 +68,11 @@ class GpuAnswer:
     def sandbox_seconds(self) -> float:
         """Time spent in both boxes."""
         return self.real.sandbox_seconds + (self.emulated.sandbox_seconds if self.emulated else 0.0)
+
+    @property
+    def processor_seconds(self) -> float:
+        """Processor time of the calls on both."""
+        return sum(answer.processor_seconds for answer in self._both())
 
     @property
     def calls(self) -> int:

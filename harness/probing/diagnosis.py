@@ -12,7 +12,8 @@ from harness.probing.answers import Answer, LocalAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.failures import CallTimedOut, ProbeFailure
 from harness.probing.mutants import Mutant
-from harness.probing.probe import Case, Probe, ProbeResult, once
+from harness.probing.probe import Probe, ProbeResult, once
+from harness.probing.sizes import Case
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Plan, RemoteObject
 
@@ -66,7 +67,9 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     cases = [outcome.case]
     if outcome.counterexample is not None:
         small = outcome.counterexample.case
-        cases = [small, outcome.case] if small != dict(outcome.case) else cases
+        # a drawn case may be large, and every known fault would run it
+        larger = [outcome.case] if small != dict(outcome.case) and probe.drawn is None else []
+        cases = [small, *larger]
     theirs = [trace(probe, answer, seed, case) for case in cases]
     right = [trace(probe, _local(code, answer), seed, case) for case in cases]
     best: tuple[float, Mutant] | None = None

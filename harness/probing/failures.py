@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from harness.model import Figure, Location, Loss
+from harness.model import Draws, Figure, Location, Loss
 
 
 class ProbeFailure(Exception):
@@ -18,12 +18,13 @@ class ProbeFailure(Exception):
         diagnosis: the likeliest cause in words, where the probe itself can tell it from what it saw.
         loss: which outputs are lost, where the probe mapped them.
         locations: places in the submission that the detail speaks of.
+        program: the calls that lead there, a line each, where it takes more than one.
     """
 
     def __init__(
         self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
         got: Figure | None = None, measured: dict[str, Figure] | None = None, diagnosis: str | None = None,
-        loss: Loss | None = None, locations: Iterable[Location] = (),
+        loss: Loss | None = None, locations: Iterable[Location] = (), program: Iterable[str] = (),
     ) -> None:  # fmt: skip
         super().__init__(title)
         self.title = title
@@ -35,6 +36,7 @@ class ProbeFailure(Exception):
         self.diagnosis = diagnosis
         self.loss = loss
         self.locations = tuple(locations)
+        self.program = tuple(program)
 
 
 class ArgumentsRejected(ProbeFailure):
@@ -50,7 +52,15 @@ class NotMeasurable(Exception):
 
 
 class NotRun(Exception):
-    """What the probe asks for could not be found out this time, for a reason on our side: no fault of the answer."""
+    """What the probe asks for could not be found out this time, for a reason on our side: no fault of the answer.
+
+    Attributes:
+        draws: the drawn cases that were tried all the same.
+    """
+
+    def __init__(self, reason: str, draws: Draws | None = None) -> None:
+        super().__init__(reason)
+        self.draws = draws
 
 
 class WorkerLost(ProbeFailure):
@@ -59,3 +69,15 @@ class WorkerLost(ProbeFailure):
 
 class CallTimedOut(WorkerLost):
     """A call did not end in time. It counts only when it happens again with nothing beside it (see `probe.run`)."""
+
+
+class TimeUsedUp(WorkerLost):
+    """The time for all probes is used up."""
+
+
+class OutOfMemory(ProbeFailure):
+    """The answer raised MemoryError."""
+
+
+BEYOND_LIMITS = (CallTimedOut, TimeUsedUp, OutOfMemory)
+"""How an answer ends that needs more time or memory than it may use: no fault where the sizes were drawn."""

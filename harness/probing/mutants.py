@@ -35,12 +35,14 @@ class Variant:
         why: what it does instead.
         edits: as for a mutant.
         file: a whole module beside variants.py, instead of edits.
+        unmet: criteria of cost that it honestly does not meet.
     """
 
     name: str
     why: str
     edits: Edits = field(kw_only=True, default=())
     file: str | None = field(kw_only=True, default=None)
+    unmet: tuple[str, ...] = field(kw_only=True, default=())
 
 
 def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:

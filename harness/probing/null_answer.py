@@ -1,23 +1,25 @@
 """Answers that do no work: they return something of the right form."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from harness.probing.answers import Cost
-from harness.sandbox import Array, Keep, Plan, RemoteObject, Scalar, Tree
+from harness.sandbox import Array, InputUse, Keep, Plan, RemoteObject, Scalar, Tree
 
 
 class NullAnswer:
     """Answers every call in the right form without doing the work: zeros, a constant, or a copy of an input."""
 
+    processor_seconds = 0.0
     KINDS = ("zeros", "constant", "copy of the input")
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self.capabilities: Mapping[str, Any] = {}
+        self.literals: Collection[int] = ()
         self.cost = Cost(1e-6, 1e-6)
         self.echo: tuple[Any, ...] = ()
         self._ids = itertools.count(1)
@@ -28,7 +30,7 @@ class NullAnswer:
 
     def call(
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, module: str = "submission", **kwargs: Any,
+        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
         """Something of the right form."""
         self.echo = tuple(a.copy() for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray))

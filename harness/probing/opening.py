@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from harness.errors import JudgeError
-from harness.languages import AnswerFiles, Device, Runnable, language
+from harness.languages import AnswerFiles, Device, Runnable, language, literals
 from harness.model import Challenge, Location
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
@@ -54,21 +54,23 @@ def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = Non
         if runnable.target is None:
             yield OpenedAnswer(None, fault=runnable.fault, unsupported=runnable.unsupported)
             return
-        with _loaded(challenge, used.exposes, _answer(runnable, runnable.target, files)) as result:
+        with _loaded(
+            challenge, used.exposes, _answer(runnable, runnable.target, files, literals(used, files))
+        ) as result:
             yield result
 
 
-def _answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles) -> GradedAnswer:
+def _answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles, named: frozenset[int]) -> GradedAnswer:
     """What probes call: on one device, or on real hardware with the emulated device beside it."""
     if not runnable.launched:
-        return SandboxedAnswer(target, files.capabilities)
+        return SandboxedAnswer(target, files.capabilities, named)
     emulated = None
     if runnable.emulated is not None:
-        emulated = EmulatedAnswer(runnable.emulated, files.capabilities)
+        emulated = EmulatedAnswer(runnable.emulated, files.capabilities, named)
         emulated.sources = runnable.sources
     if emulated is not None and runnable.emulated is target:
         return emulated
-    return GpuAnswer(LaunchedAnswer(target, files.capabilities), emulated, runnable.not_emulated)
+    return GpuAnswer(LaunchedAnswer(target, files.capabilities, named), emulated, runnable.not_emulated)
 
 
 def _first_opening(answer: GradedAnswer) -> Reply:

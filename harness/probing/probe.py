@@ -1,19 +1,19 @@
 """A probe: a function that exercises an answer through its contract, over sizes from small to large."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness.model import Counterexample, Diagnosis, Figure, Location, Loss
+from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Threshold
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, WorkerLost
+from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
+from harness.probing.sizes import DRAW, Case, Drawn
+from harness.probing.sweeping import FURTHER, Sweep, merge
 from harness.timing.exclusive import MachineBusy, alone, beside_others
-
-Case = Mapping[str, Figure]
-MAX_SHRINKS = 40
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Partial:
 
 
 Body = Callable[..., "Mapping[str, Figure] | Partial | None"]
+Shrinker = Callable[[Answer, Draw, Case, ProbeFailure], Shrunk]
+"""Looks for the smallest failing case of a probe whose cases are more than sizes."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Probe:
         floors: smallest value a size may shrink to, where it is not 1.
         fixed: sizes that do not shrink.
         traced: whether what the calls bring can name the fault; not where time or memory is the question.
+        drawn: how further cases are drawn, which run after the others.
+        shrinker: finds the smallest failing case, where sizes alone do not.
     """
 
     name: str
@@ -47,6 +51,8 @@ class Probe:
     floors: Mapping[str, int] = field(default_factory=dict)
     fixed: frozenset[str] = frozenset()
     traced: bool = True
+    drawn: Drawn | None = None
+    shrinker: Shrinker | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,8 @@ class ProbeResult:
         diagnosis: the likeliest cause, where the probe saw it.
         loss: which outputs are lost, where the probe mapped them.
         locations: places in the submission that the detail speaks of.
+        draws: the drawn cases that were tried; None where none is drawn.
+        thresholds: where along its sizes the counterexample begins to fail.
     """
 
     probe: str
@@ -78,6 +86,8 @@ class ProbeResult:
     diagnosis: Diagnosis | None = None
     loss: Loss | None = None
     locations: tuple[Location, ...] = ()
+    draws: Draws | None = None
+    thresholds: tuple[Threshold, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -87,7 +97,7 @@ class ProbeResult:
 
 def probe(
     *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
-    **case: Figure,
+    drawn: Drawn | None = None, shrinker: Shrinker | None = None, **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
@@ -96,24 +106,27 @@ def probe(
         floors: smallest value a size may shrink to, where it is not 1.
         fixed: sizes that must not shrink.
         traced: False where time or memory is the question: a failure is then not compared with the known faults.
+        drawn: how further cases are drawn; without fixed ones they are the only cases.
+        shrinker: finds the smallest failing case, where sizes alone do not.
         **case: keyword arguments common to all cases.
     """
 
     def wrap(body: Body) -> Probe:
-        every = tuple({**case, **given} for given in cases) or (case,)
-        return Probe(body.__name__, body, every, floors or {}, frozenset(fixed), traced)
+        every = tuple({**case, **given} for given in cases) or ((case,) if case or not drawn else ())
+        return Probe(body.__name__, body, every, floors or {}, frozenset(fixed), traced, drawn, shrinker)
 
     return wrap
 
 
-def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> ProbeResult:
-    """Run every case until one fails; then look for a smaller one that fails in the same way.
+def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0) -> ProbeResult:
+    """Run every case, the drawn ones last, until one fails; then look for a smaller one that fails in the same way.
 
     Args:
         probe: what to run.
         answer: to run it on.
         seed: of the criterion; the probe's name is mixed in.
-        shrink: whether to look for the smaller case.
+        shrink: whether to look for the smaller case, and to count how many of the drawn ones fail.
+        share: of the drawn cases that are run.
 
     Raises:
         NotMeasurable: this device cannot tell.
@@ -125,14 +138,32 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True) -> Prob
         try:
             result = _counted(probe, answer, seed, case)
         except ProbeFailure as failure:
-            small, why = _shrink(probe, answer, seed, case, failure) if shrink else (case, failure)
-            _merge(figures, failure.measured)
-            return _failed(probe, figures, case, failure, small, why)
-        _merge(figures, result.figures)
+            small = _shrunk(probe, answer, seed, case, failure) if shrink else Shrunk(case, failure)
+            merge(figures, failure.measured)
+            return _failed(probe, figures, case, failure, small)
+        merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
         if result.detail:
             details.append(result.detail)
-    return ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)))
+    passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)))
+    return passed if probe.drawn is None else _swept(probe, probe.drawn, answer, seed, passed, shrink, share)
+
+
+def _swept(
+    probe: Probe, drawn: Drawn, answer: Answer, seed: int, passed: ProbeResult, shrink: bool, share: float
+) -> ProbeResult:
+    """What the drawn cases of a probe show, on top of the fixed ones, which passed."""
+    found = Sweep(drawn, answer, max(1, round(drawn.count * share)))
+    found.run(lambda case: _counted(probe, answer, seed, case).figures, seed, probe.name, FURTHER if shrink else 0)
+    merge(passed.figures, found.figures)
+    if found.failure is not None and found.case is not None:
+        merge(passed.figures, found.failure.measured)
+        small = _shrunk(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
+        return replace(_failed(probe, passed.figures, found.case, found.failure, small), draws=found.draws)
+    if found.unreached:
+        raise NotRun(f"no drawn case failed, but the largest were not reached: {found.reason} at {found.unreached}",
+                     found.draws)  # fmt: skip
+    return replace(passed, draws=found.draws)
 
 
 def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
@@ -150,21 +181,21 @@ def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
         raise NotRun(f"{title}, and could not be tried again with nothing beside it: {busy}") from None
 
 
-def _failed(
-    probe: Probe, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Case, why: ProbeFailure
-) -> ProbeResult:
-    """The outcome of a probe that failed on `case`, and on the smaller case `small` as `why` says."""
+def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk) -> ProbeResult:
+    """The outcome of a probe that failed on `case`, and on a smaller one as `small` says."""
+    why = small.failure
     pattern = failure if failure.diagnosis else why  # of the larger case: a pattern shows there
     words = pattern.diagnosis
+    begins = "; ".join(map(str, small.thresholds))
     return ProbeResult(
-        probe.name, 0.0, figures, failure.title, why.detail, case,
+        probe.name, 0.0, figures, failure.title, f"{begins}: {why.detail}" if begins else why.detail, case,
         counterexample=Counterexample(
-            probe=probe.name, case=dict(small), where=why.where, expected=why.expected, got=why.got,
-            measured=why.measured,
+            probe=probe.name, case=dict(small.case), where=why.where, expected=why.expected, got=why.got,
+            measured=why.measured, program=why.program,
         ),
         broken=isinstance(failure, WorkerLost),
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
-        loss=pattern.loss, locations=why.locations,
+        loss=pattern.loss, locations=why.locations, thresholds=small.thresholds,
     )  # fmt: skip
 
 
@@ -174,45 +205,36 @@ def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     Raises:
         ProbeFailure: the answer went wrong.
     """
+    given = {name: value for name, value in case.items() if name != DRAW}
     try:
         with np.errstate(all="ignore"):  # an answer's numbers may be anything, and are judged by what they are
-            result = probe.body(answer, Draw(seed, probe.name), **case)
+            result = probe.body(answer, _source(probe, seed, case), **given)
     finally:
         with contextlib.suppress(ProbeFailure):
             answer.forget()
     return result if isinstance(result, Partial) else Partial(1.0, result or {})
 
 
-def _merge(figures: dict[str, Figure], new: Mapping[str, Figure]) -> None:
-    for name, value in new.items():
-        old = figures.get(name)
-        larger = isinstance(old, (int, float)) and isinstance(value, (int, float)) and old > value
-        figures[name] = old if larger and old is not None else value
+def _source(probe: Probe, seed: int, case: Case) -> Draw:
+    """Where the inputs of a case come from: every drawn case has a source of its own."""
+    return Draw(seed, probe.name, str(case[DRAW])) if DRAW in case else Draw(seed, probe.name)
 
 
-def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeFailure) -> tuple[Case, ProbeFailure]:
-    """The smallest case found that fails under the same title, with its failure."""
-    best, why, tries, moved = dict(case), failure, 0, True
-    while moved and not isinstance(why, WorkerLost):
-        moved = False
-        for size, smaller in _smaller(probe, best):
-            tries += 1
-            if tries > MAX_SHRINKS:
-                return best, why
-            again = _failure(probe, answer, seed, {**best, size: smaller})
-            if again is not None and again.title == why.title:
-                best, why, moved = {**best, size: smaller}, again, True
-                break
-    return best, why
+def _shrunk(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeFailure) -> Shrunk:
+    """The smallest case found that fails in the same way."""
+    if probe.shrinker is not None:
+        return probe.shrinker(answer, _source(probe, seed, case), case, failure)
 
+    def attempt(smaller: Case) -> ProbeFailure | None:
+        return _failure(probe, answer, seed, smaller)
 
-def _smaller(probe: Probe, case: Case) -> Iterator[tuple[str, int]]:
-    """Single steps down: each size to its floor, to half, and by one."""
-    for size, value in case.items():
-        floor = probe.floors.get(size, 1)
-        if isinstance(value, bool) or not isinstance(value, int) or size in probe.fixed or value <= floor:
-            continue
-        yield from ((size, step) for step in dict.fromkeys((floor, max(floor, value // 2), value - 1)))
+    def alone(smaller: Case) -> ProbeFailure | None:
+        answer.fresh()  # what earlier cases left behind must not pass for a matter of size
+        return _failure(probe, answer, seed, smaller)
+
+    if probe.drawn is not None and DRAW in case:
+        return shrink_drawn(alone, case, failure, probe.drawn)
+    return shrink_fixed(attempt, case, failure, probe.floors, probe.fixed)
 
 
 def _failure(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:

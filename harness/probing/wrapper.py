@@ -1,6 +1,6 @@
 """An answer around another one: passes everything on."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from harness.probing.answers import Answer, Cost
@@ -19,6 +19,16 @@ class AnswerWrapper:
         self.capabilities: Mapping[str, Any] = answer.capabilities
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
+
+    @property
+    def literals(self) -> Collection[int]:
+        """As the answer."""
+        return self.answer.literals
+
+    @property
+    def processor_seconds(self) -> float:
+        """As the answer."""
+        return self.answer.processor_seconds
 
     def has(self, function: str) -> bool:
         """As the answer."""

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from harness.languages.ast_operators import called_name
 from harness.quality.sources import SourceFile
-from harness.quality.vacuous_assertions import always_true, called_name, unpacked, vacuous_call
+from harness.quality.vacuous_assertions import always_true, unpacked, vacuous_call
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -27,11 +27,13 @@ SHOWN = 5
 """Survivors and vacuous assertions named in a detail."""
 
 
-def source_evidence(criteria: Sequence[Criterion], folder: Path, entries: Iterable[str]) -> dict[str, Evidence]:
+def source_evidence(
+    criteria: Sequence[Criterion], folder: Path, entries: Iterable[str], adapters: Iterable[str] = ()
+) -> dict[str, Evidence]:
     """Evidence of the criteria fed by source metrics, by criterion."""
     if not criteria:
         return {}
-    report = measure(folder, tuple(entries))
+    report = measure(folder, tuple(entries), tuple(adapters))
     size: dict[str, Figure] = {"source_files": report.files, "source_lines": report.sloc}
     found = {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
     for criterion in criteria:
@@ -53,7 +55,7 @@ def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
 
 def own_tests_evidence(
     criteria: Sequence[Criterion], submission: Submission, folder: Path, tier: Tier, *, seed: int,
-    mutants: int = MUTANTS, seconds: float = SECONDS,
+    mutants: int = MUTANTS, seconds: float = SECONDS, adapters: Iterable[str] = (),
 ) -> dict[str, Evidence]:  # fmt: skip
     """Evidence of the criteria fed by the answer's own tests, by criterion.
 
@@ -65,14 +67,16 @@ def own_tests_evidence(
         seed: of the mutants drawn.
         mutants: how many are drawn; none are where no criterion is fed by them.
         seconds: processor time for the whole stage.
+        adapters: files that are the harness's own: no fault is planted in them.
     """
     if not criteria:
         return {}
     command = submission.tests.command if submission.tests else None
     count = mutants if any(c.tests == "kill_rate" for c in criteria) else 0
     result = grade_own_tests(
-        folder, command, tier=tier, entries=submission.entries, seed=seed, mutants=count, seconds=seconds
-    )
+        folder, command, tier=tier, entries=submission.entries, adapters=tuple(adapters), seed=seed, mutants=count,
+        seconds=seconds,
+    )  # fmt: skip
     feeds = {"suite_passes": _suite_passes, "kill_rate": _kill_rate, "real_assertions": _real_assertions}
     return {c.id: feeds[c.tests or ""](c, result) for c in criteria}
 

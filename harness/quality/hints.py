@@ -13,14 +13,15 @@ MOST = 20
 """How many hints are listed; if there are more, the last one counts them."""
 
 
-def hints(folder: Path, entries: Collection[str]) -> tuple[str, ...]:
+def hints(folder: Path, entries: Collection[str], adapters: Collection[str] = ()) -> tuple[str, ...]:
     """Hints such as `answer.py:12 imports gc`, each once a file, by file and line; at most `MOST`.
 
     Args:
         folder: a submission or the snapshot of one.
         entries: files of the submission's `entry`; they are source whatever they are called.
+        adapters: files that are the harness's own: passed over.
     """
-    found = [hint for file in read_sources(folder, entries) if not file.test for hint in _of_file(file)]
+    found = [hint for file in read_sources(folder, entries, adapters) if not file.test for hint in _of_file(file)]
     if len(found) <= MOST:
         return tuple(found)
     return (*found[: MOST - 1], f"and {len(found) - MOST + 1} more hints of this kind")

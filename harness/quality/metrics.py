@@ -85,17 +85,18 @@ class SourceReport:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
-def measure(folder: Path, entries: Collection[str] = ()) -> SourceReport:
+def measure(folder: Path, entries: Collection[str] = (), adapters: Collection[str] = ()) -> SourceReport:
     """The six figures for the source under `folder`.
 
     Args:
         folder: a submission or the snapshot of one.
         entries: files of the submission's `entry`; they are source whatever they are called.
+        adapters: files that are the harness's own: no line of them counts.
 
     Raises:
         PrerequisiteError: ruff is not installed beside the harness.
     """
-    files = [file for file in read_sources(folder, entries) if not file.test]
+    files = [file for file in read_sources(folder, entries, adapters) if not file.test]
     problems = tuple(f"{file.path} {file.problem}" for file in files if file.problem)
     if not any(file.sloc for file in files):
         metrics = [Metric(name, None, 0.0, "there is no source code to measure") for name in CURVES]

@@ -100,6 +100,7 @@ def grade_own_tests(
     *,
     tier: Tier,
     entries: Collection[str] = (),
+    adapters: Collection[str] = (),
     seed: int = 0,
     mutants: int = MUTANTS,
     seconds: float = SECONDS,
@@ -112,6 +113,7 @@ def grade_own_tests(
         command: its test command, None or empty when it states none.
         tier: isolation.
         entries: files of its `entry`.
+        adapters: files that are the harness's own: no fault is planted in them.
         seed: of the mutants drawn.
         mutants: how many are drawn; with 0 the suite runs on the answer alone.
         seconds: processor time for the whole stage.
@@ -120,7 +122,7 @@ def grade_own_tests(
     Raises:
         BoxError: the sandbox could not be started.
     """
-    files = read_sources(folder, entries)
+    files = read_sources(folder, entries, adapters)
     assertions = count_assertions(files, command or ())
     if not command:
         return SuiteGrade(SuiteStatus.NONE, "no test command is stated", assertions)

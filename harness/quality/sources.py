@@ -91,14 +91,16 @@ def syntaxes() -> Mapping[str, Syntax]:
     return found
 
 
-def read_sources(folder: Path, entries: Collection[str] = ()) -> tuple[SourceFile, ...]:
+def read_sources(folder: Path, entries: Collection[str] = (), adapters: Collection[str] = ()) -> tuple[SourceFile, ...]:
     """Every file under `folder` whose suffix is one of a language, by path; links and special files are passed over.
 
     Args:
         folder: a submission or the snapshot of one.
         entries: files of the submission's `entry`; they are source whatever they are called.
+        adapters: files that are the harness's own, not the answer's: left out.
     """
-    return _told_apart([_read(folder, path) for path in _paths(folder)], frozenset(entries))
+    found = _told_apart([_read(folder, path) for path in _paths(folder)], frozenset(entries))
+    return tuple(file for file in found if file.path not in adapters)
 
 
 def _paths(folder: Path) -> Iterator[str]:

@@ -7,6 +7,8 @@ import ast
 import itertools
 from collections.abc import Sequence
 
+from harness.languages.ast_operators import called_name
+
 _COMPARISONS = frozenset(
     {
         "allclose", "isclose", "array_equal", "array_equiv", "assert_allclose", "assert_almost_equal", "assert_equal",
@@ -73,13 +75,6 @@ def vacuous_call(call: ast.Call) -> str | None:
             whole = values or ([call.func.value] if isinstance(call.func, ast.Attribute) else [])
             return always_true(whole[0]) if whole and isinstance(whole[0], ast.Compare | ast.Call) else None
     return None
-
-
-def called_name(call: ast.Call) -> str:
-    """Last part of the name of what is called, empty where it has none."""
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def _joined(test: ast.BoolOp) -> str | None:

@@ -49,7 +49,9 @@ def _plain(value: Any) -> Any:
 
 
 def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
-    """Every review of the workspace's submissions, by model, challenge and file name.
+    """Every review of the workspace's submissions and of its collections' answers, by place and file name.
+
+    Reviews beside fetched answers that may not be passed on are left out: they may quote them.
 
     Raises:
         SpecError: see `read_reviews`.
@@ -57,10 +59,19 @@ def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
     rubrics = {id: workspace.challenge(id) for id in workspace.challenges()}
     return tuple(
         review
-        for folder in workspace.submissions()
+        for folder in _reviewed(workspace)
         if folder.name in rubrics and (folder / FOLDER).is_dir()
         for review in read_reviews(rubrics[folder.name], folder)
     )
+
+
+def _reviewed(workspace: Workspace) -> Iterator[Path]:
+    for folder in workspace.submissions():
+        found = workspace.collected(folder)
+        if found is None or found[0].redistribute:
+            yield folder
+    for id in workspace.collections():
+        yield from sorted(path for path in workspace.collection_folder(id).glob("*/*") if path.is_dir())
 
 
 def _checked(challenge: Challenge, folder: Path, path: Path) -> Review:

@@ -7,7 +7,8 @@ import pytest
 from chromium import Tab
 
 from harness.model import Location, Provenance, Record
-from harness.report import ReportInputs, formatting, gather
+from harness.report import formatting
+from harness.report.inputs import ReportInputs, gather
 from harness.report.page import page
 from harness.workspace import Workspace
 

@@ -10,6 +10,8 @@ from harness.probing.null_answer import NullAnswer
 from tests import shares
 
 SEED = shares.number()
+SHARE = 1.0 if shares.everything() else 0.25
+"""Of the drawn cases, those that a right answer meets in one run of the tests."""
 
 
 def assert_caught(code: ChallengeCode, mutant: Mutant) -> None:
@@ -26,7 +28,7 @@ def assert_right(code: ChallengeCode, variant: Variant | None, spared: Collectio
     """
     judged = [c.id for c in code.challenge.criteria if c.probes and c.id not in spared]
     with sandboxed(code, code.source(variant)) as answer:
-        evidence = [e for id in judged for e in assess(code, answer, SEED, id)]
+        evidence = [e for id in judged for e in assess(code, answer, SEED, id, SHARE)]
     wrong = [e for e in evidence if e.outcome is not Outcome.PASSED]
     wrong = [e for e in wrong if (e.criterion, e.outcome) != (growth, Outcome.NOT_RUN)]
     assert wrong == [], {e.criterion: e.detail for e in wrong}

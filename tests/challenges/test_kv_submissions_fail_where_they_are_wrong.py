@@ -9,7 +9,7 @@ import pytest
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.criteria import charged_once, probe_criterion, seed_of
 from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
 from tests import shares
@@ -47,7 +47,8 @@ class Run:
     sandbox_seconds: float
 
     def failed(self) -> set[str]:
-        return {e.criterion for e in self.evidence.values() if e.outcome is not Outcome.PASSED}
+        """What is not met by a fault of its own."""
+        return {e.criterion for e in self.evidence.values() if e.outcome is not Outcome.PASSED and e.rests_on is None}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def run(model: str) -> Run:
             seen = [judged(c, answer, submission, c.id in named) for c in probed]
         finally:
             answer.close()
-    return Run({e.criterion: e for e in seen}, answer.sandbox_seconds)
+    return Run({e.criterion: e for e in charged_once(CODE, seen)}, answer.sandbox_seconds)
 
 
 def judged(criterion: Criterion, answer: SandboxedAnswer, submission: Submission, explain: bool) -> Evidence:

@@ -28,8 +28,8 @@ STANDS_FOR = {
     "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "softmax.cu": FAULTY, "main.cu": FAULTY,
 }  # fmt: skip
 """The small workspace's names for those on the pages."""
-ENDS_WITH = {"cuda check": 1, "review": 3, "grade one/rows --device": 2}
-"""Exit codes other than 0: a fault is found, a judge is not there, no challenge here is in CUDA."""
+ENDS_WITH = {"cuda check": 1, "review": 3, "grade one/rows --device": 2, "import collection": 2, "collection verify": 2}
+"""Exit codes other than 0: a fault is found, a judge is not there, no challenge here is in CUDA, no collection is."""
 
 
 def shown() -> set[str]:
