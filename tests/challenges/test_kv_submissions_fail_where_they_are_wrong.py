@@ -48,7 +48,12 @@ class Run:
 
     def failed(self) -> set[str]:
         """What is not met by a fault of its own."""
-        return {e.criterion for e in self.evidence.values() if e.outcome is not Outcome.PASSED and e.rests_on is None}
+        met = (Outcome.PASSED, Outcome.NOT_RUN)
+        return {e.criterion for e in self.evidence.values() if e.outcome not in met and e.rests_on is None}
+
+    def open(self) -> set[str]:
+        """What could not be judged."""
+        return {e.criterion for e in self.evidence.values() if e.outcome is Outcome.NOT_RUN}
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +102,16 @@ def test_the_fault_is_named(runs: dict[str, Run], model: str, criterion: str, fa
 
 
 def test_the_baseline_passes_every_probe(runs: dict[str, Run]) -> None:
-    assert runs["baseline"].failed() == set()
+    assert runs["baseline"].failed() | runs["baseline"].open() == set()
 
 
 def test_one_missing_mask_costs_one_criterion(runs: dict[str, Run]) -> None:
-    """GLM-5 claims no option that it lacks: beside causality only what it does not offer is lost."""
+    """GLM-5 claims no option that it lacks: beside causality only what it does not offer is lost.
+
+    Its pages are right in every fixed case; drawn histories need the mask it lacks, and say nothing of them.
+    """
     assert runs["glm-5"].failed() == {"causality", "gqa", "sliding_window", "fork"}
+    assert runs["glm-5"].open() == {"paged"}
 
 
 def test_stored_codes_cost_what_was_measured(runs: dict[str, Run]) -> None:
