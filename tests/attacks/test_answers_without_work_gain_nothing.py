@@ -1,10 +1,12 @@
-"""Outputs that are faked, kept, given under a watch or lie about what they are earn nothing."""
+"""Outputs that are faked, kept, given under a watch, skimped on or lie about what they are earn nothing."""
 
 import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.selection("credit_faked.py", "credit_replayed.py", "credit_detecting.py", "credit_lying.py")
+PLANTED = corpus.selection(
+    "credit_faked.py", "credit_replayed.py", "credit_detecting.py", "credit_lying.py", "credit_skimping.py"
+)
 
 
 @pytest.mark.slow
