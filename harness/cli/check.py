@@ -12,27 +12,27 @@ from harness.cli import complete, output
 if TYPE_CHECKING:
     from harness.probing.check import CheckResult
     from harness.probing.code import ChallengeCode
-    from harness.probing.trials import MutantTrial
+    from harness.probing.right_answers import RightAnswerTrial
+
+SEEDS = typer.Option(metavar="N", min=0, help="Judge the reference and its variants by N seeds, and try nothing else.")
+GENERATED = typer.Option(
+    "--generated", metavar="N", min=0, help="Also try N wrong answers made by machine per challenge."
+)
+SET_ASIDE = typer.Option(metavar="M", min=0, help="Write M of them to set-aside/, to be read by hand.")
 
 
 def check(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="CHALLENGE", help="Challenges to check; all by default.", autocompletion=complete.challenges
-        ),
+        typer.Argument(metavar="CHALLENGE", help="All by default.", autocompletion=complete.challenges),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; random by default.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also list the verdicts that are right.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of verdicts.")] = False,
-    wrong_answers: Annotated[
-        int,
-        typer.Option("--generated", metavar="N", min=0, help="Also try N wrong answers made by machine per challenge."),
-    ] = 0,
+    seeds: Annotated[int, SEEDS] = 0,
+    wrong_answers: Annotated[int, GENERATED] = 0,
     only_generated: Annotated[bool, typer.Option(help="Try nothing but those.")] = False,
-    set_aside: Annotated[
-        int, typer.Option(metavar="M", min=0, help="Write M of them to set-aside/, to be read by hand.")
-    ] = 0,
+    set_aside: Annotated[int, SET_ASIDE] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes that try them.")] = 1,
 ) -> None:
     """Check that probes catch wrong answers and accept right ones.
@@ -42,29 +42,34 @@ def check(
     noise, rounded, replayed, or cached by shape) must earn nothing. Exits with 1 if a verdict is wrong.
 
     --generated plants faults by machine in the reference and its variants, each under a condition (only above a size,
-    only from some call on), and prints the share that some criterion notices, and the survivors.
+    only from some call on), and prints the share that some criterion notices, and the survivors. --seeds asks again
+    and again whether a right answer is ever spoken against. Both go on where they were cut off, given the same --seed.
     """
     import secrets
 
     from harness.cli import generated
+    from harness.cli.right_answers import judged
     from harness.probing.code import ChallengeCode
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     run_seed = secrets.randbits(48) if seed is None else seed
     sample = generated.Sample(run_seed, wrong_answers, jobs, set_aside)
-    told: list[tuple[str, CheckResult | MutantTrial]] = []
+    told: list[dict[str, object]] = []
     all_right = True
     for name in names or workspace.challenges():
         code = ChallengeCode(workspace, workspace.challenge(name))
-        checked = [] if only_generated else _checked(code, run_seed, verbose, quiet=as_json)
-        trials = sample.tried(code, quiet=as_json)
-        told += [*((name, verdict) for verdict in checked), *((name, trial) for trial in trials)]
-        all_right = all_right and all(verdict.right for verdict in checked)
+        verdicts: Sequence[CheckResult | RightAnswerTrial] = ()
+        if seeds:
+            verdicts = judged(code, run_seed, seeds, jobs, quiet=as_json)
+        elif not only_generated:
+            verdicts = _checked(code, run_seed, verbose, quiet=as_json)
+        trials = [] if seeds else sample.tried(code, quiet=as_json)
+        told += ({"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for v in (*verdicts, *trials))
+        all_right = all_right and all(verdict.right for verdict in verdicts)
     if as_json:
-        output.data([{"challenge": name, "seed": run_seed, **dataclasses.asdict(verdict)} for name, verdict in told])
-    if not all_right:
-        raise typer.Exit(1)
+        output.data(told)
+    raise typer.Exit(0 if all_right else 1)
 
 
 def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:

@@ -52,13 +52,9 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
         seed: of the run.
         progress: called with the name of what comes next.
     """
-    progress("reference")
-    with sandboxed(code, code.source()) as answer:
-        yield _silent(code, answer, seed, "reference", "reference")
-    for variant in code.variants:
-        progress(variant.name)
-        with sandboxed(code, code.source(variant)) as answer:
-            yield _silent(code, answer, seed, "variant", variant.name, _unsupported(code, variant))
+    for variant in (None, *code.variants):
+        progress(variant.name if variant else "reference")
+        yield check_right_answer(code, seed, variant)
     for mutant in code.mutants:
         progress(mutant.name)
         with sandboxed(code, code.source(mutant)) as answer:
@@ -70,6 +66,14 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
         for name, tampering in TAMPERINGS.items():
             progress(name)
             yield _tampered(code, answer, seed, name, tampering())
+
+
+def check_right_answer(code: ChallengeCode, seed: int, variant: Variant | None = None) -> CheckResult:
+    """Run the probes against a variant, or against the reference."""
+    with sandboxed(code, code.source(variant)) as answer:
+        if variant is None:
+            return _silent(code, answer, seed, "reference", "reference")
+        return _silent(code, answer, seed, "variant", variant.name, _unsupported(code, variant))
 
 
 @contextmanager

@@ -1,41 +1,59 @@
-"""Trials of generated mutants that ended, kept so that a run that was cut off goes on where it was."""
+"""Trials that ended, kept so that a run that was cut off goes on where it was."""
 
-import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import harness
 from harness.probing.code import ChallengeCode
-from harness.probing.trials import Fate, MutantTrial
 
 
-class TrialJournal:
-    """The trials of one challenge and seed, one a line; those of other sources of the harness or challenge are others.
+class KeptTrial(Protocol):
+    """What became of one answer: a dataclass of plain values."""
+
+    @property
+    def number(self) -> int:
+        """Which of the run."""
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What JSON made of the fields of one."""
+
+
+T = TypeVar("T", bound=KeptTrial)
+
+
+class TrialJournal(Generic[T]):
+    """The trials of one kind, challenge and seed, one a line; other sources of harness or challenge make others.
+
+    Args:
+        code: the challenge's.
+        seed: of the run.
+        kind: of the trials.
 
     Attributes:
         path: of the file, in the workspace's local folder.
     """
 
-    def __init__(self, code: ChallengeCode, seed: int) -> None:
-        name = f"{code.challenge.id}-{seed}-{_digest(code)[:16]}.jsonl"
-        self.path = code.workspace.cache_folder / "generated" / name
+    def __init__(self, code: ChallengeCode, seed: int, kind: type[T]) -> None:
+        self._kind = kind
+        name = f"{code.challenge.id}-{kind.__name__}-{seed}-{_digest(code)[:16]}.jsonl"
+        self.path = code.workspace.cache_folder / "trials" / name
 
-    def read(self) -> Iterator[MutantTrial]:
+    def read(self) -> Iterator[T]:
         """The trials kept; a last line that was cut off is none."""
         if not self.path.exists():
             return
         for line in self.path.read_text(encoding="utf-8").split("\n")[:-1]:
-            stored = json.loads(line)
-            lists = {name: tuple(stored[name]) for name in ("unjudged", "not_run")}
-            yield MutantTrial(**stored | lists | {"fate": Fate(stored["fate"])})
+            yield self._kind.of_json(json.loads(line))
 
-    def keep(self, trial: MutantTrial) -> None:
+    def keep(self, trial: T) -> None:
         """Add a trial."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(dataclasses.asdict(trial)) + "\n")
+            file.write(json.dumps(vars(trial)) + "\n")
 
 
 def _digest(code: ChallengeCode) -> str:

@@ -1,25 +1,17 @@
 """Many trials of generated mutants at once, and what they add up to."""
 
-import itertools
-import multiprocessing
-import queue
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
-from harness.errors import JudgeError
 from harness.numerics.intervals import ShareInterval, share_interval
 from harness.probing.code import ChallengeCode
 from harness.probing.trial_journal import TrialJournal
+from harness.probing.trial_pool import ended_trials
 from harness.probing.trials import MutantTrial, Trials
-from harness.workspace import Workspace
 
 MOST = 40
 """Mutants drawn for each one that is wanted, at most: most that are drawn are right, or never reached."""
-LOOK_SECONDS = 2.0
-END_SECONDS = 60.0
-"""Longest wait for a process to finish what it is trying."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +73,12 @@ def run_trials(
     Raises:
         JudgeError: a process ended by itself.
     """
-    journal = TrialJournal(code, seed)
+    journal = TrialJournal(code, seed, MutantTrial)
     tried = {trial.number: trial for trial in journal.read()}
     if (told := _enough(tried, wanted, first)) is not None:
         return told
     numbers = (number for number in range(first, first + MOST * wanted) if number not in tried)
-    with closing(_tried(code, seed, numbers, jobs)) as ending:
+    with closing(ended_trials(Trials, code, seed, numbers, jobs)) as ending:
         for trial in ending:
             tried[trial.number] = trial
             journal.keep(trial)
@@ -103,55 +95,3 @@ def _enough(tried: Mapping[int, MutantTrial], wanted: int, first: int) -> list[M
         found.append(tried[first + len(found)])
         wanted -= found[-1].wrong
     return None if wanted else found
-
-
-def _tried(code: ChallengeCode, seed: int, numbers: Iterator[int], jobs: int) -> Generator[MutantTrial]:
-    """Trials in the order in which they end."""
-    if jobs == 1:
-        with Trials(code, seed) as trials:
-            yield from map(trials.trial, numbers)
-        return
-    context = multiprocessing.get_context("spawn")
-    asked, told, ended = context.Queue(), context.Queue(), context.Event()
-    given = (code.workspace, code.challenge.id, seed, asked, told, ended)
-    workers = [context.Process(target=_work, args=given, daemon=True) for _ in range(jobs)]
-    try:
-        for worker in workers:
-            worker.start()
-        under_way = 0
-        for number in itertools.islice(numbers, 2 * jobs):
-            asked.put(number)
-            under_way += 1
-        while under_way:
-            yield _next(told, workers)
-            under_way -= 1
-            for number in itertools.islice(numbers, 1):
-                asked.put(number)
-                under_way += 1
-    finally:
-        ended.set()
-        for _ in workers:
-            asked.put(None)
-        for worker in workers:
-            worker.join(END_SECONDS)
-            worker.terminate()
-
-
-def _next(told: Any, workers: Sequence[Any]) -> MutantTrial:
-    while True:
-        try:
-            trial: MutantTrial = told.get(timeout=LOOK_SECONDS)
-            return trial
-        except queue.Empty:
-            if not all(worker.is_alive() for worker in workers):
-                raise JudgeError("a process that tries mutants ended by itself") from None
-
-
-def _work(workspace: Workspace, challenge: str, seed: int, asked: Any, told: Any, ended: Any) -> None:
-    code = ChallengeCode(workspace, workspace.challenge(challenge))
-    told.cancel_join_thread()  # what nobody waits for any more must not keep this process
-    with Trials(code, seed) as trials:
-        for number in iter(asked.get, None):
-            if ended.is_set():
-                return
-            told.put(trials.trial(number))

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 
@@ -82,6 +83,12 @@ class MutantTrial:
     def wrong(self) -> bool:
         """Whether it is a fault that probes can be asked to notice."""
         return self.fate in (Fate.KILLED, Fate.SURVIVED)
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What JSON made of the fields of one."""
+        lists = {name: tuple(stored[name]) for name in ("unjudged", "not_run")}
+        return cls(**{**stored, **lists, "fate": Fate(stored["fate"])})
 
 
 def _set_lock_folder(folder: str | None) -> None:

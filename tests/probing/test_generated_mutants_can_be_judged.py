@@ -145,7 +145,7 @@ def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     scaffold.challenge(Workspace(tmp_path), "rows")
     code = code_of("rows", Workspace(tmp_path))
     whole = run_trials(code, 3, 2)
-    (journal,) = (tmp_path / ".harness" / "generated").iterdir()
+    (journal,) = (tmp_path / ".harness" / "trials").iterdir()
     kept = journal.read_text()
     journal.write_text(kept[: kept.index("\n") + 20])
     made: list[int] = []

@@ -1,0 +1,47 @@
+"""What `harness check --seeds` prints: how often each right answer was judged right."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.cli import output
+
+if TYPE_CHECKING:
+    from harness.probing.code import ChallengeCode
+    from harness.probing.right_answers import RightAnswerTrial
+
+
+def judged(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RightAnswerTrial"]:
+    """Judge a challenge's right answers by some seeds from the first on; printed unless `quiet`."""
+    from harness.probing.right_answers import RightAnswers, judge_right_answers
+
+    with output.ProgressLine(seeds * len(RightAnswers(code, seed))) as steps:
+
+        def progress(trial: "RightAnswerTrial") -> None:
+            verdict = "right" if trial.right else "WRONG"
+            steps.done(trial.name, f"{code.challenge.id}: {verdict}: `{trial.name}`, seed {trial.seed}")
+
+        trials = judge_right_answers(code, seed, seeds, jobs, progress)
+    if not quiet:
+        print_verdicts(f"{code.challenge.id} (seeds {seed} to {seed + seeds - 1})", trials)
+    return trials
+
+
+def print_verdicts(title: str, trials: Sequence["RightAnswerTrial"]) -> None:
+    """A row for each right answer; then what was said against one, and what decided nothing."""
+    output.line(title)
+    rows = []
+    for name in dict.fromkeys(trial.name for trial in trials):
+        own = [trial for trial in trials if trial.name == name]
+        rows.append((name, f"{sum(t.right for t in own)} of {len(own)}", sum(bool(t.not_run) for t in own)))
+    rows.append(("all", f"{sum(t.right for t in trials)} of {len(trials)}", sum(bool(t.not_run) for t in trials)))
+    output.table(
+        ("right answer", "seeds judged right", "not wholly measured"),
+        rows,
+        right=("seeds judged right", "not wholly measured"),
+    )
+    for trial in trials:
+        if not trial.right:
+            output.line(f"WRONG: `{trial.name}`, seed {trial.seed}: {trial.detail}")
+        if trial.not_run:
+            output.note(f"note: not measured: `{trial.name}`, seed {trial.seed}: {', '.join(trial.not_run)}")
+    output.line()

@@ -1,0 +1,99 @@
+"""The reference and its variants, judged by many seeds: a verdict against one of them is a fault of a probe."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+from harness.probing.check import check_right_answer
+from harness.probing.code import ChallengeCode
+from harness.probing.trial_journal import TrialJournal
+from harness.probing.trial_pool import ended_trials
+
+
+@dataclass(frozen=True)
+class RightAnswerTrial:
+    """A right answer judged by one seed.
+
+    Attributes:
+        number: of the trial.
+        seed: which judged it.
+        name: of the answer.
+        right: whether no probe spoke against it.
+        detail: what spoke against it.
+        not_run: criteria that decided nothing, twice.
+    """
+
+    number: int
+    seed: int
+    name: str
+    right: bool
+    detail: str
+    not_run: tuple[str, ...]
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+        """What JSON made of the fields of one."""
+        return cls(**{**stored, "not_run": tuple(stored["not_run"])})
+
+
+@dataclass(frozen=True)
+class RightAnswers:
+    """Judges the right answers of a challenge, seed by seed.
+
+    Attributes:
+        code: the challenge's.
+        seed: the first one.
+    """
+
+    code: ChallengeCode
+    seed: int
+
+    def __len__(self) -> int:
+        """How many there are: the reference and its variants."""
+        return 1 + len(self.code.variants)
+
+    def trial(self, number: int) -> RightAnswerTrial:
+        """All answers by the first seed, then all by the next one."""
+        later, index = divmod(number, len(self))
+        variant = self.code.variants[index - 1] if index else None
+        result = check_right_answer(self.code, self.seed + later, variant)
+        return RightAnswerTrial(
+            number, self.seed + later, result.name, result.right, result.detail, tuple(sorted(result.not_run))
+        )
+
+
+@contextmanager
+def right_answers(code: ChallengeCode, seed: int) -> Iterator[RightAnswers]:
+    """What judges them in one process."""
+    yield RightAnswers(code, seed)
+
+
+def judge_right_answers(
+    code: ChallengeCode, seed: int, seeds: int, jobs: int = 1,
+    progress: Callable[[RightAnswerTrial], None] = lambda trial: None,
+) -> Sequence[RightAnswerTrial]:  # fmt: skip
+    """Judge the reference and each variant by some seeds.
+
+    Trials that an earlier run of the same sources kept are not made again.
+
+    Args:
+        code: the challenge's.
+        seed: the first one; the others follow it.
+        seeds: how many.
+        jobs: processes.
+        progress: called with each trial as it ends.
+
+    Raises:
+        JudgeError: a process ended by itself.
+    """
+    journal = TrialJournal(code, seed, RightAnswerTrial)
+    wanted = range(seeds * len(RightAnswers(code, seed)))
+    judged = {trial.number: trial for trial in journal.read() if trial.number in wanted}
+    numbers = (number for number in wanted if number not in judged)
+    with closing(ended_trials(right_answers, code, seed, numbers, jobs)) as ending:
+        for trial in ending:
+            judged[trial.number] = trial
+            journal.keep(trial)
+            progress(trial)
+    return [judged[number] for number in wanted]
