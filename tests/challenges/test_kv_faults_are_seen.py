@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from corpora import SEED, assert_caught, assert_enough, assert_null_earns_nothing, assert_right
+from corpora import ONE_IN, SEED, assert_caught, assert_enough, assert_null_earns_nothing, assert_right
 
 from harness.probing import Mutant, Variant
 from harness.probing.check import assess, sandboxed
@@ -14,11 +14,11 @@ from tests import shares
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
-RIGHT = [None, *shares.share(CODE.variants, 3)]
+RIGHT = [None, *shares.share(CODE.variants, ONE_IN)]
 TIMED, GROWTH = "decode_speed", "decode_cost"
 FAULTY = [
     pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ())
-    for mutant in shares.share(CODE.mutants, 3, lambda mutant: mutant.criterion)
+    for mutant in shares.share(CODE.mutants, ONE_IN, lambda mutant: mutant.criterion)
 ]
 OPTIONS = {c.id for c in CODE.challenge.criteria if c.capability}
 COSTS = {"decode_cost", "memory_growth", "memory_report"}

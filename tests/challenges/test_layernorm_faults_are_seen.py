@@ -4,7 +4,7 @@ nothing."""
 from pathlib import Path
 
 import pytest
-from corpora import assert_caught, assert_enough, assert_null_earns_nothing, assert_right
+from corpora import ONE_IN, assert_caught, assert_enough, assert_null_earns_nothing, assert_right
 
 from harness.probing import Mutant, Variant
 from harness.probing.code import ChallengeCode
@@ -14,11 +14,11 @@ from tests import shares
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
-RIGHT = [None, *shares.share(CODE.variants, 3)]
+RIGHT = [None, *shares.share(CODE.variants, ONE_IN)]
 TIMED, GROWTH = "backward_speed", "cost_growth"
 FAULTY = [
     pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ())
-    for mutant in shares.share(CODE.mutants, 3, lambda mutant: mutant.criterion)
+    for mutant in shares.share(CODE.mutants, ONE_IN, lambda mutant: mutant.criterion)
 ]
 
 

@@ -1,7 +1,7 @@
 """Every faulty kernel fails the criterion it names, every right one passes, and null answers earn nothing."""
 
 import pytest
-from corpora import SEED, assert_caught, assert_enough, assert_null_earns_nothing
+from corpora import ONE_IN, SEED, SHARE, assert_caught, assert_enough, assert_null_earns_nothing
 from softmax_topk_answers import CODE, answer, exact
 
 from harness.model import Outcome
@@ -10,13 +10,13 @@ from harness.probing.check import assess, sandboxed
 from harness.probing.null_answer import NullAnswer
 from tests import shares
 
-RIGHT = [None, *shares.share(CODE.variants, 3)]
+RIGHT = [None, *shares.share(CODE.variants, ONE_IN)]
 GRADED = {
     "two passes": {"passes", "less_traffic"}, "three kernels": {"passes", "less_traffic", "bytes_written"},
     "split rows": {"bytes_written"}, "last block merges": {"bytes_written"},
 }  # fmt: skip
 """Variants that honestly move more than they could, and where that costs them."""
-FAULTY = shares.share(CODE.mutants, 3, lambda mutant: mutant.criterion)
+FAULTY = shares.share(CODE.mutants, ONE_IN, lambda mutant: mutant.criterion)
 TIMED = frozenset({"speed"})
 """Criteria that only a GPU can tell, mutants included."""
 
@@ -31,7 +31,7 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     with sandboxed(CODE, CODE.source(right)) as sound:
-        evidence = assess(CODE, sound, SEED)
+        evidence = assess(CODE, sound, SEED, share=SHARE)
     graded = GRADED.get(right.name, set()) if right else set()
     assert {e.criterion for e in evidence if e.outcome is Outcome.PARTIAL} == graded
     fine = (Outcome.PASSED, Outcome.PARTIAL)
