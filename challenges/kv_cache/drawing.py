@@ -58,9 +58,10 @@ class Writer:
         self._create()
         self._fill(self.caches["a"], far=True)
         count = self._between(SHORT, LONG) * (3 if self._chance(1 / 8) else 1)
-        others = self._between(0, 2)
+        sized = any(isinstance(value, int) for value in self.options.values())
+        others = 2 if sized else self._between(0, 2)
         while len(self.steps) < count and self.work < WORK:
-            if len(self.caches) <= others and self._chance(0.2):
+            if len(self.caches) <= others and self._chance(0.4 if sized else 0.2):
                 self._create()
             names = list(self.caches)
             create = self.caches[names[0] if self._chance(0.6) else self._one(names)]
@@ -70,7 +71,7 @@ class Writer:
 
     def _create(self) -> None:
         """The cache of the case, or a further one: as it, as it in the other dtype, or a small one."""
-        name, sizes, dtype = "abc"[len(self.caches)], self.sizes, self.dtype
+        name, sizes, dtype, options = "abc"[len(self.caches)], self.sizes, self.dtype, self.options
         if self.caches:
             kind = self._one(("same", "dtype", "small", "small"))
             if kind != "same" and "quantization" not in self.options:
@@ -79,11 +80,16 @@ class Writer:
                 sizes = {"layers": self._between(1, 3), "H": self._between(1, 3), "B": self._between(1, 4),
                          "D": self._one((sizes["D"], max(self.least, sizes["D"] // 2))),
                          "length": min(sizes["length"], 40)}  # fmt: skip
+            options = {option: self._other_size(value) for option, value in options.items()}
         room = sizes["length"] + self._one((0, 0, 1, 3, sizes["length"]))
         create = Create(name, sizes["layers"], sizes["H"], self.groups, sizes["D"], sizes["B"], room, dtype,
-                        tuple(self.options.items()))  # fmt: skip
+                        tuple(options.items()))  # fmt: skip
         self.caches[name] = create
         self.steps.append(create)
+
+    def _other_size(self, value: int | str) -> int | str:
+        """A window or pages of another size, a small one: there every value is met, however few are drawn."""
+        return self._between(1, self._one((8, 20))) if isinstance(value, int) else value
 
     def _fill(self, create: Create, far: bool = False) -> None:
         """A prompt, or a further chunk of one, for some slots of a layer, or of all layers."""

@@ -21,7 +21,7 @@ SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
 SETTINGS = {"dtype": ("float64", "float32"), "family": FAMILIES_OF_TOKENS}
-PROGRAMS, PROGRAMS_OF_OPTION = 60, 12
+PROGRAMS, PROGRAMS_OF_OPTION = 60, 16
 MOST, MOST_OF_OPTION = 1.2e7, 4e6
 """What the largest call of a program may cost, as `_cost` counts."""
 BORDERS = frozenset(2**n for n in range(2, 9))
@@ -104,7 +104,7 @@ any_program_with_a_window_is_right = _programs(
 any_program_with_forks_is_right = _programs(
     "any_program_with_forks_is_right",
     "So it is where slots become copies of others.",
-    FEWER, 2 * PROGRAMS_OF_OPTION, lambda case: {}, "fork",
+    FEWER, 24, lambda case: {}, "fork",
 )  # fmt: skip
 any_program_in_pages_is_right = _programs(
     "any_program_in_pages_is_right",
