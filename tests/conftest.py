@@ -1,6 +1,7 @@
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share a module's fixture in one process; all others are handed out one by one."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Draw the cases of `drawn` tests, and keep tests that share a module's fixture in one process."""
+    left_out = _left_out(items)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+    items[:] = [item for item in items if item.nodeid not in left_out]
     for item in items:
         shared: dict[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
         if any(fixture.scope == "module" for found in shared.values() for fixture in found):
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def _left_out(items: Iterable[pytest.Item]) -> set[str]:
+    """The cases of tests marked `drawn(n)` that are not the one in n of this run."""
+    cases: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for item in items:
+        if marker := item.get_closest_marker("drawn"):
+            cases[item.nodeid.split("[")[0], *marker.args].append(item.nodeid)
+    return {id for (_, one_in), ids in cases.items() for id in {*ids} - {*shares.share(ids, one_in)}}
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

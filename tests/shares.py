@@ -66,6 +66,11 @@ def share(
     return [item for item in found if str(item) in chosen]
 
 
+def drawn_cases() -> float:
+    """Of a probe's drawn cases, the share that a right answer meets in one run."""
+    return 1.0 if everything() else 0.1
+
+
 def examples(number: int) -> int:
     """How many examples of a property one run draws: a third, but not fewer than 25."""
     return number if everything() else min(number, max(25, number // 3))

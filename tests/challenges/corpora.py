@@ -12,8 +12,7 @@ from tests import shares
 SEED = shares.number()
 ONE_IN = 6
 """Of how many mutants of a criterion, and of how many variants, one is judged in one run of the tests."""
-SHARE = 1.0 if shares.everything() else 0.25
-"""Of the drawn cases, those that a right answer meets in one run of the tests."""
+SHARE = shares.drawn_cases()
 
 
 def assert_caught(code: ChallengeCode, mutant: Mutant) -> None:

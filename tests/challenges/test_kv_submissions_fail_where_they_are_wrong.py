@@ -85,7 +85,9 @@ def run(model: str) -> Run:
 
 def judged(criterion: Criterion, answer: SandboxedAnswer, submission: Submission, explain: bool) -> Evidence:
     seed = seed_of(SEED, criterion.id)
-    return probe_criterion(CODE, criterion, answer, seed, submission=submission, explain=explain)
+    return probe_criterion(
+        CODE, criterion, answer, seed, submission=submission, explain=explain, share=shares.drawn_cases()
+    )
 
 
 @pytest.mark.parametrize("model", CRITICAL)

@@ -63,6 +63,7 @@ def test_rejected_submissions_do_not_spoil_the_list(run: Run, submit: Submit) ->
     assert "bad/rows/submission.toml: is empty" in done.stderr
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     "arguments",
     [

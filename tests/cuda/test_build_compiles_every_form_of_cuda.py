@@ -12,6 +12,7 @@ INPUTS = Path(__file__).parent / "rewritten"
 PROGRAMS = sorted(INPUTS.glob("*.cu"))
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("instrumented", [False, True], ids=["plain", "instrumented"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)

@@ -22,6 +22,7 @@ long endless = Tree<28, 1>::value;
 """
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.slow
 def test_source_that_never_compiles_is_given_up(tmp_path: Path, tier: Tier) -> None:
     said = gate(put(tmp_path, a_cu=ENDLESS), ["a.cu"], [], tier=tier, seconds=4, memory_mib=4096)
@@ -29,6 +30,7 @@ def test_source_that_never_compiles_is_given_up(tmp_path: Path, tier: Tier) -> N
     assert said.text == "not compiled within 4 s of processor time" or said.errors
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.slow
 def test_memory_without_end_is_refused(tmp_path: Path, tier: Tier) -> None:
     source = "constexpr char big[1ull << 33] = {1};\nconst char* p = big;\n"

@@ -52,6 +52,7 @@ def test_the_corpus_is_large_enough() -> None:
     assert len(MISSED) <= len(PROGRAMS) * 2 / 32
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_is_caught(name: str) -> None:

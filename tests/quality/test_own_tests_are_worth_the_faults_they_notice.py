@@ -55,6 +55,7 @@ def test_a_weak_suite_is_told_what_it_missed(answer):
     assert result.exercised == 0.5
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("name", "command", "suite"),
     [

@@ -11,6 +11,7 @@ from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.opening import opened
 from harness.sandbox import snapshot
 from harness.workspace import Workspace
+from tests import shares
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +30,8 @@ def evidence() -> dict[str, Evidence]:
         with opened(CODE.challenge, files) as result:
             assert result.answer is not None, result.unsupported or result.fault
             probed = [c for c in CODE.challenge.criteria if c.probes]
-            return {c.id: probe_criterion(CODE, c, result.answer, seed_of(SEED, c.id)) for c in probed}
+            share = shares.drawn_cases()
+            return {c.id: probe_criterion(CODE, c, result.answer, seed_of(SEED, c.id), share=share) for c in probed}
 
 
 def test_every_probe_passes(evidence: dict[str, Evidence]) -> None:

@@ -120,6 +120,7 @@ def test_a_probe_that_breaks_twice_costs_its_criterion_only(toy, submit):
     assert (toy.workspace.root / "count").read_text() == "2", "a mistake that repeats itself needs no third run"
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("error", [BoxError, PrerequisiteError])
 def test_it_is_the_same_in_a_process_of_its_own(toy, submit, jobs, error):

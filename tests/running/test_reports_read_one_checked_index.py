@@ -51,6 +51,7 @@ RAISED = {
 }
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("change", RAISED)
 @pytest.mark.parametrize("read_before", [True, False])
 def test_a_record_whose_marks_were_edited_is_refused(toy, index, change, read_before):

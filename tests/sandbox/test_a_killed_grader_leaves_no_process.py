@@ -95,6 +95,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("work", WORK)
 def test_nothing_survives_the_grader(folder, tier, work):

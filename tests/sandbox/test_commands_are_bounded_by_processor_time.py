@@ -34,6 +34,7 @@ while time.process_time() < end: pass
 """
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("source", [SPIN, FORKING, IN_TURNS], ids=["spins", "forks", "forks in turns"])
 def test_work_is_ended_by_its_processor_time(tmp_path, tier, source):
     done = run(["python", "-c", source], tmp_path, tier=tier, seconds=0.5, wall_seconds=120)

@@ -103,6 +103,7 @@ def honest(request, tmp_path):
         yield box
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("work", "least"), [("imports", 200), ("computes", 8), ("asks", 11), ("writes", 3)])
 def test_honest_work_raises_no_signal(honest, work, least):
     reply = honest.call(work, returns=Scalar(int), seconds=60)
