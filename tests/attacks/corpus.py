@@ -19,7 +19,7 @@ from tests.shares import share
 
 HERE = Path(__file__).parent
 MODULES = ("credit_*.py", "harm_*.py", "cuda_*.py", "twins_*.py")
-ONE_IN = {(False, False): 12, (False, True): 4, (True, False): 24, (True, True): 6}
+ONE_IN = {(False, False): 24, (False, True): 8, (True, False): 48, (True, True): 12}
 """Of how many of a class one is judged in every test run, at least one; by whether they are in CUDA and are honest."""
 _OWN = threading.local()
 """The nursery of each thread."""

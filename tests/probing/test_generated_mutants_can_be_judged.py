@@ -19,7 +19,7 @@ from harness.workspace import Workspace
 
 WORKSPACE = Workspace.find()
 GUARDED = [name for name in WORKSPACE.challenges() if (WORKSPACE.challenge_folder(name) / "guards.py").exists()]
-FEW = 2
+FEW = 1
 
 
 def fresh_seed() -> int:
