@@ -31,17 +31,18 @@ class Writer:
         borders: lengths where something may end: pages, literals of the answer.
         options: of every cache; `groups`, no keyword, is how many query heads a key/value head has.
         extras: functions beyond those every answer has.
+        others: options of the second and the third cache, where they are not those of the first.
     """
 
     def __init__(
         self, draw: Draw, sizes: Mapping[str, int], dtype: str, family: str, borders: Collection[int],
-        options: Mapping[str, int | str], extras: Collection[str],
+        options: Mapping[str, int | str], extras: Collection[str], others: Sequence[Mapping[str, int | str]] = (),
     ) -> None:  # fmt: skip
         self.draw = draw
         self.sizes = sizes
         self.family = family
         self.borders = [n for n in sorted(borders) if 1 < n <= sizes["length"]]
-        self.options = dict(options)
+        self.options, self.others = dict(options), others
         self.near = {border + off for border in self.borders for off in (-1, 0, 1)}
         self.groups = int(self.options.pop("groups", 1))
         self.forks, self.asks = "fork" in extras, "memory_bytes" in extras
@@ -58,10 +59,9 @@ class Writer:
         self._create()
         self._fill(self.caches["a"], far=True)
         count = self._between(SHORT, LONG) * (3 if self._chance(1 / 8) else 1)
-        sized = any(isinstance(value, int) for value in self.options.values())
-        others = 2 if sized else self._between(0, 2)
+        others = len(self.others) or self._between(0, 2)
         while len(self.steps) < count and self.work < WORK:
-            if len(self.caches) <= others and self._chance(0.4 if sized else 0.2):
+            if len(self.caches) <= others and self._chance(0.4 if self.others else 0.2):
                 self._create()
             names = list(self.caches)
             create = self.caches[names[0] if self._chance(0.6) else self._one(names)]
@@ -72,6 +72,8 @@ class Writer:
     def _create(self) -> None:
         """The cache of the case, or a further one: as it, as it in the other dtype, or a small one."""
         name, sizes, dtype, options = "abc"[len(self.caches)], self.sizes, self.dtype, self.options
+        if self.others and self.caches:
+            options = self.others[len(self.caches) - 1]
         if self.caches:
             kind = self._one(("same", "dtype", "small", "small"))
             if kind != "same" and "quantization" not in self.options:
@@ -80,16 +82,11 @@ class Writer:
                 sizes = {"layers": self._between(1, 3), "H": self._between(1, 3), "B": self._between(1, 4),
                          "D": self._one((sizes["D"], max(self.least, sizes["D"] // 2))),
                          "length": min(sizes["length"], 40)}  # fmt: skip
-            options = {option: self._other_size(value) for option, value in options.items()}
         room = sizes["length"] + self._one((0, 0, 1, 3, sizes["length"]))
         create = Create(name, sizes["layers"], sizes["H"], self.groups, sizes["D"], sizes["B"], room, dtype,
                         tuple(options.items()))  # fmt: skip
         self.caches[name] = create
         self.steps.append(create)
-
-    def _other_size(self, value: int | str) -> int | str:
-        """A window or pages of another size, a small one: there every value is met, however few are drawn."""
-        return self._between(1, self._one((8, 20))) if isinstance(value, int) else value
 
     def _fill(self, create: Create, far: bool = False) -> None:
         """A prompt, or a further chunk of one, for some slots of a layer, or of all layers."""

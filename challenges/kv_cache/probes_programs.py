@@ -21,8 +21,10 @@ SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
 SETTINGS = {"dtype": ("float64", "float32"), "family": FAMILIES_OF_TOKENS}
-PROGRAMS, PROGRAMS_OF_OPTION = 60, 16
-MOST, MOST_OF_OPTION = 1.2e7, 4e6
+SMALL = {"other": tuple(range(1, 21))}
+"""Windows and pages of a further cache: every small one is met, however few are drawn."""
+PROGRAMS, PROGRAMS_OF_OPTION = 60, 12
+MOST, MOST_OF_OPTION = 1.6e7, 5e6
 """What the largest call of a program may cost, as `_cost` counts."""
 BORDERS = frozenset(2**n for n in range(2, 9))
 """Lengths at which something may end in any cache."""
@@ -32,10 +34,12 @@ Options = Callable[[Case], Mapping[str, int | str]]
 
 def _cost(length: int, D: int, B: int, H: int, layers: int, page: int = 1, window: int = 1, groups: int = 1) -> float:
     """About what the longest prompt computes, and a third of it for slots and layers beyond the first."""
-    return groups * H * D * length * (length * (1 + 0.1 * B * min(layers, 3)) + 16)
+    return groups * H * (D + 24) * length * (length * (1 + 0.1 * B * min(layers, 3)) + 16)
 
 
-def _programs(name: str, purpose: str, axes: Mapping[str, Axis], count: int, options: Options, *needs: str) -> Probe:
+def _programs(
+    name: str, purpose: str, axes: Mapping[str, Axis], count: int, options: Options, *needs: str, sized: str = "",
+) -> Probe:  # fmt: skip
     """A probe that runs programs of calls.
 
     Args:
@@ -45,6 +49,7 @@ def _programs(name: str, purpose: str, axes: Mapping[str, Axis], count: int, opt
         count: of programs.
         options: of every cache of a case.
         needs: functions beside the required ones that the programs call.
+        sized: the size of the option, of which further caches have another.
     """
 
     def written(answer: Answer, draw: Draw, case: Case) -> tuple[int, Program]:
@@ -52,7 +57,8 @@ def _programs(name: str, purpose: str, axes: Mapping[str, Axis], count: int, opt
         sizes = {size: int(case[size]) for size in axes}
         named = (n * times for n in answer.literals for times in (1, 2, 3, 4))
         borders = {*BORDERS, *named, *_page_ends(sizes)}
-        writer = Writer(draw, sizes, str(case["dtype"]), str(case["family"]), borders, options(case), extras)
+        others = [options({**case, sized: n}) for n in _others(case)] if sized else ()
+        writer = Writer(draw, sizes, str(case["dtype"]), str(case["family"]), borders, options(case), extras, others)
         return draw.integer(0, 2**62), writer.program()
 
     def body(answer: Answer, draw: Draw, **case: int | str) -> None:
@@ -76,7 +82,13 @@ def _programs(name: str, purpose: str, axes: Mapping[str, Axis], count: int, opt
 
     body.__name__, body.__doc__ = name, purpose
     most = MOST if axes is SIZES else MOST_OF_OPTION
-    return probe(drawn=Drawn(axes, count, _cost, most, SETTINGS), shrinker=shrunk)(body)
+    settings = SETTINGS | SMALL if sized else SETTINGS
+    return probe(drawn=Drawn(axes, count, _cost, most, settings), shrinker=shrunk)(body)
+
+
+def _others(case: Case) -> tuple[int, int]:
+    """The size of an option in a second and in a third cache."""
+    return int(case["other"]), (int(case["other"]) + 9) % len(SMALL["other"]) + 1
 
 
 def _page_ends(sizes: Mapping[str, int]) -> Collection[int]:
@@ -98,18 +110,18 @@ any_program_with_shared_heads_is_right = _programs(
 any_program_with_a_window_is_right = _programs(
     "any_program_with_a_window_is_right",
     "So it is under a window.",
-    FEWER | {"window": Axis(1, 130)}, PROGRAMS_OF_OPTION,
-    lambda case: {"window": 1 + (int(case["window"]) - 1) % int(case["length"])},
+    FEWER | {"window": Axis(1, 130)}, 2 * PROGRAMS_OF_OPTION,
+    lambda case: {"window": 1 + (int(case["window"]) - 1) % int(case["length"])}, sized="window",
 )  # fmt: skip
 any_program_with_forks_is_right = _programs(
     "any_program_with_forks_is_right",
     "So it is where slots become copies of others.",
-    FEWER, 24, lambda case: {}, "fork",
+    FEWER, 2 * PROGRAMS_OF_OPTION, lambda case: {}, "fork",
 )  # fmt: skip
 any_program_in_pages_is_right = _programs(
     "any_program_in_pages_is_right",
     "So it is with pages of any size.",
-    FEWER | {"page": Axis(1, 70)}, PROGRAMS_OF_OPTION, lambda case: {"page_size": case["page"]},
+    FEWER | {"page": Axis(1, 70)}, 2 * PROGRAMS_OF_OPTION, lambda case: {"page_size": case["page"]}, sized="page",
 )  # fmt: skip
 any_program_at_int8_stays_close = _programs(
     "any_program_at_int8_stays_close",
