@@ -43,7 +43,8 @@ def check(
 
     --generated plants faults by machine in the reference and its variants, each under a condition (only above a size,
     only from some call on), and prints the share that some criterion notices, and the survivors. --seeds asks again
-    and again whether a right answer is ever spoken against. Both go on where they were cut off, given the same --seed.
+    and again whether a right answer is ever spoken against; only the first seed times it against the reference. Both
+    go on where they were cut off, given the same --seed.
     """
     import secrets
 

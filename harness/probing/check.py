@@ -1,7 +1,7 @@
 """`harness check`: probes against what must pass and what must not."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -68,12 +68,16 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
             yield _tampered(code, answer, seed, name, tampering())
 
 
-def check_right_answer(code: ChallengeCode, seed: int, variant: Variant | None = None) -> CheckResult:
-    """Run the probes against a variant, or against the reference."""
+def check_right_answer(
+    code: ChallengeCode, seed: int, variant: Variant | None = None, races: bool = True
+) -> CheckResult:
+    """Run the probes against a variant, or against the reference; those that time it against the reference if asked."""
+    raced = (c.id for c in code.challenge.criteria if any(probe.races for probe in code.probes_of(c)))
+    spared = frozenset(() if races else raced)
     with sandboxed(code, code.source(variant)) as answer:
         if variant is None:
-            return _silent(code, answer, seed, "reference", "reference")
-        return _silent(code, answer, seed, "variant", variant.name, _unsupported(code, variant))
+            return _silent(code, answer, seed, "reference", "reference", spared)
+        return _silent(code, answer, seed, "variant", variant.name, spared | _unsupported(code, variant))
 
 
 @contextmanager
@@ -93,8 +97,9 @@ def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | Gp
 
 
 def assess(
-    code: ChallengeCode, answer: Answer, seed: int, only: str | None = None, share: float = 1.0
-) -> list[Evidence]:
+    code: ChallengeCode, answer: Answer, seed: int, only: str | None = None, share: float = 1.0,
+    spared: Collection[str] = (),
+) -> list[Evidence]:  # fmt: skip
     """Evidence of all probed criteria, or of one, with the anchor rule applied and nothing explained.
 
     Args:
@@ -103,8 +108,9 @@ def assess(
         seed: of the run.
         only: the criterion.
         share: of the drawn cases that are run.
+        spared: criteria that are left out.
     """
-    probed = [c for c in code.challenge.criteria if c.probes and only in (None, c.id)]
+    probed = [c for c in code.challenge.criteria if c.probes and only in (None, c.id) and c.id not in spared]
     evidence = [probe_criterion(code, c, answer, seed_of(seed, c.id), explain=False, share=share) for c in probed]
     return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
 
@@ -125,11 +131,11 @@ def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
 
 
 def _silent(
-    code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, spared: frozenset[str] = frozenset()
+    code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, spared: frozenset[str]
 ) -> CheckResult:
     # what this device or run cannot tell says nothing, but one that cannot run the answer at all has shown nothing
     fine = (Outcome.PASSED, Outcome.PARTIAL, Outcome.UNSUPPORTED, Outcome.NOT_RUN)
-    evidence = [_measured(code, answer, seed, e) for e in assess(code, answer, seed) if e.criterion not in spared]
+    evidence = [_measured(code, answer, seed, e) for e in assess(code, answer, seed, spared=spared)]
     loud = [e for e in evidence if e.outcome is not Outcome.PASSED]
     worst = [e for e in loud if e.outcome not in fine or e.criterion == code.challenge.anchor]
     detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)

@@ -43,6 +43,7 @@ class Probe:
         traced: whether what the calls bring can name the fault; not where time or memory is the question.
         drawn: how further cases are drawn, which run after the others.
         shrinker: finds the smallest failing case, where sizes alone do not.
+        races: whether it times the answer against the reference.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Probe:
     traced: bool = True
     drawn: Drawn | None = None
     shrinker: Shrinker | None = None
+    races: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class ProbeResult:
 
 def probe(
     *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
-    drawn: Drawn | None = None, shrinker: Shrinker | None = None, **case: Figure,
+    drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
@@ -108,12 +110,13 @@ def probe(
         traced: False where time or memory is the question: a failure is then not compared with the known faults.
         drawn: how further cases are drawn; without fixed ones they are the only cases.
         shrinker: finds the smallest failing case, where sizes alone do not.
+        races: True where the answer is timed against the reference.
         **case: keyword arguments common to all cases.
     """
 
     def wrap(body: Body) -> Probe:
         every = tuple({**case, **given} for given in cases) or ((case,) if case or not drawn else ())
-        return Probe(body.__name__, body, every, floors or {}, frozenset(fixed), traced, drawn, shrinker)
+        return Probe(body.__name__, body, every, floors or {}, frozenset(fixed), traced, drawn, shrinker, races)
 
     return wrap
 
