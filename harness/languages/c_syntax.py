@@ -38,6 +38,11 @@ class CFamilySyntax(Syntax):
         """As `Syntax.code_lines`."""
         return filled_lines(without_comments(text))
 
+    def page_line(self, text: str) -> int | None:
+        """The first fence of a Markdown code block: no line of a program begins with three back quotes."""
+        lines = enumerate(without_comments(text).split("\n"), 1)
+        return next((number for number, line in lines if line.lstrip().startswith("```")), None)
+
     def literals(self, text: str) -> Iterator[int]:
         """As `Syntax.literals`."""
         return iter(integer_literals(text))

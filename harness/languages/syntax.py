@@ -70,6 +70,10 @@ class Syntax(Protocol):
         """
         return None
 
+    def page_line(self, text: str) -> int | None:
+        """Where a file shows itself as a page with code blocks in it, and no source; None where it does not."""
+        return None
+
     def literals(self, text: str) -> Iterator[int]:
         """Integers that the text names, constant expressions of them included.
 

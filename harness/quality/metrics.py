@@ -5,7 +5,7 @@
 | code lines of the largest file | 300 | 800 | 1700 | 4000 |
 | % of code lines in functions of cyclomatic complexity over 10 | 0 | 15 | 40 | 80 |
 | function length, 90th percentile, code lines | 25 | 50 | 100 | 250 |
-| likely faults (ruff F, B, E9, PLE) per 100 code lines | 0 | 0.5 | 2 | 8 |
+| likely faults (ruff F, B, E9, PLE, less style) per 100 code lines | 0 | 0.5 | 2 | 8 |
 | % documented and annotated | 80 | 50 | 20 | 0 |
 | % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
 
@@ -100,6 +100,10 @@ def measure(folder: Path, entries: Collection[str] = (), adapters: Collection[st
     problems = tuple(f"{file.path} {file.problem}" for file in files if file.problem)
     if not any(file.sloc for file in files):
         metrics = [Metric(name, None, 0.0, "there is no source code to measure") for name in CURVES]
+    elif pages := [(file.path, line) for file in files if (line := file.syntax.page_line(file.text))]:
+        path, line = pages[0]
+        why = f"{path} is a page, not source code: a code block is marked in line {line}"
+        metrics = [Metric(name, None, None, why, locations=Location.within(path, line)) for name in CURVES]
     else:
         seen = tools.inspect(files)
         functions = None if seen.functions is None else _with_flat_files(files, seen.functions)

@@ -22,7 +22,10 @@ from harness.quality.sources import SourceFile
 from harness.sandbox import scratch
 
 RULES = ("F", "B", "E9", "PLE")
-"""pyflakes, bugbear, syntax errors, pylint errors: rules that name a likely fault rather than a taste."""
+"""pyflakes, bugbear, syntax errors, pylint errors."""
+TASTE = ("F401", "F541", "B007", "B009", "B010", "B028", "B904", "B905")
+"""Rules of these families whose findings change no result: unused imports and loop names, f-strings without a value,
+constant attribute names, `zip` without `strict`, levels and causes of warnings and errors."""
 SECONDS = 60
 """Processor time of a tool; one that uses it all gives no figures, on any machine."""
 WALL_SECONDS = 1200.0
@@ -139,7 +142,15 @@ def _ruff_command() -> list[str]:
         )
     target = f"py{sys.version_info.major}{sys.version_info.minor}"
     options = ["--isolated", "--ignore-noqa", "--no-cache", "--exit-zero", "--output-format=json"]
-    return [found, "check", *options, f"--target-version={target}", f"--select={','.join(RULES)}", "."]
+    return [
+        found,
+        "check",
+        *options,
+        f"--target-version={target}",
+        f"--select={','.join(RULES)}",
+        f"--ignore={','.join(TASTE)}",
+        ".",
+    ]
 
 
 def _start(command: Sequence[str], folder: Path) -> subprocess.Popen[str]:

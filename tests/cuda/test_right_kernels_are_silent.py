@@ -38,3 +38,12 @@ def test_a_block_that_waits_for_a_later_one_is_no_fault() -> None:
     assert run.report is not None
     assert [u.file for u in run.report.unsupported] == ["message_from_a_later_block.cu"]
     assert not run.report.found("error", "warning")
+
+
+def test_a_barrier_after_threads_have_exited_is_a_remark() -> None:
+    """From compute capability 7.0 on a barrier waits for the threads that have not exited (CUDA programming guide)."""
+    (run,) = ran(FOLDER / "barrier_after_return.cu", Mode.CHECK)
+    assert run.report is not None
+    (remark,) = [defect for defect in run.report.defects if defect.kind.startswith("barrier")]
+    assert (remark.kind, remark.severity) == ("barrier_after_exit", "info")
+    assert "28 of 128 threads of the block have left" in remark.text

@@ -116,7 +116,7 @@ def test_suppressions_of_the_answer_are_not_obeyed(answer):
     folder = answer(
         {
             "clean.py": CLEAN
-            + "\n\nimport os  # noqa\n# ruff: noqa\n"
+            + "\n\nprint(nothing)  # noqa\n# ruff: noqa\n"
             + "# GENERATED CODE\n#lizard forgives\n"
             + branches(20),
             "ruff.toml": "exclude = ['*.py']\n",
@@ -130,13 +130,19 @@ def test_suppressions_of_the_answer_are_not_obeyed(answer):
 
 
 def test_tests_are_left_out_and_adapters_are_not(answer):
-    faulty = "import os\nprint(nothing)\n"
+    faulty = "print(nothing)\n"
     folder = answer({"clean.py": CLEAN, "test_clean.py": faulty, "tests/helper.py": faulty})
     assert measure(folder).metrics["lint"].figure == 0
     # code does not hide behind a test's name: the entry and what it imports are source
     assert measure(folder, entries=("test_clean.py",)).metrics["lint"].figure > 0
     folder = answer({"adapter.py": "from tests import helper\n\nprint(helper)\n"})
-    assert measure(folder).metrics["lint"].worst.startswith("tests/helper.py:1 F401")
+    assert measure(folder).metrics["lint"].worst.startswith("tests/helper.py:1 F821")
+
+
+@pytest.mark.parametrize("line", ["import os", 'print(f"text")', "zip([1], [2])", "for unused in (1, 2): print()"])
+def test_taste_is_no_likely_fault(answer, line):
+    """An unused import, an f-string without a value, `zip` without `strict`: no result depends on them."""
+    assert measure(answer({"clean.py": f"{CLEAN}\n\n{line}\n"})).metrics["lint"].figure == 0
 
 
 def test_cuda_is_measured_by_what_applies(answer):

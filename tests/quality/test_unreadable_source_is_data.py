@@ -42,6 +42,18 @@ def test_a_broken_file_has_no_mutants_and_no_checks(answer, kind):
     assert count_assertions(files).real == 0
 
 
+PAGE = "# A kernel\n\nIt is fast.\n\n```cuda\n__global__ void f(float* x) {\n  x[0] = max(x[1], 0.f);\n}\n```\n"
+
+
+def test_no_figure_is_taken_of_a_page_with_code_in_it(answer):
+    """A kernel's file that holds Markdown has no functions to speak of: nothing is said about them."""
+    report = measure(answer({"kernel.cu": PAGE}))
+    assert {(metric.figure, metric.credit) for metric in report.metrics.values()} == {(None, None)}
+    assert report.metrics["function_length"].detail.startswith("kernel.cu is a page, not source code")
+    commented = measure(answer({"kernel.cu": f"/*\n{PAGE}*/\n__global__ void f(float* x) {{ x[0] = 1; }}\n"}))
+    assert commented.metrics["function_length"].figure == 1
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "# only words\n", '"""Only a docstring."""\n'])
 def test_no_code_earns_nothing(answer, text):
     report = measure(answer(empty=text))

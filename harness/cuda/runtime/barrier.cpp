@@ -69,9 +69,11 @@ void report_divergence(const Block& block) {
     report(defect);
 }
 
+/// A remark: a barrier waits for the threads that have not exited (CUDA programming guide, from compute capability 7.0 on).
 void report_left_behind(const Block& block) {
     Defect defect;
-    defect.kind = "barrier_divergence";
+    defect.kind = "barrier_after_exit";
+    defect.severity = kInfo;
     defect.text = std::to_string(block.thread_count - block.live) + " of " + std::to_string(block.thread_count) +
                   " threads of the block have left the kernel before this barrier";
     defect.site = gathering.first.site;

@@ -103,7 +103,7 @@ void kernel_free(void* pointer);
 
 enum class Vote : uint8_t { None, And, Or, Count };
 /// All threads of the block meet; the result is the vote over `predicate`. Two barriers are the same one when file,
-/// line and id agree; threads that meet at different ones, or a barrier that some have left behind, are a defect.
+/// line and id agree; threads that meet at different ones are a defect, threads that have exited before it a remark.
 int barrier(int id, Vote vote, int predicate, Site site);
 
 /// What the lanes of `mask` brought: lane l's value is at deposits + l * bytes, for l in `present`.
