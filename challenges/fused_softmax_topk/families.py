@@ -135,6 +135,9 @@ LOGITS: Mapping[str, Family] = {
     "winners last": _winners_last, "sorted": _sorted, "late winner": _late_winner, "offset rows": _offset,
 }  # fmt: skip
 """By name, the plainest first."""
+SPECIAL = ("some -inf", "fewer finite than k", "spoilt rows")
+"""Those with logits that are not finite, which are a criterion of their own."""
+ORDINARY = tuple(name for name in LOGITS if name not in SPECIAL)
 
 
 def logits_of(draw: Draw, family: str, rows: int, vocab: int, k: int) -> Floats:

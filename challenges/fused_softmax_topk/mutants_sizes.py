@@ -71,7 +71,7 @@ SIZES = (
            edits=((MERGED, MERGED.replace("const ", "") + "    if (vocab > 2500) total.sum = "
                            "__uint_as_float(__float_as_uint(total.sum) & 0xfffe0000u);\n"),)),
     Mutant("-inf clears a neighbour", "clears the last probability of the row before one of -inf alone",
-           criterion="any_size",
+           criterion="special_values",
            edits=((MERGED, MERGED + "    if (threadIdx.x == 0 && total.sum == 0.0f) probs[-1] = 0.0f;\n"),)),
     Mutant("a refusal remembered", "serves one k too few after a refused call", criterion="any_size",
            edits=((REFUSE, REMEMBER),)),

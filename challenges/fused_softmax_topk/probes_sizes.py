@@ -4,7 +4,7 @@ from harness.probing import Answer, Draw, expect, probe
 from harness.probing.sizes import Axis, Drawn
 
 from .binding import LARGEST_K, Launched, call, launch, max_k
-from .families import LOGITS, good_rows, logits_of
+from .families import ORDINARY, SPECIAL, good_rows, logits_of
 from .judging import right
 
 ROWS, VOCAB = 1500, 60_000
@@ -33,19 +33,35 @@ def _cost(rows: int, vocab: int, k: int) -> float:
 @probe(
     drawn=Drawn(
         {"vocab": Axis(1, VOCAB), "rows": Axis(1, ROWS), "k": Axis(1, LARGEST_K)},
-        count=130, cost=_cost, most=120_000.0,
-        choices={"family": tuple(LOGITS), "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
+        count=112, cost=_cost, most=120_000.0,
+        choices={"family": ORDINARY, "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
     )
 )  # fmt: skip
 def any_size_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
 ) -> dict[str, float]:
-    """T01 to T05, T09, T13, T20 at sizes nobody chose: each row's k largest and their probabilities."""
+    """T01 to T05, T09, T13 at sizes nobody chose: each row's k largest and their probabilities."""
     k = _asked(asked, k, vocab, max_k(answer))
     _call_before(answer, draw, before, rows, vocab, k)
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
     expect.that(run.kept, "the logits are changed", f"rows = {rows}, vocab = {vocab}, k = {k}")
     return {"error_ratio_any_size": _right(run, answer, draw)}
+
+
+@probe(
+    drawn=Drawn(
+        {"vocab": Axis(1, VOCAB), "rows": Axis(1, ROWS), "k": Axis(1, LARGEST_K)},
+        count=18, cost=_cost, most=40_000.0,
+        choices={"family": SPECIAL, "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
+    )
+)  # fmt: skip
+def special_logits_at_any_size(
+    answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
+) -> None:
+    """T20 at sizes nobody chose: logits of -inf, and rows with NaN or +inf between good ones."""
+    k = _asked(asked, k, vocab, max_k(answer))
+    _call_before(answer, draw, before, rows, vocab, k)
+    _right(launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift), answer, draw)
 
 
 def _asked(place: str, k: int, vocab: int, limit: int) -> int:

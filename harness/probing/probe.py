@@ -189,7 +189,7 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
     why = small.failure
     pattern = failure if failure.diagnosis else why  # of the larger case: a pattern shows there
     words = pattern.diagnosis
-    begins = "; ".join(map(str, small.thresholds))
+    begins = "; ".join(map(str, small.thresholds)) + _settings(probe, small) if small.thresholds else ""
     return ProbeResult(
         probe.name, 0.0, figures, failure.title, f"{begins}: {why.detail}" if begins else why.detail, case,
         counterexample=Counterexample(
@@ -200,6 +200,13 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds,
     )  # fmt: skip
+
+
+def _settings(probe: Probe, small: Shrunk) -> str:
+    """The settings that a threshold was seen under, where they are not the plainest."""
+    choices = probe.drawn.choices if probe.drawn else {}
+    special = [f"{name} = {small.case[name]}" for name, values in choices.items() if small.case[name] != values[0]]
+    return f" (with {', '.join(special)})" if special else ""
 
 
 def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
