@@ -808,7 +808,20 @@ OPTIONS = (
     ),
 )
 
+ALL_TOKENS = "        return row * (pages_in_use * self.page_size if self.paged else sum(self.lengths))\n"
 SEEN_IN_ANSWERS = (
+    Mutant(
+        "lengths shared by layers",
+        "keeps one length for all layers",
+        criterion="layer_isolation",
+        edits=((STORES, STORES + "    for store in cache.stores:\n        store.lengths = cache.stores[0].lengths\n"),),
+    ),
+    Mutant(
+        "memory of two sequences",
+        "reports the bytes of two sequences, however many there are",
+        criterion="memory_report",
+        edits=((ALL_TOKENS, ALL_TOKENS.replace("sum(self.lengths)", "2 * max(self.lengths)")),),
+    ),
     Mutant(
         "shared batch cache",
         "keeps one cache a layer for all sequences, which every prompt and step overwrites",

@@ -143,14 +143,13 @@ def ragged_rows_decode_as_alone(answer: Answer, draw: Draw, *, B: int, S: int, H
 @probe({"S": 3, "n": 1, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "n": 3, "H": 2, "D": 4, "dtype": "float32"},
        floors={"S": 2})  # fmt: skip
 def padding_takes_no_room(answer: Answer, draw: Draw, *, S: int, n: int, H: int, D: int, dtype: str) -> None:
-    """K17: a slot counts its real tokens only, so as many more fit as max_length says."""
+    """K17: a slot counts its real tokens only, so as many more fit as max_length says. Too many are `capacity`'s."""
     n = min(n, S - 1)
     tokens = normal(draw, 1, H, S, D, dtype)
     cache = Cache(answer, tokens, room=S)
     cache.store([SLOT], tokens, [n])
     for at in range(n, S):
         cache.decode([SLOT], tokens.part(at, at + 1))
-    expect.refused(lambda: cache.decode([SLOT], tokens.part(0, 1)), "more than max_length real tokens")
 
 
 @probe({"B": 2, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "H": 2, "D": 4, "dtype": "float32"}, floors={"B": 2})
