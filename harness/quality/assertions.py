@@ -6,13 +6,14 @@ holds (`vacuous`), when it is inside a `try` that swallows the failure, when it 
 skipped or expected to fail.
 
 In test files every function is looked at; in another file that the test command names (a module that tests itself)
-only module level code and functions named like a check are.
+module level code is, functions named like a check, and of the others those that running the file calls for no value: of
+these the assertions count, but no `raise`, which is how code refuses its arguments.
 """
 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from harness.languages.ast_operators import called_name
@@ -109,19 +110,43 @@ def _units(file: SourceFile, tree: ast.Module, command: Sequence[str]) -> Iterat
     functions = list(_functions(tree.body))
     loose = [statement for statement in tree.body if not isinstance(statement, Function | ast.ClassDef)]
     yield _unit(file.path, "", 1, loose, None, functions)
+    run = _run_by(loose, functions)
     for function in functions:
+        body, off = function.body, _switched_off(function)
         if file.test or _CHECK_NAME.match(function.name):
-            yield _unit(file.path, function.name, function.lineno, function.body, _switched_off(function), functions)
+            yield _unit(file.path, function.name, function.lineno, body, off, functions)
+        elif function.name in run:
+            whole = _unit(file.path, function.name, function.lineno, body, off, functions)
+            refused = {node.lineno for node in ast.walk(function) if isinstance(node, ast.Raise)}
+            yield replace(whole, checks=tuple(check for check in whole.checks if check.line not in refused))
+
+
+def _run_by(loose: Sequence[ast.stmt], functions: Sequence[Function]) -> frozenset[str]:
+    """Functions that module level code calls for no value, or through others that it calls so, by name."""
+    bodies = {function.name: function.body for function in functions}
+    found, new = frozenset[str](), _called_for_no_value(loose) & bodies.keys()
+    while new:
+        found |= new
+        new = frozenset().union(*(_called_for_no_value(bodies[name]) for name in new)) & bodies.keys() - found
+    return found
+
+
+def _called_for_no_value(body: Sequence[ast.stmt]) -> frozenset[str]:
+    statements = (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Expr))
+    return frozenset(called_name(node.value) for node in statements if isinstance(node.value, ast.Call))
+
+
+def _called(body: Sequence[ast.stmt]) -> frozenset[str]:
+    return frozenset(
+        called_name(node) for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
+    )
 
 
 def _unit(
     path: str, name: str, line: int, body: Sequence[ast.stmt], off: str | None, functions: Sequence[Function]
 ) -> _Unit:
     checks = tuple(_Check(c.line, off or c.vacuous) for c in _checks(body, None, functions))
-    calls = frozenset(
-        called_name(node) for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
-    )
-    return _Unit(path, line, name, checks, calls)
+    return _Unit(path, line, name, checks, _called(body))
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterator[Function]:

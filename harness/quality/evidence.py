@@ -84,7 +84,7 @@ def own_tests_evidence(
 def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
     measured: dict[str, Figure] = {} if result.collected is None else {"tests_collected": result.collected}
     if result.passed and not result.assertions.real:
-        return _credited(criterion, 0.0, "ends well, but nothing in it can fail", measured)
+        return _credited(criterion, 0.0, "ends well, and no check that can fail was found in its text", measured)
     if result.passed and result.deterministic is False:
         return _credited(criterion, 0.5, "passes, but two runs go differently", measured)
     if result.status is SuiteStatus.UNDECIDED:
@@ -116,7 +116,7 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
         "tests_without_check": len(seen.unchecked),
     }
     if result.status is SuiteStatus.NONE or not seen.real:
-        return _credited(criterion, 0.0, "no assertion that can fail", measured)
+        return _credited(criterion, 0.0, "no assertion that can fail was found", measured)
     sound = seen.real / (seen.real + len(seen.vacuous) + len(seen.unchecked))
     weak = ", ".join(str(place) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
     detail = f"{seen.real} assertions can fail" + (f"; not: {weak}" if weak else "")

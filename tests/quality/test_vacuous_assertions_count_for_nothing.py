@@ -126,6 +126,17 @@ def test_source_is_looked_at_only_where_it_tests_itself(answer):
     assert counted(answer, source, "kernel.py", ("python", "kernel.py")).real == 1
 
 
+def test_a_check_counts_whatever_it_is_called(answer):
+    """Running the file leads to the assertion, through functions that are called for no value; a refusal is none."""
+    source = (
+        "def kernel(x):\n    assert x.ndim == 3\n    return x\n\n\n"
+        "def gradients():\n    if len(kernel(x)) > 9:\n        raise ValueError('x')\n    assert kernel(x) == y\n\n\n"
+        "def everything():\n    gradients()\n\n\n"
+        "if __name__ == '__main__':\n    everything()\n"
+    )
+    assert counted(answer, source, "kernel.py", ("python", "kernel.py")).real == 1
+
+
 def test_a_script_that_always_says_it_went_well_checks_nothing(answer):
     source = "import sys\n\n\ndef main():\n    print(f(1))\n\n\nsys.exit({})\n"
     assert counted(answer, source.format("main()"), "demo.py", ("python", "demo.py")).real == 0
