@@ -1,6 +1,7 @@
 """What this room measures, as evidence for the criteria it feeds."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
 
 def own_tests_evidence(
     criteria: Sequence[Criterion], submission: Submission, folder: Path, tier: Tier, *, seed: int,
-    mutants: int = MUTANTS, seconds: float = SECONDS, adapters: Iterable[str] = (),
+    mutants: int = MUTANTS, seconds: float = SECONDS, adapters: Iterable[str] = (), quoted: bool = True,
 ) -> dict[str, Evidence]:  # fmt: skip
     """Evidence of the criteria fed by the answer's own tests, by criterion.
 
@@ -68,6 +69,7 @@ def own_tests_evidence(
         mutants: how many are drawn; none are where no criterion is fed by them.
         seconds: processor time for the whole stage.
         adapters: files that are the harness's own: no fault is planted in them.
+        quoted: whether the answer's code may be quoted; else a fault that was not noticed is named by its place.
     """
     if not criteria:
         return {}
@@ -77,6 +79,8 @@ def own_tests_evidence(
         folder, command, tier=tier, entries=submission.entries, adapters=tuple(adapters), seed=seed, mutants=count,
         seconds=seconds,
     )  # fmt: skip
+    if not quoted:
+        result = replace(result, survivors=tuple(map(str, result.survivor_locations)))
     feeds = {"suite_passes": _suite_passes, "kill_rate": _kill_rate, "real_assertions": _real_assertions}
     return {c.id: feeds[c.tests or ""](c, result) for c in criteria}
 

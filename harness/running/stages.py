@@ -133,7 +133,7 @@ def run_own_tests(job: Job, found: StageResult) -> StageResult:
     return StageResult(
         own_tests_evidence(
             criteria, job.submission, job.files.path, detect(), seed=seed, mutants=count, seconds=seconds,
-            adapters=job.adapters,
+            adapters=job.adapters, quoted=job.origin is None or job.origin.redistribute,
         )
     )  # fmt: skip
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from harness.model import Criterion, Submission
+from harness.quality.evidence import own_tests_evidence
 from harness.quality.own_tests import SuiteStatus, grade_own_tests
 from harness.sandbox import detect
 from tests.tiers_here import HELD, TIERS
@@ -53,6 +55,19 @@ def test_a_weak_suite_is_told_what_it_missed(answer):
     assert (result.planted, result.killed, result.kill_rate) == (6, 0, 0.0)
     assert "kernel.py:5 `a * x + b` -> `a * x - b`" in result.survivors
     assert result.exercised == 0.5
+
+
+def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
+    """What a weak suite missed in a closed answer: file and line, and nothing of the expression there."""
+    stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": "kernel.py"}
+    about = Submission.model_validate({"submission": stated, "tests": {"command": PYTEST}})
+    criterion = Criterion(
+        id="noticed", dimension="tests", severity="minor", title="Its tests notice faults", tests="kill_rate"
+    )
+    folder = answer(kernel=KERNEL, test_kernel=WEAK)
+    found = own_tests_evidence([criterion], about, folder, detect(), seed=1, quoted=False)["noticed"]
+    assert "unnoticed: kernel.py:5, " in found.detail
+    assert "`" not in found.detail and "a * x" not in found.detail
 
 
 @pytest.mark.drawn(2)
