@@ -17,7 +17,7 @@ from .drawing import Writer
 from .history import run_program
 from .tokens import FAMILIES_OF_TOKENS
 
-SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
+SIZES = {"length": Axis(6, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
 SETTINGS = {"dtype": ("float64", "float32"), "family": FAMILIES_OF_TOKENS}
