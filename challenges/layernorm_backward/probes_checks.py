@@ -81,7 +81,7 @@ def right_pairs_are_accepted(answer: Answer, draw: Draw, *, B: int, T: int, D: i
 
 @probe(dtype="float64")
 def right_pairs_of_every_kind_are_accepted(answer: Answer, draw: Draw, *, dtype: str) -> None:
-    """The answer's check says yes to right pairs at float32, exact zeros, dy of any size and odd shapes.
+    """The answer's check says yes to right pairs at exact zeros, dy of any size and odd shapes.
 
     A yes to every pair earns nothing: `right_pairs_are_accepted` feeds the same criterion.
     """

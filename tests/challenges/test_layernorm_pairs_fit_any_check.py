@@ -1,0 +1,43 @@
+"""The pairs that an answer's gradient check is tried on are right, or wrong, at whatever shape the check asks about."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.numerics import check_gradients
+from harness.probing import Draw
+from harness.probing.code import ChallengeCode
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+VARIED, PLANTED = CODE.module("varied_questions"), CODE.module("planted")
+SHAPES = [(2, 3, 5), (1, 4, 3), (4, 5, 16)]
+
+
+def agrees(question, shape) -> bool:
+    """Whether a pair made for one shape is right at another, by finite differences."""
+    rng = np.random.default_rng(7)
+    forward, backward = PLANTED.pair(*question.numbers)
+    x, dy = rng.standard_normal(shape), rng.standard_normal(shape)
+    gamma, beta = 1.0 + rng.uniform(0.1, 1.0, shape[-1]), rng.standard_normal(shape[-1])
+    _, cache = forward(x, gamma, beta, 1e-5)
+    report = check_gradients(
+        lambda x, gamma, beta, eps: forward(x, gamma, beta, eps)[0], backward(dy, cache),
+        x=x, gamma=gamma, beta=beta, dy=dy, eps=1e-5, rng=rng,
+    )  # fmt: skip
+    return not report.faults
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_right_pair_is_right_at_any_shape(shape) -> None:
+    for question in VARIED.right_questions(Draw(1, "pairs")):
+        assert agrees(question, shape), question.name
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_wrong_pair_is_wrong_at_any_shape(shape) -> None:
+    """But for the fault that acts on large dy alone: these are not."""
+    for fault, question in VARIED.wrong_questions(Draw(2, "pairs")):
+        assert not agrees(question, shape) or fault.point == "huge dy", fault
