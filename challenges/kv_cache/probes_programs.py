@@ -17,15 +17,18 @@ from .drawing import Writer
 from .history import run_program
 from .tokens import FAMILIES_OF_TOKENS
 
-SIZES = {"length": Axis(6, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
+SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
+LONG = {"length": Axis(150, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1, 3), "layers": Axis(1, 3)}
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
 SETTINGS = {"dtype": ("float64", "float32"), "family": FAMILIES_OF_TOKENS}
 SMALL = {"other": tuple(range(1, 21))}
 """Windows and pages of a further cache: every small one is met, however few are drawn."""
-PROGRAMS, PROGRAMS_OF_OPTION = 60, 12
-MOST, MOST_OF_OPTION = 1.6e7, 5e6
+PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION = 52, 10, 12
+MOST, MOST_OF_OPTION = 2e7, 5e6
 """What the largest call of a program may cost, as `_cost` counts."""
+LARGEST = 16.0
+"""What a number of an array of all slots costs: of the most, arrays are 10 MB at float64."""
 BORDERS = frozenset(2**n for n in range(2, 9))
 """Lengths at which something may end in any cache."""
 
@@ -33,8 +36,12 @@ Options = Callable[[Case], Mapping[str, int | str]]
 
 
 def _cost(length: int, D: int, B: int, H: int, layers: int, page: int = 1, window: int = 1, groups: int = 1) -> float:
-    """About what the longest prompt computes, and a third of it for slots and layers beyond the first."""
-    return groups * H * (D + 24) * length * (length * (1 + 0.1 * B * min(layers, 3)) + 16)
+    """About what the longest prompt computes, and a third of it for slots and layers beyond the first.
+
+    No case costs less than its largest arrays are worth: a result must fit into a file of the sandbox.
+    """
+    computed = (D + 12) * length * (length * (1 + 0.1 * B * min(layers, 3)) + 16)
+    return groups * H * max(computed, LARGEST * B * D * (length + 3))
 
 
 def _programs(
@@ -81,7 +88,7 @@ def _programs(
         return Shrunk(case, found.failure, found.thresholds)
 
     body.__name__, body.__doc__ = name, purpose
-    most = MOST if axes is SIZES else MOST_OF_OPTION
+    most = MOST if axes in (SIZES, LONG) else MOST_OF_OPTION
     settings = SETTINGS | SMALL if sized else SETTINGS
     return probe(drawn=Drawn(axes, count, _cost, most, settings), shrinker=shrunk)(body)
 
@@ -101,6 +108,11 @@ any_program_is_right = _programs(
     "any_program_is_right",
     "Every result of a program of calls is what attention over the tokens held comes to.",
     SIZES, PROGRAMS, lambda case: {},
+)  # fmt: skip
+any_long_program_is_right = _programs(
+    "any_long_program_is_right",
+    "So it is where hundreds of tokens are held.",
+    LONG, LONG_PROGRAMS, lambda case: {},
 )  # fmt: skip
 any_program_with_shared_heads_is_right = _programs(
     "any_program_with_shared_heads_is_right",

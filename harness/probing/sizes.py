@@ -18,7 +18,7 @@ Case = Mapping[str, Figure]
 DRAW = "draw"
 """The number of a drawn case, among its settings: with the seed it gives the inputs."""
 SMALLEST_SHARE = 1 / 256
-"""Of the most that a case may cost, the least that one is held to: most draws are small and quick."""
+"""Of the most that a case may cost, the least that its other sizes are held to: most draws are small and quick."""
 
 LITERAL_SHARE = 1 / 3
 """Of the sizes drawn, those near an integer of the answer's source, where it names any of the range."""
@@ -68,8 +68,9 @@ class Drawn:
     def case(self, index: int, rng: np.random.Generator, literals: Collection[int], most: float) -> dict[str, Figure]:
         """The case of one draw.
 
-        Each size is the leading one in turn: where a case would cost too much, the others shrink first, so that every
-        size meets its whole range. Settings go through all their values before one comes again.
+        Each size is the leading one in turn: where a case would cost too much the others shrink, the leading one only
+        where it alone would cost too much, so that every size meets its whole range. Settings go through all their
+        values before one comes again.
 
         Args:
             index: of the draw, from 0 on.
@@ -81,7 +82,9 @@ class Drawn:
         places = {name: float(rng.uniform()) for name in self.axes}
         places[leading] = self._place(index // len(self.axes), leading, places[leading])
         sizes = {name: _size(axis, places[name], rng, literals) for name, axis in self.axes.items()}
-        self._fit(sizes, leading, most * SMALLEST_SHARE ** rng.uniform(0, 1), rng)
+        self._fit(sizes, [name for name in rng.permutation(list(sizes)) if name != leading],
+                  most * SMALLEST_SHARE ** rng.uniform(0, 1), rng)  # fmt: skip
+        self._fit(sizes, [leading], most, rng)
         if index % FULL == FULL - 1:
             self._fill(sizes, leading, most * rng.uniform(0.5, 1), rng)
         settings = {name: _dealt(values, index, name) for name, values in self.choices.items()}
@@ -102,9 +105,9 @@ class Drawn:
         """What the smallest case costs."""
         return self.cost(**{name: axis.low for name, axis in self.axes.items()})
 
-    def _fit(self, sizes: dict[str, int], leading: str, most: float, rng: np.random.Generator) -> None:
-        others = [name for name in self.axes if name != leading]
-        for name in (*rng.permutation(others), leading) if others else (leading,):
+    def _fit(self, sizes: dict[str, int], names: Sequence[str], most: float, rng: np.random.Generator) -> None:
+        """Let sizes shrink, one after the other, until the case costs no more."""
+        for name in names:
             while self.cost(**sizes) > most and sizes[name] > self.axes[name].low:
                 # by no round factor, or the sizes left would be as even as those drawn
                 sizes[name] = self.axes[name].clipped(sizes[name] * rng.uniform(0.4, 0.9) - 1)

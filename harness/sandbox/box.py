@@ -185,6 +185,8 @@ class Box:
         plan = outline(returns, self._kept)
         held = next(self._kept) if hold else None
         size = room(returns) + (arena.size + wire.ALIGNMENT if echo else 0)
+        if size > (most := self.spec.limits.scratch_mib << 20):
+            raise ValueError(f"a result of {size:,} bytes is asked for, and scratch_mib lets a file hold {most:,}")
         request |= {"plan": plan, "hold": held, "echo": echo, "input": bool(arena.size), "output": size}
         with MemoryFile.of(arena) as given, MemoryFile.blank(size) as output:
             fds = ([given.fd] if arena.size else []) + ([output.fd] if size else [])
