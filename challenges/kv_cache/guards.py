@@ -108,7 +108,7 @@ def history(run: Run, draw: Draw, longest: int) -> None:
         run.decode([int(s) for s in draw.permutation(run.slots)[: draw.integer(1, run.slots)]], layer)
     run.release(draw.integer(0, run.slots - 1))
     for layer in range(run.layers):
-        run.prefill([draw.integer(0, run.slots - 1)], [draw.integer(1, longest)], layer)
+        run.prefill([draw.integer(0, run.slots - 1)], [draw.integer(1, longest)], layer, padding=draw.integer(0, 2))
         run.decode([int(s) for s in draw.permutation(run.slots)], layer)
 
 
@@ -183,7 +183,7 @@ def long_histories(answer: Answer, draw: Draw, t: int) -> None:
         run.prefill([0], [max(1, t - piece)])
         for _ in range(3):
             run.decode([2, 0])
-        run.prefill([0], [draw.integer(2, 6)])
+        run.prefill([2, 0], [9, draw.integer(2, 6)], padding=draw.integer(0, 1))
         run.decode([0])
 
 
