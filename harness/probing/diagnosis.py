@@ -2,12 +2,13 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.model import Diagnosis
+from harness.model import Diagnosis, Evidence, Outcome
 from harness.probing.answers import Answer, LocalAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.failures import CallTimedOut, ProbeFailure
@@ -23,6 +24,40 @@ APART = 1e3
 """How many times further the reference must be from the mutant than the answer is."""
 ROUNDING = 1e-6
 """A nearer agreement than this is no better: of faults that give the same numbers the one listed first is named."""
+
+
+def without_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
+    """Drop the diagnoses that the answer's passed criteria refute.
+
+    A fault that is named must fail nothing that the answer passed: it is tried, in this process, on the fixed cases of
+    every passed criterion, with the inputs that the answer had.
+    """
+    items = list(evidence)
+    passed = [e for e in items if e.outcome is Outcome.PASSED and e.seed is not None]
+    known = {mutant.name: mutant for mutant in code.mutants}
+    refuted = cache(lambda name: any(_fails(code, answer, known[name], e) for e in passed))
+
+    def settled(e: Evidence) -> Evidence:
+        named = e.diagnosis.mutant if e.diagnosis and e.diagnosis.established == "agreement" else None
+        return e.model_copy(update={"diagnosis": None}) if named and refuted(named) else e
+
+    return [settled(e) for e in items]
+
+
+def _fails(code: ChallengeCode, answer: Answer, mutant: Mutant, passed: Evidence) -> bool:
+    """Whether a known fault fails a fixed case of a criterion that the answer passed."""
+    assert passed.seed is not None
+    for probe in code.probes_of(code.challenge.criterion(passed.criterion)):
+        for case in probe.cases if probe.traced else ():
+            try:
+                once(probe, _local(code, answer, mutant), passed.seed, case)
+            except ProbeFailure:
+                return True
+            except HarnessError:
+                raise
+            except Exception:  # a mutant may return what the probe's own arithmetic cannot digest
+                continue
+    return False
 
 
 class TracedAnswer(AnswerWrapper):
