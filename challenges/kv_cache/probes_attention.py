@@ -29,7 +29,8 @@ WIDE_32 = {"S": 12, "H": 3, "D": 16, "dtype": "float32"}
 LEAKS = "a position of a prompt attends to later tokens"
 
 
-@probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 3, "D": 5, "dtype": "float32"}, floors={"D": 2})
+@probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 3, "D": 5, "dtype": "float32"},
+       {"H": 4, "D": 64, "dtype": "float64"}, floors={"D": 2})  # fmt: skip
 def the_first_token_returns_its_value(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> dict[str, float]:
     """K08: a prompt of one token comes back as its value; in several slots, each of a cache of its own."""
     ratios = []
