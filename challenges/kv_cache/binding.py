@@ -34,7 +34,7 @@ SLOT = 2
 HIDDEN_SCORE = -1000.0
 """exp of it is 0 in both dtypes."""
 DIGITS = 2e-8
-"""Error at float64, over the largest entry, up to which a result has lost digits alone; float32 loses three times more."""
+"""Error at float64, over the largest entry, up to which only digits are lost; float32 loses three times as much."""
 SHARPNESS = 16.0
 """Score of a needle's key over sqrt(D): others, of random direction, stay some 48 below it."""
 
