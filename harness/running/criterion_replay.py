@@ -6,6 +6,7 @@ from pathlib import Path
 from harness.errors import HarnessError, SpecError
 from harness.model import Evidence, Record
 from harness.probing.criteria import probe_criterion
+from harness.probing.diagnosis import without_refuted
 from harness.probing.opening import opened
 from harness.running.job import prepared
 from harness.running.options import Options
@@ -60,4 +61,6 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
             raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
         wanted = challenge.criterion(criterion)
         evidence = probe_criterion(job.code, wanted, opening.answer, recorded.seed, submission=job.submission)
+        others = (e for e in record.evidence if e.criterion != criterion)
+        *_, evidence = without_refuted(job.code, [*others, evidence], opening.answer)
     return Replayed(recorded, evidence)
