@@ -3,6 +3,7 @@
 import itertools
 import multiprocessing
 import queue
+import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from harness.errors import JudgeError
 from harness.probing.code import ChallengeCode
 from harness.probing.trial_journal import KeptTrial
+from harness.sandbox.boot import process_control
 from harness.workspace import Workspace
 
 LOOK_SECONDS = 2.0
@@ -87,6 +89,7 @@ def _next(told: Any, workers: Sequence[Any]) -> Any:
 def _work(
     make: MakeTrier[KeptTrial], workspace: Workspace, challenge: str, seed: int, asked: Any, told: Any, ended: Any
 ) -> None:
+    process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)  # its boxes end with it
     code = ChallengeCode(workspace, workspace.challenge(challenge))
     told.cancel_join_thread()  # what nobody waits for any more must not keep this process
     with make(code, seed) as trier:

@@ -1,5 +1,9 @@
 """A right answer is judged by as many seeds as wanted, and a verdict against it is counted."""
 
+import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +39,43 @@ def test_a_verdict_against_one_is_kept_with_its_seed(code: ChallengeCode) -> Non
     reference, variant = judge_right_answers(code, 5, 1)
     assert reference.right
     assert not variant.right and mutant.criterion in variant.detail
+
+
+def test_a_run_that_is_ended_leaves_no_process(code: ChallengeCode) -> None:
+    """SIGTERM to the command ends the processes that judge, and the boxes they judge in."""
+    root = code.workspace.root
+    words = (sys.executable, "-m", "harness", "check", "rows", "--seeds", "40", "--seed", "5", "-j", "2")
+    run = subprocess.Popen(words, env={**os.environ, "HARNESS_WORKSPACE": str(root)}, stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None and run.stderr.readline()  # a first verdict: the boxes are at work
+    started = descendants(run.pid)
+    assert len(started) >= 2
+    run.terminate()
+    run.communicate(timeout=30)
+    end = time.monotonic() + 30
+    while alive(started) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert alive(started) == set()
+
+
+def descendants(pid: int) -> set[int]:
+    """Processes that a process started, and those that they did."""
+    found: set[int] = set()
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            found |= {child} | descendants(child)
+    return found
+
+
+def alive(pids: set[int]) -> set[int]:
+    """Those that run; one that waits to be reaped does not."""
+
+    def runs(pid: int) -> bool:
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        except OSError:
+            return False
+
+    return {pid for pid in pids if runs(pid)}
 
 
 def test_a_run_goes_on_where_it_was_cut_off(code: ChallengeCode) -> None:
