@@ -15,6 +15,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 # where it is set, every command and every worker compiles this project anew
 export PYTHONDONTWRITEBYTECODE =
 export HARNESS_TEST_ALL
+# processes side by side, each with a thread for every core, wait for each other
+export OPENBLAS_NUM_THREADS ?= 1
 
 BIN := .venv/bin
 STAMP := .venv/.installed

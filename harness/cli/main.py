@@ -27,6 +27,7 @@ from harness.cli import (
     show,
 )
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
+from harness.running.linear_algebra import compute_in_one_thread
 from harness.running.undumpable import make_undumpable
 
 HELP = """Grade model-generated ML kernels by running them.
@@ -136,6 +137,7 @@ def _flush() -> None:
 def run() -> None:
     """Entry point of the `harness` script."""
     make_undumpable()
+    compute_in_one_thread()
     # thousands of records are objects that all stay: looking through them for garbage again and again doubles the time
     gc.set_threshold(200_000, 50, 100)
     sys.exit(main())

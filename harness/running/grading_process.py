@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from harness.running.linear_algebra import compute_in_one_thread
 from harness.running.undumpable import make_undumpable
 from harness.sandbox.boot import process_control
 
@@ -73,6 +74,7 @@ def _leaving() -> None:
 def _main(root: str, options: str, tier: str, parent: str) -> None:
     _end_with(int(parent))
     make_undumpable()
+    compute_in_one_thread()
     # loading the grader takes a second: who dies meanwhile must be noticed
     from harness.running.options import Options
     from harness.workspace import Workspace
