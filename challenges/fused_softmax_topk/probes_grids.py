@@ -7,11 +7,12 @@ blocks are run first, those at both ends of the grid and around 2^16; only where
 import numpy as np
 
 from harness.model import Threshold
-from harness.probing import Answer, Draw, NotMeasurable, NotRun, ProbeFailure, WorkerLost, probe
+from harness.probing import Answer, CallTimedOut, Draw, NotMeasurable, NotRun, ProbeFailure, WorkerLost, probe
 from harness.probing.failures import BEYOND_LIMITS
 from harness.probing.launching import DeviceCall
 from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import Axis, Case, Drawn
+from harness.probing.sweeping import ENDLESS
 
 from .binding import LARGEST_K, Floats, Launched, call, launch, normal, served
 from .families import logits_of
@@ -21,6 +22,8 @@ WORD = 1 << 16
 """Rows that an index of 16 bits counts; the second and third dimension of a grid have one less."""
 SAMPLED = 64
 """Rows that the blocks run first must have written at least, to tell anything."""
+PART = 8
+"""Of so many rows one is asked for, to tell a launch that does not end from a slow one."""
 MANY_BLOCKS = 4096
 """Grids of fewer blocks are run whole, or nearly so: to look for the size where they fail takes too long."""
 
@@ -33,7 +36,9 @@ def very_many_rows_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: i
     """T09: every one of so many rows is written, and holds what is right."""
     logits = normal(draw, rows, vocab)
     if not _seems_right(answer, draw, logits, k):
-        _whole(answer, draw, logits, k)
+        # what goes wrong may take long: seen in fewer rows it is seen in time
+        for part in (4, 2, 1):
+            _whole(answer, draw, logits[: rows // part], k)
     return {"most_rows": float(rows)}
 
 
@@ -56,13 +61,29 @@ def _whole(answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
     """Launch all blocks, and judge all rows.
 
     Raises:
-        NotRun: this takes more time than the answer may use.
+        NotRun: this takes more time or memory than the answer may use.
+        CallTimedOut: it does not end.
+        ProbeFailure: some row is not right.
     """
     try:
         run = launch(answer, draw, logits, k)
     except BEYOND_LIMITS as late:
-        raise NotRun(f"{len(logits)} rows are too many for the emulated device: {late.title}") from None
+        raise _too_many(answer, draw, logits, k, late) from None
     right(run, answer, draw)
+
+
+def _too_many(answer: Answer, draw: Draw, logits: Floats, k: int, late: ProbeFailure) -> Exception:
+    """What a launch shows that ran into a limit: nothing, unless the blocks of a part of the rows end at once."""
+    rows, part, taken = len(logits), len(logits) // PART, answer.cost.processor
+    try:
+        for _ in range(2):
+            call(answer, draw, logits[:part], k, mode="sample")
+    except (ProbeFailure, NotMeasurable):
+        return NotRun(f"{rows} rows are too many for the emulated device: {late.title}")
+    if isinstance(late, CallTimedOut) and answer.cost.processor * ENDLESS < taken:
+        took = f"some blocks of {part} rows take {answer.cost.processor:.2g} s"
+        return CallTimedOut(late.title, f"rows = {rows}: {late.detail}; {took}")
+    return NotRun(f"{rows} rows are too many for the emulated device: {late.title}")
 
 
 def _seems_right(answer: Answer, draw: Draw, logits: Floats, k: int) -> bool:
@@ -70,7 +91,7 @@ def _seems_right(answer: Answer, draw: Draw, logits: Floats, k: int) -> bool:
     try:
         back = call(answer, draw, logits, k, mode="sample")
     except BEYOND_LIMITS as late:
-        raise NotRun(f"{len(logits)} rows are too many for the emulated device: {late.title}") from None
+        raise _too_many(answer, draw, logits, k, late) from None
     except (ProbeFailure, NotMeasurable):
         return False
     outputs = [back.regions[name] for name in ("probs", "indices")]

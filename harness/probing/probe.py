@@ -161,6 +161,8 @@ def _swept(
     merge(passed.figures, found.figures)
     if found.failure is not None and found.case is not None:
         merge(passed.figures, found.failure.measured)
+        # each smaller case of one that does not end may take all the time that a call has
+        shrink = shrink and not isinstance(found.failure, CallTimedOut)
         small = _shrunk(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
         return replace(_failed(probe, passed.figures, found.case, found.failure, small), draws=found.draws)
     if found.unreached:

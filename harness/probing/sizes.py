@@ -96,6 +96,15 @@ class Drawn:
         order = np.random.default_rng([*name.encode()]).permutation(turns)
         return (int(order[turn % turns]) + within) / turns
 
+    def neighbours(self, case: Case) -> list[Case]:
+        """The case with every number one up, and that with half of every size, so far as there are such."""
+        further = {name: axis.clipped(int(case[name]) + 1) for name, axis in self.axes.items()}
+        for name, values in self.choices.items():
+            if isinstance(case[name], int):
+                further[name] = int(values[(values.index(case[name]) + 1) % len(values)])
+        half = {name: axis.clipped(int(case[name]) // 2) for name, axis in self.axes.items()}
+        return [like_it for like_it in ({**case, **further}, {**case, **half}) if like_it != case]
+
     def cost_of(self, case: Case) -> float:
         """What a case costs."""
         return self.cost(**{name: case[name] for name in self.axes})

@@ -7,7 +7,7 @@ import numpy as np
 
 from harness.model import Draws, Figure
 from harness.probing.answers import Answer
-from harness.probing.failures import BEYOND_LIMITS, NotRun, ProbeFailure
+from harness.probing.failures import BEYOND_LIMITS, CallTimedOut, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.sizes import DRAW, Case, Drawn
 
 FURTHER = 24
@@ -18,12 +18,16 @@ SECONDS = 40.0
 AHEAD = SECONDS / 4
 """By how much more than its share the draws so far may have taken before the next ones are smaller."""
 
+ENDLESS = 200.0
+"""A call that takes so many times the processor time of a neighbouring case is not slow: it does not end. Where time
+grows with the square of each of three sizes, half of them all is 64 times as fast."""
+
 
 class Sweep:
     """One run through the drawn cases of a probe.
 
     A case that takes more time or memory than the answer may use is no fault: the cases after it are smaller. So they
-    are where the answer would use up the time for them all.
+    are where the answer would use up the time for them all. It is a fault where a case like it ends at once.
 
     Args:
         drawn: how cases are drawn.
@@ -78,8 +82,16 @@ class Sweep:
                 return
 
     def _try(self, attempt: Callable[[Case], Mapping[str, Figure]], case: Case) -> None:
+        before = self._spent
         try:
             merge(self.figures, attempt(case))
+        except CallTimedOut as late:
+            endless = self._endless(attempt, case, late, self._spent - before)
+            if endless is None:
+                self._too_large(case, str(late))
+                return
+            self.case, self.failure = case, endless
+            self._failed += 1
         except (*BEYOND_LIMITS, NotRun) as why:
             self._too_large(case, str(why))
             return
@@ -95,11 +107,33 @@ class Sweep:
     def _spent(self) -> float:
         return self._answer.processor_seconds - self._start
 
+    def _endless(
+        self, attempt: Callable[[Case], Mapping[str, Figure]], case: Case, late: CallTimedOut, taken: float
+    ) -> CallTimedOut | None:
+        """The fault of a case that timed out; None where it may be slow, or a fault was seen before."""
+        for neighbour in self._drawn.neighbours(case) if self.failure is None else ():
+            times = []
+            try:
+                for _ in range(2):
+                    before = self._spent
+                    attempt(neighbour)
+                    times.append(self._spent - before)
+            except (ProbeFailure, NotRun, NotMeasurable):
+                continue
+            if min(times) * ENDLESS < taken:
+                seen = f"{_sizes(case)}: {late.detail}; {_sizes(neighbour)} takes {min(times):.2g} s"
+                return CallTimedOut(late.title, seen)
+        return None
+
     def _too_large(self, case: Case, reason: str) -> None:
         self._most = self._drawn.cost_of(case) / 2
         if not self.unreached:
-            self.unreached = ", ".join(f"{name} = {value}" for name, value in case.items() if name != DRAW)
-            self.reason = reason
+            self.unreached, self.reason = _sizes(case), reason
+
+
+def _sizes(case: Case) -> str:
+    """The sizes and settings of a case, for people."""
+    return ", ".join(f"{name} = {value}" for name, value in case.items() if name != DRAW)
 
 
 def merge(figures: dict[str, Figure], new: Mapping[str, Figure]) -> None:

@@ -220,7 +220,8 @@ class Box:
         self._collect()
         if isinstance(answer, CallStatus):
             spent, queued = time.perf_counter() - start, process_stats.queued_seconds(self.pid) - queued
-            return replace(self._ended(answer, seconds), seconds=spent, queued=max(queued, 0.0))
+            processor = max(self._processor() - before, 0.0)
+            return replace(self._ended(answer, seconds), seconds=spent, processor=processor, queued=max(queued, 0.0))
         try:
             if output is not None and output.size:
                 output.freeze()

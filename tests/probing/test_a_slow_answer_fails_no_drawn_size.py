@@ -1,5 +1,7 @@
 """An answer that is slow or greedy at large sizes is not run there, and fails for nothing but its cost."""
 
+import re
+
 import pytest
 
 from harness.model import Outcome
@@ -19,7 +21,7 @@ def any_size_is_right(answer, draw, *, B, D):
 """
 ANY_SIZE = """
 [limits]
-call_seconds = 3
+call_seconds = CALL_SECONDS
 [[criteria]]
 id = "any_size"
 dimension = "correctness"
@@ -33,12 +35,11 @@ RIGHT = "    return x.sum(axis=-1) * scale\n"
 
 @pytest.fixture
 def assessed(tmp_path):
-    toml = TOML.replace("[[dimensions]]", f"{ANY_SIZE.partition('[[criteria]]')[0]}[[dimensions]]", 1)
-    workspace = make_workspace(tmp_path, toml=toml + "[[criteria]]" + ANY_SIZE.partition("[[criteria]]")[2],
-                               probes=PROBES + DRAWN)  # fmt: skip
-    code = ChallengeCode(workspace, workspace.challenge(CHALLENGE_ID))
-
-    def assess(body):
+    def assess(body, call_seconds=1):
+        limits, _, criterion = ANY_SIZE.replace("CALL_SECONDS", str(call_seconds)).partition("[[criteria]]")
+        toml = TOML.replace("[[dimensions]]", f"{limits}[[dimensions]]", 1) + f"[[criteria]]{criterion}"
+        workspace = make_workspace(tmp_path, toml=toml, probes=PROBES + DRAWN)
+        code = ChallengeCode(workspace, workspace.challenge(CHALLENGE_ID))
         with sandboxed(code, HEAD + body + RIGHT) as answer:
             return probe_criterion(code, code.challenge.criterion("any_size"), answer, 4)
 
@@ -49,25 +50,39 @@ def test_time_at_large_sizes_leaves_them_out(assessed, monkeypatch):
     monkeypatch.setattr(sweeping, "SECONDS", 2.0)
     monkeypatch.setattr(sweeping, "AHEAD", 0.5)
     spins = "    end = time.process_time() + x.size / 50_000\n    while time.process_time() < end: pass\n"
-    evidence = assessed(spins)
+    evidence = assessed(spins, call_seconds=3)
     assert (evidence.outcome, evidence.draws.failed) == (Outcome.NOT_RUN, 0)
     assert evidence.draws.tried > 5 and "B = " in evidence.draws.unreached
     assert "the largest were not reached: the answer takes" in evidence.detail
 
 
-def test_a_size_that_never_ends_is_not_run(assessed):
-    evidence = assessed("    if x.shape[0] > 300:\n        while True: pass\n")
-    assert evidence.outcome is Outcome.NOT_RUN and evidence.draws.tried > 5
+@pytest.mark.parametrize("condition", ["x.shape[0] > 300", "x.shape[1] % 64 == 0"])
+def test_a_size_that_never_ends_fails_where_its_neighbours_end_at_once(assessed, condition):
+    evidence = assessed(f"    if {condition}:\n        while True: pass\n")
+    assert evidence.outcome is Outcome.FAILED and evidence.title == "`scaled` does not end in time"
+    assert re.fullmatch(r"B = \d+, D = \d+: no answer within .*; B = \d+, D = \d+ takes \S+ s", evidence.detail)
+
+
+@pytest.mark.parametrize("seconds", ["x.size / 1000", "(x.size / 4000) ** 2"])
+def test_nor_does_one_whose_time_grows_fast(assessed, seconds):
+    evidence = assessed(f"    end = time.process_time() + {seconds}\n    while time.process_time() < end: pass\n")
+    assert (evidence.outcome, evidence.draws.failed) == (Outcome.NOT_RUN, 0)
+
+
+def test_nor_does_one_that_waits(assessed):
+    """What used no processor may have been kept from it."""
+    evidence = assessed("    if x.shape[0] > 300:\n        time.sleep(60)\n")
+    assert (evidence.outcome, evidence.draws.failed) == (Outcome.NOT_RUN, 0)
     assert "does not end in time" in evidence.detail
 
 
 def test_memory_at_large_sizes_leaves_them_out(assessed):
-    evidence = assessed("    waste = [bytearray(1 << 20) for _ in range(x.size // 10)]\n")
+    evidence = assessed("    waste = [bytearray(1 << 20) for _ in range(x.size // 10)]\n", call_seconds=3)
     assert (evidence.outcome, evidence.draws.failed) == (Outcome.NOT_RUN, 0)
     assert "MemoryError" in evidence.detail
 
 
 def test_a_wrong_value_at_a_size_within_reach_fails_all_the_same(assessed):
     spoil = "    x = x + (x.shape[1] > 500)\n    waste = [bytearray(1 << 20) for _ in range(x.size // 10)]\n"
-    evidence = assessed(spoil)
+    evidence = assessed(spoil, call_seconds=3)
     assert evidence.outcome is Outcome.FAILED and evidence.thresholds[0].wrong_from == 501
