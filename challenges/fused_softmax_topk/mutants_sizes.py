@@ -58,6 +58,8 @@ SIZES = (
            edits=((KEPT, KEPT.replace("min(count, k)", "min(count, k == 31 ? 30 : k)")),)),
     Mutant("one too few at a computed k", "keeps 57 candidates where 58 are asked for", criterion="any_size",
            edits=((KEPT, KEPT.replace("min(count, k)", "min(count, k == 7 * WARPS + 2 ? k - 1 : k)")),)),
+    Mutant("endless at a computed k", "never ends where 59 candidates are asked for", criterion="any_size",
+           edits=((KEPT, "    for (volatile int again = 1; again && k == 7 * WARPS + 3;) {}\n" + KEPT),)),
     Mutant("tail dropped at multiples of 47", "drops the last columns of rows of a multiple of 47",
            criterion="any_size", edits=((TAIL, "    if (vocab % (6 * WARPS - 1) != 0)\n    " + TAIL),)),
     Mutant("k clamped at 224", "keeps no more than 224 candidates from tile to tile", criterion="any_size",
