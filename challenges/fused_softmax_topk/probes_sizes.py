@@ -21,6 +21,7 @@ COLUMN = 0.7
 FIRST = 2500
 READ = 0.15
 """Microseconds for any logit: to read it, and to judge it in extended precision."""
+MOST_SHORT_ROWS = 100
 FREE = 40
 """Rows that a launch may have whatever it costs: else most launches of many rows would have single columns."""
 
@@ -77,6 +78,21 @@ def any_k_is_right(
     k = 1 + (k - 1) % max_k(answer)
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
     return {"error_ratio_any_k": _right(run, answer, draw)}
+
+
+@probe(
+    drawn=Drawn(
+        {"vocab": Axis(1, 300), "k": Axis(1, LARGEST_K)}, count=MOST_SHORT_ROWS,
+        choices={"rows": tuple(range(1, MOST_SHORT_ROWS + 1)), "family": ORDINARY},
+    )
+)  # fmt: skip
+def any_number_of_short_rows_is_right(
+    answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str
+) -> dict[str, float]:
+    """T01 to T05, T09 for each number of rows up to some dozen."""
+    k = min(k, vocab, max_k(answer))
+    run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k)
+    return {"error_ratio_short_rows": _right(run, answer, draw)}
 
 
 def _asked(place: str, k: int, vocab: int, limit: int) -> int:
