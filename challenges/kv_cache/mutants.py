@@ -744,6 +744,17 @@ OPTIONS = (
         ),
     ),
     Mutant(
+        "pages shared by layers",
+        "keeps the pages of all layers as one layer's",
+        criterion="paged",
+        edits=(
+            (
+                STORES,
+                STORES + "    if page_size is not None:\n        cache.stores = cache.stores[:1] * num_layers\n",
+            ),
+        ),
+    ),
+    Mutant(
         "pages leak",
         "never takes back the pages of a released slot",
         criterion="paged",

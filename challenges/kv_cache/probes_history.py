@@ -1,8 +1,11 @@
 """Probes of what a slot remembers: one sequence, a prompt and the decodes that follow it."""
 
+import contextlib
+from collections.abc import Callable
+
 import numpy as np
 
-from harness.probing import Answer, ArgumentsRejected, Array, Draw, expect, probe
+from harness.probing import Answer, ArgumentsRejected, Array, Draw, ProbeFailure, expect, probe
 
 from .binding import (
     SHARPNESS,
@@ -134,10 +137,10 @@ def a_slot_holds_exactly_max_length(answer: Answer, draw: Draw, *, room: int, H:
     expect.alive("out", single.prefill([SLOT], tokens.part(0, prompt)), tokens.part(0, prompt).q)
     for at in range(prompt, room):
         single.decode([SLOT], tokens.part(at, at + 1))
-    expect.refused(lambda: single.decode([SLOT], tokens.part(room)), "a decode beyond max_length")
+    _refused(single, tokens.part(room), lambda: single.decode([SLOT], tokens.part(room)), "a decode beyond max_length")
     full.store([SLOT], tokens.part(0, room))
-    expect.refused(lambda: full.store([SLOT], tokens.part(room)), "a prompt beyond max_length")
-    expect.refused(lambda: small.store([SLOT], tokens), "a prompt longer than max_length")
+    _refused(full, tokens.part(room), lambda: full.store([SLOT], tokens.part(room)), "a prompt beyond max_length")
+    _refused(small, tokens.part(room), lambda: small.store([SLOT], tokens), "a prompt longer than max_length")
 
 
 @probe({"room": 3, "H": 1, "D": 4, "dtype": "float64"}, {"room": 9, "H": 2, "D": 4, "dtype": "float32"},
@@ -275,6 +278,16 @@ def identical_calls_get_identical_replies(answer: Answer, draw: Draw, *, S: int,
     for at in (S, S + 1):
         once, again = (cache.decode([SLOT], tokens.part(at, at + 1)) for cache in caches)
         expect.same("out", again, once, title, "the same decode in two caches")
+
+
+def _refused(cache: Cache, token: Tokens, call: Callable[[], object], what: str) -> None:
+    """A call is refused; where it is not, one more token shows what became of those that are too many."""
+    try:
+        expect.refused(call, what)
+    except ProbeFailure:
+        with contextlib.suppress(ProbeFailure):
+            cache.decode([SLOT], token)
+        raise
 
 
 def _stepped_through(answer: Answer, draw: Draw, tokens: Tokens, S: int, judged: int = 0) -> dict[str, float]:

@@ -17,6 +17,7 @@ from .binding import (
     Cache,
     Floats,
     Tokens,
+    agree,
     alike,
     exact,
     needles,
@@ -117,6 +118,24 @@ def pages_show_their_own_tokens(answer: Answer, draw: Draw, *, off: int, H: int,
             doing = f"pages of {page}, a decode at position {at} of layer {row - first}"
             returned(STRANGE_ROWS, "out", out, value[[row]], doing)
         cache.release(SLOT)
+
+
+@probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 5, "dtype": "float32"}, floors={"D": 2})
+def pages_of_other_layers_leave_no_trace(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
+    """K18 with pages: exchange every token of another layer, and a layer comes to the same, be it right or not."""
+    page = page_size(answer)
+    S = max(1, min(page, NEAR_END) - 1)
+    own, *others = (normal(draw, 1, H, S + 1, D, dtype) for _ in range(3))
+    seen: list[list[Floats]] = []
+    for other in others:
+        cache = Cache(answer, own, layers=2, page_size=page, room=S + 1)
+        cache.store([SLOT], other.part(0, S))
+        prompt = cache.prefill([SLOT], own.part(0, S), layer=1)[:, :, -1:]
+        cache.decode([SLOT], other.part(S))
+        seen.append([prompt, cache.decode([SLOT], own.part(S), layer=1)])
+    for what, at, once, again in zip(("a prompt", "a decode"), (S, S + 1), *seen, strict=True):
+        doing = f"pages of {page}, every token of layer 0 exchanged, {what} of layer 1"
+        agree("a paged layer sees tokens of another", "out", again, once, exact(own.part(0, at), draw)[1], doing)
 
 
 @probe({"off": -1, "H": 1, "D": 4, "dtype": "float64"}, {"off": 0, "H": 1, "D": 4, "dtype": "float64"},

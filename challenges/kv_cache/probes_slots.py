@@ -228,7 +228,8 @@ def _same_for_any_padding(
         if how:
             cache.store(slots, given, lengths)
             call = cache.prefill if how == "prefill" else cache.decode
-            outs.append({row: call([slots[row]], token.rows(row)) for row in reversed(range(B))})
+            after = call(slots, token)
+            outs.append({row: after[[row]] for row in range(B)})
         else:
             out = cache.prefill(slots, given, lengths)
             outs.append({row: out[[row], :, :length] for row, length in enumerate(lengths)})
