@@ -1,7 +1,8 @@
 """Naming a fault: a failing answer is compared, call by call on the same inputs, with every known wrong one."""
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,8 @@ from harness.sandbox import Plan, RemoteObject
 
 AGREEMENT_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference of two runs that do the same sums in another order."""
+LOSSY_TOLERANCE = AGREEMENT_TOLERANCE | {"float64": 1e-7}
+"""That of an answer that loses digits as well, where what is wrong is far more than digits."""
 APART = 1e3
 """How many times further the reference must be from the mutant than the answer is."""
 ROUNDING = 1e-6
@@ -105,12 +108,13 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
         # a drawn case may be large, and every known fault would run it
         larger = [outcome.case] if small != dict(outcome.case) and probe.drawn is None else []
         cases = [small, *larger]
+    tolerance = LOSSY_TOLERANCE if _relative_error(outcome) > APART * LOSSY_TOLERANCE["float64"] else AGREEMENT_TOLERANCE
     theirs = [trace(probe, answer, seed, case) for case in cases]
     right = [trace(probe, _local(code, answer), seed, case) for case in cases]
     best: tuple[float, Mutant] | None = None
     for mutant in _likeliest_first(code.mutants, probe, code):
         notes = (trace(probe, _local(code, answer, mutant), seed, case) for case in cases)
-        gap = _agreement(theirs, notes, right)
+        gap = _agreement(theirs, notes, right, tolerance)
         if gap is not None and (best is None or max(gap, ROUNDING) < best[0]):
             best = gap, mutant
     if best is None:
@@ -146,28 +150,39 @@ def _local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) ->
     return local
 
 
-def _agreement(theirs: list[list[Any]], mutants: Iterable[list[Any]], right: list[list[Any]]) -> float | None:
+def _relative_error(outcome: ProbeResult) -> float:
+    """How far the value that failed is from the right one, of the larger of them; 0 where they are no numbers."""
+    seen = outcome.counterexample
+    expected, got = (seen.expected, seen.got) if seen else (None, None)
+    if not isinstance(expected, float) or not isinstance(got, float) or not (math.isfinite(expected + got)):
+        return 0.0
+    return abs(got - expected) / (max(abs(got), abs(expected)) or 1.0)
+
+
+def _agreement(
+    theirs: list[list[Any]], mutants: Iterable[list[Any]], right: list[list[Any]], tolerance: Mapping[str, float]
+) -> float | None:
     """How far the answer is from the mutant over all cases, when that is near and the reference is not; else None."""
     worst, apart = 0.0, 0.0
     for seen, notes, reference in zip(theirs, mutants, right, strict=True):
-        gap = distance(seen, notes[: len(seen)])
+        gap = distance(seen, notes[: len(seen)], tolerance)
         if gap is None:
             return None
         worst = max(worst, gap)
-        other = distance(reference[: len(seen)], notes[: len(seen)])
+        other = distance(reference[: len(seen)], notes[: len(seen)], tolerance)
         apart = max(apart, np.inf if other is None else other)
     return worst if apart > max(APART * worst, 1e-6) else None
 
 
-def distance(one: Any, other: Any) -> float | None:
-    """Largest relative difference of two traces; None when they differ by more than rounding, or in kind."""
+def distance(one: Any, other: Any, tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
+    """Largest relative difference of two traces; None when they differ by more than the tolerance, or in kind."""
     gap = 0.0
     left, right = list(_leaves(one)), list(_leaves(other))
     if len(left) != len(right) or not left:
         return None
     for a, b in zip(left, right, strict=True):
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            step = _apart(a, b)
+            step = _apart(a, b, tolerance)
             if step is None:
                 return None
             gap = max(gap, step)
@@ -176,7 +191,7 @@ def distance(one: Any, other: Any) -> float | None:
     return gap
 
 
-def _apart(a: Any, b: Any) -> float | None:
+def _apart(a: Any, b: Any, tolerance: Mapping[str, float]) -> float | None:
     if a.shape != b.shape or a.dtype != b.dtype:
         return None
     if a.dtype.kind != "f":
@@ -189,7 +204,7 @@ def _apart(a: Any, b: Any) -> float | None:
     x, y = a[finite].astype(np.float64), b[finite].astype(np.float64)
     size = float(np.sqrt(max(np.mean(x * x), np.mean(y * y))))
     gap = float(np.abs(x - y).max()) / (size or 1.0)
-    return gap if gap <= AGREEMENT_TOLERANCE.get(a.dtype.name, 0.0) else None
+    return gap if gap <= tolerance.get(a.dtype.name, 0.0) else None
 
 
 def _leaves(notes: Any) -> Iterator[Any]:
