@@ -132,7 +132,7 @@ def copied(root: Path, challenge: Challenge, source: str, base: str, model: str,
     scored = score(challenge, evidence, built=kept.status is Status.GRADED)
     record = Record.model_validate(
         dict(kept) | {
-            "model": model, "challenge": challenge.id, "provenance": Provenance.MODEL_OUTPUT,
+            "model": model, "challenge": challenge.id, "provenance": Provenance.MODEL_OUTPUT, "origin": None,
             "evidence": evidence,
             "overall": scored.overall, "dimensions": scored.dimensions, "gates": scored.gates,
         }
@@ -141,7 +141,10 @@ def copied(root: Path, challenge: Challenge, source: str, base: str, model: str,
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(record.to_json(), encoding="utf-8")
     folder = root / "submissions" / model / challenge.id
-    shutil.copytree(ROOT / "submissions" / base / source, folder)
+    shutil.copytree(ROOT / "submissions" / "baseline" / source, folder)
+    reviews = ROOT / "submissions" / "collections" / "llm_programming_tests" / base / source / "reviews"
+    if reviews.is_dir():
+        shutil.copytree(reviews, folder / "reviews")
     for review in (folder / "reviews").glob("*.toml"):
         text = review.read_text(encoding="utf-8")
         text = text.replace(f'"{base}"', f'"{model}"').replace(f'"{source}"', f'"{challenge.id}"')

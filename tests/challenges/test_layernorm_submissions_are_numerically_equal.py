@@ -1,4 +1,4 @@
-"""The four bundled layer norms come out equal in correctness and numerical stability, and apart where they differ."""
+"""The baseline and three rebuilt layer norms come out equal in correctness and numerical stability, and apart where they differ."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from harness.probing.code import ChallengeCode
 from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
 from tests import shares
+from tests.reconstructed import folder_of
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
@@ -26,7 +27,7 @@ def runs() -> dict[str, Run]:
 
 
 def run(model: str) -> Run:
-    place = WORKSPACE.root / "submissions" / model / CODE.challenge.id
+    place = folder_of(model, CODE.challenge.id)
     entry = WORKSPACE.submission(place).about.entry
     assert isinstance(entry, str)
     functions = CODE.challenge.contract.functions

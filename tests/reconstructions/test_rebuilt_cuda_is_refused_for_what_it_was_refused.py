@@ -1,4 +1,4 @@
-"""The compiler refuses the bundled CUDA answers where it refused what they are rebuilt from, and takes the baseline."""
+"""The compiler refuses the rebuilt CUDA answers where it refused what they are rebuilt from, and takes the baseline."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from harness.cuda.gate import CompilerResult, gate
 from harness.cuda.nvcc import nvcc
 from harness.sandbox import detect, snapshot
 from harness.workspace import Workspace
+from tests.reconstructed import folder_of
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CHALLENGE = "fused_softmax_topk"
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host comp
 
 def compiled(model: str, *files: str) -> CompilerResult:
     """What the compiler says of an answer, or of other files of it."""
-    place = WORKSPACE.root / "submissions" / model / CHALLENGE
+    place = folder_of(model, CHALLENGE)
     entries = files or WORKSPACE.submission(place).entries
     with snapshot(place) as copy:
         return gate(copy.path, entries, () if files else (CHALLENGE,), tier=detect())
@@ -48,9 +49,7 @@ def test_glm_uses_a_constant_it_never_declares() -> None:
 def test_qwens_comments_go_on_outside_a_comment() -> None:
     said = compiled("qwen3.6-27b")
     first = said.errors[0]
-    line = (
-        (WORKSPACE.root / "submissions/qwen3.6-27b" / CHALLENGE / first.file).read_text().splitlines()[first.line - 1]
-    )
+    line = (folder_of("qwen3.6-27b", CHALLENGE) / first.file).read_text().splitlines()[first.line - 1]
     assert line == "   Warp-level primitives"
 
 

@@ -1,4 +1,4 @@
-"""The bundled answers of three models with some of their faults repaired, so that those behind them come to light."""
+"""The rebuilt answers of three models with some of their faults repaired, so that those behind them come to light."""
 
 import shutil
 from collections.abc import Iterable, Iterator
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.sandbox import Snapshot, snapshot
+from tests.reconstructed import folder_of
 
-SUBMISSIONS = Path(__file__).parents[3] / "submissions"
 CHALLENGE = "fused_softmax_topk"
 
 
@@ -44,7 +44,7 @@ class Repair:
 def repaired(repair: Repair, into: Path) -> Iterator[Snapshot]:
     """The answer's files as the grader takes them, from a repaired copy in the empty folder `into`."""
     folder = into / repair.model
-    shutil.copytree(SUBMISSIONS / repair.model / CHALLENGE, folder)
+    shutil.copytree(folder_of(repair.model, CHALLENGE), folder)
     if repair.document:
         place = folder / repair.document
         place.write_text(_code_in(place.read_text()))
