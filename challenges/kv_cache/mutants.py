@@ -825,7 +825,10 @@ SEEN_IN_ANSWERS = (
         "lengths shared by layers",
         "keeps one length for all layers",
         criterion="layer_isolation",
-        edits=((STORES, STORES + "    for store in cache.stores:\n        store.lengths = cache.stores[0].lengths\n"),),
+        edits=(
+            (STORES, STORES + "    for store in cache.stores:\n        store.lengths = cache.stores[0].lengths\n"),
+            (NEW_PAGE, NEW_PAGE.replace("np.empty", "np.zeros")),
+        ),
     ),
     Mutant(
         "memory of two sequences",

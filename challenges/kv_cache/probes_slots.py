@@ -260,8 +260,9 @@ def _rows_apart(answer: Answer, draw: Draw, B: int, S: int, H: int, D: int, dtyp
 
 
 def _ragged(B: int, S: int, shortest: int) -> list[int]:
-    """Lengths of B rows: the first the longest, the last the shortest, the others between."""
-    return [S] * (B > 1) + [min(S, shortest + 2 * (B - 2 - i)) for i in range(max(B - 2, 0))] + [min(shortest, S)]
+    """Lengths of B rows: the last the shortest, the second of three or more the longest: never the first."""
+    between = [min(S, shortest + 2 * (B - 2 - i)) for i in range(max(B - 2, 0))]
+    return [*between[:1], *[S] * (B > 1), *between[1:], min(shortest, S)]
 
 
 def _padded(

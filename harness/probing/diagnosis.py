@@ -2,14 +2,14 @@
 
 import contextlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.model import Diagnosis, Evidence, Outcome
+from harness.model import Counterexample, Diagnosis, Evidence, Outcome
 from harness.probing.answers import Answer, LocalAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.failures import CallTimedOut, ProbeFailure
@@ -108,21 +108,48 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
         # a drawn case may be large, and every known fault would run it
         larger = [outcome.case] if small != dict(outcome.case) and probe.drawn is None else []
         cases = [small, *larger]
-    tolerance = LOSSY_TOLERANCE if _relative_error(outcome) > APART * LOSSY_TOLERANCE["float64"] else AGREEMENT_TOLERANCE
-    theirs = [trace(probe, answer, seed, case) for case in cases]
-    right = [trace(probe, _local(code, answer), seed, case) for case in cases]
+    fits = Fit(code, probe, cases, outcome.counterexample, answer, seed)
     best: tuple[float, Mutant] | None = None
     for mutant in _likeliest_first(code.mutants, probe, code):
-        notes = (trace(probe, _local(code, answer, mutant), seed, case) for case in cases)
-        gap = _agreement(theirs, notes, right, tolerance)
+        gap = fits.gap(mutant)
         if gap is not None and (best is None or max(gap, ROUNDING) < best[0]):
             best = gap, mutant
-    if best is None:
-        return None
-    gap, mutant = best
+    return None if best is None else named(best[1], best[0])
+
+
+def named(mutant: Mutant, gap: float) -> Diagnosis:
+    """The diagnosis that an answer agrees with a known fault, but for a relative difference."""
     how = "to the last bit" if gap == 0 else f"to {gap:.0e}"
     words = f"agrees with `{mutant.name}` {how} on the same inputs: the answer {mutant.fault}"
     return Diagnosis(words=words, established="agreement", mutant=mutant.name)
+
+
+class Fit:
+    """How an answer behaves on the cases it failed, to be compared with known faults.
+
+    Args:
+        code: the challenge's.
+        probe: that it failed.
+        cases: of the probe, the smallest first.
+        seen: the smallest input found, and what came out.
+        answer: that failed.
+        seed: of the criterion.
+    """
+
+    def __init__(
+        self, code: ChallengeCode, probe: Probe, cases: Sequence[Case], seen: Counterexample | None, answer: Answer,
+        seed: int,
+    ) -> None:  # fmt: skip
+        self._code, self._probe, self._cases, self._answer, self._seed = code, probe, cases, answer, seed
+        lossy = _relative_error(seen) > APART * LOSSY_TOLERANCE["float64"]
+        self._tolerance = LOSSY_TOLERANCE if lossy else AGREEMENT_TOLERANCE
+        self._theirs = [trace(probe, answer, seed, case) for case in cases]
+        self._right = [trace(probe, _local(code, answer), seed, case) for case in cases]
+
+    def gap(self, mutant: Mutant) -> float | None:
+        """How far the answer is from a known fault, when that is near and the reference is not; else None."""
+        known = (trace(self._probe, _local(self._code, self._answer, mutant), self._seed, c) for c in self._cases)
+        return _agreement(self._theirs, known, self._right, self._tolerance)
 
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
@@ -150,9 +177,8 @@ def _local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) ->
     return local
 
 
-def _relative_error(outcome: ProbeResult) -> float:
+def _relative_error(seen: Counterexample | None) -> float:
     """How far the value that failed is from the right one, of the larger of them; 0 where they are no numbers."""
-    seen = outcome.counterexample
     expected, got = (seen.expected, seen.got) if seen else (None, None)
     if not isinstance(expected, float) or not isinstance(got, float) or not (math.isfinite(expected + got)):
         return 0.0

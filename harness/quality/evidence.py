@@ -105,8 +105,8 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     }  # fmt: skip
     detail = result.detail
     if result.survivors:
-        shown = ", ".join(result.survivors[:SHOWN])
-        detail += f"; unnoticed: {shown}" + (" and others" if len(result.survivors) > SHOWN else "")
+        distinct = list(dict.fromkeys(result.survivors))
+        detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
     return _credited(
         criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN]
     )

@@ -23,8 +23,8 @@ from harness.sandbox import scratch
 
 RULES = ("F", "B", "E9", "PLE")
 """pyflakes, bugbear, syntax errors, pylint errors."""
-TASTE = ("F401", "F541", "B007", "B009", "B010", "B028", "B904", "B905")
-"""Rules of these families whose findings change no result: unused imports and loop names, f-strings without a value,
+TASTE = ("F401", "F541", "F841", "B007", "B009", "B010", "B028", "B904", "B905")
+"""Rules of these families whose findings change no result: unused imports and names, f-strings without a value,
 constant attribute names, `zip` without `strict`, levels and causes of warnings and errors."""
 SECONDS = 60
 """Processor time of a tool; one that uses it all gives no figures, on any machine."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from harness.errors import HarnessError, SpecError
 from harness.model import Evidence, Record
+from harness.probing.common_causes import settled_names
 from harness.probing.criteria import probe_criterion
-from harness.probing.diagnosis import without_refuted
 from harness.probing.opening import opened
 from harness.running.job import prepared
 from harness.running.options import Options
@@ -62,5 +62,5 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         wanted = challenge.criterion(criterion)
         evidence = probe_criterion(job.code, wanted, opening.answer, recorded.seed, submission=job.submission)
         others = (e for e in record.evidence if e.criterion != criterion)
-        *_, evidence = without_refuted(job.code, [*others, evidence], opening.answer)
+        *_, evidence = settled_names(job.code, [*others, evidence], opening.answer)
     return Replayed(recorded, evidence)

@@ -7,9 +7,9 @@ from functools import reduce
 
 from harness.languages import CompilerReport
 from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, Signal
+from harness.probing.common_causes import settled_names
 from harness.probing.criteria import anchored, charged_once, probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
-from harness.probing.diagnosis import without_refuted
 from harness.probing.opening import GradedAnswer, opened
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
@@ -162,7 +162,7 @@ def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> St
     for criterion in criteria:
         job.progress(criterion.id)
         evidence.append(_probed(job, criterion, answer))
-    named = without_refuted(job.code, evidence, answer) if _may_explain(answer) else evidence
+    named = settled_names(job.code, evidence, answer) if _may_explain(answer) else evidence
     settled = anchored(charged_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
     return StageResult({e.criterion: e for e in settled}, _nondeterminism(job, answer))
 

@@ -1,0 +1,60 @@
+"""One fault behind several failures: names that hold together, and that nothing the answer passed contradicts."""
+
+from collections.abc import Iterable, Mapping
+
+from harness.model import Evidence
+from harness.probing.answers import Answer
+from harness.probing.code import ChallengeCode
+from harness.probing.diagnosis import ROUNDING, Fit, named, without_refuted
+from harness.probing.mutants import Mutant
+
+
+def settled_names(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
+    """Evidence whose faults are named by as few names as possible, none of them refuted by a passed criterion.
+
+    Several known faults may behave as an answer does on one criterion's input. The one that also behaves so on the
+    inputs of other failed criteria is the likelier.
+    """
+    return without_refuted(code, _with_fewest_names(code, list(evidence), answer), answer)
+
+
+def _with_fewest_names(code: ChallengeCode, items: list[Evidence], answer: Answer) -> list[Evidence]:
+    asked = {e.criterion: e for e in items if _name(e) is not None and e.counterexample is not None}
+    names = {_name(e) for e in asked.values()}
+    if len(names) < 2:
+        return items
+    known = [mutant for mutant in code.mutants if mutant.name in names]
+    fitting = {id: _fitting(code, e, known, answer) for id, e in asked.items()}
+    chosen: dict[str, Mutant] = {}
+    while len(chosen) < len(fitting):
+        left = {id: gaps for id, gaps in fitting.items() if id not in chosen}
+        own = [_name(asked[id]) for id in left]
+        best = max(known, key=lambda m: (sum(m.name in gaps for gaps in left.values()), own.count(m.name)))
+        covered = [id for id, gaps in left.items() if best.name in gaps]
+        if not covered:
+            break
+        chosen |= dict.fromkeys(covered, best)
+    return [
+        e.model_copy(update={"diagnosis": named(chosen[e.criterion], fitting[e.criterion][chosen[e.criterion].name])})
+        if e.criterion in chosen and chosen[e.criterion].name != _name(e)
+        else e
+        for e in items
+    ]
+
+
+def _name(evidence: Evidence) -> str | None:
+    diagnosis = evidence.diagnosis
+    return diagnosis.mutant if diagnosis and diagnosis.established == "agreement" else None
+
+
+def _fitting(code: ChallengeCode, evidence: Evidence, known: Iterable[Mutant], answer: Answer) -> Mapping[str, float]:
+    """How far the answer is from each known fault that behaves as it does, on the smallest input of a failure.
+
+    A fault that is named already stays the best there is: another is no worse by more than rounding.
+    """
+    seen = evidence.counterexample
+    assert seen is not None and evidence.seed is not None
+    fit = Fit(code, code.probes[seen.probe], [seen.case], seen, answer, evidence.seed)
+    fits = {mutant.name: gap for mutant in known if (gap := fit.gap(mutant)) is not None}
+    best = fits.get(_name(evidence) or "", ROUNDING)
+    return {name: gap for name, gap in fits.items() if gap <= max(best, ROUNDING)}
