@@ -124,7 +124,7 @@ def pages_show_their_own_tokens(answer: Answer, draw: Draw, *, off: int, H: int,
 def pages_of_other_layers_leave_no_trace(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
     """K18 with pages: exchange every token of another layer, and a layer comes to the same, be it right or not."""
     page = page_size(answer)
-    S = max(1, min(page, NEAR_END) - 1)
+    S = max(1, min(page, NEAR_END) // 4)  # within a page even where the layers share it
     own, *others = (normal(draw, 1, H, S + 1, D, dtype) for _ in range(3))
     seen: list[list[Floats]] = []
     for other in others:
