@@ -1,7 +1,8 @@
 """Runs the commands whose output README.md and the pages beside this file show, and puts what they print in place.
 
 A block is a comment `<!-- output: COMMAND -->`, then a fenced block. The comment may go on with `| first N lines`, and
-with `| exits 1` where the command is meant to find something.
+with `| exits 1` where the command is meant to find something, and with `| needs ID` where it runs a published answer: without
+that collection here (`harness import collection ID`) the block stays as it is.
 
     python docs/refresh.py            rewrite the blocks
     python docs/refresh.py --check    say which blocks, and which pages of reports/, are not what the committed records
@@ -24,7 +25,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 BLOCK = re.compile(
-    r"<!-- output: (?P<command>[^|]+?)(?: \| first (?P<lines>\d+) lines)?(?: \| exits (?P<code>1))? -->\n"
+    r"<!-- output: (?P<command>[^|]+?)(?: \| first (?P<lines>\d+) lines)?(?: \| exits (?P<code>1))?"
+    r"(?: \| needs (?P<needs>\w+))? -->\n"
     r"```text\n.*?```\n",
     re.DOTALL,
 )
@@ -59,7 +61,9 @@ def refreshed(text: str, run: Callable[[str], Ran] = run) -> tuple[str, list[str
     failed = []
 
     def block(match: re.Match[str]) -> str:
-        command, limit = match["command"], match["lines"]
+        command, limit, needs = match["command"], match["lines"], match["needs"]
+        if needs and not (ROOT / ".harness" / "collections" / needs).is_dir():
+            return match[0]
         ran = run(command)
         if ran.code != int(match["code"] or 0) or not ran.out.strip():
             failed.append(f"`{command}` exits {ran.code}: {ran.errors.strip()}")

@@ -129,6 +129,18 @@ def test_refreshing_replaces_outputs_and_nothing_else(refresh: ModuleType) -> No
     assert failed == ["`two` exits 2: error: no such thing"]
 
 
+def test_what_needs_answers_that_are_not_here_stays(
+    refresh: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh, "ROOT", tmp_path)
+    text = "<!-- output: replay it | needs answers -->\n```text\n$ replay it\nold\n```\n"
+    assert refresh.refreshed(text, lambda command: refresh.Ran(2, "", "not here")) == (text, [])
+    (tmp_path / ".harness" / "collections" / "answers").mkdir(parents=True)
+    made, failed = refresh.refreshed(text, lambda command: refresh.Ran(0, "new\n", ""))
+    assert made == text.replace("old", "new")
+    assert not failed
+
+
 def test_an_edited_figure_is_found_and_a_fresh_seed_is_none(refresh: ModuleType) -> None:
     text = "<!-- output: check it -->\n```text\n$ check it\nit (seed 7)\nmutant 83 of 83\n```\n"
     made, _ = refresh.refreshed(text, lambda command: refresh.Ran(0, "it (seed 8)\nmutant 83 of 83\n", ""))

@@ -1,0 +1,58 @@
+"""Where one known fault explains several failures of an answer, it is named for all of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.model import Evidence
+from harness.probing.answers import LocalAnswer
+from harness.probing.code import ChallengeCode
+from harness.probing.common_causes import settled_names
+from harness.probing.criteria import probe_criterion, seed_of
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+FAULT = next(mutant for mutant in CODE.mutants if mutant.name == "one overwritten entry a layer")
+
+
+def probed(answer: LocalAnswer, *criteria: str) -> list[Evidence]:
+    return [
+        probe_criterion(CODE, CODE.challenge.criterion(id), answer, seed_of(3, id), share=0.02) for id in criteria
+    ]
+
+
+def names(evidence: list[Evidence]) -> list[str | None]:
+    return [e.diagnosis.mutant if e.diagnosis else None for e in evidence]
+
+
+def test_a_fault_listed_first_for_one_criterion_gives_way_to_the_one_behind_them_all() -> None:
+    """A cache of one entry a layer shows the slots of a call as one cache for all of them does."""
+    answer = LocalAnswer(CODE.imported(FAULT))
+    alone = probed(answer, "decode_history", "batch_isolation", "slots")
+    assert names(alone) == ["cache never grows", FAULT.name, "one cache for all slots"]
+    assert names(settled_names(CODE, alone, answer)) == [FAULT.name] * 3
+
+
+def test_two_faults_stay_two() -> None:
+    """Nothing about the order of layers explains what a prompt sees."""
+    answer = LocalAnswer(CODE.imported(next(m for m in CODE.mutants if m.name == "no causal mask")))
+    other = LocalAnswer(CODE.imported(next(m for m in CODE.mutants if m.name == "layers share storage")))
+    seen = [*probed(answer, "causality"), *probed(other, "layer_isolation")]
+    assert names(seen) == ["no causal mask", "layers share storage"]
+    assert names(settled_names(CODE, seen, answer))[0] == "no causal mask"
+
+
+class LosesDigits(LocalAnswer):
+    """Results that are off by one in a hundred million."""
+
+    def call(self, function, *args, **options):  # type: ignore[no-untyped-def]
+        value = super().call(function, *args, **options)
+        return value * (1 + 1e-8) if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.parametrize(("criterion", "named"), [("causality", "no causal mask"), ("dtype", None)])
+def test_lost_digits_hide_no_name_and_are_given_none(criterion: str, named: str | None) -> None:
+    mask = next(mutant for mutant in CODE.mutants if mutant.name == "no causal mask")
+    assert names(probed(LosesDigits(CODE.imported(mask)), criterion)) == [named]
