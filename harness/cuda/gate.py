@@ -116,7 +116,7 @@ def _judged(
         text = "\n".join(missing.values())
         return CompilerResult(name, not missing, (), uses, tuple(missing), text, spent, facts)
     if done.late:
-        return CompilerResult(name, False, (), uses, text=_late(allowed), seconds=spent)
+        return CompilerResult(name, None, (), uses, text=_late(allowed), seconds=spent)
     if done.undecided:
         return CompilerResult(name, None, (), uses, text=TOO_BUSY, seconds=spent)
     found = errors(done.log)
@@ -137,7 +137,7 @@ def _judged_in_part(
     facts: dict[str, int | str] = {"scope": SCOPE, **ptx_facts(done.ptx)}
     found = errors(done.log)
     if done.late:
-        return CompilerResult(name, False, (), uses, text=_late(allowed), seconds=spent, facts=facts)
+        return CompilerResult(name, None, (), uses, text=_late(allowed), seconds=spent, facts=facts)
     if done.undecided:
         return CompilerResult(name, None, (), uses, text=TOO_BUSY, seconds=spent, facts=facts)
     if done.library is not None and not found:

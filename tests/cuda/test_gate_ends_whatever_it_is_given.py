@@ -25,9 +25,10 @@ long endless = Tree<28, 1>::value;
 @pytest.mark.drawn(2)
 @pytest.mark.slow
 def test_source_that_never_compiles_is_given_up(tmp_path: Path, tier: Tier) -> None:
+    """Nothing tells it from source that compiles for long: it is not said that it does not build."""
     said = gate(put(tmp_path, a_cu=ENDLESS), ["a.cu"], [], tier=tier, seconds=4, memory_mib=4096)
-    assert said.ok is False
-    assert said.text == "not compiled within 4 s of processor time" or said.errors
+    assert said.ok is not True
+    assert (said.ok, said.text) == (None, "not compiled within 4 s of processor time") or said.errors
 
 
 @pytest.mark.drawn(2)
