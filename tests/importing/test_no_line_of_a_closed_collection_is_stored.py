@@ -56,7 +56,13 @@ def pieces(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("id", CLOSED)
 def test_no_file_of_the_repository_holds_one(id: str) -> None:
     theirs = from_text((WORKSPACE.collection_folder(id) / FILE).read_text())
-    known = {normalised(piece) for folder in RECONSTRUCTED for path in folder.rglob("*.*") if path.is_file() for piece in pieces(path)}
+    known = {
+        normalised(piece)
+        for folder in RECONSTRUCTED
+        for path in folder.rglob("*.*")
+        if path.is_file()
+        for piece in pieces(path)
+    }
     found = {
         f"{path.relative_to(CHECKOUT)}: {normalised(piece)}"
         for path in stored_files()

@@ -18,9 +18,7 @@ FAULT = next(mutant for mutant in CODE.mutants if mutant.name == "one overwritte
 
 
 def probed(answer: LocalAnswer, *criteria: str) -> list[Evidence]:
-    return [
-        probe_criterion(CODE, CODE.challenge.criterion(id), answer, seed_of(3, id), share=0.02) for id in criteria
-    ]
+    return [probe_criterion(CODE, CODE.challenge.criterion(id), answer, seed_of(3, id), share=0.02) for id in criteria]
 
 
 def names(evidence: list[Evidence]) -> list[str | None]:

@@ -14,6 +14,7 @@ from harness.report.inputs import ReportInputs
 from harness.report.mark_source import MarkSource
 from harness.report.pages import render_all
 from tests.commands import called
+from tests.reconstructed import folder_of
 
 ROOT = Path(__file__).parents[2]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -37,7 +38,9 @@ remark = "{remark}"
 def root(tmp_path: Path) -> Path:
     """A workspace with the challenges, two records and one submission of this repository."""
     shutil.copytree(ROOT / "challenges", tmp_path / "challenges")
-    shutil.copytree(ROOT / "submissions" / "glm-5" / "kv_cache", tmp_path / "submissions" / "glm-5" / "kv_cache")
+    folder, name = tmp_path / "submissions" / "glm-5" / "kv_cache", "submissions/collections/llm_programming_tests"
+    shutil.copytree(folder_of("glm-5", "kv_cache"), folder)
+    shutil.copytree(ROOT / name / "glm-5" / "kv_cache" / "reviews", folder / "reviews")
     records = tmp_path / "reports" / "records" / "kv_cache"
     records.mkdir(parents=True)
     for model in ("glm-5", "minimax-m2.7"):

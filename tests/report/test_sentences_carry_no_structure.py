@@ -141,8 +141,9 @@ def test_no_original_sentence_is_left() -> None:
 
 @pytest.fixture(scope="module")
 def pages() -> tuple[dict[str, str], dict[str, str]]:
-    """All reports of the bundled records, and of the rewritten ones."""
-    inputs = gather(WORKSPACE)
+    """All reports of the bundled records, and of the rewritten ones, with a file at each place they name."""
+    files = {r.name: {p.file: "a line\n" * 2000 for f in r.findings for p in f.locations} for r in RECORDS}
+    inputs = replace(gather(WORKSPACE), sources=files)
     return render_all(replace(inputs, records=tuple(RECORDS))), render_all(
         replace(inputs, records=tuple(rewritten(shares.seed())))
     )
