@@ -30,10 +30,10 @@ def some_k(draw: Draw) -> int:
 
 def some_vocab(draw: Draw, rows: int = 1) -> int:
     """A vocab of up to 6,000, with many rows of fewer."""
-    return int(2 ** draw.rng.uniform(1, np.log2(min(6000, max(12, 40_000 // rows)))))
+    return int(2 ** draw.rng.uniform(1, np.log2(min(6000, max(12, 150_000 // rows)))))
 
 
-def driver(sizes: Sizes, shift: int = 0, times: int = 3) -> Driver:
+def driver(sizes: Sizes, shift: int = 0, times: int = 6) -> Driver:
     """Some calls of sizes that meet the guard."""
 
     def drive(answer: Answer, draw: Draw, t: int) -> None:
@@ -68,30 +68,35 @@ def large(draw: Draw, t: int) -> tuple[int, int, int]:
 
 def of_k(draw: Draw, t: int) -> tuple[int, int, int]:
     """k is t."""
-    return draw.integer(1, 4), t + draw.integer(0, 1) * int(2 ** draw.rng.uniform(0, 11)), t
+    return draw.integer(1, 4), t + draw.integer(0, 2) * int(2 ** draw.rng.uniform(0, 12)), t
 
 
 def over_k(draw: Draw, t: int) -> tuple[int, int, int]:
     """k is more than t."""
     k = min(256, t + draw.integer(1, 9))
-    return draw.integer(1, 4), k + draw.integer(0, 1) * int(2 ** draw.rng.uniform(0, 11)), k
+    return draw.integer(1, 4), k + draw.integer(0, 2) * int(2 ** draw.rng.uniform(0, 12)), k
 
 
 def all_columns(draw: Draw, t: int) -> tuple[int, int, int]:
     """k is vocab."""
-    k = int(2 ** draw.rng.uniform(0, 8))
+    k = some_k(draw)
     return draw.integer(1, 4), k, k
 
 
 def left_over(draw: Draw, t: int) -> tuple[int, int, int]:
     """One column short of a multiple of t."""
-    return draw.integer(1, 4), t * draw.integer(1, 40) - 1, some_k(draw)
+    return draw.integer(1, 4), t * (some_vocab(draw) // t + 1) - 1, some_k(draw)
 
 
 def rows_left_over(draw: Draw, t: int) -> tuple[int, int, int]:
     """One row short of a multiple of t."""
     rows = t * draw.integer(1, 4) - 1
     return rows, some_vocab(draw, rows), some_k(draw)
+
+
+def very_tall(draw: Draw, t: int) -> tuple[int, int, int]:
+    """More than 4,096 rows, of a vector or of some hundred columns."""
+    return draw.integer(4100, 4300), (4, int(2 ** draw.rng.uniform(5, 8.5)))[draw.integer(0, 1)], draw.integer(2, 9)
 
 
 def blocks(draw: Draw, t: int) -> tuple[int, int, int]:
@@ -107,7 +112,7 @@ def threads(draw: Draw, t: int) -> tuple[int, int, int]:
 
 GUARDS = Guards(
     (
-        Guard("always", driver(small, times=4)),
+        Guard("always", driver(small)),
         Guard("vocab > t", driver(wide), "vocab > {t}", low=2, high=40_000),
         Guard("rows > t", driver(tall), "rows > {t}", low=1, high=3000),
         Guard("rows * vocab > t", driver(large), "static_cast<long long>(rows) * vocab > {t}", low=100, high=300_000),
@@ -118,11 +123,11 @@ GUARDS = Guards(
         Guard("rows % t", driver(rows_left_over), "rows % {t} == {t} - 1", low=2, high=32),
         Guard("one block of t", driver(blocks), place="blockIdx.x % {t} == {t} - 1", low=2, high=64),
         Guard("blocks past t", driver(tall), place="blockIdx.x > {t}", low=1, high=1000),
-        Guard("one thread of t", driver(threads, times=4), place="threadIdx.x % {t} == {t} - 1", low=2, high=32),
+        Guard("one thread of t", driver(threads), place="threadIdx.x % {t} == {t} - 1", low=2, high=32),
         Guard("after t calls", driver(small, times=13), "calls > {t}", low=1, high=12),
-        Guard("misaligned", driver(small, shift=4, times=4), "reinterpret_cast<unsigned long long>(logits) % 16 != 0"),
+        Guard("misaligned", driver(small, shift=4), "reinterpret_cast<unsigned long long>(logits) % 16 != 0"),
         Guard("large vocab", driver(lambda draw, t: (1, draw.integer(50_000, 60_000), 50), times=1), "vocab >= 50000"),
-        Guard("many rows", driver(lambda draw, t: (draw.integer(4100, 4300), 4, 2), times=1), "rows > 4096"),
+        Guard("many rows", driver(very_tall, times=4), "rows > 4096"),
     ),
     unasked=frozenset({"speed"}),
 )

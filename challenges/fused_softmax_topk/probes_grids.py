@@ -31,7 +31,8 @@ FAMILIES = ("normal", "neighbouring floats", "few values", "late winner", "winne
 """Of very long rows, those that ask no more of any way of selecting than normal logits do."""
 
 
-@probe({"rows": 17 * 1024, "vocab": 8, "k": 3}, {"rows": WORD + 37, "vocab": 3, "k": 1},
+@probe({"rows": 17 * 1024, "vocab": 8, "k": 3}, {"rows": 4 * 1024 + 5, "vocab": 1100, "k": 9},
+       {"rows": WORD + 37, "vocab": 3, "k": 1},
        shrinker=lambda *failed: _smallest_grid(*failed))  # fmt: skip
 def very_many_rows_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> dict[str, float]:
     """T09: every one of so many rows is written, and holds what is right."""

@@ -42,8 +42,9 @@ def a_decode_costs_in_proportion_to_its_context(
     """Exponent of processor time per decode in the tokens held; only a growth seen to be quadratic each time fails.
 
     What is not linear at once, as beside other work, is measured twice again, in more rounds. A prompt that
-    took long leaves out the longer contexts: its cost is not the question. What tells nothing is not run. Keys and values
-    of the longest context are 4 MB: copies of 16 MB go back to the system after each call, and cost more by the byte.
+    took long leaves out the longer contexts: its cost is not the question. What tells nothing is not run.
+
+    Keys and values of the longest context are 4 MB: copies of 16 MB go back to the system, and cost more by the byte.
     """
     caches, token = {}, normal(draw, 1, H, 1, D, dtype)
     for context in (1, *CONTEXTS):
