@@ -1,8 +1,8 @@
 """Runs the commands whose output README.md and the pages beside this file show, and puts what they print in place.
 
 A block is a comment `<!-- output: COMMAND -->`, then a fenced block. The comment may go on with `| first N lines`, and
-with `| exits 1` where the command is meant to find something, and with `| needs ID` where it runs a published answer: without
-that collection here (`harness import collection ID`) the block stays as it is.
+with `| exits 1` where the command is meant to find something, and with `| needs ID` where it runs a published answer:
+without that collection here (`harness import collection ID`) the block stays as it is.
 
     python docs/refresh.py            rewrite the blocks
     python docs/refresh.py --check    say which blocks, and which pages of reports/, are not what the committed records
