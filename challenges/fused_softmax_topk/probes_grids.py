@@ -39,8 +39,9 @@ def very_many_rows_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: i
     logits = normal(draw, rows, vocab)
     if not _seems_right(answer, draw, logits, k):
         # what goes wrong may take long: seen in fewer rows it is seen in time
-        for part in (4, 2, 1):
-            _whole(answer, draw, logits[: rows // part], k)
+        if not _seems_right(answer, draw, logits[: rows // 4], k):
+            _whole(answer, draw, logits[: rows // 4], k)
+        _whole(answer, draw, logits, k)
     return {"most_rows": float(rows)}
 
 

@@ -199,7 +199,7 @@ def a_prompt_is_as_exact_as_its_dtype(
 ) -> dict[str, float]:
     """K01 at the last position of a prompt: dtype out as in, and no more lost than its rounding."""
     tokens = normal(draw, 1, H, S, D, dtype)
-    title = f"{dtype} is not computed as {dtype}"
+    title = f"a result at {dtype} is less exact than {dtype}"
     ratio = right(title, "out", _last(answer, tokens), *exact(tokens, draw, S - 1), digits=True)
     return {f"prompt_error_ratio_{dtype}": ratio}
 

@@ -262,7 +262,7 @@ def stored_values_keep_their_precision(answer: Answer, draw: Draw, *, H: int, D:
     cache = Cache(answer, tokens)
     cache.store([SLOT], tokens.part(0, 1))
     out = cache.decode([SLOT], tokens.part(1))
-    ratio = right(f"a stored {dtype} loses precision", "out", out, *exact(tokens, draw, 1), digits=True)
+    ratio = right(f"a value held at {dtype} comes back less exact", "out", out, *exact(tokens, draw, 1), digits=True)
     return {f"stored_error_ratio_{dtype}": ratio}
 
 

@@ -332,7 +332,7 @@ class LocalAnswer:
             with np.errstate(all="ignore"):
                 result = getattr(self._modules[module], function)(*given, **named)
         except NotImplementedError as error:
-            raise NotOffered(f"`{function}` is not implemented", str(error)) from None
+            raise NotOffered(f"`{function}` raises NotImplementedError", str(error)) from None
         except Exception as error:
             kind = ArgumentsRejected if isinstance(error, ValueError) else ProbeFailure
             raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None

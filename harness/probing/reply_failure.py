@@ -15,7 +15,7 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
     """What a reply that brought no value says about the answer."""
     if reply.status is CallStatus.RAISED:
         if "NotImplementedError" in reply.lineage:
-            return NotOffered(f"`{function}` is not implemented", reply.text, locations=reply.locations)
+            return NotOffered(f"`{function}` raises NotImplementedError", reply.text, locations=reply.locations)
         known = {"ValueError": ArgumentsRejected, "MemoryError": OutOfMemory}
         kind = next((known[name] for name in reply.lineage if name in known), ProbeFailure)
         return kind(f"`{function}` raises {reply.exception}", reply.text, locations=reply.locations)

@@ -9,7 +9,7 @@ import numpy as np
 from harness.model import Figure, Threshold
 from harness.probing.failures import ProbeFailure, WorkerLost
 from harness.probing.patterns import pattern_of
-from harness.probing.sizes import Axis, Case, Drawn
+from harness.probing.sizes import DRAW, Axis, Case, Drawn
 
 MAX_SHRINKS = 40
 """Cases tried for a smaller one of fixed sizes."""
@@ -17,6 +17,8 @@ MAX_BISECTIONS = 120
 """Cases tried for a smaller drawn one, and for its thresholds."""
 WINDOW = 16
 """Neighbouring sizes looked at for a rule by residues; it must hold over two periods."""
+OTHER_DRAWS = range(1_000_000, 1_000_006)
+"""Draws of a case that no sweep makes: a size is right only if it is right with their inputs, too."""
 LITTLE = 1 / 8
 """Of the most that a drawn case may cost: so much is tried however small the failing case is."""
 
@@ -143,6 +145,8 @@ class _Search:
         assert isinstance(start, int)
         if start - passing != 1 or self._fails(**{name: passing}) is not None:
             return None
+        if any(self._fails(**{name: passing, DRAW: draw}) is not None for draw in OTHER_DRAWS):
+            return None  # the size below fails as well, with other inputs
         axis = self._drawn.axes[name]
         beyond = {start + 1, start + 2, start + 3, start + start // 2, 2 * start, self._first[name], axis.high}
         tried = [n for n in beyond if isinstance(n, int) and start < n <= axis.high and self._bearable(name, n)]

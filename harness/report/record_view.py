@@ -109,11 +109,11 @@ def _on_a_line(text: str) -> str:
 def _failure(failure: Failure) -> Iterator[RenderableType]:
     if failure.sizes or failure.probe:
         drawn = (failure.sizes or "fixed sizes", f"probe {failure.probe}", f"seed {failure.seed or 'none'}")
-        yield _line("Smallest failing input", ", ".join(drawn))
+        yield _line("Drawn with" if failure.program else "Smallest failing input", ", ".join(drawn))
     if failure.values:
         yield _line("At", failure.values)
     if failure.program:
-        yield _line("After", "")
+        yield _line("Shortest failing program", "")
         yield from (Padding(Text(plain(call)), (0, 0, 0, 4), expand=False) for call in failure.program)
     yield _line("Run it again", failure.replay)
 

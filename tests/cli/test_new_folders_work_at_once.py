@@ -71,7 +71,7 @@ def test_a_new_submission_is_graded(run: Run) -> None:
     assert done.returncode == 0, done.stderr
     (record,) = json.loads(done.stdout)
     assert record["status"] == "graded"
-    assert record["findings"][0]["title"] == "`softmax` is not implemented"
+    assert record["findings"][0]["title"] == "`softmax` raises NotImplementedError"
     assert record["dimensions"]["correctness"]["score"] == 0
 
 

@@ -94,11 +94,11 @@ def test_a_starved_compile_is_made_once_more(tmp_path: Path, monkeypatch: pytest
 
 
 @needs_nvcc
-def test_processor_time_that_is_used_up_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would take too long on any machine does not build, and is not tried again."""
+def test_processor_time_that_is_used_up_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would take too long on any machine is not said to fail, and is not tried again."""
     machine = on(monkeypatch, ENDLESS)
     said = gate(put(tmp_path, a_cu=RIGHT), ["a.cu"], ["twice"], tier=detect())
-    assert (said.ok, said.text, machine.asked) == (False, "not compiled within 600 s of processor time", 1)
+    assert (said.ok, said.text, machine.asked) == (None, "not compiled within 600 s of processor time", 1)
 
 
 def test_a_starved_emulated_build_is_no_finding_about_the_answer(

@@ -1,0 +1,21 @@
+"""A size is called right only if it is right with other inputs than those of the case that was shrunk."""
+
+import pytest
+
+from harness.probing.failures import ProbeFailure
+from harness.probing.shrinking import shrink_drawn
+from harness.probing.sizes import DRAW, Axis, Case, Drawn
+
+ROWS = Drawn({"rows": Axis(1, 100)}, count=10)
+
+
+@pytest.mark.parametrize(("wrong_at_one", "thresholds"), [(0, 1), (2, 0), (3, 0)])
+def test_inputs_that_fail_below_refute_it(wrong_at_one: int, thresholds: int) -> None:
+    def attempt(case: Case) -> ProbeFailure | None:
+        number = int(case[DRAW])
+        wrong = case["rows"] != 1 or (wrong_at_one and number % wrong_at_one == 1)
+        return ProbeFailure("a row is wrong", f"rows = {case['rows']}") if wrong else None
+
+    found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
+    assert found.case["rows"] == 2
+    assert [(t.right_at, t.wrong_from) for t in found.thresholds] == [(1, 2)] * thresholds
