@@ -1,10 +1,12 @@
 """Answers of collections: graded only as they were published, behind the adapter that is ours now."""
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from harness.errors import SpecError
-from harness.model import Origin
+from harness.model import Evidence, Origin, Outcome
 from harness.model.collection import hash_problem
+from harness.probing.criteria import UNSHOWN
 from harness.sandbox import Snapshot
 from harness.workspace import Workspace
 
@@ -37,3 +39,25 @@ def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | N
         if name in answer.own_files and data != (ours / name).read_bytes():
             raise SpecError(folder / name, f"differs from {ours / name}", field=f"answers.{answer.name}", hint=hint)
     return collection.origin(answer)
+
+
+def charged_to_the_answer(evidence: Iterable[Evidence], adapters: Collection[str]) -> list[Evidence]:
+    """Evidence in which no criterion fails for what lines of our adapters alone raised: that one is not run.
+
+    Args:
+        evidence: of a published answer.
+        adapters: files that are ours.
+    """
+    return [_not_served(e) if _ours_alone(e, adapters) else e for e in evidence]
+
+
+def _ours_alone(evidence: Evidence, adapters: Collection[str]) -> bool:
+    seen = (evidence.counterexample, *(other.counterexample for other in evidence.also))
+    values = any(example is not None and example.where for example in seen)
+    raised = bool(evidence.locations) and all(place.file in adapters for place in evidence.locations)
+    return evidence.outcome is Outcome.FAILED and raised and not values
+
+
+def _not_served(evidence: Evidence) -> Evidence:
+    changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "detail": f"our adapter does not serve it: {evidence.seen}"}
+    return Evidence.model_validate({**evidence.model_dump(), **changes})

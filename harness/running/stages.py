@@ -14,6 +14,7 @@ from harness.probing.opening import GradedAnswer, opened
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
+from harness.running.collected import charged_to_the_answer
 from harness.running.job import Job
 from harness.sandbox import detect
 from harness.timing import clock
@@ -162,6 +163,7 @@ def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> St
     for criterion in criteria:
         job.progress(criterion.id)
         evidence.append(_probed(job, criterion, answer))
+    evidence = charged_to_the_answer(evidence, job.adapters)
     named = settled_names(job.code, evidence, answer) if _may_explain(answer) else evidence
     settled = anchored(charged_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
     return StageResult({e.criterion: e for e in settled}, _nondeterminism(job, answer))

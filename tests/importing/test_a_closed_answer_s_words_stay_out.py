@@ -126,6 +126,19 @@ def test_an_adapter_that_fails_is_our_failure(published: Published, tmp_path: Pa
     assert record.overall.score is None
 
 
+def test_what_our_adapter_alone_raises_is_not_charged(published: Published) -> None:
+    """Its line is named, and the criterion is not run."""
+    raises = "from theirs import scaled as theirs\n\n\ndef scaled(x, scale):\n    return [][int(scale)]\n"
+    (published.manifest.parent / NAME / "adapter.py").write_text(raises)
+    with opened(published.workspace, "published", published.clone) as importer:
+        folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
+    record = grade_one(published.workspace, folder).record
+    told = [e for e in record.evidence if "our adapter does not serve it" in e.detail]
+    assert told, [e.outcome for e in record.evidence]
+    assert all("adapter.py:5" in e.detail and not e.locations for e in told)
+    assert {e.outcome for e in told} == {Outcome.NOT_RUN}
+
+
 def test_an_answer_that_fails_behind_its_adapter_is_the_answers_failure(published: Published) -> None:
     record = graded(published, "import numpy\nscaled = numpy.no_such_function\n", redistribute=False)
     assert record.status is Status.BUILD_FAILED
