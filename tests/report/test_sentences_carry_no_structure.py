@@ -39,7 +39,7 @@ RECORDS = [losing(record) for record in WORKSPACE.records()]
 CHALLENGES = [WORKSPACE.challenge(id) for id in WORKSPACE.challenges()]
 SENTENCES = {"title", "detail", "words", "text", "output", "reason", "error"}
 """Fields written for people, wherever in a record they stand."""
-LISTS = {"remarks"}
+LISTS = {"remarks", "program"}
 LETTERS = "abcdefghij :;,.()`0123456789"
 
 
