@@ -98,7 +98,9 @@ def pages_structure(records: list[Record]) -> list[Any]:
         view = challenge_report(challenge, [r for r in records if r.challenge == challenge.id])
         for answer in view.answers:
             found.append((answer.model, answer.overall, answer.critical, answer.not_offered))
-            found += [(w.criteria, w.weight, w.figures, len(w.seen), w.failure) for w in answer.weaknesses]
+            for w in answer.weaknesses:
+                failure = w.failure and replace(w.failure, program=("",) * len(w.failure.program))
+                found.append((w.criteria, w.weight, w.figures, len(w.seen), failure))
             found += [[group.criteria for group in groups] for groups in (answer.uncredited, answer.unassessed)]
         found += [[(cell.outcome, cell.failed) for cell in row.cells] for part in view.sections for row in part.rows]
     return found
