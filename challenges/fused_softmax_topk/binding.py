@@ -95,14 +95,16 @@ def call(
 
 
 def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -> Launched:
-    """`call` with a k that the answer serves: it must succeed and write every entry, and nothing else.
+    """`call` with a k that the answer serves: it must succeed and write every entry of the rows that are specified (see
+    `families.good_rows`), and nothing else.
 
     Raises:
         ProbeFailure: it refuses, fails, writes elsewhere or leaves entries unwritten.
         NotMeasurable: as `call`.
     """
     back = call(answer, draw, logits, k, **options)
-    back.require_complete(f"rows = {logits.shape[0]}, vocab = {logits.shape[1]}, k = {k}")
+    specified = np.isfinite(logits.max(axis=1))
+    back.require_complete(f"rows = {logits.shape[0]}, vocab = {logits.shape[1]}, k = {k}", specified)
     return Launched.of(back, logits, k)
 
 

@@ -152,11 +152,12 @@ class DeviceCall:
         """Whether no output, nor what lies around one, was written."""
         return all(self.kept(region.buffer.name) for region in self._outputs)
 
-    def require_complete(self, where: str) -> None:
+    def require_complete(self, where: str, rows: NDArray[np.bool_] | None = None) -> None:
         """The call succeeded, wrote all of its outputs and nothing beside them.
 
         Args:
             where: the sizes of the call, for the message.
+            rows: which rows of the outputs must be written; all without it.
         """
         defects = self.report.found()
         if self.code or (defects and self.mode == "plain"):
@@ -164,7 +165,7 @@ class DeviceCall:
         for region in self._outputs:
             _require_inside(region, where)
         for region in self._outputs:
-            _require_written(region, where)
+            _require_written(region, where, rows)
 
     @property
     def _outputs(self) -> list[Region]:
@@ -257,9 +258,11 @@ def _require_inside(region: Region, where: str) -> None:
         raise ProbeFailure(f"writes outside {name}", detail, where=f"{name}[{place}]")
 
 
-def _require_written(region: Region, where: str) -> None:
+def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None) -> None:
     shape, _ = region.buffer.inside
     stale = ~region.changed[region.inside].reshape(shape)
+    if rows is not None:
+        stale[~rows] = False
     if not stale.any():
         return
     name, first = region.buffer.name, [int(i) for i in np.argwhere(stale)[0]]

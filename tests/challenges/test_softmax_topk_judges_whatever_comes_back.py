@@ -8,7 +8,10 @@ from softmax_topk_answers import CODE, Floats, Row, answer, exact
 from harness.model import Evidence, Outcome
 from harness.probing.answers import LocalAnswer
 from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.draw import Draw
+from harness.probing.failures import ProbeFailure
 
+launch = CODE.module("binding").launch
 JUDGED = [c.id for c in CODE.challenge.criteria if c.probes]
 
 
@@ -79,3 +82,16 @@ def test_a_fault_that_only_special_logits_show_is_named_after_them() -> None:
         return probs * (0.5 if np.isneginf(logits).any() else 1), columns
 
     assert _judged("special_values", answer(spoilt_by_infinity)).title == "-inf is not served"
+
+
+@pytest.mark.parametrize(("unwritten", "seen"), [(1, ""), (0, "rows are never written")])
+def test_only_rows_that_are_specified_must_be_written(unwritten: int, seen: str) -> None:
+    """What belongs to a row of NaN may stay as it was; a good row may not."""
+    logits = np.arange(15, dtype=np.float32).reshape(3, 5)
+    logits[1, 2] = np.nan
+    title = ""
+    try:
+        launch(answer(exact, lambda row: row != unwritten), Draw(1, "rows"), logits, 2)
+    except ProbeFailure as failure:
+        title = failure.title
+    assert title == seen
