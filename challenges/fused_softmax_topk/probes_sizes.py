@@ -89,7 +89,7 @@ def any_k_is_right(
 def any_number_of_short_rows_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str
 ) -> dict[str, float]:
-    """T01 to T05, T09 for each number of rows up to some dozen."""
+    """T01 to T05, T09 for each number of rows up to a hundred."""
     k = min(k, vocab, max_k(answer))
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k)
     return {"error_ratio_short_rows": _right(run, answer, draw)}

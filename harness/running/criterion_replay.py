@@ -8,6 +8,7 @@ from harness.model import Evidence, Record
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import probe_criterion
 from harness.probing.opening import opened
+from harness.running.collected import charged_to_the_answer
 from harness.running.job import prepared
 from harness.running.options import Options
 from harness.workspace import Workspace
@@ -63,4 +64,5 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         evidence = probe_criterion(job.code, wanted, opening.answer, recorded.seed, submission=job.submission)
         others = (e for e in record.evidence if e.criterion != criterion)
         *_, evidence = settled_names(job.code, [*others, evidence], opening.answer)
+        (evidence,) = charged_to_the_answer([evidence], job.adapters)
     return Replayed(recorded, evidence)
