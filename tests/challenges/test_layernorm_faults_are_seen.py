@@ -4,21 +4,26 @@ nothing."""
 from pathlib import Path
 
 import pytest
-from corpora import ONE_IN, assert_caught, assert_enough, assert_null_earns_nothing, assert_right
+from corpora import (
+    assert_caught,
+    assert_enough,
+    assert_null_earns_nothing,
+    assert_right,
+    drawn_mutants,
+    drawn_variants,
+)
 
 from harness.probing import Mutant, Variant
 from harness.probing.code import ChallengeCode
 from harness.probing.null_answer import NullAnswer
 from harness.workspace import Workspace
-from tests import shares
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
-RIGHT = [None, *shares.share(CODE.variants, ONE_IN)]
+RIGHT = drawn_variants(CODE)
 TIMED, GROWTH = "backward_speed", "cost_growth"
 FAULTY = [
-    pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ())
-    for mutant in shares.share(CODE.mutants, ONE_IN, lambda mutant: mutant.criterion)
+    pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ()) for mutant in drawn_mutants(CODE)
 ]
 
 
@@ -27,6 +32,7 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
     assert_caught(CODE, mutant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     """How fast it is compared with the reference is no question of right or wrong; growth may be left open."""

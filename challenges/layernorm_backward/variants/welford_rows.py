@@ -64,7 +64,8 @@ def check_gradients(forward, backward, x, gamma, beta, dy, eps):
     for part in range(3):
         for _ in range(3):
             moves = [np.zeros_like(values) for values in (x, gamma, beta)]
-            moves[part] += rng.choice((-1.0, 1.0), moves[part].shape) * (step if part == 0 else 1e-3)
+            weights = rng.choice((-1.0, 1.0), moves[part].shape) * rng.uniform(1.0, 2.0, moves[part].shape)
+            moves[part] += weights * (step if part == 0 else 1e-3)
 
             def output(times, moves=moves):
                 return forward(x + times * moves[0], gamma + times * moves[1], beta + times * moves[2], eps)[0]

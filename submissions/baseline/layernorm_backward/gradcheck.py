@@ -1,9 +1,9 @@
 """A finite-difference check of layer-norm gradients whose cost does not grow with the number of elements checked.
 
-One direction of +-1 entries moves every element of every row at once, and each row of y answers for its own row of x,
-so one pair of forward calls yields a slope per row. A wrong element of dx enters its row's slope at full size, whatever
-the direction. y is affine in gamma and in beta and its columns do not mix, so two forward calls yield all of dgamma,
-and two all of dbeta, up to rounding.
+One direction, of entries 1 to 2 in size, moves every element of every row at once, and each row of y answers for its
+own row of x, so one pair of forward calls yields a slope per row. A wrong element of dx enters its row's slope at full
+size or more; and as the entries differ, a row of dx, which adds up to 0, never falls out of it. y is affine in gamma
+and in beta and its columns do not mix, so two forward calls yield all of dgamma, and two all of dbeta, up to rounding.
 """
 
 from collections.abc import Callable
@@ -45,9 +45,9 @@ def check_gradients(
     slack = TOLERANCE * terms + rounding / STEP
     rng = np.random.default_rng(0)
     for _ in range(DIRECTIONS):
-        signs = rng.integers(0, 2, x.shape) * 2.0 - 1.0
-        slopes = _numeric_rows(lambda moved: forward(moved, gamma, beta, eps)[0], x, dy, signs, STEP * std)
-        if not _within((dx * signs).sum(axis=-1), slopes, slack):
+        direction = (rng.integers(0, 2, x.shape) * 2.0 - 1.0) * rng.uniform(1.0, 2.0, x.shape)
+        slopes = _numeric_rows(lambda moved: forward(moved, gamma, beta, eps)[0], x, dy, direction, STEP * std)
+        if not _within((dx * direction).sum(axis=-1), slopes, slack):
             return False
     return True
 
@@ -58,10 +58,10 @@ def _numeric_columns(above: Array, below: Array, dy: Array) -> tuple[Array, Arra
     return slopes, 32 * ROUNDING * (np.abs(dy) * (np.abs(above) + np.abs(below))).sum(axis=(0, 1))
 
 
-def _numeric_rows(output: Callable[[Array], Array], x: Array, dy: Array, signs: Array, step: Array) -> Array:
-    """Slope (B,T) of each row's sum(dy * y) along its signs: central differences at one and two steps, combined."""
+def _numeric_rows(output: Callable[[Array], Array], x: Array, dy: Array, direction: Array, step: Array) -> Array:
+    """Slope (B,T) of each row's sum(dy * y) along its direction: central differences at one and two steps, combined."""
     def slopes(times: float) -> Array:
-        move = (times * step)[..., None] * signs
+        move = (times * step)[..., None] * direction
         rise: Array = (dy * (output(x + move) - output(x - move))).sum(axis=-1)
         return rise / (2 * times * step)
 
