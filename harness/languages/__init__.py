@@ -15,12 +15,21 @@ from harness.languages.base import (
     Device,
     Language,
     MissingTool,
+    RepairedAnswer,
     Runnable,
     target_of,
 )
 from harness.languages.changes import GuardCode, SourceChange
 from harness.languages.literals import literals
-from harness.languages.syntax import DocumentedName, NamedLine, SourceLine, Syntax, filled_lines
+from harness.languages.syntax import (
+    DocumentedName,
+    FunctionSpan,
+    NamedLine,
+    Outline,
+    SourceLine,
+    Syntax,
+    filled_lines,
+)
 from harness.workspace import LANGUAGES, known_languages
 
 __all__ = [
@@ -30,10 +39,13 @@ __all__ = [
     "CompilerVerdict",
     "Device",
     "DocumentedName",
+    "FunctionSpan",
     "GuardCode",
     "Language",
     "MissingTool",
     "NamedLine",
+    "Outline",
+    "RepairedAnswer",
     "Runnable",
     "SourceChange",
     "SourceLine",

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from harness.languages.changes import GuardCode, SourceChange
 from harness.languages.syntax import Syntax
-from harness.model import Challenge, Figure, Location
+from harness.model import Challenge, Figure, Location, Repair
 from harness.sandbox import WorkerSpec, detect
 
 
@@ -89,6 +89,19 @@ class CompilerReport:
 
 
 @dataclass(frozen=True)
+class RepairedAnswer:
+    """A copy of an answer that does not build, with what stopped its compiler repaired.
+
+    Attributes:
+        repairs: what was changed, in this order; after each one the compiler got past the place it had stopped at.
+        detail: why the copy does not build either; empty when it does.
+    """
+
+    repairs: tuple[Repair, ...]
+    detail: str = ""
+
+
+@dataclass(frozen=True)
 class Runnable:
     """What the sandbox runs of an answer, or why it cannot.
 
@@ -140,6 +153,8 @@ class Language(Protocol):
         several_entries: whether `entry` may list several files.
         entry_note: what `entry` names, in a phrase.
         exposes: completes "the ... no function 'f'" where an answer lacks one.
+        fences: what the code blocks of a Markdown reply call it, besides its name and suffix.
+        test_command: what runs tests that are written in it; empty where nothing does.
         runs_in_process: whether the reference and its mutants are Python, so that a failing answer can be compared with
             them call by call in this process.
         devices: devices that `--device` may ask for.
@@ -153,6 +168,8 @@ class Language(Protocol):
     several_entries: bool = False
     entry_note: str = "the file with the contract's functions"
     exposes: str = "entry has"
+    fences: frozenset[str] = frozenset()
+    test_command: tuple[str, ...] = ()
     runs_in_process: bool = False
     devices: tuple[str, ...] = ()
     host_device: Device = CPU
@@ -200,6 +217,22 @@ class Language(Protocol):
 
     def compile(self, files: AnswerFiles, challenge: Challenge) -> CompilerReport | None:
         """What the language's compiler says of an answer; None where answers are not compiled before they run."""
+        return None
+
+    def repaired(
+        self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
+    ) -> RepairedAnswer | None:
+        """A copy of an answer that `compile` refused, with the smallest repairs that get its compiler past that.
+
+        Args:
+            files: what the answer consists of; they stay as they are.
+            challenge: what it answers.
+            into: an empty folder for the copy. Its lines have the numbers they have in the answer.
+            spared: files that are not the answer's own and are never changed.
+
+        Returns:
+            The repairs; None where there are none, or none that is known to help.
+        """
         return None
 
     def changes(self, source: str, spared: Collection[str] = ()) -> list[SourceChange]:

@@ -3,15 +3,15 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 
 from harness.languages.c_literals import integer_literals
-from harness.languages.syntax import DocumentedName, NamedLine, SourceLine, Syntax, filled_lines
+from harness.languages.syntax import DocumentedName, NamedLine, Outline, SourceLine, Syntax, filled_lines
 
-_LITERAL_OR_COMMENT = re.compile(
-    r"""(?P<literal>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//[^\n]*|/\*.*?(?:\*/|\Z)""",
-    re.DOTALL,
-)
-_LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'")
+_RAW = r'\bR"(?P<raw>[^()\\\s]{0,16})\((?s:.*?)(?:\)(?P=raw)"|\Z)'
+_QUOTED = r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+_LITERAL_OR_COMMENT = re.compile(rf"(?P<literal>{_RAW}|{_QUOTED})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LITERAL = re.compile(f"{_RAW}|{_QUOTED}")
 # what may repeat is bounded: an answer must not buy hours with a line of blanks
 _MENTIONED = {
     "has inline assembly": re.compile(r"\b(?:asm|__asm|__asm__)\b\s{0,9}(?:volatile|__volatile__)?\s{0,9}\("),
@@ -26,6 +26,11 @@ _MENTIONED = {
         "syscall", "system", "vfork",
     )
 }  # fmt: skip
+_INCLUDED = re.compile(r'^[ \t]{0,99}#[ \t]{0,99}include[ \t]{0,99}["<]([^">\n]{1,999})[">]', re.MULTILINE)
+_BEGINS = ("#include", "#pragma", "#define", "#if", "//", "/*", "extern", "template", "__", "namespace", "using")
+_ENDS = ("}", ";", "*/", "#endif")
+_TEST_NAME = re.compile(r"tests?|test_.*|.*_test")
+_TEST_FOLDERS = frozenset({"test", "tests"})
 _EMBEDDED = re.compile(r"\.\s{0,9}incbin\b")
 
 
@@ -38,10 +43,42 @@ class CFamilySyntax(Syntax):
         """As `Syntax.code_lines`."""
         return filled_lines(without_comments(text))
 
-    def page_line(self, text: str) -> int | None:
-        """The first fence of a Markdown code block: no line of a program begins with three back quotes."""
-        lines = enumerate(without_comments(text).split("\n"), 1)
-        return next((number for number, line in lines if line.lstrip().startswith("```")), None)
+    def foreign_line(self, text: str) -> NamedLine | None:
+        """A fence of a Markdown code block, or a character that is in no token: both only in comments and strings."""
+        bare = _without_literals(without_comments(text))
+        for number, line in enumerate(bare.split("\n"), 1):
+            code = line.strip()
+            if code.startswith("```"):
+                return NamedLine(number, "a Markdown code block begins or ends there")
+            # after a directive's name any text may stand
+            if not code.isascii() and not code.startswith("#") and any(map(_in_no_token, code)):
+                return NamedLine(number, "a character outside comments and strings is in no token of the language")
+        return None
+
+    def outline(self, text: str) -> Outline:
+        """As `Syntax.outline`."""
+        from harness.languages.c_outline import c_outline
+
+        return c_outline(text, self.foreign_line(text))
+
+    def is_open(self, text: str) -> bool:
+        """As `Syntax.is_open`: a comment begins and does not end."""
+        return text.rfind("/*") > text.rfind("*/")
+
+    def is_code(self, text: str) -> bool:
+        """As `Syntax.is_code`: it begins and ends as code does, with nothing between that is no token."""
+        lines = [line.strip() for line in text.strip().split("\n")]
+        ends = lines[-1].startswith("//") or lines[-1].endswith(_ENDS)
+        return lines[0].startswith(_BEGINS) and ends and self.foreign_line(text) is None
+
+    def is_test(self, path: str) -> bool:
+        """As `Syntax.is_test`: by its own name, or by that of a folder above."""
+        *folders, name = path.split("/")
+        return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_NAME.fullmatch(PurePosixPath(name).stem) is not None
+
+    def imports(self, text: str, tree: ast.Module | None) -> Iterator[str]:
+        """As `Syntax.imports`: the files it includes."""
+        return (PurePosixPath(found[1]).stem for found in _INCLUDED.finditer(text))
 
     def literals(self, text: str) -> Iterator[int]:
         """As `Syntax.literals`."""
@@ -62,11 +99,20 @@ class CFamilySyntax(Syntax):
     def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
         """As `Syntax.hints`."""
         uncommented = without_comments(text)
-        bare = _LITERAL.sub('""', uncommented)
+        bare = _without_literals(uncommented)
         embedded = (_EMBEDDED, uncommented, "embeds a file by .incbin")
         for pattern, where, what in (embedded, *((p, bare, what) for what, p in _MENTIONED.items())):
             if found := pattern.search(where):
                 yield NamedLine(where.count("\n", 0, found.start()) + 1, what)
+
+
+def _without_literals(text: str) -> str:
+    """C, C++ or CUDA text with every string emptied, line numbers kept."""
+    return _LITERAL.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
+
+
+def _in_no_token(character: str) -> bool:
+    return not character.isascii() and not f"a{character}".isidentifier()
 
 
 def without_comments(text: str) -> str:

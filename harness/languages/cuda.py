@@ -15,6 +15,7 @@ from harness.languages.base import (
     Device,
     Language,
     MissingTool,
+    RepairedAnswer,
     Runnable,
     target_of,
 )
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
     from harness.cuda.gpu import GpuDevice
 
 NO_HOST_COMPILER = "no C++ compiler here for the emulated device: install g++ or clang++, or `pip install ziglang`"
-_NOT_RUN = "answers in CUDA cannot be run: no C++ compiler; install g++ or clang++, or `pip install 'harness[zig]'`"
-_NOT_COMPILED = "answers in CUDA are not shown to a CUDA compiler: `make compilers`, or `pip install 'harness[{}]'`"
+_NOT_RUN = (
+    "answers in CUDA cannot be run: no C++ compiler; install g++ or clang++, or `pip install 'kernel-harness[zig]'`"
+)
+_NOT_COMPILED = (
+    "answers in CUDA are not shown to a CUDA compiler: `make compilers`, or `pip install 'kernel-harness[{}]'`"
+)
 EXTRAS = {
     "zig": MissingTool("zig", "a C++ compiler, the wheel ziglang", 101, _NOT_RUN),
     "nvcc": MissingTool("nvcc", "the CUDA compiler, NVIDIA's wheels of nvcc", 129, _NOT_COMPILED.format("nvcc")),
@@ -61,6 +66,9 @@ class Cuda(Language):
     several_entries = True
     entry_note = "the files to compile; headers may lie beside them"
     exposes = "library exports"
+    fences = frozenset(
+        {"cu", "cuh", "cpp", "c++", "c", "cxx", "cc", "h", "hpp", "cuda-cpp", "cuda-c++", "cuda-c", "cudac"}
+    )
     devices = ("gpu", "emulated")
     host_device = Device("emulated")
 
@@ -95,6 +103,17 @@ class Cuda(Language):
         said = gate(files.folder, files.entries, challenge.contract.functions, tier=detect())
         verdicts = {"no_spills": _spills(said)}
         return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), verdicts, _locations(said))
+
+    def repaired(
+        self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
+    ) -> RepairedAnswer | None:
+        """As `Language.repaired`."""
+        from harness.cuda.repairs import repaired_copy
+
+        done = repaired_copy(
+            files.folder, files.entries, challenge.contract.functions, into, tier=detect(), spared=spared
+        )
+        return RepairedAnswer(done.repairs, "" if done.built else done.text) if done.repairs else None
 
     def changes(self, source: str, spared: Collection[str] = ()) -> list[SourceChange]:
         """As `Language.changes`."""

@@ -21,6 +21,8 @@ class Python(Language):
     syntax = PYTHON_SYNTAX
     entry_note = "the module with the contract's functions; others may lie beside it"
     exposes = "entry module has"
+    fences = frozenset({"py", "python3", "py3", "numpy", "pytest", "ipython"})
+    test_command = ("python", "-m", "pytest", "-q")
     runs_in_process = True
 
     def stub(self, contract: str) -> str:

@@ -45,7 +45,7 @@ class _Fault:
         if other.shape != value.shape or not value.size:
             return value
         rows, features = value.size // value.shape[-1], value.shape[-1]
-        row = _numpy.arange(rows).reshape(*value.shape[:-1], True)
+        row = _numpy.arange(rows).reshape(value.shape[:-1])[..., None]
         where = self.element(row=row, rows=rows, feature=_numpy.arange(features), features=features)
         where = _numpy.broadcast_to(where, value.shape)
         return _numpy.where(where, other, value).astype(value.dtype) if where.any() and self.reached() else value

@@ -6,9 +6,19 @@ import re
 import tokenize
 from collections.abc import Iterator, Sequence
 
+from harness.languages.python_functions import python_functions
 from harness.languages.python_hints import python_hints
 from harness.languages.python_literals import python_literals
-from harness.languages.syntax import DocumentedName, NamedLine, SourceLine, Syntax, filled_lines
+from harness.languages.python_outline import python_outline
+from harness.languages.syntax import (
+    DocumentedName,
+    FunctionSpan,
+    NamedLine,
+    Outline,
+    SourceLine,
+    Syntax,
+    filled_lines,
+)
 
 _READ = frozenset({"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"})
 """Encodings a Python file may declare; among the others are some that take hours over a megabyte (punycode)."""
@@ -36,6 +46,18 @@ class PythonSyntax(Syntax):
         """As `Syntax.parse`."""
         return ast.parse(text)
 
+    def outline(self, text: str) -> Outline:
+        """As `Syntax.outline`."""
+        return python_outline(text)
+
+    def is_open(self, text: str) -> bool:
+        """As `Syntax.is_open`: a triple quote stands alone."""
+        return any(text.count(quote) % 2 for quote in ('"""', "'''"))
+
+    def is_code(self, text: str) -> bool:
+        """As `Syntax.is_code`: it parses, and prose never does."""
+        return python_outline(text).fault is None
+
     def literals(self, text: str) -> Iterator[int]:
         """As `Syntax.literals`."""
         return python_literals(text)
@@ -45,7 +67,11 @@ class PythonSyntax(Syntax):
         *folders, name = path.split("/")
         return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_NAME.fullmatch(name) is not None
 
-    def imports(self, tree: ast.Module | None) -> Iterator[str]:
+    def functions(self, tree: ast.Module) -> Iterator[FunctionSpan]:
+        """As `Syntax.functions`."""
+        return python_functions(tree)
+
+    def imports(self, text: str, tree: ast.Module | None) -> Iterator[str]:
         """As `Syntax.imports`, strings included: they may feed `import_module`."""
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -87,7 +113,8 @@ class PythonSyntax(Syntax):
         """As `Syntax.public_names`: the module and every public class, function and method, by their docstrings."""
         for node, name in _public(tree, "") if tree else ():
             documented = ast.get_docstring(node, clean=False) is not None
-            yield DocumentedName(getattr(node, "lineno", 1), name or "(module)", documented)
+            line = getattr(node, "lineno", 1)
+            yield DocumentedName(line, name or "(module)", documented, tuple(_annotated(node, name)))
 
     def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
         """As `Syntax.hints`; none of a file that does not parse."""
@@ -103,6 +130,17 @@ def _public(
         for child in node.body:
             if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and child.name[0] != "_":
                 yield from _public(child, f"{name}.{child.name}".lstrip("."))
+
+
+def _annotated(node: ast.AST, name: str) -> Iterator[bool]:
+    """For each parameter of a function whether it is annotated, `self` and `cls` of a method left out."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        named = [*node.args.posonlyargs, *node.args.args]
+        if "." in name and named and named[0].arg in ("self", "cls"):
+            named = named[1:]
+        rest = [argument for argument in (node.args.vararg, node.args.kwarg) if argument]
+        for argument in (*named, *node.args.kwonlyargs, *rest):
+            yield argument.annotation is not None
 
 
 PYTHON_SYNTAX = PythonSyntax()

@@ -1,7 +1,9 @@
 """How source files of one kind are read: the part of a language that source metrics and hints depend on."""
 
 import ast
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 
@@ -20,11 +22,51 @@ class NamedLine(NamedTuple):
 
 
 class DocumentedName(NamedTuple):
-    """A public name: its line from 1, the name, and whether it is documented."""
+    """A public name: its line from 1, whether it is documented, and of each parameter whether it has a type."""
 
     line: int
     name: str
     documented: bool
+    annotated: tuple[bool, ...] = ()
+
+
+class FunctionSpan(NamedTuple):
+    """One function: its name, the line of its name, its first and last line, and its cyclomatic complexity."""
+
+    name: str
+    line: int
+    first: int
+    last: int
+    complexity: int
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a source defines, needs and leaves out, read without running it.
+
+    Attributes:
+        fault: where it is no code of the language, and why; None where it is.
+        defines: names it gives a value at its top level, imports and stubs left out.
+        stubs: functions at its top level that have no body.
+        unwritten: functions at its top level that do nothing but raise NotImplementedError.
+        functions: names of all functions in it, those within classes and functions as well.
+        imported: names that its imports bind at its top level.
+        imports: for each module or file it imports, the names it takes from there; "*" stands for all.
+        needs: names it uses and gives no value; None where that cannot be told.
+        gaps: lines that stand for code left out.
+        tests: whether it holds tests.
+    """
+
+    fault: NamedLine | None = None
+    defines: frozenset[str] = frozenset()
+    stubs: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
+    imported: frozenset[str] = frozenset()
+    imports: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    needs: frozenset[str] | None = None
+    gaps: tuple[int, ...] = ()
+    tests: bool = False
+    unwritten: frozenset[str] = frozenset()
 
 
 class Syntax(Protocol):
@@ -45,14 +87,18 @@ class Syntax(Protocol):
     def public_names(
         self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]
     ) -> Iterator[DocumentedName]:
-        """What a file offers, and whether it is documented.
+        """What a file offers, and how it is documented.
 
         Args:
             text: the file's.
             tree: as `parse` gives it.
-            functions: those that lizard finds in the file.
+            functions: those in the file.
         """
         ...
+
+    def functions(self, tree: ast.Module) -> Iterator[FunctionSpan] | None:
+        """The functions of a file, from its tree; None where lizard finds them, in text."""
+        return None
 
     def encoding(self, data: bytes) -> str:
         """The encoding of a file.
@@ -70,9 +116,21 @@ class Syntax(Protocol):
         """
         return None
 
-    def page_line(self, text: str) -> int | None:
-        """Where a file shows itself as a page with code blocks in it, and no source; None where it does not."""
+    def foreign_line(self, text: str) -> NamedLine | None:
+        """The first line that no compiler takes for code, and why; None where there is none to be seen."""
         return None
+
+    def outline(self, text: str) -> Outline | None:
+        """What a source defines and needs; None where the language has no reader for it. Never raises."""
+        return None
+
+    def is_open(self, text: str) -> bool:
+        """Whether a text seems to end within a comment or string of several lines."""
+        return False
+
+    def is_code(self, text: str) -> bool:
+        """Whether a text is code from its first line to its last, and no prose."""
+        return False
 
     def literals(self, text: str) -> Iterator[int]:
         """Integers that the text names, constant expressions of them included.
@@ -86,8 +144,8 @@ class Syntax(Protocol):
         """Whether a file is called like a test."""
         return False
 
-    def imports(self, tree: ast.Module | None) -> Iterator[str]:
-        """Last parts of the names of all modules that a file may import."""
+    def imports(self, text: str, tree: ast.Module | None) -> Iterator[str]:
+        """Names, without folder and suffix, of all files and modules that a file may import or include."""
         return iter(())
 
     def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
@@ -100,3 +158,25 @@ def filled_lines(text: str) -> Iterator[SourceLine]:
     for number, line in enumerate(text.split("\n"), 1):
         if stripped := line.strip():
             yield SourceLine(number, stripped)
+
+
+_COMMENT = re.compile(r"[ \t]{0,200}(?:#|//|/\*|\*|<!--)[-#/*!( \t\[]{0,9}(?P<said>[^\n]{0,200})")
+_LEFT_OUT = re.compile(
+    r"(?:\.\.\.|\u2026)[ \t]*(?:$|.*\b(?:rest|unchanged|same|existing|remain\w*|previous\w*|above|before|omit\w*|code|"
+    r"other|implementation|here|keep|body|logic|as is)\b)"
+    r"|(?:the )?(?:rest|remainder|remaining|everything else|other \w+|all other|existing)\b.*"
+    r"\b(?:unchanged|(?:the|is|are) same|same as (?:before|above)|omitted|as before|as above|identical|goes here|"
+    r"not shown|code here)(?: for brevity)?[ .)\]*/-]*$"
+    r"|(?:(?:existing|previous) code|code omitted|unchanged|same as (?:before|above)|as before|no changes?)[ .)\]*/-]*$"
+    r"|.*\b(?:omitted for brevity|(?:stays|remains?) (?:the same|unchanged)|rest (?:is )?unchanged|unchanged from)\b"
+    r"|.*\b(?:existing|previous) code\b[ .)\]*/-]*(?:$|\.\.\.)",
+    re.IGNORECASE,
+)
+
+
+def lines_left_out(text: str) -> Iterator[int]:
+    """Lines whose comment says that code was left out there: "... rest unchanged" and its like."""
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = _COMMENT.match(line)
+        if comment and _LEFT_OUT.match(comment["said"]):
+            yield number

@@ -6,7 +6,7 @@
 | % of code lines in functions of cyclomatic complexity over 10 | 0 | 15 | 40 | 80 |
 | function length, 90th percentile, code lines | 25 | 50 | 100 | 250 |
 | likely faults (ruff F, B, E9, PLE, less style) per 100 code lines | 0 | 0.5 | 2 | 8 |
-| % documented and annotated | 80 | 50 | 20 | 0 |
+| % of public names documented, of their parameters annotated | 80 | 50 | 20 | 0 |
 | % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
 
 Between the columns credit is linear. Code lines leave out blank lines, comments and docstrings, so that neither
@@ -14,7 +14,6 @@ documenting nor dividing code is punished. Tests are left out (`sources` says wh
 is not used: removing docstrings drives it to 1, and large sound libraries to 0.
 """
 
-import ast
 import itertools
 import math
 from collections import Counter
@@ -22,7 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.languages import NamedLine
+from harness.languages import DocumentedName, NamedLine
 from harness.model import Location
 from harness.quality import tools
 from harness.quality.sources import SourceFile, read_sources
@@ -32,6 +31,8 @@ COMPLEX = 10
 """A function of higher cyclomatic complexity is counted as complex."""
 WINDOW = 6
 """So many code lines in a row make a repetition."""
+FLAT = "(whole file)"
+"""Stands for the code of a file without a function."""
 
 
 Curve = tuple[tuple[float, float], ...]
@@ -100,10 +101,10 @@ def measure(folder: Path, entries: Collection[str] = (), adapters: Collection[st
     problems = tuple(f"{file.path} {file.problem}" for file in files if file.problem)
     if not any(file.sloc for file in files):
         metrics = [Metric(name, None, 0.0, "there is no source code to measure") for name in CURVES]
-    elif pages := [(file.path, line) for file in files if (line := file.syntax.page_line(file.text))]:
-        path, line = pages[0]
-        why = f"{path} is a page, not source code: a code block is marked in line {line}"
-        metrics = [Metric(name, None, None, why, locations=Location.within(path, line)) for name in CURVES]
+    elif foreign := [(file.path, *found) for file in files if (found := file.syntax.foreign_line(file.text))]:
+        path, line, why = foreign[0]
+        detail = f"{path} is not all source code: in line {line}, {why}"
+        metrics = [Metric(name, None, None, detail, locations=Location.within(path, line)) for name in CURVES]
     else:
         seen = tools.inspect(files)
         functions = None if seen.functions is None else _with_flat_files(files, seen.functions)
@@ -148,10 +149,10 @@ def _sloc(files: Iterable[SourceFile]) -> int:
 def _with_flat_files(
     files: Sequence[SourceFile], functions: tuple[FunctionMetrics, ...]
 ) -> tuple[FunctionMetrics, ...]:
-    """`functions`, and each file that holds code but no function as one function of its own."""
+    """`functions`, and each file that holds code but no function as one piece of its own."""
     with_functions = {function.path for function in functions}
     flat = [file for file in files if file.sloc and file.path not in with_functions]
-    return (*functions, *(FunctionMetrics(file.path, "(whole file)", 1, file.sloc, 1) for file in flat))
+    return (*functions, *(FunctionMetrics(file.path, FLAT, 1, file.sloc, 1) for file in flat))
 
 
 def _largest_file(files: Sequence[SourceFile]) -> Metric:
@@ -176,10 +177,9 @@ def _function_length(functions: Sequence[FunctionMetrics]) -> Metric:
     ordered = sorted(functions, key=lambda function: function.length)
     tenth_longest = ordered[math.ceil(0.9 * len(ordered)) - 1]
     longest = ordered[-1]
-    detail = (
-        f"nine in ten of {_count(len(ordered), 'function')} have at most {tenth_longest.length} code lines; "
-        f"the longest has {longest.length}"
-    )
+    flat = sum(function.name == FLAT for function in ordered)
+    pieces = _count(len(ordered) - flat, "function") + (f" and {_count(flat, 'file')} without one" if flat else "")
+    detail = f"nine in ten of {pieces} have at most {tenth_longest.length} code lines; the longest has {longest.length}"
     return _metric("function_length", tenth_longest.length, detail, _place(longest))
 
 
@@ -200,42 +200,28 @@ def _lint(files: Sequence[SourceFile], remarks: Sequence[LintFinding]) -> Metric
 
 def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
     named = list(_public_names(files, functions))
-    documented = sum(has for _, has in named)
-    docs = 100 * documented / max(1, len(named))
-    shares = [docs]
-    detail = f"{documented} of {_count(len(named), 'public name')} documented"
-    annotated = [has for file in files if file.tree for has in _annotated(file.tree)]
-    if annotated:
-        shares.append(100 * sum(annotated) / len(annotated))
-        detail += f", {sum(annotated)} of {_count(len(annotated), 'parameter')} annotated"
-    bare = next((place for place, has in named if not has), ())
-    return _metric("documentation", sum(shares) / len(shares), detail, bare)
+    parameters = [(place, has) for place, name in named for has in name.annotated]
+    shares = [100 * sum(name.documented for _, name in named) / max(1, len(named))]
+    detail = f"{sum(name.documented for _, name in named)} of {_count(len(named), 'public name')} documented"
+    if parameters:
+        annotated = sum(has for _, has in parameters)
+        shares.append(100 * annotated / len(parameters))
+        detail += f", {annotated} of {_count(len(parameters), 'parameter')} of theirs annotated"
+    bare = [place for place, name in named if not name.documented] or [place for place, has in parameters if not has]
+    return _metric("documentation", sum(shares) / len(shares), detail, next(iter(bare), ()))
 
 
 def _public_names(
     files: Sequence[SourceFile], functions: Iterable[FunctionMetrics]
-) -> Iterator[tuple[tuple[Location, ...], bool]]:
-    """Place and name of everything that the files offer, and whether it is documented."""
+) -> Iterator[tuple[tuple[Location, ...], DocumentedName]]:
+    """Place of everything that the files offer, and how it is documented."""
     within: dict[str, list[NamedLine]] = {}
     for function in functions:
         within.setdefault(function.path, []).append(NamedLine(function.line, function.name))
     for file in files:
         if file.sloc:
-            for line, name, documented in file.syntax.public_names(file.text, file.tree, within.get(file.path, ())):
-                yield Location.within(file.path, line, name), documented
-
-
-def _annotated(tree: ast.Module) -> Iterator[bool]:
-    """For each parameter of each function, whether it is annotated; `self` and `cls` are left out."""
-    methods = {id(child) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for child in node.body}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            named = [*node.args.posonlyargs, *node.args.args]
-            if id(node) in methods and named and named[0].arg in ("self", "cls"):
-                named = named[1:]
-            rest = [argument for argument in (node.args.vararg, node.args.kwarg) if argument]
-            for argument in (*named, *node.args.kwonlyargs, *rest):
-                yield argument.annotation is not None
+            for name in file.syntax.public_names(file.text, file.tree, within.get(file.path, ())):
+                yield Location.within(file.path, name.line, name.name), name
 
 
 def _duplication(files: Sequence[SourceFile]) -> Metric:

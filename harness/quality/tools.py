@@ -1,8 +1,9 @@
-"""ruff and lizard as separate processes over a copy of the text: neither imports, nor obeys, what it reads.
+"""ruff over Python, lizard over all else: processes of their own over a copy, which neither import nor obey it.
 
 The copy holds one folder per file, so no configuration, ignore list or exclusion of an answer is ever found.
 """
 
+import ast
 import contextlib
 import json
 import re
@@ -18,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness.errors import JudgeError, PrerequisiteError
+from harness.languages import FunctionSpan
 from harness.quality.sources import SourceFile
 from harness.sandbox import scratch
 
@@ -26,16 +28,17 @@ RULES = ("F", "B", "E9", "PLE")
 TASTE = ("F401", "F541", "F841", "B007", "B009", "B010", "B028", "B904", "B905")
 """Rules of these families whose findings change no result: unused imports and names, f-strings without a value,
 constant attribute names, `zip` without `strict`, levels and causes of warnings and errors."""
+REDEFINED = "F811"
 SECONDS = 60
 """Processor time of a tool; one that uses it all gives no figures, on any machine."""
 WALL_SECONDS = 1200.0
 """Wall time of a tool, after which the machine is at fault."""
 
 _LIZARD = """
-import json, pathlib, lizard
-for path in sorted(pathlib.Path().glob("*/*")):
-    for f in lizard.analyze_file(str(path)).function_list:
-        print(json.dumps([str(path), f.name, f.start_line, f.nloc, f.cyclomatic_complexity]))
+import json, lizard, sys
+for path in sys.argv[1:]:
+    for f in lizard.analyze_file(path).function_list:
+        print(json.dumps([path, f.name, f.start_line, f.end_line, f.cyclomatic_complexity]))
 """
 
 # words in comments that make lizard skip what follows
@@ -54,13 +57,13 @@ class LintFinding:
 
 @dataclass(frozen=True)
 class FunctionMetrics:
-    """One function as lizard sees it.
+    """One function.
 
     Attributes:
         path: file it is in.
-        name: with the names around it, dotted.
-        line: first line, from 1.
-        length: lines of code, docstring and comments left out.
+        name: its own, in C++ with the names around it.
+        line: of its name, from 1.
+        length: its lines of code; blank lines, comments and docstrings are none.
         complexity: cyclomatic complexity.
     """
 
@@ -77,7 +80,7 @@ class Inspection:
 
     Attributes:
         remarks: ruff's, over Python files only.
-        functions: lizard's, over all files.
+        functions: of all files.
     """
 
     remarks: tuple[LintFinding, ...] | None
@@ -102,17 +105,28 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
     with scratch.folder() as place:
         names = _copy(files, place)
         python = [name for name, file in names.items() if file.syntax.linted]
+        spans = {name: _spans(file) for name, file in names.items()}
         ruff = _start(_ruff_command(), place) if python else None
-        lizard = _start([sys.executable, "-I", "-c", _LIZARD], place)
+        asked = [name for name, own in spans.items() if own is None]
+        lizard = _start([sys.executable, "-I", "-c", _LIZARD, *asked], place) if asked else None
         try:
-            said_by_lizard = _answer(lizard)
+            said_by_lizard = _answer(lizard) if lizard else ""
             said_by_ruff = _answer(ruff) if ruff else "[]"
         finally:
             for process in (lizard, ruff):
                 if process is not None:
                     process.kill()
                     process.communicate()
-    return Inspection(_remarks(said_by_ruff, names), _functions(said_by_lizard, names))
+    functions = None if said_by_lizard is None else _functions(spans, said_by_lizard, names)
+    return Inspection(_remarks(said_by_ruff, names), functions)
+
+
+def _spans(file: SourceFile) -> list[FunctionSpan] | None:
+    """The functions of a file that its language finds by itself; None where lizard is asked."""
+    if file.tree is None:
+        return [] if file.syntax.linted else None
+    found = file.syntax.functions(file.tree)
+    return None if found is None else list(found)
 
 
 def _copy(files: Sequence[SourceFile], folder: Path) -> dict[str, SourceFile]:
@@ -175,25 +189,36 @@ def _remarks(said: str | None, names: dict[str, SourceFile]) -> tuple[LintFindin
     if said is None:
         return None
     found: list[dict[str, Any]] = json.loads(said)
+    placed = ((item, _original(item["filename"], names)) for item in found)
     return tuple(
-        LintFinding(
-            _original(item["filename"], names).path,
-            item["location"]["row"],
-            item["code"] or "invalid-syntax",
-            item["message"],
-        )
-        for item in found
+        LintFinding(file.path, item["location"]["row"], item["code"] or "invalid-syntax", item["message"])
+        for item, file in placed
+        if item["code"] != REDEFINED or item["location"]["row"] not in _import_lines(file)
     )
 
 
-def _functions(said: str | None, names: dict[str, SourceFile]) -> tuple[FunctionMetrics, ...] | None:
-    if said is None:
-        return None
-    rows = (json.loads(line) for line in said.splitlines())
+def _import_lines(file: SourceFile) -> frozenset[int]:
+    """Lines of imports: one that repeats an unused import changes no result."""
+    nodes = ast.walk(file.tree) if file.tree else ()
+    imports = (node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+    return frozenset(line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+
+
+def _functions(
+    spans: dict[str, list[FunctionSpan] | None], said: str, names: dict[str, SourceFile]
+) -> tuple[FunctionMetrics, ...]:
+    found = [(names[name], span) for name, own in spans.items() for span in own or ()]
+    for line in said.splitlines():
+        name, function, first, last, complexity = json.loads(line)
+        found.append((names[name], FunctionSpan(function, first, first, last, complexity)))
     return tuple(
-        FunctionMetrics(_original(name, names).path, function, line, length, complexity)
-        for name, function, line, length, complexity in rows
+        FunctionMetrics(file.path, span.name, span.line, _code_lines(file, span), span.complexity)
+        for file, span in found
     )
+
+
+def _code_lines(file: SourceFile, span: FunctionSpan) -> int:
+    return sum(span.first <= line.number <= span.last for line in file.code)
 
 
 def _original(filename: str, names: dict[str, SourceFile]) -> SourceFile:

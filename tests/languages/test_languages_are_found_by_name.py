@@ -77,4 +77,4 @@ def test_every_missing_tool_is_an_extra_of_this_package(
     runpy.run_module("harness.languages", run_name="__main__")
     listed = [line.split(" ", 2) for line in capsys.readouterr().out.splitlines()]
     assert [(extra, int(size)) for extra, size, _ in listed] == [("zig", 101), ("nvrtc", 65)]
-    assert set(EXTRAS) <= set(metadata("harness").get_all("Provides-Extra") or ())
+    assert set(EXTRAS) <= set(metadata("kernel-harness").get_all("Provides-Extra") or ())

@@ -58,6 +58,7 @@ def test_clean_code_earns_everything(answer):
         (branches(11), "complexity", "clean.py:17 many"),
         (lines(60), "function_length", "clean.py:17 long"),
         ("\n\nprint(undefined_name)\n", "lint", "clean.py:17 F821"),
+        ("\n\ndef f():\n    pass\n\n\ndef f():\n    pass\n", "lint", "clean.py:21 F811"),
         ("\n\ndef f(values=[]):\n    '''Doc.'''\n    return values\n", "lint", "clean.py:17 B006"),
         (
             "\n\ndef first(x, y, z):\n    return x\n\n\ndef second(x, y):\n    return x\n",
@@ -139,9 +140,15 @@ def test_tests_are_left_out_and_adapters_are_not(answer):
     assert measure(folder).metrics["lint"].worst.startswith("tests/helper.py:1 F821")
 
 
-@pytest.mark.parametrize("line", ["import os", 'print(f"text")', "zip([1], [2])", "for unused in (1, 2): print()"])
+TASTE = (
+    "import os", 'print(f"text")', "zip([1], [2])", "for unused in (1, 2): print()",
+    "from math import (\n    pi,\n)\n\n\ndef area():\n    from math import (\n        pi,\n    )\n    return pi",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", TASTE)
 def test_taste_is_no_likely_fault(answer, line):
-    """An unused import, an f-string without a value, `zip` without `strict`: no result depends on them."""
+    """An unused or repeated import, an f-string without a value, `zip` without `strict`: no result depends on them."""
     assert measure(answer({"clean.py": f"{CLEAN}\n\n{line}\n"})).metrics["lint"].figure == 0
 
 
@@ -178,9 +185,61 @@ def test_credit_falls_from_one_to_nothing():
         assert credit(name, (left + right) / 2) == pytest.approx((one + other) / 2)
 
 
+def test_functions_of_python_are_those_of_its_syntax(answer):
+    """A function begins at its decorator; what stands in one within it adds to its length, not to its branches."""
+    text = '''"""Doc."""
+import functools
+
+
+@functools.cache
+def outer(x: int) -> int:
+    """Doc."""
+    text = """a (
+) {
+
+def no_function(x):
+"""
+
+    def inner(y: int) -> int:
+        return 1 if y and x and not y else 2
+
+    return inner(len(text))
+'''
+    metrics = measure(answer(nested=text)).metrics
+    # the decorator, `def`, four of five lines of text, two of `inner`, `return`
+    assert metrics["function_length"].detail.startswith("nine in ten of 2 functions have at most 9 code lines")
+    assert metrics["complexity"].detail.endswith("the highest is 4")
+    assert metrics["complexity"].worst == "nested.py:14 inner"
+
+
+def test_code_outside_of_functions_is_named_as_that(answer):
+    metric = measure(answer({"clean.py": CLEAN, "flat.py": "X = 1\nY = 2\n"})).metrics["function_length"]
+    assert metric.detail.startswith("nine in ten of 2 functions and 1 file without one have")
+
+
+def test_only_what_is_public_is_asked_for_annotations(answer):
+    """A private function, and one within a function, is nobody else's to call."""
+    private = "\n\ndef _twice(x):\n    def inner(y):\n        return y\n\n    return inner(x) * 2\n"
+    assert measure(answer(clean=CLEAN + private)).metrics["documentation"].figure == 100
+    bare = '\n\ndef twice(x):\n    """Double."""\n    return x * 2\n'
+    metric = measure(answer(clean=CLEAN + bare)).metrics["documentation"]
+    assert metric.detail == "4 of 4 public names documented, 2 of 3 parameters of theirs annotated"
+    assert metric.worst == "clean.py:17 twice"
+
+
+@pytest.mark.parametrize("name", ["test_add.cu", "add_test.cu", "tests/add.cu"])
+def test_test_programs_in_cuda_are_left_out(answer, name):
+    kernel = "__global__ void add(float* x) {\n  x[0] += 1;\n}\n"
+    folder = answer({"add.cu": kernel, name: "int main() {\n  return 0;\n}\n"})
+    assert measure(folder).files == 1
+    assert measure(folder, entries=(name,)).files == 2
+    included = answer({"add.cu": f'#include "{name}"\n{kernel}'})
+    assert measure(included).files == 2
+
+
 def test_a_tool_that_gives_no_answer_earns_nothing(answer, monkeypatch):
     monkeypatch.setattr(tools, "_answer", lambda process: None)
-    metrics = measure(answer(clean=CLEAN)).metrics
+    metrics = measure(answer({"clean.py": CLEAN, "add.cu": "void f() {\n}\n"})).metrics
     assert [metrics[name].credit for name in ("complexity", "function_length", "lint")] == [0.0] * 3
     assert metrics["duplication"].credit == 1.0
 

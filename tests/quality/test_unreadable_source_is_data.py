@@ -49,9 +49,28 @@ def test_no_figure_is_taken_of_a_page_with_code_in_it(answer):
     """A kernel's file that holds Markdown has no functions to speak of: nothing is said about them."""
     report = measure(answer({"kernel.cu": PAGE}))
     assert {(metric.figure, metric.credit) for metric in report.metrics.values()} == {(None, None)}
-    assert report.metrics["function_length"].detail.startswith("kernel.cu is a page, not source code")
+    assert report.metrics["function_length"].detail.startswith("kernel.cu is not all source code: in line 5, ")
     commented = measure(answer({"kernel.cu": f"/*\n{PAGE}*/\n__global__ void f(float* x) {{ x[0] = 1; }}\n"}))
     assert commented.metrics["function_length"].figure == 1
+
+
+@pytest.mark.parametrize(
+    "prose", ["* Each warp \u2014 of 32 lanes \u2014 takes (one) row {", "} \u2022 fewer barriers"]
+)
+def test_no_figure_is_taken_of_a_comment_that_runs_on(answer, prose):
+    """A dash or an arrow outside comments and strings is in no token of C++: what stands there is no code."""
+    kernel = "__global__ void f(float* x) {\n  x[0] = 1;\n}\n"
+    report = measure(answer({"kernel.cu": f"// Section\n{prose}\n{kernel}"}))
+    assert {(metric.figure, metric.credit) for metric in report.metrics.values()} == {(None, None)}
+    assert report.metrics["complexity"].detail.startswith("kernel.cu is not all source code: in line 2, ")
+    for fine in (
+        f"// {prose}\n",
+        f'const char* s = "{prose}";\n',
+        f'auto s = R"x(\n"{prose}\n)x";\n',
+        f"#error {prose}\n",
+        "int gr\u00f6\u00dfe;\n",
+    ):
+        assert measure(answer({"kernel.cu": fine + kernel})).metrics["complexity"].figure == 0
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only words\n", '"""Only a docstring."""\n'])

@@ -1,0 +1,40 @@
+"""The functions of a Python file: where each begins and ends, and how many ways lead through it."""
+
+import ast
+from collections.abc import Iterator
+
+from harness.languages.syntax import FunctionSpan
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_BRANCHES = (
+    ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.comprehension, ast.match_case,
+)  # fmt: skip
+
+
+def python_functions(tree: ast.Module) -> Iterator[FunctionSpan]:
+    """Every function and method in order of its line, those within others as well.
+
+    A function begins at its first decorator. Its cyclomatic complexity (McCabe, 1976) is 1 and one for each branch,
+    loop, handler, case and `and` or `or` in it; what is in a function within it counts there alone.
+    """
+    found = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    for node in sorted(found, key=lambda node: node.lineno):
+        first = min((node.lineno, *(decorator.lineno for decorator in node.decorator_list)))
+        yield FunctionSpan(node.name, node.lineno, first, node.end_lineno or node.lineno, _complexity(node))
+
+
+def _complexity(function: Function) -> int:
+    return 1 + sum(
+        len(node.values) - 1 if isinstance(node, ast.BoolOp) else isinstance(node, _BRANCHES)
+        for node in _own_nodes(function)
+    )
+
+
+def _own_nodes(function: Function) -> Iterator[ast.AST]:
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, Function):
+            yield node
+            waiting.extend(ast.iter_child_nodes(node))
