@@ -9,7 +9,8 @@ A mutant replaces one span of one file by the changed expression; the rest of th
 * a slice bound moved by one; two neighbouring returned values swapped.
 
 Never planted: outside executed lines, in tests and `__main__` blocks, in functions and files that check, show or time
-the code (`CHECKERS`), in docstrings, strings, annotations, `raise` and `assert`, in calls that print or log.
+the code (`CHECKERS`), in docstrings, strings, annotations, `raise` and `assert`, in calls that print or log, in
+assignments within functions to names that nothing reads.
 """
 
 import ast
@@ -143,14 +144,32 @@ def _utf8(text: str) -> bool:
 
 
 def _planted(file: SourceFile, tree: ast.Module) -> Iterator[tuple[SourceMutant, ast.stmt]]:
-    offsets = Offsets(file.text)
+    offsets, unread = Offsets(file.text), _unread(tree)
     for site, statement in sites(tree.body, CHECKERS.match):
+        if statement in unread:
+            continue
         start, end = offsets.span(site)
         before = ast.unparse(site)
         for changed in replacements(site, statement):
             after = ast.unparse(changed)
             text = after if isinstance(changed, ast.stmt | ast.Slice) else f"({after})"
             yield SourceMutant(file.path, site.lineno, *_brief(before, after), start, end, text), statement
+
+
+def _unread(tree: ast.Module) -> frozenset[ast.stmt]:
+    """Assignments within functions to names that nothing in the file reads: what is changed there shows nowhere."""
+    nodes = list(ast.walk(tree))
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    read |= {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    assigned = {node for function in functions for node in ast.walk(function) if isinstance(node, ast.Assign)}
+    stored = {node: [name for target in node.targets for name in ast.walk(target)] for node in assigned}
+    return frozenset(
+        node
+        for node, parts in stored.items()
+        if all(isinstance(part, ast.Name | ast.Tuple | ast.Store) for part in parts)
+        and read.isdisjoint(part.id for part in parts if isinstance(part, ast.Name))
+    )
 
 
 def _brief(before: str, after: str) -> tuple[str, str]:

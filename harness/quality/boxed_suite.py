@@ -12,6 +12,8 @@ from harness.sandbox.command import CommandLimit
 from harness.sandbox.command import run as run_in_box
 
 _BOOT = Path(__file__).with_name("suite_boot")
+IDLE_SECONDS = 20.0
+"""Wall time within which a run must do something."""
 START_SECONDS, EACH_SECONDS = 10.0, 0.2
 """Processor time for the server itself: to start, and to copy files and look on for each run."""
 WALL_FACTOR, WALL_SECONDS = 20.0, 600.0
@@ -117,12 +119,14 @@ class Suite:
         command: what runs its tests.
         tier: isolation.
         memory_mib: address space of each process.
+        idle_seconds: wall time within which a run must do something.
     """
 
     folder: Path
     command: Sequence[str]
     tier: Tier
     memory_mib: int = 2048
+    idle_seconds: float = IDLE_SECONDS
 
     def runs(self, plan: Sequence[Run], *, run_seconds: float, seconds: float) -> Runs:
         """Make the runs of `plan`, one after the other, in one sandbox.
@@ -139,6 +143,7 @@ class Suite:
             {
                 "command": list(self.command),
                 "run_seconds": run_seconds,
+                "idle_seconds": self.idle_seconds,
                 "seconds": seconds,
                 "runs": [asdict(run) for run in plan],
             }

@@ -85,6 +85,9 @@ def own_tests_evidence(
     return {c.id: feeds[c.tests or ""](c, result) for c in criteria}
 
 
+NO_CHECK = "the answer has no test with an assertion that can fail"
+
+
 def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
     measured: dict[str, Figure] = {} if result.collected is None else {"tests_collected": result.collected}
     if result.passed and not result.assertions.real:
@@ -93,6 +96,8 @@ def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
         return _credited(criterion, 0.5, "passes, but two runs go differently", measured)
     if result.status is SuiteStatus.UNDECIDED:
         return _unassessed(criterion, Outcome.NOT_RUN, result.detail)
+    if result.status is SuiteStatus.COMPILED:
+        return _unassessed(criterion, Outcome.UNSUPPORTED, result.detail)
     detail = result.detail if not result.passed else "passes twice" if result.deterministic else "passes"
     return _credited(criterion, float(result.passed), detail, measured)
 
@@ -120,12 +125,14 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
         "tests_without_check": len(seen.unchecked),
     }
     if result.status is SuiteStatus.NONE or not seen.real:
-        return _credited(criterion, 0.0, "no assertion that can fail was found", measured)
-    sound = seen.real / (seen.real + len(seen.vacuous) + len(seen.unchecked))
+        return _credited(criterion, 0.0, "no assertion that can fail was found", measured, title=NO_CHECK)
+    weak_tests = len(seen.vacuous) + len(seen.unchecked)
+    sound = seen.real / (seen.real + weak_tests)
     weak = ", ".join(str(place) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
     detail = f"{seen.real} assertions can fail" + (f"; not: {weak}" if weak else "")
     places = (Location.within(place.path, place.line) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
-    return _credited(criterion, sound, detail, measured, chain.from_iterable(places))
+    title = f"{weak_tests} of the answer's tests and assertions cannot fail" if weak_tests else ""
+    return _credited(criterion, sound, detail, measured, chain.from_iterable(places), title=title)
 
 
 def claims_evidence(
@@ -151,14 +158,15 @@ def _claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str,
 
 
 def _credited(
-    criterion: Criterion, credit: float, detail: str, measured: Mapping[str, Figure], locations: Iterable[Location] = ()
-) -> Evidence:
-    """Evidence for a credit of 0 to 1."""
+    criterion: Criterion, credit: float, detail: str, measured: Mapping[str, Figure],
+    locations: Iterable[Location] = (), title: str = "",
+) -> Evidence:  # fmt: skip
+    """Evidence for a credit of 0 to 1; what is wrong is titled as the criterion says unless a `title` is given."""
     credit = round(credit, 4)
     outcome = Outcome.PASSED if credit >= 1 else Outcome.PARTIAL if credit > 0 else Outcome.FAILED
     return Evidence.of(
         criterion, outcome, fraction=credit if outcome is Outcome.PARTIAL else None, measured=dict(measured),
-        detail=detail, locations=tuple(dict.fromkeys(locations)),
+        detail=detail, locations=tuple(dict.fromkeys(locations)), title=title if credit < 1 else "",
     )  # fmt: skip
 
 

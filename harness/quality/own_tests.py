@@ -7,6 +7,7 @@ kills nothing, whatever crashes under it; neither does one that fails on equival
 """
 
 import itertools
+import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from pathlib import Path
 from harness.model import Location, Tier
 from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines, plan_mutants
-from harness.quality.boxed_suite import Run, RunResult, Runs, Suite
+from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
 from harness.quality.sources import SourceFile, read_sources
 from harness.timing.exclusive import MachineBusy, alone, beside_others
 
@@ -44,6 +45,8 @@ class SuiteStatus(StrEnum):
     """It states no test command."""
     REFUSED = "refused"
     """Its command is none that can be run."""
+    COMPILED = "compiled"
+    """Its command compiles a test program of its own, which is not run."""
     SLOW = "slow"
     """They do not finish within their processor time, or wait without end."""
     UNDECIDED = "undecided"
@@ -104,6 +107,8 @@ def grade_own_tests(
     seed: int = 0,
     mutants: int = MUTANTS,
     seconds: float = SECONDS,
+    run_seconds: float = RUN_SECONDS,
+    idle_seconds: float = IDLE_SECONDS,
     memory_mib: int = 2048,
 ) -> SuiteGrade:
     """Run an answer's own tests twice, then again on mutants of its code.
@@ -117,6 +122,8 @@ def grade_own_tests(
         seed: of the mutants drawn.
         mutants: how many are drawn; with 0 the suite runs on the answer alone.
         seconds: processor time for the whole stage.
+        run_seconds: processor time within which the suite must finish once.
+        idle_seconds: wall time within which it must do something.
         memory_mib: address space of each process.
 
     Raises:
@@ -126,7 +133,8 @@ def grade_own_tests(
     assertions = count_assertions(files, command or ())
     if not command:
         return SuiteGrade(SuiteStatus.NONE, "no test command is stated", assertions)
-    stage = _Stage(Suite(folder, command, tier, memory_mib), files, seed, mutants, seconds, seconds)
+    suite = Suite(folder, command, tier, memory_mib, idle_seconds)
+    stage = _Stage(suite, files, seed, mutants, seconds, run_seconds, seconds)
     return stage.plain(SuiteGrade(SuiteStatus.PASSED, "", assertions))
 
 
@@ -136,6 +144,7 @@ class _Stage:
 
     Attributes:
         seconds: processor time for all of it.
+        run_seconds: processor time for one plain run.
         left: what is left of that.
     """
 
@@ -144,14 +153,14 @@ class _Stage:
     seed: int
     count: int
     seconds: float
+    run_seconds: float
     left: float
 
     def plain(self, blank: SuiteGrade) -> SuiteGrade:
         """Run the suite as it is, twice, and go on to the mutants when it passes."""
         done = self._runs([Run(must_pass=True), Run(trace=True)])
         if done.refused:
-            detail = f"cannot run {' '.join(self.suite.command)!r}: {KINDS}"
-            return replace(blank, status=SuiteStatus.REFUSED, detail=detail)
+            return self._refused(blank)
         if not done.results:
             status = SuiteStatus.FAILED if done.broken else SuiteStatus.UNDECIDED
             return replace(blank, status=status, detail=done.broken or TOO_BUSY, kill_rate=_open(status))
@@ -159,19 +168,27 @@ class _Stage:
         seen = replace(blank, collected=first.collected, output=first.output)
         if not first.passed:
             status = _status(first)
-            return replace(seen, status=status, detail=_what_failed(first), kill_rate=_open(status))
+            return replace(seen, status=status, detail=_what_failed(first, self.run_seconds), kill_rate=_open(status))
         if first.collected == 0:
             return replace(seen, status=SuiteStatus.FAILED, detail="passes, but holds no test")
         second = done.results[1] if len(done.results) > 1 else None
         repeat = self._repeat(first, second)
         if repeat is not None and repeat.decided and not repeat.passed:
-            detail = f"passes once, then {_what_failed(repeat)}"
+            detail = f"passes once, then {_what_failed(repeat, self.run_seconds)}"
             return replace(seen, status=SuiteStatus.FAILED, detail=detail, deterministic=False, output=repeat.output)
         decided = repeat if repeat is not None and repeat.decided else None
         seen = replace(seen, deterministic=None if decided is None else decided.digest == first.digest)
         if second is None or not second.decided:
             return replace(seen, kill_rate=None, detail=f"passes, but the lines it runs are unknown: {TOO_BUSY}")
         return self._mutants(seen, first, second.lines)
+
+    def _refused(self, blank: SuiteGrade) -> SuiteGrade:
+        words = " ".join(self.suite.command)
+        named = set(re.findall(r"[\w./-]+", words))
+        if program := next((file.path for file in self.files if file.path in named and not file.syntax.linted), None):
+            detail = f"{program} is a program to compile: the harness runs tests in Python only"
+            return replace(blank, status=SuiteStatus.COMPILED, detail=detail, kill_rate=None)
+        return replace(blank, status=SuiteStatus.REFUSED, detail=f"cannot run {words!r}: {KINDS}")
 
     def _repeat(self, first: RunResult, second: RunResult | None) -> RunResult | None:
         """The second run; where tracing may be what made it differ, the second of two untraced ones."""
@@ -180,8 +197,9 @@ class _Stage:
         again = self._runs([Run(), Run()])
         return again.results[-1] if again.results else second
 
-    def _runs(self, plan: Sequence[Run], run_seconds: float = RUN_SECONDS) -> Runs:
+    def _runs(self, plan: Sequence[Run], run_seconds: float | None = None) -> Runs:
         """The runs of `plan`; one that ends with a run that waits or was cut is made once more, alone."""
+        run_seconds = run_seconds or self.run_seconds
         with beside_others():
             done = self._once(plan, run_seconds)
         if done.results and done.results[-1].end not in ("idle", "cut"):
@@ -287,9 +305,9 @@ def _status(first: RunResult) -> SuiteStatus:
     return SuiteStatus.SLOW if first.end in ("late", "idle") else SuiteStatus.FAILED
 
 
-def _what_failed(result: RunResult) -> str:
+def _what_failed(result: RunResult, run_seconds: float) -> str:
     if result.end == "late":
-        return f"does not finish within {RUN_SECONDS:.0f} s of processor time"
+        return f"does not finish within {run_seconds:g} s of processor time"
     if result.end == "idle":
         return "does not finish: it waits without using the processor"
     if result.end == "cut":

@@ -2,8 +2,8 @@
 
 Nothing here runs or imports what it reads. A file that cannot be decoded or parsed is described by its `problem`.
 
-What counts as a test: a Python file named `test_*.py`, `*_test.py`, `tests.py`, `conftest.py`, or any under a folder
-named `test` or `tests`, unless it is an entry of the submission or a file that is not a test imports it. Everything
+What counts as a test: a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or any under a folder named `test`
+or `tests`, unless it is an entry of the submission or a file that is not a test imports or includes it. Everything
 else, an adapter, a demo and a benchmark included, is source.
 """
 
@@ -136,7 +136,7 @@ def _told_apart(files: Iterable[SourceFile], entries: frozenset[str]) -> tuple[S
         for file in files
     ]
     while True:
-        wanted = {name for file in marked if not file.test for name in file.syntax.imports(file.tree)}
+        wanted = {name for file in marked if not file.test for name in file.syntax.imports(file.text, file.tree)}
         taken = [
             replace(file, test=False) if file.test and PurePosixPath(file.path).stem in wanted else file
             for file in marked

@@ -135,6 +135,27 @@ def test_only_executed_lines_are_touched(answer):
     assert plan_mutants(files, {"other.py": {13, 14}}, 0) == []
 
 
+def test_an_assignment_that_nothing_reads_is_not_touched(answer):
+    """A suite cannot notice what shows nowhere; a name that a nested function or another statement reads does show."""
+    source = """
+def kernel(x):
+    rows = x.shape[0]
+    a, b = x.shape[1], 2
+    width = 3
+    total, _ = 5, 6
+
+    def inner():
+        return width
+
+    return inner() + total
+
+
+size = 7
+"""
+    files = read_sources(answer(kernel=source))
+    assert {mutant.line for mutant in plan_mutants(files, everywhere(files), 0)} == {5, 6, 11, 14}
+
+
 def test_tests_demos_and_benchmarks_are_not_touched(answer):
     files = read_sources(answer(test_it=SAMPLE, benchmark=SAMPLE, demo_cache=SAMPLE))
     assert plan_mutants(files, everywhere(files), 0) == []

@@ -3,7 +3,8 @@
 It is forked from the server (`suite_server.py`) before that knows what will be asked, and learns of each run only what
 all runs of a kind have in common: a child finds nothing in it that tells one changed copy of the source from another.
 
-A request is one line of JSON: `program`, `arguments`, `folder`, `trace`, `quick`, `seconds` (of processor time).
+A request is one line of JSON: `program`, `arguments`, `folder`, `trace`, `quick`, `seconds` (of processor time),
+`idle_seconds`.
 Replied is `READY` at first, then one line of JSON a run: `end`, `status`, `processor_seconds`, and unless the run is
 `quick` the child's `word` and the last of its `output`. How a run ends:
 
@@ -38,10 +39,10 @@ REPORT = 3
 READY = b"ready\n"
 WORD_LIMIT = 1 << 18
 OUTPUT_KEPT = 8 << 10
-IDLE_SECONDS, UNSEEN_IDLE_SECONDS = 20.0, 40.0
-"""Wall time within which a run must do something; the second where only its first process can be seen."""
+UNSEEN_FACTOR = 2.0
+"""How many times its idle seconds a run may wait where only its first process can be seen."""
 IDLE_SHARE = 0.02
-"""Share of that time it must use the processor for."""
+"""Share of its idle seconds it must use the processor for."""
 WALL_FACTOR, WALL_SECONDS = 20.0, 60.0
 """Wall time for a run: so many times its processor time, and so many seconds more."""
 LOOK_SECONDS = 0.25
@@ -84,7 +85,7 @@ def serve(requests: int, replies: int, parent: int) -> None:
 
 
 def one_run(
-    program: str, arguments: Sequence[str], folder: str, trace: bool, quick: bool, seconds: float
+    program: str, arguments: Sequence[str], folder: str, trace: bool, quick: bool, seconds: float, idle_seconds: float
 ) -> dict[str, Any]:
     """Fork a child for one run of the suite and say how it ended."""
     word_read, word_write = os.pipe()
@@ -99,7 +100,7 @@ def one_run(
     os.close(word_write)
     os.close(output_write)
     word, output = ChildPipe(word_read, WORD_LIMIT), ChildPipe(output_read, OUTPUT_KEPT)
-    line = wait(child, (word, output), seconds)
+    line = wait(child, (word, output), seconds, idle_seconds)
     remove_descendants(child)
     if not quick:
         line |= {"word": word.parsed(), "output": output.text()}
@@ -149,9 +150,9 @@ class ChildPipe:
         os.close(self.fd)
 
 
-def wait(child: int, pipes: Sequence[ChildPipe], seconds: float) -> dict[str, Any]:
+def wait(child: int, pipes: Sequence[ChildPipe], seconds: float, idle_seconds: float) -> dict[str, Any]:
     """Drain `pipes` until `child` ends or has to be ended; `end`, `status` and `processor_seconds`."""
-    watch = Watch(child, seconds)
+    watch = Watch(child, seconds, idle_seconds)
     end = ""
     while True:
         done, status, usage = os.wait4(child, os.WNOHANG)
@@ -176,8 +177,8 @@ def wait(child: int, pipes: Sequence[ChildPipe], seconds: float) -> dict[str, An
 class Watch:
     """Looks at how much processor time a run uses, it and all it started."""
 
-    def __init__(self, child: int, seconds: float) -> None:
-        self.child, self.seconds = child, seconds
+    def __init__(self, child: int, seconds: float, idle_seconds: float) -> None:
+        self.child, self.seconds, self.idle_seconds = child, seconds, idle_seconds
         self.used = 0.0
         self.begun = self.looked = self.window = time.monotonic()
         self.used_before = 0.0
@@ -189,9 +190,9 @@ class Watch:
             return ""
         self.looked = now
         try:
-            self.used, patience = max(self.used, descendants_seconds()), IDLE_SECONDS
+            self.used, patience = max(self.used, descendants_seconds()), self.idle_seconds
         except PermissionError:
-            self.used, patience = max(self.used, clock_of(self.child)), UNSEEN_IDLE_SECONDS
+            self.used, patience = max(self.used, clock_of(self.child)), UNSEEN_FACTOR * self.idle_seconds
         if self.used >= self.seconds:
             return "late"
         if self.used - self.used_before >= IDLE_SHARE * patience:

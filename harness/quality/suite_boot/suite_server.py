@@ -6,8 +6,9 @@ child was copied from, the server is not dumpable, its input is emptied once it 
 report (file descriptor 3). What a child says of itself (tests, lines executed) is its word; the verdict is its exit
 status.
 
-The plan is JSON: `command` (words), `run_seconds` (processor time of one run), `seconds` (processor time of all),
-`runs`: each `files` (path and text of those that are changed), `trace`, `quick`, `must_pass`.
+The plan is JSON: `command` (words), `run_seconds` (processor time of one run), `idle_seconds` (wall time within which a
+run must do something), `seconds` (processor time of all), `runs`: each `files` (path and text of those that are
+changed), `trace`, `quick`, `must_pass`.
 Reported is one JSON line a run: `run` (its index), `end` (exit, signal, late, idle, cut), `status`,
 `processor_seconds`, and unless the run is `quick` the child's `word` and the last of its `output`. The plan ends early
 at a run with `must_pass` that fails, and when the processor time is used up: the run under way is then `cut`.
@@ -53,7 +54,7 @@ def main() -> None:
         limit = plan["run_seconds"] * (TRACED if run["trace"] else 1.0)
         request = {"program": program, "arguments": arguments, "trace": run["trace"], "quick": run["quick"]}
         request["folder"] = lay_out(os.getcwd(), os.environ["TMPDIR"], run["files"])
-        line = asked(requests, replies, request | {"seconds": min(limit, left)})
+        line = asked(requests, replies, request | {"seconds": min(limit, left), "idle_seconds": plan["idle_seconds"]})
         if line["end"] == "late" and left < limit:
             line["end"] = "cut"
         report({"run": index, **line})
