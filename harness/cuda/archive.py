@@ -1,5 +1,6 @@
 """Our runtime, compiled once for each compiler, its options and the runtime's source, and kept."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -21,6 +22,8 @@ RUNTIME = Path(__file__).parent / "runtime"
 INCLUDE = Path(__file__).parent / "include"
 HEADER = Path(__file__).parent / "rewriting" / "rewritten.h"
 """Parsed once for all answers, and kept beside the objects."""
+OBJECTS, LOCK = "objects", "lock"
+"""Beside the runtimes: the objects they are made of, and the lock of whoever makes or removes one."""
 _VARIABLE = "HARNESS_CACHE"
 _SECONDS = 600
 CORE, WATCHING, STAND_IN = "core", "watching", "observer_none"
@@ -35,28 +38,50 @@ def runtime(compiler: HostCompiler) -> Path:
         PrerequisiteError: the cache folder cannot be written.
         JudgeError: the runtime does not compile.
     """
-    cache = cache_folder() / "runtime"
-    (cache / "objects").mkdir(parents=True, exist_ok=True)
-    keys = {part: _key(compiler, files) for part, files in parts().items()}
-    keys_of_all = sorted([*keys.values(), _key(compiler, [HEADER])])
-    hiding = Path(linkage.__file__).read_text(encoding="utf-8")
-    place = cache / _digest(repr((keys_of_all, flags.EXPORTS, hiding)).encode())
+    cache = runtimes_folder()
+    (cache / OBJECTS).mkdir(parents=True, exist_ok=True)
+    keys, place = _keys_and_place(compiler)
     if place.is_dir():
+        with contextlib.suppress(OSError):  # says when it was last used, where this user may say so
+            os.utime(place)
         return place
-    with FileLock(cache / "lock"):  # others wait for the objects rather than make them, too
+    with FileLock(cache / LOCK):  # others wait for the objects rather than make them, too
         if not place.is_dir():
             with beside_others():
                 _gather(compiler, keys, cache, place)
     return place
 
 
+def in_use(compiler: HostCompiler) -> frozenset[str]:
+    """Names of what this version of the runtime keeps for a compiler: its folder, and its objects."""
+    keys, place = _keys_and_place(compiler)
+    return frozenset({place.name, *(f"{key}.o" for key in keys.values())})
+
+
+def runtimes_folder() -> Path:
+    """Where the compiled runtimes are kept.
+
+    Raises:
+        PrerequisiteError: the cache folder cannot be made.
+    """
+    return cache_folder() / "runtime"
+
+
+def _keys_and_place(compiler: HostCompiler) -> tuple[dict[str, str], Path]:
+    """The names of the objects by part, and the folder of them all."""
+    keys = {part: _key(compiler, files) for part, files in parts().items()}
+    keys_of_all = sorted([*keys.values(), _key(compiler, [HEADER])])
+    hiding = Path(linkage.__file__).read_text(encoding="utf-8")
+    return keys, runtimes_folder() / _digest(repr((keys_of_all, flags.EXPORTS, hiding)).encode())
+
+
 def _gather(compiler: HostCompiler, keys: Mapping[str, str], cache: Path, place: Path) -> None:
     """Put the objects into a folder that appears when it is whole."""
     made = Path(tempfile.mkdtemp(prefix=".making-", dir=cache))
     try:
-        _compile(compiler, {part: cache / "objects" / f"{key}.o" for part, key in keys.items()}, made)
+        _compile(compiler, {part: cache / OBJECTS / f"{key}.o" for part, key in keys.items()}, made)
         for part, key in keys.items():
-            shutil.copy(cache / "objects" / f"{key}.o", made / f"{part}.o")
+            shutil.copy(cache / OBJECTS / f"{key}.o", made / f"{part}.o")
         linkage.hide(made / f"{part}.o" for part in keys)
         (made / "exports.map").write_text(flags.EXPORTS, encoding="utf-8")
         if compiler.kind == "zig":

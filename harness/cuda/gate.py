@@ -10,7 +10,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
-from harness.cuda.gate_messages import CompilerError, KernelFacts, broken, errors, kernels, ptx_facts
+from harness.cuda.gate_messages import ERRORS_KEPT, CompilerError, KernelFacts, broken, errors, kernels, ptx_facts
 from harness.cuda.gate_nvcc import Compilation, Room, compile_library
 from harness.cuda.gate_nvrtc import SCOPE, DeviceCode, compile_device_code
 from harness.cuda.gate_sources import refusals
@@ -56,7 +56,7 @@ class CompilerResult:
 
 def gate(
     folder: Path, entries: Sequence[str], symbols: Sequence[str], *, tier: Tier, seconds: float = SECONDS,
-    memory_mib: int = 8192, architecture: str = "sm_80",
+    memory_mib: int = 8192, architecture: str = "sm_80", optimised: bool = True,
 ) -> CompilerResult:  # fmt: skip
     """Compile a submission as its author would, in the box, and link a shared library.
 
@@ -68,19 +68,20 @@ def gate(
         seconds: processor time for all of it.
         memory_mib: address space of each process of the compiler.
         architecture: of the device the code is for.
+        optimised: whether device code is optimised; where nvcc is there, what is refused does not depend on it.
 
     Raises:
         BoxError: the box could not be started.
     """
     compiler = cuda_compiler()
     if compiler is None:
-        text = "no CUDA compiler here; `pip install 'harness[nvcc]'` brings one, a host compiler such as g++ beside it"
+        text = "no CUDA compiler here; `pip install 'kernel-harness[nvcc]'` brings one; g++ or clang++ is needed too"
         return CompilerResult(None, None, text=text)
     name, start = f"{compiler.kind} {compiler.version}", clock.now()
     refused = tuple(CompilerError(r.file, r.line, r.text) for r in refusals(folder, entries))
     if refused:
         return CompilerResult(name, False, refused, text=_listed(refused), seconds=clock.now() - start)
-    room = Room(tier, CompileTime(seconds), memory_mib)
+    room = Room(tier, CompileTime(seconds), memory_mib, optimised)
     with scratch.folder() as into:
         if compiler.kind == "nvrtc":
             part, code = compile_device_code(compiler, folder, entries, into, room, architecture)
@@ -191,4 +192,5 @@ def _absent_library(found: Sequence[CompilerError]) -> str | None:
 def _listed(found: Sequence[CompilerError]) -> str:
     lines = [f"{e.file}:{e.line}: {e.text}" if e.line else f"{e.file}: {e.text}" if e.file else e.text for e in found]
     more = len(lines) - _SHOWN
-    return "\n".join([*lines[:_SHOWN], f"... and {more} more"] if more > 0 else lines)
+    counted = "more" if len(lines) >= ERRORS_KEPT else f"{more} more"  # what was kept does not tell how many there are
+    return "\n".join([*lines[:_SHOWN], f"... and {counted}"] if more > 0 else lines)

@@ -27,6 +27,8 @@ _ENTRY = re.compile(r"Compiling entry function '(?P<name>[^']+)' for ")
 _PROPERTIES = re.compile(r"Function properties for '?(?P<name>[^'\s]+)'?")
 _FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _USED = re.compile(r"Used (\d+) registers(?P<rest>.*)")
+_UNDECLARED = re.compile(r'(?:^identifier|\bhas no member) "(?P<name>\w+)"')
+_QUOTED = re.compile(r"['‘](\w+)['’]")
 _PTX = re.compile(r"^\s*(?:@!?%\w+\s+)?(?P<op>[a-z]\w*)(?P<modifiers>(?:\.\w+|::\w+)*)\s", re.MULTILINE)
 _WIDTH = re.compile(r"\.(?:v(?P<lanes>[248])\.)?[busf](?P<bits>8|16|32|64|128)$")
 
@@ -58,6 +60,22 @@ def errors(log: str) -> tuple[CompilerError, ...]:
     found = dict.fromkeys(error for line in log.splitlines() if (error := _error(line.rstrip())))
     telling = [error for error in found if not _EXIT.search(error.text)]
     return tuple(telling or found)[:ERRORS_KEPT]
+
+
+def suggested(log: str, error: CompilerError) -> str:
+    """The name that gcc or clang suggests in place of the undeclared one of `error`; empty where they suggest none."""
+    name = undeclared(error)
+    for said in errors(log):
+        problem, _, advice = said.text.partition("; did you mean ")
+        if (said.file, said.line) == (error.file, error.line) and name in _QUOTED.findall(problem):
+            return "".join(_QUOTED.findall(advice)[:1])
+    return ""
+
+
+def undeclared(error: CompilerError) -> str:
+    """The name that an error says is declared nowhere; empty where it says something else."""
+    named = _UNDECLARED.search(error.text)
+    return named["name"] if named else ""
 
 
 def broken(log: str) -> str | None:

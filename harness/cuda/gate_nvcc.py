@@ -21,11 +21,19 @@ _LOGGED = ("/bin/sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh")
 
 @dataclass(frozen=True)
 class Room:
-    """What a build may use: how it is held, processor time in all, address space of each process in MiB."""
+    """What a build may use, and what it is for.
+
+    Attributes:
+        tier: how it is held.
+        time: processor time in all.
+        memory_mib: address space of each process.
+        optimised: whether device code is optimised, which takes most of the time and refuses nothing.
+    """
 
     tier: Tier
     time: CompileTime
     memory_mib: int
+    optimised: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,8 +97,8 @@ def _compile(
         place = into / str(index)
         place.mkdir()
         words = (
-            *common, "-Xcompiler", "-fPIC", "-O3", "-I.", "-Xptxas", "-v", "--keep", "--keep-dir", f"{{out}}/{index}",
-            "-x", "cu", "-c", f"./{entry}", "-o", f"{{out}}/{index}/unit.o",
+            *common, "-O3" if room.optimised else "-G", "-Xcompiler", "-fPIC", "-I.", "-Xptxas", "-v", "--keep",
+            "--keep-dir", f"{{out}}/{index}", "-x", "cu", "-c", f"./{entry}", "-o", f"{{out}}/{index}/unit.o",
         )  # fmt: skip
         done, said = _run(compiler, words, folder, into, room)
         log += said

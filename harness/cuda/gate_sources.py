@@ -13,7 +13,7 @@ FILE_LIMIT = 4 << 20
 
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
 # a literal that is not closed ends with its line, as in gcc
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""(?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z))
     |(?P<word>[^\W\d]\w*)
     |(?P<number>\.?\d(?:'?[\w.])*)
@@ -145,13 +145,13 @@ def _without_comments(text: str) -> str:
             return " " + "\n" * found[0].count("\n")
         return found[0].replace("#", " ").replace("%:", "  ") if found["raw"] else found[0]
 
-    return _TOKEN.sub(keep, text)
+    return TOKEN.sub(keep, text)
 
 
 def _embedded(name: str, bare: str) -> Iterator[Refusal]:
     """Assembler directives that read files, also when the text is put together from pieces."""
     before = ""
-    for found in _TOKEN.finditer(bare):
+    for found in TOKEN.finditer(bare):
         if found["string"] is not None or found["raw"] is not None:
             # pieces of one directive may lie in neighbouring literals
             text = before[-32:] + _decoded(found)

@@ -148,7 +148,7 @@ def build_for(
     """
     compiler = nvcc()
     if compiler is None:
-        raise PrerequisiteError("no nvcc to build for the GPU: `make compilers`, or pip install 'harness[nvcc]'")
+        raise PrerequisiteError("no nvcc to build for the GPU: `make compilers`, or pip install 'kernel-harness[nvcc]'")
     refused = refusals(answer, entries)
     if refused:
         return GpuBuild(into, f"{refused[0].file}:{refused[0].line}: {refused[0].text}")

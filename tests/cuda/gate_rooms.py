@@ -11,7 +11,7 @@ TIERS = pytest.mark.parametrize("tier", tiers_here.HELD)
 A_TIER = pytest.mark.parametrize("tier", tiers_here.ONE)
 """One of them: what the compilers say is the same in all."""
 needs_nvcc = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")
-needs_nvrtc = pytest.mark.skipif(nvrtc() is None, reason="no NVRTC: pip install 'harness[nvrtc]' brings it")
+needs_nvrtc = pytest.mark.skipif(nvrtc() is None, reason="no NVRTC: pip install 'kernel-harness[nvrtc]' brings it")
 
 RIGHT = """
 __global__ void twice_kernel(const float* x, float* y, int n) {

@@ -80,6 +80,7 @@ def filled(parts: dict[str, str]) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", BUILD)
 def test_what_does_not_build_says_why(graded: Callable[[str], Record], name: str) -> None:
     source, words = BUILD[name]
@@ -93,7 +94,7 @@ def test_what_does_not_build_says_why(graded: Callable[[str], Record], name: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", shares.share(CALLS, 3))
+@pytest.mark.parametrize("name", shares.share(CALLS, 6))
 def test_what_goes_wrong_in_a_call_is_a_failed_criterion(graded: Callable[[str], Record], name: str) -> None:
     record = graded(filled(CALLS[name]))
     assert record.status is Status.GRADED

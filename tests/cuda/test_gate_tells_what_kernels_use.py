@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gate_rooms import RIGHT, TIERS, needs_nvcc, put
+from gate_rooms import A_TIER, RIGHT, TIERS, needs_nvcc, put
 
 from harness.cuda.gate import gate
 from harness.cuda.gate_messages import demangled, kernels, ptx_facts
@@ -39,7 +39,7 @@ def test_a_right_kernel_compiles_and_is_measured(tmp_path: Path, tier: Tier) -> 
 
 
 @needs_nvcc
-@TIERS
+@A_TIER
 def test_spills_are_seen(tmp_path: Path, tier: Tier) -> None:
     (kernel,) = gate(put(tmp_path, a_cu=SPILLING), ["a.cu"], [], tier=tier).kernels
     assert kernel.registers == 32  # 65,536 registers for two blocks of 1024 threads
@@ -48,7 +48,7 @@ def test_spills_are_seen(tmp_path: Path, tier: Tier) -> None:
 
 
 @needs_nvcc
-@TIERS
+@A_TIER
 def test_files_in_folders_are_linked_together(tmp_path: Path, tier: Tier) -> None:
     put(
         tmp_path,
@@ -62,7 +62,7 @@ def test_files_in_folders_are_linked_together(tmp_path: Path, tier: Tier) -> Non
 
 
 @needs_nvcc
-@TIERS
+@A_TIER
 def test_a_device_function_of_another_file_can_be_called(tmp_path: Path, tier: Tier) -> None:
     caller = "__device__ float doubled(float);\n" + RIGHT.replace(
         "2.0f * part[threadIdx.x]", "doubled(part[threadIdx.x])"

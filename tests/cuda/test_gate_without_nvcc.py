@@ -114,7 +114,7 @@ def test_host_functions_are_blanked_line_by_line(tmp_path: Path) -> None:
 def test_no_compiler_is_nobody_s_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", lambda: None)
     said = gate(put(tmp_path, a_cu="nonsense"), ["a.cu"], [], tier=Tier.UNSAFE)
-    assert (said.compiler, said.ok) == (None, None) and "harness[nvcc]" in said.text
+    assert (said.compiler, said.ok) == (None, None) and "kernel-harness[nvcc]" in said.text
 
 
 @needs_nvcc

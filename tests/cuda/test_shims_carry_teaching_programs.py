@@ -17,6 +17,7 @@ NEEDS_SAMPLES = {"helpers_of_samples"}
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_are_right_and_nothing_is_reported(name: str) -> None:
     for run in ran(FOLDER / f"{name}.cu", Mode.PLAIN, Mode.CHECK | Mode.COUNT, seeds=(0, 1)):
@@ -27,7 +28,7 @@ def test_values_are_right_and_nothing_is_reported(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", shares.share(sorted(set(PROGRAMS) - NEEDS_CUBLAS - NEEDS_SAMPLES), 4))
+@pytest.mark.parametrize("name", shares.share(sorted(set(PROGRAMS) - NEEDS_CUBLAS - NEEDS_SAMPLES), 8))
 def test_the_real_compiler_takes_the_same_words(name: str, tmp_path: Path) -> None:
     compiler = cuda_compiler()
     if compiler is None or compiler.kind != "nvcc":

@@ -78,7 +78,7 @@ def probed(repair: Repair, criterion: Criterion, folder: Path) -> Evidence:
             return probe_criterion(CODE, criterion, result.answer, seed_of(SEED, criterion.id), explain=False)
 
 
-@pytest.mark.parametrize("name", shares.share(FAULTS, 2))
+@pytest.mark.parametrize("name", shares.share(FAULTS, 4))
 def test_the_fault_is_found_and_named(tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
     criterion = next(c for c in CODE.challenge.criteria if c.id == fault.criterion)

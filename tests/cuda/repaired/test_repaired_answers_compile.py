@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host comp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", shares.share(COMPILING, 2))
+@pytest.mark.parametrize("name", shares.share(COMPILING, 4))
 def test_a_repaired_answer_compiles(name: str, tmp_path: Path) -> None:
     with repaired(COMPILING[name], tmp_path) as files:
         said = gate(files.path, ["adapter.cu"], ["fused_softmax_topk"], tier=detect())

@@ -1,0 +1,96 @@
+"""What the repaired copy of a submission that does not build shows, as the reports see it: each fault once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.model import Finding, Outcome, Record, RepairedGrade
+
+HEADING = "Behind the build failure (a repaired copy, not in the marks)"
+
+
+@dataclass(frozen=True)
+class RepairedFault:
+    """A fault of the copy, and the criteria that show it."""
+
+    title: str
+    weight: str
+    criteria: tuple[str, ...]
+    seen: str
+    diagnosis: str
+
+
+@dataclass(frozen=True)
+class RepairedCopyReport:
+    """What was repaired, and what the copy then showed.
+
+    Attributes:
+        heading: above all of it.
+        repairs: in their order, each in a sentence.
+        not_run: why no probe ran; empty when they did.
+        faults: what is wrong with the copy, the gravest first.
+        held: criteria that the copy meets.
+        unassessed: those that nothing was found out about.
+    """
+
+    heading: str
+    repairs: tuple[str, ...]
+    not_run: str
+    faults: tuple[RepairedFault, ...]
+    held: tuple[str, ...]
+    unassessed: tuple[str, ...]
+
+
+def repaired_copy_report(record: Record) -> RepairedCopyReport | None:
+    """The view of a record's repaired copy; None where there is none."""
+    grade = record.repaired
+    if grade is None:
+        return None
+    return RepairedCopyReport(
+        heading=HEADING,
+        repairs=tuple(f"{repair.kind.fault}: {repair.words}" for repair in grade.repairs),
+        not_run=grade.detail,
+        faults=_faults(grade),
+        held=tuple(e.criterion for e in grade.evidence if e.outcome is Outcome.PASSED),
+        unassessed=tuple(e.criterion for e in grade.evidence if not e.outcome.assessed),
+    )
+
+
+def _faults(grade: RepairedGrade) -> tuple[RepairedFault, ...]:
+    """Findings and their further observations, one fault for each title."""
+    merged: dict[str, RepairedFault] = {}
+    for finding in grade.findings:
+        for title, seen, diagnosis in _observed(finding):
+            known = merged.get(title)
+            if known is None:
+                weight = finding.severity.value
+                merged[title] = RepairedFault(title, weight, (finding.criterion,), seen, diagnosis)
+            elif finding.criterion not in known.criteria:
+                criteria = (*known.criteria, finding.criterion)
+                words = known.diagnosis or diagnosis
+                merged[title] = RepairedFault(title, known.weight, criteria, known.seen, words)
+    return tuple(merged.values())
+
+
+def _observed(finding: Finding) -> Iterator[tuple[str, str, str]]:
+    yield finding.title, finding.detail, finding.diagnosis or ""
+    yield from ((other.title, other.detail, "") for other in finding.also)
+
+
+def lines(report: RepairedCopyReport) -> Iterator[tuple[str, str]]:
+    """Label and text of everything but the faults."""
+    for number, repair in enumerate(report.repairs):
+        yield "Then repaired" if number else "Repaired", repair
+    if report.not_run:
+        yield "Nothing of it ran", report.not_run
+    if report.held:
+        yield "Holds", ", ".join(report.held)
+    if report.unassessed:
+        yield "Not assessed", ", ".join(report.unassessed)
+
+
+def fault_lines(fault: RepairedFault) -> Iterator[tuple[str, str]]:
+    """Label and text below the title of a fault."""
+    if fault.seen:
+        yield "Seen", "; ".join(line.strip() for line in fault.seen.splitlines())
+    if fault.diagnosis:
+        yield "Likeliest fault", fault.diagnosis
