@@ -67,6 +67,7 @@ class Writer:
             create = self.caches[names[0] if self._chance(0.6) else self._one(names)]
             kinds = [self._fill, self._fill, self._decode, self._decode, self._decode, self._other, self._other]
             self._one(kinds + [self._fork, self._fork] * self.forks)(create)
+        self._decode_all(self.caches["a"])
         return tuple(self.steps)
 
     def _create(self) -> None:
@@ -113,6 +114,12 @@ class Writer:
         for _ in range(self._one((1, 1, 2, 3))):
             for layer in layers:
                 self._feed(create, layer, slots, [1] * len(slots), decode=True)
+
+    def _decode_all(self, create: Create) -> None:
+        """Two tokens each for all slots at once: a fault of late rows alone shows in no smaller batch."""
+        slots, layer = [int(slot) for slot in self.draw.permutation(create.slots)], self._layers(create)[-1]
+        for _ in range(2):
+            self._feed(create, layer, slots, [1] * len(slots), decode=True)
 
     def _other(self, create: Create) -> None:
         """A release, a question, or a call that must be refused."""

@@ -823,11 +823,18 @@ ALL_TOKENS = "        return row * (pages_in_use * self.page_size if self.paged 
 SEEN_IN_ANSWERS = (
     Mutant(
         "lengths shared by layers",
-        "keeps one length for all layers",
+        "keeps one length for all layers, which each of them advances over rows that begin as zeros",
         criterion="layer_isolation",
         edits=(
             (STORES, STORES + "    for store in cache.stores:\n        store.lengths = cache.stores[0].lengths\n"),
             (NEW_PAGE, NEW_PAGE.replace("np.empty", "np.zeros")),
+            ("            if index == len(table):\n", "            while index >= len(table):\n"),
+            (
+                "        parts = zip(self.blank,",
+                "        while len(self.tables[slot]) * self.page_size < self.lengths[slot]:\n"
+                "            self.tables[slot].append(self.take_page())\n"
+                "        parts = zip(self.blank,",
+            ),
         ),
     ),
     Mutant(

@@ -69,7 +69,7 @@ def a_decode_costs_in_proportion_to_its_context(
     return figures
 
 
-@probe(traced=False)
+@probe(traced=False, slow_fails=False)
 def memory_grows_with_the_tokens(answer: Answer, draw: Draw) -> dict[str, float]:
     """Resident bytes a token: 2 layers kv_heads head_dim itemsize, by tokens filled or by tokens reserved."""
     settle(answer)
@@ -89,7 +89,7 @@ def memory_grows_with_the_tokens(answer: Answer, draw: Draw) -> dict[str, float]
 
 @probe({"slots": 2, "layers": 2, "kv_heads": 2}, {"slots": 1, "layers": 1, "kv_heads": 3},
        {"slots": 3, "layers": 4, "kv_heads": 1}, length=256, room=1024,
-       fixed=("slots", "layers", "kv_heads", "length", "room"), traced=False)  # fmt: skip
+       fixed=("slots", "layers", "kv_heads", "length", "room"), traced=False, slow_fails=False)  # fmt: skip
 def memory_bytes_says_what_is_held(
     answer: Answer, draw: Draw, *, slots: int, layers: int, kv_heads: int, length: int, room: int
 ) -> dict[str, float]:
@@ -109,7 +109,7 @@ def memory_bytes_says_what_is_held(
     return {"memory_report_ratio": round(said[0] / tokens, 3)}
 
 
-@probe(kind="int8", traced=False)
+@probe(kind="int8", traced=False, slow_fails=False)
 def int8_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str, float]:
     """Resident bytes of a full cache at int8 over those without quantisation."""
     settle(answer)
@@ -119,7 +119,7 @@ def int8_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str
     return {"int8_bytes_ratio": ratio}
 
 
-@probe(kind="int4", traced=False)
+@probe(kind="int4", traced=False, slow_fails=False)
 def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str, float]:
     """Resident bytes of a full cache at int4 over those without quantisation, and over those at int8 if offered."""
     settle(answer)

@@ -143,7 +143,7 @@ def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str)
     figures = {"check_extrapolated_seconds": passes * one_pass}
     detail = (
         f"{last.seconds:.2g} s for {last.elements:,} elements, as long as {_rounded(last.passes)} forward passes; "
-        f"at this rate {TARGET} takes {_rounded(passes)} passes, {_rounded(passes * one_pass)} s"
+        f"growing on as from step to step it would take {_rounded(passes)} at {TARGET}, {_rounded(passes * one_pass)} s"
     )
     expect.that(passes * one_pass <= ALLOWED, TOO_SLOW, detail, **figures)
     return figures

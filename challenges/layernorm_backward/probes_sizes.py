@@ -35,7 +35,7 @@ def _mostly_large(B: int, T: int, D: int) -> float:
 @probe(
     drawn=Drawn(
         {"B": Axis(1, 66000), "T": Axis(1, 66000), "D": Axis(LEAST_D, 9000)}, 6, _mostly_large,
-        _mostly_large(1, 1, 2_000_000), {"dtype": DTYPES, "x": CHEAP, "dy": CHEAP},
+        _mostly_large(1, 1, 2_000_000), {"dtype": DTYPES, "x": CHEAP, "dy": CHEAP}, _mostly_large(1, 1, 250_000),
     ),
 )  # fmt: skip
 def any_large_size_is_right(

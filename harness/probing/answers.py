@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import math
 import os
 import time
 import types
@@ -16,6 +17,7 @@ from harness.probing.failures import (
     ArgumentsRejected,
     CallTimedOut,
     NotOffered,
+    NotRun,
     ProbeFailure,
     TimeUsedUp,
     WorkerLost,
@@ -41,6 +43,7 @@ from harness.sandbox import (
 )
 from harness.sandbox.boot.wire import CallerArrays
 from harness.sandbox.fork_server import ForkServer
+from harness.sandbox.warm import LentForkServer
 from harness.timing import clock
 
 OUTPUT_KEPT = 64 << 10
@@ -123,9 +126,11 @@ class SandboxedAnswer:
         charged_seconds: time of its calls, without what its workers waited for a processor.
         processor_seconds: processor time of its calls.
         calls: how many calls were made.
+        deadline: by `clock.now`, when the grade is cut off: no call begins or goes on after it.
     """
 
     processor_seconds = 0.0
+    deadline = math.inf
 
     def __init__(
         self, target: WorkerSpec, capabilities: Mapping[str, Any] | None = None, literals: Collection[int] = ()
@@ -141,7 +146,7 @@ class SandboxedAnswer:
         self.functions: list[str] = []
         self.signals: list[Signal] = []
         self.printed = ""
-        self._fork_server: ForkServer | None = None
+        self._fork_server: ForkServer | LentForkServer | None = None
         self._box: Box | None = None
         self._kept: list[RemoteObject] = []
         self._loaded: dict[str, str] = {}
@@ -157,8 +162,7 @@ class SandboxedAnswer:
             return Reply(CallStatus.RETURNED, self.functions)
         start = clock.now()
         try:
-            if self._fork_server is None:
-                self._fork_server = start_fork_server(self.target)
+            self._fork_server = self._fork_server or start_fork_server(self.target)
             self._box = Box(self.target, self._fork_server)
             reply = self._box.open()
         except BaseException:  # an interrupt included: nothing else would end this worker
@@ -200,9 +204,10 @@ class SandboxedAnswer:
         echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
         """As `Answer.call`."""
-        reply = self.box().call(
-            function, *args, returns=returns, seconds=seconds, hold=hold, echo=echo, inputs=inputs, module=module,
-            **kwargs,
+        box, left = self.box(), self.deadline - clock.now() + 0.01
+        reply = box.call(
+            function, *args, returns=returns, seconds=min(seconds or self.target.limits.call_seconds, left), hold=hold,
+            echo=echo, inputs=inputs, module=module, **kwargs,
         )  # fmt: skip
         value = self._value(reply, self._named(function, args))
         self.echo = reply.echo
@@ -241,9 +246,11 @@ class SandboxedAnswer:
         """The box, opened where it is not.
 
         Raises:
+            NotRun: the grade is cut off.
             TimeUsedUp: the time for all probes is used up.
             WorkerLost: the answer does not load again.
         """
+        self._require_time()
         if self.share_used > 1:
             detail = f"{self.charged_seconds:.3g} s of {self.target.limits.probes_seconds:g} s"
             raise TimeUsedUp("the time for all probes is used up", detail)
@@ -252,6 +259,10 @@ class SandboxedAnswer:
             kind = CallTimedOut if reply.status is CallStatus.TIMEOUT else WorkerLost
             raise kind("does not load again", reply.text)
         return self._box
+
+    def _require_time(self) -> None:
+        if clock.now() > self.deadline:
+            raise NotRun("the time set for the grade is over")
 
     def _named(self, function: str, args: tuple[Any, ...]) -> str:
         """The function of the answer's own that a call runs."""
@@ -267,6 +278,7 @@ class SandboxedAnswer:
             return reply.value
         if not reply.alive:
             self._leave()
+        self._require_time()
         raise failure_of(reply, function)
 
 

@@ -115,6 +115,12 @@ def assess(
     return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
 
 
+def mutant_evidence(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> Evidence:
+    """Evidence of the criterion that a mutant must fail; the first probe that fails settles it."""
+    criterion = code.challenge.criterion(mutant.criterion)
+    return probe_criterion(code, criterion, answer, seed_of(seed, criterion.id), explain=False, until_failed=True)
+
+
 def credited(code: ChallengeCode, answer: Answer, seed: int) -> list[str]:
     """The probed criteria that pay an answer, or break on it; where the anchor fails none is left to be asked."""
     anchor = assess(code, answer, seed, code.challenge.anchor)
@@ -149,10 +155,24 @@ def _measured(code: ChallengeCode, answer: Answer, seed: int, evidence: Evidence
 
 
 def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> CheckResult:
-    evidence = assess(code, answer, seed, mutant.criterion)
-    killed = any(e.criterion == mutant.criterion and e.outcome is Outcome.FAILED for e in evidence)
-    detail = "" if killed else f"`{mutant.criterion}` is {evidence[0].outcome.value if evidence else 'unprobed'}"
+    if not any(c.id == mutant.criterion and c.probes for c in code.challenge.criteria):
+        return CheckResult(
+            "mutant", mutant.name, "killed", False, mutant.criterion, f"no probe feeds `{mutant.criterion}`"
+        )
+    evidence = mutant_evidence(code, answer, seed, mutant)
+    killed = evidence.outcome is Outcome.FAILED
+    detail = "" if killed else f"`{mutant.criterion}` is {evidence.outcome.value}{_seen(evidence)}"
     return CheckResult("mutant", mutant.name, "killed", killed, mutant.criterion, detail)
+
+
+def _seen(evidence: Evidence) -> str:
+    """What the probes saw where no case failed: their figures, how many cases were drawn, why one was not run."""
+    draws = evidence.draws
+    seen = [f"{name} = {figure:.3g}" if isinstance(figure, float) else f"{name} = {figure}"
+            for name, figure in evidence.measured.items()]  # fmt: skip
+    seen += [f"{draws.failed} of {draws.tried} drawn cases failed"] if draws else []
+    seen += [evidence.detail] if evidence.detail else []
+    return f" ({'; '.join(seen)})" if seen else ": no case of its probes failed"
 
 
 def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:

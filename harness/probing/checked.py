@@ -88,10 +88,13 @@ def _require_none(
         return
     first, *others = [defect for defect in located(answer, report).found() if concerned(defect.kind)]
     title = titles.get(first.kind, first.kind.replace("_", " "))
-    more = f"; {len(others)} more such places" if others else ""
+    such = sum(defect.kind == first.kind for defect in others)
+    more = f"; {such} more such place{'s' * (such != 1)}" if such else ""
+    if rest := len(others) - such:
+        more += f"; {rest} place{'s' * (rest != 1)} of other kinds"
     raise ProbeFailure(
         title, f"{where}: {_described(first)}{more}", where=_place(first), diagnosis=_diagnosis(first),
-        locations=_locations(first),
+        locations=_locations(first), defect=first.kind,
     )  # fmt: skip
 
 

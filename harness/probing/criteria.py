@@ -2,7 +2,7 @@
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.errors import HarnessError
@@ -22,7 +22,8 @@ def seed_of(run_seed: int, criterion: str) -> int:
 
 def probe_criterion(
     code: ChallengeCode, criterion: Criterion, answer: Answer, seed: int, *, submission: Submission | None = None,
-    explain: bool = True, share: float = 1.0,
+    explain: bool = True, share: float = 1.0, adapters: Collection[str] = (), until_failed: bool = False,
+    brief: bool = False,
 ) -> Evidence:  # fmt: skip
     """Run the probes of one criterion.
 
@@ -34,11 +35,15 @@ def probe_criterion(
         submission: what the answer claims of itself; without it every capability counts as claimed.
         explain: whether to look for smaller counterexamples and for the fault's name.
         share: of the drawn cases that are run.
+        adapters: files of the harness's own: what only their lines raise is not run.
+        until_failed: whether the first probe that fails is the last one: it settles that the criterion does.
+        brief: whether few cases are drawn, see `Drawn.in_brief`.
     """
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
-        outcomes, unassessed = _run(code.probes_of(criterion), answer, seed, explain, share)
+        results = _run(_as_asked(code.probes_of(criterion), brief), answer, seed, explain, share, adapters)
+        outcomes, unassessed = _divided(results, until_failed)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
             reasons = "; ".join(dict.fromkeys(map(str, unassessed)))
@@ -52,18 +57,36 @@ def probe_criterion(
         return Evidence.of(criterion, Outcome.JUDGE_ERROR, seed=seed, detail=detail)
 
 
+def _as_asked(probes: Iterable[Probe], brief: bool) -> Iterable[Probe]:
+    return map(Probe.in_brief, probes) if brief else probes
+
+
 def _run(
-    probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float
-) -> tuple[list[ProbeResult], list[Exception]]:
-    """What the probes showed, and why some could not show anything."""
-    outcomes: list[ProbeResult] = []
-    unassessed: list[Exception] = []
+    probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float, adapters: Collection[str]
+) -> Iterator[ProbeResult | NotMeasurable | NotRun]:
+    """What each probe showed, or why it could not show anything."""
     for probe in probes:
         answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
-            outcomes.append(_real(run(probe, answer, seed, shrink=explain, share=share)))
+            result = run(probe, answer, seed, shrink=explain, share=share)
+            yield _charged(_real(result), adapters)
         except (NotMeasurable, NotRun) as reason:
-            unassessed.append(reason)
+            yield reason
+
+
+def _divided(
+    results: Iterable[ProbeResult | NotMeasurable | NotRun], until_failed: bool
+) -> tuple[list[ProbeResult], list[NotMeasurable | NotRun]]:
+    """What the probes showed, and why some could not show anything."""
+    outcomes: list[ProbeResult] = []
+    unassessed: list[NotMeasurable | NotRun] = []
+    for result in results:
+        if isinstance(result, ProbeResult):
+            outcomes.append(result)
+            if until_failed and not result.passed:
+                break
+        else:
+            unassessed.append(result)
     return outcomes, unassessed
 
 
@@ -77,6 +100,18 @@ def _real(result: ProbeResult) -> ProbeResult:
     if unreal and result.passed:
         raise NotRun(f"the figure `{unreal[0]}` is NaN, which assesses nothing")
     return replace(result, figures=result.figures | dict.fromkeys(unreal, math.inf))
+
+
+def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
+    """The result.
+
+    Raises:
+        NotRun: it failed, and saw nothing but an exception that only lines of `adapters` raised.
+    """
+    raised = bool(result.locations) and all(place.file in adapters for place in result.locations)
+    if result.passed or not raised or (result.counterexample and result.counterexample.where):
+        return result
+    raise NotRun(f"our adapter does not serve it: {result.title}: {result.detail}", draws=result.draws)
 
 
 def _evidence(
@@ -102,7 +137,7 @@ def _evidence(
         locations=tuple(dict.fromkeys(place for outcome in failed for place in outcome.locations)),
         also=_also(first, others),
         counterexample=first.counterexample, diagnosis=diagnosis, loss=first.loss,
-        draws=draws, thresholds=first.thresholds,
+        draws=draws, thresholds=first.thresholds, defect=first.defect,
     )  # fmt: skip
 
 
@@ -147,6 +182,7 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
 
 UNSHOWN: Mapping[str, object] = {
     "title": "", "measured": {}, "locations": (), "counterexample": None, "diagnosis": None, "loss": None, "also": (),
+    "thresholds": (), "defect": "", "linked_to": None,
 }  # fmt: skip
 """Fields of evidence that is no finding."""
 

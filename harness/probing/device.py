@@ -80,6 +80,16 @@ class GpuAnswer:
         return sum(answer.calls for answer in self._both())
 
     @property
+    def deadline(self) -> float:
+        """When the grade is cut off."""
+        return self.real.deadline
+
+    @deadline.setter
+    def deadline(self, moment: float) -> None:
+        for answer in self._both():
+            answer.deadline = moment
+
+    @property
     def share_used(self) -> float:
         """Time charged on both over what is allowed for all probes."""
         return sum(answer.share_used for answer in self._both())

@@ -25,6 +25,8 @@ LOSSY_TOLERANCE = AGREEMENT_TOLERANCE | {"float64": 1e-7}
 """That of an answer that loses digits as well, where what is wrong is far more than digits."""
 APART = 1e3
 """How many times further the reference must be from the mutant than the answer is."""
+SILENT = object()
+"""Where an answer returned nothing."""
 ROUNDING = 1e-6
 """A nearer agreement than this is no better: of faults that give the same numbers the one listed first is named."""
 
@@ -81,17 +83,50 @@ class TracedAnswer(AnswerWrapper):
         try:
             value = super().call(function, *args, returns=returns, **options)
         except ProbeFailure as failure:
-            self.notes.append(failure.title)
             self.timed_out = isinstance(failure, CallTimedOut)
+            self.note(failure.title)
             raise
-        self.notes.append((value, self.echo))
+        self.note((value, self.echo))
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """As the answer, noting the result."""
         value = super().fetch(kept, returns)
-        self.notes.append(value)
+        self.note(value)
         return value
+
+    def note(self, value: Any) -> None:
+        """Keep what a call brought."""
+        self.notes.append(value)
+
+
+class Settled(Exception):
+    """A known fault did something else than the answer, or the same to the end of what the answer did."""
+
+
+class ComparedAnswer(TracedAnswer):
+    """A known fault, run for as long as it brings what an answer brought.
+
+    Args:
+        answer: the known fault.
+        seen: the notes of the answer.
+        tolerance: as of `distance`.
+    """
+
+    def __init__(self, answer: Answer, seen: Sequence[Any], tolerance: Mapping[str, float]) -> None:
+        super().__init__(answer)
+        self._seen, self._tolerance = seen, tolerance
+
+    def note(self, value: Any) -> None:
+        """Keep what a call brought.
+
+        Raises:
+            Settled: nothing that follows can change how the two compare.
+        """
+        place = len(self.notes)
+        super().note(value)
+        if place + 1 >= len(self._seen) or _farthest(self._seen[place], value, self._tolerance) is None:
+            raise Settled
 
 
 def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: Answer, seed: int) -> Diagnosis | None:
@@ -148,18 +183,31 @@ class Fit:
 
     def gap(self, mutant: Mutant) -> float | None:
         """How far the answer is from a known fault, when that is near and the reference is not; else None."""
-        known = (trace(self._probe, _local(self._code, self._answer, mutant), self._seed, c) for c in self._cases)
+        known = (self._notes(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
         return _agreement(self._theirs, known, self._right, self._tolerance)
+
+    def _notes(self, mutant: Mutant, case: Case, seen: Sequence[Any]) -> list[Any]:
+        """What a known fault brings on one case, up to where it brings something else."""
+        local = ComparedAnswer(_local(self._code, self._answer, mutant), seen, self._tolerance)
+        with contextlib.suppress(Settled):
+            return _noted(self._probe, local, self._seed, case)
+        return local.notes
 
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
     """What every call of one case brought, up to the failure if there is one."""
+    return _noted(probe, TracedAnswer(answer), seed, case)
+
+
+def _noted(probe: Probe, around: TracedAnswer, seed: int, case: Case) -> list[Any]:
     try:
-        return traced(probe, answer, seed, case).notes
-    except HarnessError:
+        with contextlib.suppress(ProbeFailure):
+            once(probe, around, seed, case)
+    except (HarnessError, Settled):
         raise
     except Exception:  # a mutant may return what the probe's own arithmetic cannot digest
         return []
+    return around.notes
 
 
 def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
@@ -202,9 +250,16 @@ def _agreement(
 
 def distance(one: Any, other: Any, tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
     """Largest relative difference of two traces; None when they differ by more than the tolerance, or in kind."""
+    if next(_leaves(one), SILENT) is SILENT:
+        return None
+    return _farthest(one, other, tolerance)
+
+
+def _farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | None:
+    """As `distance`, and 0 where there is nothing to compare."""
     gap = 0.0
     left, right = list(_leaves(one)), list(_leaves(other))
-    if len(left) != len(right) or not left:
+    if len(left) != len(right):
         return None
     for a, b in zip(left, right, strict=True):
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):

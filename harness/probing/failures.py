@@ -19,12 +19,14 @@ class ProbeFailure(Exception):
         loss: which outputs are lost, where the probe mapped them.
         locations: places in the submission that the detail speaks of.
         program: the calls that lead there, a line each, where it takes more than one.
+        defect: kind of the defect that the device reported, where it was one.
     """
 
     def __init__(
         self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
         got: Figure | None = None, measured: dict[str, Figure] | None = None, diagnosis: str | None = None,
         loss: Loss | None = None, locations: Iterable[Location] = (), program: Iterable[str] = (),
+        defect: str = "",
     ) -> None:  # fmt: skip
         super().__init__(title)
         self.title = title
@@ -37,6 +39,7 @@ class ProbeFailure(Exception):
         self.loss = loss
         self.locations = tuple(locations)
         self.program = tuple(program)
+        self.defect = defect
 
 
 class ArgumentsRejected(ProbeFailure):

@@ -2,6 +2,7 @@
 
 import types
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from harness.errors import SpecError
@@ -69,5 +70,11 @@ def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:
 def module_of(name: str, source: str) -> types.ModuleType:
     """Run trusted source as a module."""
     module = types.ModuleType(name)
-    exec(compile(source, f"<{name}>", "exec"), module.__dict__)
+    exec(_compiled(name, source), module.__dict__)
     return module
+
+
+@lru_cache(maxsize=1024)
+def _compiled(name: str, source: str) -> types.CodeType:
+    """Naming a fault runs the same mutants for one criterion after another."""
+    return compile(source, f"<{name}>", "exec")

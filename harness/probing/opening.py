@@ -23,6 +23,7 @@ class OpenedAnswer:
     Attributes:
         answer: for the probes; None when there is nothing to call.
         fault: why it does not build or load, which is the answer's failure; empty when it does.
+        incomplete: whether it loads, and lacks functions that the contract names.
         output: what was printed on the way.
         locations: places in the submission that `fault` speaks of.
         unsupported: why this device cannot run it, which is not its failure; empty when it can.
@@ -30,6 +31,7 @@ class OpenedAnswer:
 
     answer: GradedAnswer | None
     fault: str = ""
+    incomplete: bool = False
     output: str = ""
     unsupported: str = ""
     locations: tuple[Location, ...] = ()
@@ -92,9 +94,9 @@ def _loaded(challenge: Challenge, exposes: str, answer: GradedAnswer) -> Iterato
         reply = _first_opening(answer)
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
         if reply.status is not CallStatus.RETURNED:
-            yield OpenedAnswer(answer, reply.text or "does not load", answer.printed, locations=reply.locations)
+            yield OpenedAnswer(answer, reply.text or "does not load", output=answer.printed, locations=reply.locations)
         elif missing:
-            yield OpenedAnswer(answer, f"the {exposes} no function {', '.join(map(repr, missing))}")
+            yield OpenedAnswer(answer, f"the {exposes} no function {', '.join(map(repr, missing))}", incomplete=True)
         else:
             yield OpenedAnswer(answer)
     finally:

@@ -9,7 +9,7 @@ import numpy as np
 from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Threshold
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, WorkerLost
+from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, TimeUsedUp, WorkerLost
 from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
 from harness.probing.sizes import DRAW, Case, Drawn
 from harness.probing.sweeping import FURTHER, Sweep, merge
@@ -44,6 +44,7 @@ class Probe:
         drawn: how further cases are drawn, which run after the others.
         shrinker: finds the smallest failing case, where sizes alone do not.
         races: whether it times the answer against the reference.
+        slow_fails: whether it fails an answer that takes too long; else nothing is measured.
     """
 
     name: str
@@ -55,6 +56,11 @@ class Probe:
     drawn: Drawn | None = None
     shrinker: Shrinker | None = None
     races: bool = False
+    slow_fails: bool = True
+
+    def in_brief(self) -> "Probe":
+        """The same with few drawn cases: a large one for each size."""
+        return replace(self, drawn=self.drawn.in_brief()) if self.drawn else self
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class ProbeResult:
         locations: places in the submission that the detail speaks of.
         draws: the drawn cases that were tried; None where none is drawn.
         thresholds: where along its sizes the counterexample begins to fail.
+        defect: kind of the defect that the device reported, where it was one.
     """
 
     probe: str
@@ -90,6 +97,7 @@ class ProbeResult:
     locations: tuple[Location, ...] = ()
     draws: Draws | None = None
     thresholds: tuple[Threshold, ...] = ()
+    defect: str = ""
 
     @property
     def passed(self) -> bool:
@@ -99,7 +107,8 @@ class ProbeResult:
 
 def probe(
     *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
-    drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, **case: Figure,
+    drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, slow_fails: bool = True,
+    **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
@@ -111,12 +120,14 @@ def probe(
         drawn: how further cases are drawn; without fixed ones they are the only cases.
         shrinker: finds the smallest failing case, where sizes alone do not.
         races: True where the answer is timed against the reference.
+        slow_fails: False where time is not the question: the probe of an answer that takes too long is not run.
         **case: keyword arguments common to all cases.
     """
 
     def wrap(body: Body) -> Probe:
         every = tuple({**case, **given} for given in cases) or ((case,) if case or not drawn else ())
-        return Probe(body.__name__, body, every, floors or {}, frozenset(fixed), traced, drawn, shrinker, races)
+        kept = frozenset(fixed)
+        return Probe(body.__name__, body, every, floors or {}, kept, traced, drawn, shrinker, races, slow_fails)
 
     return wrap
 
@@ -174,6 +185,15 @@ def _swept(
 def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     """One case as it counts: where a call timed out, what the case shows in a fresh worker with nothing beside it."""
     try:
+        return _tried_twice(probe, answer, seed, case)
+    except (CallTimedOut, TimeUsedUp) as late:
+        if probe.slow_fails:
+            raise
+        raise NotRun(f"{late.title} ({late.detail}), and time is not what is asked here") from None
+
+
+def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
+    try:
         with beside_others():
             return once(probe, answer, seed, case)
     except CallTimedOut as late:
@@ -200,7 +220,7 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
         ),
         broken=isinstance(failure, WorkerLost),
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
-        loss=pattern.loss, locations=why.locations, thresholds=small.thresholds,
+        loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
     )  # fmt: skip
 
 

@@ -92,6 +92,7 @@ class _Search:
         self._most = drawn.cost_of(case)
         self._tries = 0
         self._known: dict[tuple[tuple[str, Figure], ...], ProbeFailure | None] = {}
+        self._otherwise: set[tuple[tuple[str, Figure], ...]] = set()
         self.case = dict(case)
         self.failure = failure
         self.thresholds: list[Threshold] = []
@@ -118,8 +119,16 @@ class _Search:
                 raise _Exhausted
             self._tries += 1
             again = self._attempt(case)
-            self._known[key] = again if again is not None and again.title == self.failure.title else None
+            if again is not None and again.title != self.failure.title:
+                self._otherwise.add(key)
+                again = None
+            self._known[key] = again
         return self._known[key]
+
+    def _passes(self, **changes: Figure) -> bool:
+        """Whether it passes with some settings changed: a size that fails otherwise is not right either."""
+        fails = self._fails(**changes) is not None
+        return not fails and tuple(sorted({**self.case, **changes}.items())) not in self._otherwise
 
     def _step(self, name: str, value: Figure) -> bool:
         """Whether it fails with this value too, which it then keeps."""
@@ -143,9 +152,9 @@ class _Search:
         """What is known of a size that matters; None where a later size has moved it."""
         start = self.case[name]
         assert isinstance(start, int)
-        if start - passing != 1 or self._fails(**{name: passing}) is not None:
+        if start - passing != 1 or not self._passes(**{name: passing}):
             return None
-        if any(self._fails(**{name: passing, DRAW: draw}) is not None for draw in OTHER_DRAWS):
+        if not all(self._passes(**{name: passing, DRAW: draw}) for draw in OTHER_DRAWS):
             return None  # the size below fails as well, with other inputs
         axis = self._drawn.axes[name]
         beyond = {start + 1, start + 2, start + 3, start + start // 2, 2 * start, self._first[name], axis.high}
@@ -160,7 +169,7 @@ class _Search:
         window = range(base, base + WINDOW)
         if base < axis.low or window[-1] > axis.high or not self._bearable(name, window[-1]):
             return None
-        mask = np.array([self._fails(**{name: n}) is not None for n in window])
+        mask = np.array([not self._passes(**{name: n}) for n in window])
         pattern = pattern_of(mask)
         if pattern is None or pattern.period is None or not mask[start % WINDOW]:
             return None

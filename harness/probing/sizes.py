@@ -5,7 +5,7 @@ primes, what no unrolling divides, and around the integers that the answer's own
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,6 +22,12 @@ SMALLEST_SHARE = 1 / 256
 
 LITERAL_SHARE = 1 / 3
 """Of the sizes drawn, those near an integer of the answer's source, where it names any of the range."""
+
+COVERED = 16
+"""Values of a setting up to which a brief draw has each of them once."""
+
+LARGE_SHARE = 0.1
+"""Of the range of a size, on its logarithmic scale, the part that holds the largest."""
 
 FULL = 7
 """Every so many draws one is as large as a case may be."""
@@ -57,6 +63,9 @@ class Drawn:
         cost: what a case costs, of its sizes; numbers touched will do.
         most: the most that a case may cost.
         choices: settings drawn evenly, the plainest first.
+        brief: the most that a case may cost in brief, where that is less.
+        in_large: whether the leading size of the first cases, one for each size, is one of the largest.
+        salt: what the settings of such draws are dealt by.
     """
 
     axes: Mapping[str, Axis]
@@ -64,6 +73,15 @@ class Drawn:
     cost: Callable[..., float] = _no_cost
     most: float = 0.0
     choices: Mapping[str, tuple[Figure, ...]] = field(default_factory=dict)
+    brief: float | None = None
+    in_large: bool = False
+    salt: int = 0
+
+    def in_brief(self) -> "Drawn":
+        """The same with few cases: one for each size, in which that size is one of the largest, and then as many small
+        ones as it takes for every setting of a few values to have each of them once."""
+        values = (len(given) for given in self.choices.values() if len(given) <= COVERED)
+        return replace(self, count=max(len(self.axes), *values, 1), most=self.brief or self.most, in_large=True)
 
     def case(self, index: int, rng: np.random.Generator, literals: Collection[int], most: float) -> dict[str, Figure]:
         """The case of one draw.
@@ -81,14 +99,19 @@ class Drawn:
         leading = list(self.axes)[index % len(self.axes)]
         places = {name: float(rng.uniform()) for name in self.axes}
         places[leading] = self._place(index // len(self.axes), leading, places[leading])
-        sizes = {name: _size(axis, places[name], rng, literals) for name, axis in self.axes.items()}
+        large = self.in_large and index < len(self.axes)
+        if large:
+            places[leading] = 1 - LARGE_SHARE * (1 - places[leading])
+        near = {name: () if large and name == leading else literals for name in self.axes}
+        most = most if large or not self.in_large else most * SMALLEST_SHARE
+        sizes = {name: _size(axis, places[name], rng, near[name]) for name, axis in self.axes.items()}
         self._fit(sizes, [name for name in rng.permutation(list(sizes)) if name != leading],
                   most * SMALLEST_SHARE ** rng.uniform(0, 1), rng)  # fmt: skip
         self._fit(sizes, [leading], most, rng)
         if index % FULL == FULL - 1:
             self._fill(sizes, leading, most * rng.uniform(0.5, 1), rng)
-        settings = {name: _dealt(values, index, name) for name, values in self.choices.items()}
-        return {**sizes, **settings, DRAW: index}
+        dealt = {name: _dealt(values, index, name, self.salt) for name, values in self.choices.items()}
+        return {**sizes, **dealt, DRAW: index}
 
     def _place(self, turn: int, name: str, within: float) -> float:
         """Where in its range, 0 to 1, the leading size lies: its turns together cover the range evenly."""
@@ -132,10 +155,10 @@ class Drawn:
                     break
 
 
-def _dealt(values: tuple[Figure, ...], index: int, name: str) -> Figure:
+def _dealt(values: tuple[Figure, ...], index: int, name: str, salt: int) -> Figure:
     """The value of one draw: every value once in a random order, then in another."""
     round_, place = divmod(index, len(values))
-    order = np.random.default_rng([round_, *name.encode()]).permutation(len(values))
+    order = np.random.default_rng([round_, *name.encode(), *([salt] if salt else [])]).permutation(len(values))
     return values[int(order[place])]
 
 

@@ -22,9 +22,9 @@ from harness.timing.exclusive import timing_lock
 MAX_RATIO = 20.0
 """Times of the reference beyond which nothing is earned: credit is one over the ratio, and less than a twentieth is
 less than what a reader would call a difference. A NumPy answer that works row by row in Python stays below it."""
-FULL_CREDIT_RATIO = 1.1
-"""Times of the reference up to which an answer counts as equally fast: runs on a busy and on a quiet machine agree on
-the ratio no better than that, and equal files must have equal marks."""
+FULL_CREDIT_RATIO = 1.25
+"""Times of the reference up to which an answer counts as equally fast. Published answers that one run of a quiet
+machine put at 1.09 to 1.16 were level in the next, and equal files must have equal marks."""
 VERIFIED_CALLS = 3
 """Calls verified of an answer that cannot be timed."""
 
@@ -55,8 +55,8 @@ def compare_speed(answer: Answer, workload: Callable[[], Workload], reference: P
         identity: source of a module with the same functions that does nothing but return outputs of their form.
 
     Returns:
-        Full credit for an answer that takes at most `FULL_CREDIT_RATIO` times the reference; for a slower one, one over
-        the ratio, to one digit.
+        Full credit for an answer not seen to take over `FULL_CREDIT_RATIO` times the reference; for a slower one, one
+        over the ratio, to one digit.
 
     Raises:
         ProbeFailure: an output was wrong, it is slower beyond `MAX_RATIO`, or it works between calls.
@@ -119,8 +119,7 @@ def credit(result: ContestResult) -> Partial:
     compared = result.comparison
     counted = f"{compared.pairs} pairs, {compared.processes} processes"
     detail = f"{compared.ratio:.3g}x the reference's time ({compared.low:.3g}..{compared.high:.3g}, {counted})"
-    as_fast = compared.high <= FULL_CREDIT_RATIO
-    if not compared.decided and not compared.not_slower and not as_fast:
+    if not compared.decided and not compared.not_slower and compared.high > FULL_CREDIT_RATIO:
         busy = f"; other work made its calls {result.noise:.1f} times as long" if result.noisy else ""
         raise NotRun(f"too close to call on this machine: {detail}{busy}")
     figures: dict[str, Figure] = {
@@ -131,13 +130,13 @@ def credit(result: ContestResult) -> Partial:
         "processes": compared.processes,
         "machine_noise": round(result.noise, 3),
     }
-    if compared.verdict is not PairedVerdict.SLOWER or as_fast:
+    if compared.verdict is not PairedVerdict.SLOWER or compared.low <= FULL_CREDIT_RATIO:
         return Partial(1.0, figures, detail)
-    if compared.ratio > MAX_RATIO:
+    if compared.low > MAX_RATIO:
         raise ProbeFailure(
             "is far slower than the reference", f"{detail}; at most {MAX_RATIO:g}x passes", measured=figures
         )
-    return Partial(float(f"{1.0 / compared.ratio:.1g}"), figures, detail)
+    return Partial(max(float(f"{1.0 / compared.ratio:.1g}"), 1.0 / MAX_RATIO), figures, detail)
 
 
 class _TimedWorker:

@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -70,6 +71,8 @@ class Sweep:
         Raises:
             NotMeasurable: this device cannot tell.
         """
+        if self._drawn.in_large:  # settings dealt in the same order each time would be known where few are dealt
+            self._drawn = replace(self._drawn, salt=seed)
         left, failed = self._planned, False
         for index in range(self._planned):
             # sizes come from another stream than values

@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import harness
 from harness.probing.code import ChallengeCode
+from harness.workspace import Workspace
 
 
 class KeptTrial(Protocol):
@@ -39,8 +40,8 @@ class TrialJournal(Generic[T]):
 
     def __init__(self, code: ChallengeCode, seed: int, kind: type[T]) -> None:
         self._kind = kind
-        name = f"{code.challenge.id}-{kind.__name__}-{seed}-{_digest(code)[:16]}.jsonl"
-        self.path = code.workspace.cache_folder / "trials" / name
+        name = f"{code.challenge.id}-{kind.__name__}-{seed}-{version_of(code)}.jsonl"
+        self.path = trials_folder(code.workspace) / name
 
     def read(self) -> Iterator[T]:
         """The trials kept; a last line that was cut off is none."""
@@ -56,12 +57,17 @@ class TrialJournal(Generic[T]):
             file.write(json.dumps(vars(trial)) + "\n")
 
 
-def _digest(code: ChallengeCode) -> str:
-    """Of everything that a trial's fate depends on."""
+def trials_folder(workspace: Workspace) -> Path:
+    """Where the trials of a workspace are kept."""
+    return workspace.cache_folder / "trials"
+
+
+def version_of(code: ChallengeCode) -> str:
+    """How the names of a challenge's journals end: changes with everything that a trial's fate depends on."""
     workspace, id = code.workspace, code.challenge.id
     folders = (Path(harness.__file__).parent, workspace.challenge_folder(id), workspace.reference_folder(id))
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
             digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return digest.hexdigest()[:16]

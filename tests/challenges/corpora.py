@@ -4,21 +4,34 @@ from collections.abc import Collection
 
 from harness.model import Outcome
 from harness.probing import Mutant, Variant
-from harness.probing.check import assess, sandboxed
+from harness.probing.check import assess, mutant_evidence, sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.null_answer import NullAnswer
 from tests import shares
 
 SEED = shares.number()
-ONE_IN = 6
-"""Of how many mutants of a criterion, and of how many variants, one is judged in one run of the tests."""
+MUTANTS_ONE_IN = 16
+"""Of how many mutants one is judged in one run of the tests."""
+VARIANTS_ONE_IN = 24
+"""Of how many right answers, the reference and the variants, one is: all probes run on each."""
 SHARE = shares.drawn_cases()
+
+
+def drawn_mutants(code: ChallengeCode) -> list[Mutant]:
+    """The mutants of this run: at least one of the criteria of every dimension."""
+    dimensions = {c.id: c.dimension for c in code.challenge.criteria}
+    return shares.share(code.mutants, MUTANTS_ONE_IN, lambda mutant: dimensions[mutant.criterion])
+
+
+def drawn_variants(code: ChallengeCode) -> list[Variant | None]:
+    """The right answers of this run: the reference, as None, takes its turn with the variants."""
+    return shares.share([None, *code.variants], VARIANTS_ONE_IN)
 
 
 def assert_caught(code: ChallengeCode, mutant: Mutant) -> None:
     """A mutant fails the criterion it names, by its own fault."""
     with sandboxed(code, code.source(mutant)) as answer:
-        (evidence,) = assess(code, answer, SEED, mutant.criterion)
+        evidence = mutant_evidence(code, answer, SEED, mutant)
     assert (evidence.outcome, evidence.rests_on) == (Outcome.FAILED, None), evidence
 
 

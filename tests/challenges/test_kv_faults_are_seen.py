@@ -3,22 +3,28 @@
 from pathlib import Path
 
 import pytest
-from corpora import ONE_IN, SEED, assert_caught, assert_enough, assert_null_earns_nothing, assert_right
+from corpora import (
+    SEED,
+    assert_caught,
+    assert_enough,
+    assert_null_earns_nothing,
+    assert_right,
+    drawn_mutants,
+    drawn_variants,
+)
 
 from harness.probing import Mutant, Variant
 from harness.probing.check import assess, sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.null_answer import NullAnswer
 from harness.workspace import Workspace
-from tests import shares
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
-RIGHT = [None, *shares.share(CODE.variants, ONE_IN)]
+RIGHT = drawn_variants(CODE)
 TIMED, GROWTH = "decode_speed", "decode_cost"
 FAULTY = [
-    pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ())
-    for mutant in shares.share(CODE.mutants, ONE_IN, lambda mutant: mutant.criterion)
+    pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ()) for mutant in drawn_mutants(CODE)
 ]
 OPTIONS = {c.id for c in CODE.challenge.criteria if c.capability}
 COSTS = {"decode_cost", "memory_growth", "memory_report"}

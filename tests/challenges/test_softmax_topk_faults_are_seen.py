@@ -1,22 +1,21 @@
 """Every faulty kernel fails the criterion it names, every right one passes, and null answers earn nothing."""
 
 import pytest
-from corpora import ONE_IN, SEED, SHARE, assert_caught, assert_enough, assert_null_earns_nothing
+from corpora import SEED, SHARE, assert_caught, assert_enough, assert_null_earns_nothing, drawn_mutants, drawn_variants
 from softmax_topk_answers import CODE, answer, exact
 
 from harness.model import Outcome
 from harness.probing import Mutant, Variant
 from harness.probing.check import assess, sandboxed
 from harness.probing.null_answer import NullAnswer
-from tests import shares
 
-RIGHT = [None, *shares.share(CODE.variants, ONE_IN)]
+RIGHT = drawn_variants(CODE)
 GRADED = {
     "two passes": {"passes", "less_traffic"}, "three kernels": {"passes", "less_traffic", "bytes_written"},
     "split rows": {"bytes_written"}, "last block merges": {"bytes_written"},
 }  # fmt: skip
 """Variants that honestly move more than they could, and where that costs them."""
-FAULTY = shares.share(CODE.mutants, ONE_IN, lambda mutant: mutant.criterion)
+FAULTY = drawn_mutants(CODE)
 TIMED = frozenset({"speed"})
 """Criteria that only a GPU can tell, mutants included."""
 
@@ -53,9 +52,10 @@ def test_a_null_answer_earns_nothing(kind: str) -> None:
     assert_null_earns_nothing(CODE, kind)
 
 
+@pytest.mark.slow
 def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
     """The same answer in NumPy: there is nothing to watch or to count, and all the rest passes."""
-    evidence = assess(CODE, answer(exact), SEED)
+    evidence = assess(CODE, answer(exact), SEED, share=SHARE)
     assert {e.outcome for e in evidence} == {Outcome.PASSED, Outcome.UNSUPPORTED}
     unsupported = {e.criterion for e in evidence if e.outcome is Outcome.UNSUPPORTED}
     assert unsupported == {"memory_safety", "synchronisation", "stream_order"} | {

@@ -26,6 +26,7 @@ def mutant(name: str) -> Mutant:
     return next(each for each in CODE.mutants if each.name == name)
 
 
+@pytest.mark.slow
 def test_the_size_where_a_fault_begins_is_named() -> None:
     """Probabilities of long rows are a hundredth too large: the length at which they are begins the finding."""
 
@@ -40,6 +41,7 @@ def test_the_size_where_a_fault_begins_is_named() -> None:
     assert seen.draws is not None and 0 < seen.draws.failed < seen.draws.tried
 
 
+@pytest.mark.slow
 def test_a_row_is_missed_however_far_behind_it_lies() -> None:
     """Every launch is judged whole where the device cannot run a part of it."""
     found = run(MANY_ROWS, answer(exact, writes=lambda row: row < 1 << 16), SEED)
@@ -47,6 +49,7 @@ def test_a_row_is_missed_however_far_behind_it_lies() -> None:
     assert run(MANY_ROWS, answer(exact), SEED).passed
 
 
+@pytest.mark.slow
 def test_a_wrong_value_for_one_sign_of_zero_fails() -> None:
     """Zeros of both signs are equal: taking one for less than all others loses it."""
 

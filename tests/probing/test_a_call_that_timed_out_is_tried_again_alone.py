@@ -8,16 +8,19 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from harness.model import Evidence, Outcome, SignalKind
+from harness.probing import NotRun
 from harness.probing import probe as probe_of
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion
+from harness.probing.probe import run
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Array
 from harness.timing import exclusive
@@ -68,6 +71,12 @@ def test_an_answer_that_hangs_fails_after_two_tries(toy):
         assert answer.calls == 2
     assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "`scaled` does not end in time")
     assert time.monotonic() - start < 10
+
+
+def test_a_probe_to_which_time_is_no_question_is_not_run_where_an_answer_hangs(toy):
+    asked = replace(toy.probes["rows_match_the_oracle"], slow_fails=False)
+    with limited(toy, HANGS) as answer, pytest.raises(NotRun, match="`scaled` does not end in time"):
+        run(asked, answer, 7)
 
 
 def test_a_worker_that_stood_still_once_fails_nothing(toy):

@@ -63,6 +63,7 @@ def test_a_size_that_never_ends_fails_where_its_neighbours_end_at_once(assessed,
     assert re.fullmatch(r"B = \d+, D = \d+: no answer within .*; B = \d+, D = \d+ takes \S+ s", evidence.detail)
 
 
+@pytest.mark.slow
 def test_nor_does_one_whose_time_grows_fast(assessed):
     slow = "    end = time.process_time() + (x.size / 4000) ** 2\n    while time.process_time() < end: pass\n"
     evidence = assessed(slow)

@@ -19,3 +19,14 @@ def test_inputs_that_fail_below_refute_it(wrong_at_one: int, thresholds: int) ->
     found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
     assert found.case["rows"] == 2
     assert [(t.right_at, t.wrong_from) for t in found.thresholds] == [(1, 2)] * thresholds
+
+
+def test_a_size_that_fails_otherwise_is_not_called_right() -> None:
+    """Sizes up to 9 are wrong in another way: the fault begins nowhere where the answer was right."""
+
+    def attempt(case: Case) -> ProbeFailure | None:
+        rows = int(case["rows"])
+        return ProbeFailure("a row is wrong" if rows > 9 else "an index is wrong", f"rows = {rows}")
+
+    found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
+    assert (found.case["rows"], found.thresholds) == (10, ())

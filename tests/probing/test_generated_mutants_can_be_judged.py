@@ -6,7 +6,9 @@ import os
 import random
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from harness.cli import scaffold
@@ -16,6 +18,7 @@ from harness.probing.generated import drawn_mutant
 from harness.probing.trial_runs import KilledShare, run_trials
 from harness.probing.trials import Fate, Trials
 from harness.workspace import Workspace
+from tests import shares
 
 WORKSPACE = Workspace.find()
 GUARDED = [name for name in WORKSPACE.challenges() if (WORKSPACE.challenge_folder(name) / "guards.py").exists()]
@@ -37,7 +40,8 @@ def sampled(name: str) -> object:
     return pytest.param(name, marks=[pytest.mark.slow] if code_of(name).language.devices else [])
 
 
-@pytest.mark.parametrize("name", [sampled(name) for name in GUARDED])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [sampled(name) for name in shares.share(GUARDED, 3)])
 def test_a_fresh_sample_is_judged(name: str) -> None:
     """A few mutants of this commit's seed end in a fate."""
     trials = run_trials(code_of(name), fresh_seed(), FEW)
@@ -55,6 +59,7 @@ def test_a_seed_and_a_number_make_one_mutant(name: str) -> None:
     assert len(set(made)) > 4
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", GUARDED)
 def test_every_threshold_is_literal_or_computed(name: str) -> None:
     """About half of the thresholds are named by the source, the others are not but have the same value."""
@@ -112,6 +117,21 @@ def test_a_planted_fault_acts_only_where_its_guard_says(acts: bool) -> None:
             altered += 1
     assert (altered > 4) == acts
     assert acts or not altered
+
+
+def test_a_fault_of_single_elements_changes_these_and_no_others() -> None:
+    """Under a guard that names elements of an array the others keep their value, and nothing is raised."""
+    source = "import numpy as np\n\n\ndef doubled(x):\n    y = x * 2.0\n    return y\n"
+    names = "def doubled(x):\n    return {}\n"
+    guard = GuardCode(element="(row == 1) & (feature > 2)", names=names, functions=("doubled",))
+    x = np.arange(1.0, 13.0).reshape(1, 3, 4)
+    altered = set()
+    for change in language("python").changes(source):
+        namespace: dict[str, Any] = {}
+        exec(language("python").planted(source, change, guard), namespace)
+        differs = np.argwhere(namespace["doubled"](x) != 2.0 * x)
+        altered.add(tuple(map(tuple, differs.tolist())))
+    assert altered - {()} == {((0, 1, 3),)}
 
 
 def test_a_challenge_that_asks_little_has_survivors() -> None:
