@@ -15,11 +15,6 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def options() -> None:
-    """Make the command a group although it has a single member."""
-
-
 @app.command()
 def collection(
     id: Annotated[str, typer.Argument(metavar="ID", help="The collection.", autocompletion=complete.collections)],
@@ -47,6 +42,93 @@ def collection(
         output.line(f"{folder.parent.name}/{folder.name}")
     _tell_hidden(workspace, folders)
     output.note(f"{len(folders)} answers in {output.place(workspace.fetched_folder(id))}\n  try: harness grade --all")
+
+
+@app.command()
+def reply(
+    file: Annotated[str, typer.Argument(metavar="FILE.md|-", help="The reply in Markdown; - reads standard input.")],
+    model: Annotated[str, typer.Option(metavar="MODEL", help="Who answered.")],
+    challenge: Annotated[
+        str, typer.Option(metavar="CHALLENGE", help="What was answered.", autocompletion=complete.challenges)
+    ],
+    attempt: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Which of several answers of the model it is.")
+    ] = None,
+) -> None:
+    """Make a submission of a model's raw reply: Markdown with code in it.
+
+    Takes the last complete version of every file, finds the entry by reading the code, which is never run, and keeps
+    the reply beside the files. What cannot be decided is an error that lists what was found, and nothing is written.
+
+    \b
+    harness import reply answer.md --model my-model --challenge kv_cache
+    harness import reply second.md --model my-model --challenge kv_cache --attempt 2
+    """
+    from harness.cli import replies, scaffold
+    from harness.importing.reply import ReplyImporter, lay_out_reply
+    from harness.importing.reply_text import read_reply
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    task = workspace.challenge(challenge)
+    scaffold.check_model(model)
+    importer = ReplyImporter(read_reply(file), model, task, attempt)
+    folder = workspace.submissions_folder.joinpath(*importer.name.parts)
+    lay_out_reply(importer, folder)
+    replies.tell(importer.found, task, output.line)
+    output.note(f"made {output.place(folder)}\n  try: harness grade {importer.name}")
+
+
+@app.command()
+def samples(
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="One JSON object a reply, or an inspect_ai log.")],
+    field: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="Where model, challenge, attempt or reply is, as in reply=output.text."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Who answered, where the file does not say.")
+    ] = None,
+    challenge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHALLENGE",
+            help="What was answered, where the file does not say.",
+            autocompletion=complete.challenges,
+        ),
+    ] = None,
+    append: Annotated[
+        bool, typer.Option("--append", help="Number attempts after those that are there, instead of from 1.")
+    ] = False,
+) -> None:
+    """Make attempts of many replies: JSON lines with model, challenge, attempt and reply, or an inspect_ai log.
+
+    Each reply is read as `harness import reply` reads one. What cannot be used is told with its line, and the others go
+    on; the exit code is 2 then. No attempt that is there is replaced: importing a mended file adds what is missing.
+
+    \b
+    harness import samples replies.jsonl
+    harness import samples replies.jsonl --field reply=completion --model my-model --challenge kv_cache
+    """
+    from harness.importing.sample_attempts import ImportedSample, RefusedSample, SampleImport
+    from harness.importing.samples import SampleFields, parse_fields, read_samples
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    constants = {name: value for name, value in (("model", model), ("challenge", challenge)) if value is not None}
+    fields = SampleFields(parse_fields(field or []), constants)
+    made: list[ImportedSample] = []
+    refused: list[RefusedSample] = []
+    for result in SampleImport(workspace, file, append).run(read_samples(file, fields)):
+        if isinstance(result, RefusedSample):
+            refused.append(result)
+            output.note(f"error: {result.why}")
+        else:
+            made.append(result)
+            output.line(f"{result.place}: {result.name}")
+    todo = f"\n  try: harness grade {' '.join(dict.fromkeys(each.name.answer for each in made))}" if made else ""
+    output.note(f"{len(made)} imported, {len(refused)} refused{todo}")
+    raise typer.Exit(2 if refused else 0)
 
 
 def _tell_hidden(workspace: "Workspace", folders: list[Path]) -> None:

@@ -8,9 +8,7 @@ from harness.errors import SpecError, nearest
 from harness.importing.git import Clone, fetched
 from harness.model import CollectedAnswer, Collection
 from harness.model.collection import hash_problem
-from harness.workspace import Workspace
-
-MANIFEST = "collection.toml"
+from harness.workspace import COLLECTION_FILE, Workspace
 
 
 class CollectionImporter:
@@ -38,7 +36,7 @@ class CollectionImporter:
         return {path: self._file(answer, path) for path in answer.files} | ours
 
     def _file(self, answer: CollectedAnswer, path: str) -> bytes:
-        manifest, field = self._folder / MANIFEST, f"answers.{answer.name}.files.{path}"
+        manifest, field = self._folder / COLLECTION_FILE, f"answers.{answer.name}.files.{path}"
         place = f"{answer.folder}/{path}"
         data = self._clone.file(place)
         if data is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import StoreError
-from harness.workspace import remedy
+from harness.stored_files import remedy
 
 
 class Importer(Protocol):

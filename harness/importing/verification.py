@@ -1,6 +1,6 @@
 """Records of a collection held to what was found in its answers by hand: field by field, no sentence is read."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -66,11 +66,13 @@ def unlisted(findings: Iterable[ExpectedFinding], records: Mapping[str, Record])
     """Submission and criterion of what the records say is wrong and no finding that must or may be there covers."""
     known = [finding for finding in findings if finding.kind is not Necessity.NEVER]
     for name, record in sorted(records.items()):
-        covered = {id for finding in known if finding.name == name for id in _showing(finding, record)}
-        repeated = record.build.criteria if record.build else ()
-        for item in record.evidence:
-            if item.faulty and item.criterion not in covered and item.criterion not in repeated:
-                yield name, item.criterion
+        for repaired in (False, True):
+            about = (f for f in known if f.name == name and f.repaired is repaired)
+            covered = {id for finding in about for id in _showing(finding, record)}
+            repeated = record.build.criteria if record.build and not repaired else ()
+            for item in _evidence(record, repaired=repaired):
+                if item.faulty and item.criterion not in covered and item.criterion not in repeated:
+                    yield f"{name}, repaired," if repaired else name, item.criterion
 
 
 def expected_findings(workspace: Workspace, collection: Collection) -> tuple[ExpectedFinding, ...]:
@@ -103,12 +105,20 @@ def _showing(finding: ExpectedFinding, record: Record) -> Iterator[str]:
     """The criteria of the record that show the finding."""
     if finding.build:
         built = record.build
-        if built and built.stage == finding.build and _placed(finding, built.locations):
+        caused = finding.cause in (None, record.repaired.cause if record.repaired else None)
+        if built and built.stage == finding.build and caused and _placed(finding, built.locations):
             yield "build"
         return
-    for item in record.evidence:
+    for item in _evidence(record, repaired=finding.repaired):
         if (not finding.criteria or item.criterion in finding.criteria) and _shows(finding, item):
             yield item.criterion
+
+
+def _evidence(record: Record, *, repaired: bool) -> Sequence[Evidence]:
+    """What the probes saw of the answer, or of its repaired copy."""
+    if not repaired:
+        return record.evidence
+    return record.repaired.evidence if record.repaired else ()
 
 
 def _shows(finding: ExpectedFinding, item: Evidence) -> bool:

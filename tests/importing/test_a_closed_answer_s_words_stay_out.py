@@ -139,6 +139,23 @@ def test_what_our_adapter_alone_raises_is_not_charged(published: Published) -> N
     assert {e.outcome for e in told} == {Outcome.NOT_RUN}
 
 
+def test_what_the_answer_does_wrong_is_charged_beside_what_our_adapter_raises(published: Published) -> None:
+    """A criterion fed by two probes, of which our adapter fails the one and the answer's values the other."""
+    rubric = published.workspace.challenge_folder(CHALLENGE_ID) / "challenge.toml"
+    both = 'probes = ["rows_match_the_oracle", "doubling_doubles"]'
+    rubric.write_text(rubric.read_text().replace('probes = ["rows_match_the_oracle"]', both))
+    raises = (
+        "def scaled(x, scale):\n    if scale == 3.0:\n        return [][0]\n"
+        "    import theirs\n    return theirs.scaled(x, scale) ** 2\n"
+    )
+    (published.manifest.parent / NAME / "adapter.py").write_text(raises)
+    with opened(published.workspace, "published", published.clone) as importer:
+        folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
+    values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
+    assert (values.outcome, values.title, values.also) == (Outcome.FAILED, "is not linear", ())
+    assert not values.locations
+
+
 def test_an_answer_that_fails_behind_its_adapter_is_the_answers_failure(published: Published) -> None:
     record = graded(published, "import numpy\nscaled = numpy.no_such_function\n", redistribute=False)
     assert record.status is Status.BUILD_FAILED

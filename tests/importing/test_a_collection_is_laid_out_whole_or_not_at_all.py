@@ -161,6 +161,7 @@ def test_an_adapter_that_is_missing_is_told(published: Published) -> None:
         ('"theirs.py" = ', '"adapter.py" = ', "would hide our own file"),
         ("redistribute = ", "distribute = ", "did you mean 'redistribute'"),
         ('id = "published"', 'id = "other"', "the folder is 'published'"),
+        ('decides = "', f'decides = "{"long " * 112}', "decides"),  # it would be cut where it is shown
     ],
 )
 def test_a_malformed_manifest_names_its_field(published: Published, given: str, instead: str, told: str) -> None:

@@ -12,7 +12,7 @@ from harness.model import Outcome, Provenance, Record
 from harness.running.options import Options
 from harness.running.submission_grade import grade_one
 from tests.commands import called
-from tests.toy import CHALLENGE_ID
+from tests.toy import CHALLENGE_ID, REFERENCE
 
 
 @pytest.fixture
@@ -79,6 +79,25 @@ def test_it_is_graded_and_replayed_by_its_name(published: Published, folder: Pat
     root = published.workspace.root
     assert called(root, "grade", NAME).returncode == 0
     assert called(root, "replay", NAME, "values").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "source", [f"{REFERENCE}# right\n", REFERENCE.replace("* scale", "* scale * 2")], ids=["right", "wrong"]
+)
+def test_what_the_adapter_decides_is_neither_charged_nor_credited(published: Published, source: str) -> None:
+    """A criterion that judges the adapter more than the answer is not run, for the reason given."""
+    files = {"theirs.py": source.encode()}
+    published.state(files, commit=commit(published.clone, files))
+    stated = published.manifest.read_text()
+    published.manifest.write_text(f'{stated}[answers.not_charged]\nvalues = "the adapter halves nothing"\n')
+    with opened(published.workspace, "published", published.clone) as importer:
+        folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
+    values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
+    assert (values.outcome, values.title, values.counterexample) == (Outcome.NOT_RUN, "", None)
+    assert values.detail == "not charged to the answer: the adapter halves nothing"
+    published.manifest.write_text(f'{stated}[answers.not_charged]\nvalue = "no such"\n')
+    with pytest.raises(SpecError, match=r"collection\.toml: .*not_charged\.value.* is no criterion"):
+        grade_one(published.workspace, folder)
 
 
 METRICS = """

@@ -1,0 +1,198 @@
+"""The fenced code blocks of a reply in Markdown.
+
+CommonMark closes an open block silently at the end of the text. Here that end is told apart: a reply was cut off there.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from harness.importing.reply_text import ReplyText
+
+_QUOTE = re.compile(r"(?:[ ]{0,3}>[ ]?){1,9}")
+_OPENING = re.compile(
+    r"(?P<lead>[ \t]{0,99}(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]{1,9})?)"
+    r"(?:(?P<ticks>`{3,})(?P<info>[^`]*)|(?P<waves>~{3,})(?P<said>.*))$"
+)
+_PRE = re.compile(r"[ \t]{0,20}<pre\b", re.IGNORECASE)
+_NESTING = frozenset({"markdown", "md", "mdx", "gfm", "mkd"})
+_TAG = re.compile(
+    r"[ \t]{0,20}<(?P<tag>antArtifact|artifact|file|document|source_file)\b(?P<info>[^<>]{0,999})>[ \t]*$",
+    re.IGNORECASE,
+)
+_LANGUAGE = re.compile(r"\blang(?:uage)?=[\"']?([\w+#-]{1,40})", re.IGNORECASE)
+_FURTHER = 16
+"""Closing fences that a block with an open comment or string may run past."""
+
+
+@dataclass(frozen=True)
+class FencedBlock:
+    """One fenced block.
+
+    Attributes:
+        line: of its opening fence, from 1.
+        last: of its closing fence; of the last line where it has none.
+        info: what follows the opening fence.
+        text: between the fences, without the indentation of the opening one.
+        above: lines of prose before it, back to the block before, the nearest first.
+        closed: whether it has a closing fence.
+        inner: line of an opening fence within it, 0 where there is none that matters.
+    """
+
+    line: int
+    last: int
+    info: str
+    text: str
+    above: tuple[str, ...] = ()
+    closed: bool = True
+    inner: int = 0
+
+    @property
+    def tongue(self) -> str:
+        """What the info string calls the language, in lower case; empty where it names none."""
+        words = re.split(r"[\s:,{}]+", self.info.strip().lstrip("{").lstrip("."), maxsplit=1)
+        return words[0].lower().removeprefix("language-")
+
+    @property
+    def nests(self) -> bool:
+        """Whether it is Markdown, which may hold fences of its own."""
+        return self.tongue in _NESTING
+
+
+@dataclass(frozen=True)
+class Fenced:
+    """What a reply consists of.
+
+    Attributes:
+        blocks: in order.
+        html: lines outside blocks that begin code in HTML.
+    """
+
+    blocks: tuple[FencedBlock, ...]
+    html: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Fence:
+    """An opening fence: its sign and number of signs, its indentation, whether it is quoted, its info string."""
+
+    sign: str
+    count: int
+    indent: int
+    quoted: bool
+    info: str
+
+    def content(self, line: str) -> str:
+        """A line of the block as it is in the file."""
+        if self.quoted and (mark := _QUOTE.match(line)):
+            line = line[mark.end() :]
+        blanks = len(line) - len(line.lstrip(" \t"))
+        return line[min(self.indent, blanks) :]
+
+
+def fenced(reply: ReplyText, whole: Callable[[FencedBlock], bool]) -> Fenced:
+    """Find the blocks.
+
+    Args:
+        reply: read.
+        whole: whether a block is whole, and its closing fence none within a comment or string of its text.
+    """
+    blocks: list[FencedBlock] = []
+    html: list[int] = []
+    above: list[str] = []
+    index = 0
+    while index < len(reply.lines):
+        line = reply.lines[index]
+        index += 1
+        opening = None if index in reply.thoughts else _opening(line)
+        if opening is None and index not in reply.thoughts and (block := _tagged(reply.lines, index)):
+            blocks.append(block)
+            above.clear()
+            index = block.last
+            continue
+        if opening is None:
+            if index not in reply.thoughts:
+                above.append(line)
+                html += [index] if _PRE.match(line) else []
+            continue
+        block = _block(reply.lines, index, opening, tuple(reversed(above[-60:])), whole)
+        blocks.append(block)
+        above.clear()
+        index = block.last
+    return Fenced(tuple(blocks), tuple(html))
+
+
+def opening_tag(line: str) -> re.Match[str] | None:
+    """The tag that begins a file where a line holds nothing else, as chat interfaces write their exports."""
+    return _TAG.match(line)
+
+
+def _tagged(lines: Sequence[str], first: int) -> FencedBlock | None:
+    """The block that a tag on line `first`, from 1, begins; None where a fence within it does."""
+    found = opening_tag(lines[first - 1])
+    within = next((line for line in lines[first : first + 9] if line.strip()), "")
+    if found is None or _opening(within) or opening_tag(within) or within.lstrip().startswith("<"):
+        return None
+    named = _LANGUAGE.search(found["info"])
+    info = f"{named[1] if named else 'code'} {found['info'].strip()}"
+    end = f"</{found['tag']}>".lower()
+    for number in range(first + 1, len(lines) + 1):
+        if lines[number - 1].strip().lower() == end:
+            return FencedBlock(first, number, info, _joined(lines[first : number - 1]))
+    return FencedBlock(first, len(lines), info, _joined(lines[first:]), closed=False)
+
+
+def _opening(line: str) -> _Fence | None:
+    mark = _QUOTE.match(line)
+    found = _OPENING.match(line, mark.end() if mark else 0)
+    if found is None:
+        return None
+    signs, info = found["ticks"] or found["waves"], found["info"] or found["said"] or ""
+    return _Fence(signs[0], len(signs), len(found["lead"]), mark is not None, info.strip())
+
+
+def _block(
+    lines: Sequence[str], first: int, fence: _Fence, above: tuple[str, ...], whole: Callable[[FencedBlock], bool]
+) -> FencedBlock:
+    """The block whose opening fence is line `first`, from 1."""
+    content: list[str] = []
+    candidate: FencedBlock | None = None
+    depth, inner, passed = 1, 0, 0
+    block = FencedBlock(first, len(lines), fence.info, "", above, False)
+    nests = block.nests
+    for number in range(first + 1, len(lines) + 1):
+        text = fence.content(lines[number - 1])
+        kind = _kind(text, fence)
+        if kind == "opening":
+            inner = inner or (0 if nests else number)
+            depth += nests
+        if kind == "closing":
+            depth -= 1 if nests else 0
+            if not nests or not depth:
+                closed = FencedBlock(first, number, fence.info, _joined(content), above, True, inner)
+                candidate = candidate or closed
+                if whole(closed):
+                    return closed
+                passed += 1
+                if passed > _FURTHER:
+                    break
+                depth = 1
+        content.append(text)
+    if candidate is not None:
+        return candidate
+    return FencedBlock(first, len(lines), fence.info, _joined(content), above, False, inner)
+
+
+def _joined(content: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in content)
+
+
+def _kind(text: str, fence: _Fence) -> str:
+    """What a line within a block is to it: `opening` or `closing` fence, or nothing."""
+    bare = text.strip()
+    if len(text) - len(text.lstrip(" \t")) > 3 or not bare.startswith(fence.sign * fence.count):
+        return ""
+    rest = bare.lstrip(fence.sign)
+    if not rest:
+        return "closing"
+    return "opening" if len(bare) - len(rest) == fence.count and fence.sign not in rest else ""

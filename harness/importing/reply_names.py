@@ -1,0 +1,171 @@
+"""What a fenced block's file is called: by its info string, its first line, a label above it, or a sentence."""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple
+
+from harness.errors import ReplyError
+from harness.importing.fences import FencedBlock, opening_tag
+from harness.importing.reply_text import ReplyProblem
+from harness.languages import every_language
+from harness.model import ASKED_FILE
+from harness.model.base import relative
+
+_DOCUMENTS = (
+    "md", "rst", "txt", "toml", "yaml", "yml", "json", "cfg", "ini", "sh", "bash", "cmake", "csv", "tex", "pyi",
+    "ipynb", "rs", "js", "ts", "go", "java", "jl", "ptx", "diff", "patch",
+)  # fmt: skip
+_WHOLE_NAMES = ("Makefile", "CMakeLists.txt", "Dockerfile")
+_LONGEST = 500
+"""Characters of a line that may name a file."""
+_SHORT = 40
+"""Characters before the colon that a file name follows."""
+_NEAR = 12
+"""Lines above a block in which a label is looked for."""
+_RESERVED = ("reply.md", "reviews", ASKED_FILE)
+"""What the harness and reviewers keep in the folder of a submission."""
+_BEFORE = re.compile(
+    r"(?:(?:file ?name|file|path|filepath|source|module|script|header|kernel|entry|tests?|new|updated|corrected|"
+    r"fixed|full|final|complete|modified|create|save as|save|the|here is|step|part|section|listing|code|in|a|and|"
+    r"[0-9]{1,3}|[ivx]{1,4})\b[ :.()#\u2013\u2014-]*)*",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(r"$|[ ]{0,3}[:()\[\u2013\u2014,|-]|[ ]{1,3}(?:file|module|as)\b", re.IGNORECASE)
+_MARKUP = re.compile(r"[*`\"'<>\[\]#=\U0001f300-\U0001faff\u2190-\u2bff\ufe0f]")
+_COMMENT = re.compile(r"[ \t]{0,9}(?:#|//|/\*\*?|<!--|;|%|\"\"\"|''')[ \t/*#=-]{0,40}(?P<said>.*?)[ \t*/=>#\"'-]*$")
+_LABEL = re.compile(
+    r"[ \t>]{0,20}(?:#{1,6}[ \t]|(?:[-*+]|[0-9]{1,3}[.)])[ \t]{1,4}[*`]|\*\*|__|`|<summary>|<b>|<h[1-6]>|file|[^\w\s])",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(
+    r"[ \t>]{0,20}(?:#{1,6}[ \t]|\*\*[^*\n]{1,300}\*\*[ \t:]{0,9}$|<summary>|<h[1-6]>)", re.IGNORECASE
+)
+_USES = re.compile(
+    r"\b(?:usage|uses?|using|runs?|running|examples?|output|imports?|importing|calls?|calling|how|explain\w*|explanation|"
+    r"walk\w*|notes|about|why|changes?|diff|patch|compil\w*|build\w*)\b",
+    re.IGNORECASE,
+)
+_TAGS = re.compile(r"</?(?:summary|details|b|strong|code|h[1-6]|p|em|i|br)\b[^<>]{0,99}>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    r"\b(?:title|file|filename|name|path|filepath|source|label|caption)[ ]?=[ ]?[\"']?([^\"'\s}]{1,300})", re.IGNORECASE
+)
+_CITED = re.compile(r"[0-9]{1,6}:[0-9]{1,6}:")
+_ANNOUNCES = re.compile(
+    r":[\s*_]*$|\b(?:save|create|call|name|put|write|store|place|file|contents?)\w{0,2}\b", re.IGNORECASE
+)
+
+
+class NamedBy(StrEnum):
+    """What gave a file its name."""
+
+    INFO = "info string"
+    FIRST_LINE = "first line"
+    LABEL = "label above"
+    SENTENCE = "sentence above"
+    IMPORT = "import in another block"
+    CONTRACT = "default"
+
+
+class FileName(NamedTuple):
+    """A relative path, and what gave it."""
+
+    path: str
+    by: NamedBy
+
+
+@cache
+def _name() -> re.Pattern[str]:
+    """A file name in a text: one with a suffix that some language or document has."""
+    sources = {suffix.lstrip(".") for used in every_language() for suffix in used.syntax.suffixes}
+    suffixes = "|".join(sorted({*sources, *_DOCUMENTS}, key=len, reverse=True))
+    whole = "|".join(map(re.escape, _WHOLE_NAMES))
+    part = r"[\w.+\\/~-]"  # of ASCII alone: other scripts put no blank between a word and a name
+    return re.compile(
+        rf"(?<![\w.+\\/~:-])(?P<path>(?:[A-Za-z]:)?(?:{part}{{0,198}}\w\.(?:{suffixes})|{whole}))(?![\w/\\]|\.\w)",
+        re.ASCII,
+    )
+
+
+def names_in(text: str) -> list[str]:
+    """The file names in a line, each once."""
+    found = (match["path"] for match in _name().finditer(text[:_LONGEST]))
+    return list(dict.fromkeys(name for name in found if "//" not in name))
+
+
+def file_name(block: FencedBlock) -> FileName | None:
+    """The name that a block bears; None where it has none."""
+    return next(_names(block), None)
+
+
+def _names(block: FencedBlock) -> Iterator[FileName]:
+    if name := _in_info(block.info):
+        yield FileName(name, NamedBy.INFO)
+    for line in _first_lines(block.text):
+        if (said := _COMMENT.match(line[:_LONGEST])) and (name := _label(said["said"])):
+            yield FileName(name, NamedBy.FIRST_LINE)
+    filled = [line for line in block.above if line.strip(" \t>-=_*")]
+    if filled and opening_tag(filled[0]) and (tagged := _ATTRIBUTE.search(filled[0][:_LONGEST])):
+        yield FileName(tagged[1], NamedBy.LABEL)
+    for line in filled[:_NEAR]:
+        if (line is filled[0] or _LABEL.match(line)) and (name := _label(line)):
+            yield FileName(name, NamedBy.LABEL)
+    for line in filled[:1]:
+        names = names_in(line)
+        if len(names) == 1 and _ANNOUNCES.search(line[:_LONGEST]):
+            yield FileName(names[0], NamedBy.SENTENCE)
+
+
+def _in_info(info: str) -> str:
+    """The file that an info string names; that of a citation of lines is none of its own."""
+    if found := _ATTRIBUTE.search(info[:_LONGEST]):
+        return found[1]
+    if _CITED.search(info[:_LONGEST]):
+        return ""
+    names = names_in(info.replace(":", " ", 1)) or names_in(info)
+    return names[0] if len(names) == 1 else ""
+
+
+def _first_lines(text: str) -> Sequence[str]:
+    lines = text[: 2 * _LONGEST].split("\n")[:2]
+    return lines if lines[0].startswith(("#!", "# -*-", "<?")) else lines[:1]
+
+
+def _label(line: str) -> str:
+    """The one file name of a line that says little else; empty where it is none such."""
+    plain = " ".join(_MARKUP.sub(" ", _TAGS.sub(" ", line[:_LONGEST])).split())
+    names = list(_name().finditer(plain))
+    if len({match["path"] for match in names}) != 1:
+        return ""
+    before = plain[: names[0].start()].lstrip("-+.:) 0123456789")
+    labelled = before.rstrip().endswith((":", "\uff1a")) and len(before) <= _SHORT
+    rest = _USES.search(plain) if labelled or _HEADING.match(line) else _BEFORE.sub("", before, count=1).strip()
+    return "" if rest or not _AFTER.match(plain, names[0].end()) else names[0]["path"]
+
+
+def safe(path: str, reply: str, line: int) -> str:
+    """A name as the path of a file in the submission's folder.
+
+    Raises:
+        ReplyError: it leads elsewhere, or is reserved.
+    """
+    name = path.replace("\\", "/").removeprefix("./")
+    problem = ""
+    try:
+        relative(name)
+        parts = name.split("/")
+        if ":" in name or name.startswith("~"):
+            problem = "is an absolute path"
+        elif any(part.startswith((".", "-")) for part in parts) or len(name) > 200:
+            problem = "is hidden, begins with '-', or is too long"
+        elif parts[0].lower() in _RESERVED:
+            problem = "is kept for the harness"
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        raise ReplyError(
+            reply, ReplyProblem.UNSAFE_NAME, f"line {line} names the file {path!r}, which {problem}",
+            hint="change that name in the reply, and import it again",
+        )  # fmt: skip
+    return name

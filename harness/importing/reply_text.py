@@ -1,0 +1,176 @@
+"""The text of a model's raw reply: its bytes read under a limit, taken out of JSON, its reasoning found."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from harness.errors import NotFoundError, ReplyError
+
+MAX_BYTES = 2 << 20
+"""A larger reply is not read."""
+STANDARD_INPUT = "-"
+_DEPTH = 8
+_HOLDERS = (
+    "choices",
+    "candidates",
+    "output",
+    "messages",
+    "message",
+    "content",
+    "parts",
+    "text",
+    "response",
+    "completion",
+)
+"""Where chat interfaces and their exports keep what a model said."""
+_MODELS = (None, "assistant", "model", "ai", "bot")
+_THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking", "tool_use", "tool_result", "function_call")
+_TAG = r"(?:think|thinking|thought|thoughts|reasoning)"
+_OPENS = re.compile(rf"[ \t>]{{0,20}}<{_TAG}>", re.IGNORECASE)
+_CLOSES = re.compile(rf"</{_TAG}>", re.IGNORECASE)
+_FENCE = re.compile(r"[ \t>]{0,40}(?:`{3,}|~{3,})")
+_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+class ReplyProblem(StrEnum):
+    """Why no submission can be taken from a reply."""
+
+    TOO_LARGE = "too large"
+    NOT_TEXT = "not text"
+    EMPTY = "empty"
+    SEVERAL_REPLIES = "several replies"
+    ONLY_REASONING = "only reasoning"
+    NO_CODE = "no code"
+    CUT_OFF = "cut off"
+    UNCLOSED = "fence not closed"
+    UNSAFE_NAME = "unsafe name"
+    NAMES_CLASH = "names clash"
+    NO_ENTRY = "no entry"
+    SEVERAL_ENTRIES = "several entries"
+    UNFINISHED = "unfinished"
+    HTML = "HTML"
+
+
+@dataclass(frozen=True)
+class ReplyText:
+    """A reply as it was read.
+
+    Attributes:
+        path: as the user knows it.
+        data: its bytes.
+        lines: of what the model said.
+        thoughts: numbers from 1 of the lines that are reasoning before the answer.
+    """
+
+    path: str
+    data: bytes
+    lines: tuple[str, ...]
+    thoughts: frozenset[int] = frozenset()
+
+
+def read_reply(path: str) -> ReplyText:
+    """Read a file, or standard input for `-`.
+
+    Raises:
+        NotFoundError: there is no such file, or it cannot be read.
+        ReplyError: it is too large, empty, no text, or holds no answer.
+    """
+    try:
+        if path == STANDARD_INPUT:
+            return reply_text("standard input", sys.stdin.buffer.read(MAX_BYTES + 1))
+        with Path(path).open("rb") as file:
+            return reply_text(path, file.read(MAX_BYTES + 1))
+    except OSError as error:
+        raise NotFoundError(
+            f"{path}: cannot be read: {error.strerror}\n  name a file with a model's reply, or - for standard input"
+        ) from None
+
+
+def reply_text(path: str, data: bytes) -> ReplyText:
+    """As `read_reply`, of bytes that are there already."""
+    if len(data) > MAX_BYTES:
+        raise ReplyError(
+            path, ReplyProblem.TOO_LARGE, f"is larger than {MAX_BYTES >> 20} MiB, and replies are not",
+            hint="keep the reply itself, without logs and data, and import that",
+        )  # fmt: skip
+    text = _decoded(path, data)
+    said = _said(path, text)
+    lines = tuple(said.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    if not any(map(str.strip, lines)):
+        raise ReplyError(path, ReplyProblem.EMPTY, "holds no answer", hint="save the whole reply and import that")
+    return ReplyText(path, data, lines, frozenset(_thoughts(path, lines)))
+
+
+def _decoded(path: str, data: bytes) -> str:
+    problem = next((f"is {name} and not UTF-8" for mark, name in _MARKS.items() if data.startswith(mark)), "")
+    if not problem and b"\0" in data:
+        problem = f"is no text: byte {data.index(0)} is 0"
+    try:
+        text = "" if problem else data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 (byte {error.start})"
+    if problem:
+        raise ReplyError(
+            path, ReplyProblem.NOT_TEXT, problem, hint="save the reply as Markdown in UTF-8 and import that"
+        )
+    return text
+
+
+def _said(path: str, text: str) -> str:
+    """The text, or what the model said in it where it is JSON of a chat interface."""
+    if text.lstrip()[:1] not in ("{", "[", '"'):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    for name in ("choices", "candidates"):
+        several = value.get(name) if isinstance(value, dict) else None
+        if isinstance(several, list) and len(several) > 1:
+            raise ReplyError(
+                path, ReplyProblem.SEVERAL_REPLIES, f"is JSON whose {name!r} holds {len(several)} replies",
+                hint=f"import each alone:  jq '.{name}[0]' FILE | harness import reply - --model NAME --challenge ID",
+            )  # fmt: skip
+    # half of a pair of escapes is no character, and no file can hold it
+    return "\n\n".join(_words(value, _DEPTH)).encode(errors="replace").decode()
+
+
+def _words(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif depth and isinstance(value, list):
+        for item in value:
+            yield from _words(item, depth - 1)
+    elif depth and isinstance(value, dict) and _is_answer(value):
+        held = next((value[name] for name in _HOLDERS if value.get(name)), None)
+        yield from _words(held, depth - 1)
+
+
+def _is_answer(value: Mapping[str, Any]) -> bool:
+    """Whether a part of a chat is what the model answered: no question, no reasoning, no call of a tool."""
+    return value.get("role") in _MODELS and value.get("type") not in _THOUGHTS and not value.get("thought")
+
+
+def _thoughts(path: str, lines: tuple[str, ...]) -> Iterator[int]:
+    """The lines of reasoning: between tags, or all before a closing tag whose opening one the chat template kept."""
+    opened, fenced = 0, False
+    for number, line in enumerate(lines, 1):
+        if not opened:
+            fenced ^= bool(_FENCE.match(line))
+            opened = number if not fenced and _OPENS.match(line) else 0
+        if opened and _CLOSES.search(line):
+            yield from range(opened, number + 1)
+            opened = 0
+        elif not opened and _CLOSES.fullmatch(line.strip()):
+            yield from range(1, number + 1)
+            fenced = False
+    if opened:
+        raise ReplyError(
+            path, ReplyProblem.ONLY_REASONING, f"is cut off: the reasoning that begins in line {opened} never ends",
+            hint="ask the model again with room for a longer reply, and import that",
+        )  # fmt: skip

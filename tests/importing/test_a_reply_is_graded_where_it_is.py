@@ -1,0 +1,91 @@
+"""`harness grade reply.md --challenge C` grades the answer in it, and publishes nothing over anybody's record."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.workspace import Workspace
+from tests.commands import called
+from tests.toy import CHALLENGE_ID, REFERENCE, add_submission, make_workspace
+
+RIGHT = f"```python\n{REFERENCE.strip()}\n```\n"
+WRONG = RIGHT.replace("total * scale", "total")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return make_workspace(tmp_path)
+
+
+def reply(workspace: Workspace, text: str, name: str = "answer.md") -> str:
+    (workspace.root / name).write_text(text)
+    return name
+
+
+def marks(workspace: Workspace, *arguments: str) -> dict[str, str]:
+    """The outcome of each criterion, from what `--json` prints."""
+    done = called(workspace.root, "grade", *arguments, "--challenge", CHALLENGE_ID, "--json")
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads(done.stdout)
+    return {item["criterion"]: item["outcome"] for item in record["evidence"]}
+
+
+def test_a_right_and_a_wrong_reply_get_the_marks_they_earn(workspace: Workspace) -> None:
+    draft = f"{WRONG}\nThat forgets the scale. Here is the corrected version:\n\n{RIGHT}"
+    assert marks(workspace, reply(workspace, draft)) == {"values": "passed", "linear": "passed"}
+    assert marks(workspace, reply(workspace, WRONG))["values"] == "failed"
+
+
+def test_an_imported_reply_is_graded_by_its_name(workspace: Workspace) -> None:
+    given = reply(workspace, f"### sums.py\n\n{RIGHT}")
+    assert called(workspace.root, "import", "reply", given, "--model", "m", "--challenge", CHALLENGE_ID).returncode == 0
+    done = called(workspace.root, "grade", f"m/{CHALLENGE_ID}", "--json")
+    assert done.returncode == 0, done.stderr
+    assert {item["outcome"] for item in json.loads(done.stdout)[0]["evidence"]} == {"passed"}
+    assert workspace.record_path("m", CHALLENGE_ID).exists()
+
+
+def test_source_that_does_not_parse_is_the_answers_failure_and_told(workspace: Workspace) -> None:
+    given = reply(workspace, RIGHT.replace("return total", "return return total"))
+    done = called(workspace.root, "grade", given, "--challenge", CHALLENGE_ID, "--json")
+    assert "does not parse in line 6" in done.stderr
+    assert json.loads(done.stdout)[0]["status"] == "build_failed"
+
+
+def test_nothing_is_published_over_the_record_of_another(workspace: Workspace) -> None:
+    add_submission(workspace, "answer", REFERENCE)
+    assert called(workspace.root, "grade", "--all").returncode == 0
+    path = workspace.record_path("answer", CHALLENGE_ID)
+    before = path.read_bytes()
+    done = called(workspace.root, "grade", reply(workspace, WRONG), "--challenge", CHALLENGE_ID)
+    assert f"not published, for it lies outside submissions/: answer/{CHALLENGE_ID}" in done.stderr
+    assert path.read_bytes() == before
+    assert [p.name for p in workspace.submissions_folder.iterdir()] == ["answer"]
+
+
+def test_a_folder_elsewhere_is_published_only_when_asked(workspace: Workspace) -> None:
+    folder = add_submission(workspace, "m", REFERENCE)
+    elsewhere = workspace.root / "elsewhere"
+    shutil.move(folder, elsewhere)
+    path = workspace.record_path("m", CHALLENGE_ID)
+    done = called(workspace.root, "grade", str(elsewhere))
+    assert done.returncode == 0 and "--publish" in done.stderr and not path.exists()
+    done = called(workspace.root, "grade", str(elsewhere), "--publish")
+    assert done.returncode == 0 and "not published" not in done.stderr and path.exists()
+
+
+def test_a_submission_behind_a_link_is_published(workspace: Workspace) -> None:
+    folder = add_submission(workspace, "m", REFERENCE)
+    shutil.move(folder, workspace.root / "elsewhere")
+    folder.symlink_to(workspace.root / "elsewhere")
+    assert called(workspace.root, "grade", "--all").returncode == 0
+    assert workspace.record_path("m", CHALLENGE_ID).exists()
+
+
+def test_a_reply_without_its_challenge_names_the_command(workspace: Workspace) -> None:
+    done = called(workspace.root, "grade", reply(workspace, RIGHT))
+    assert done.returncode == 2 and "harness grade answer.md --challenge CHALLENGE" in done.stderr
+    done = called(workspace.root, "grade", "nobody", "--challenge", CHALLENGE_ID)
+    assert done.returncode == 2 and "nobody is no file" in done.stderr

@@ -1,0 +1,209 @@
+"""A reply becomes one new submission folder or nothing: no folder is replaced, none is left half done."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ReplyError, SpecError, StoreError
+from harness.importing.reply import ReplyImporter, lay_out_reply
+from harness.importing.reply_text import MAX_BYTES, ReplyProblem, reply_text
+from harness.model import Provenance
+from harness.workspace import Workspace
+from tests.commands import called, command, environment
+from tests.toy import CHALLENGE_ID, REFERENCE, make_workspace
+
+REPLY = f"# Answer\n\n```python\n{REFERENCE.strip()}\n```\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return make_workspace(tmp_path)
+
+
+@pytest.fixture
+def extract(workspace: Workspace) -> Callable[[str | bytes], ReplyImporter]:
+    def take(text: str | bytes) -> ReplyImporter:
+        data = text.encode() if isinstance(text, str) else text
+        return ReplyImporter(reply_text("reply.md", data), "m", workspace.challenge(CHALLENGE_ID))
+
+    return take
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def imported(workspace: Workspace, text: str | bytes) -> "subprocess.CompletedProcess[str]":
+    path = workspace.root / "given.md"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return called(workspace.root, "import", "reply", str(path), "--model", "m", "--challenge", CHALLENGE_ID)
+
+
+def test_the_command_makes_a_submission_with_the_reply_beside_it(workspace: Workspace) -> None:
+    done = imported(workspace, REPLY)
+    assert done.returncode == 0, done.stderr
+    folder = workspace.submissions_folder / "m" / CHALLENGE_ID
+    assert contents(folder).keys() == {"answer.py", "reply.md", "submission.toml"}
+    assert (folder / "reply.md").read_text() == REPLY
+    submission = workspace.submission(folder)
+    assert submission.about.provenance is Provenance.MODEL_OUTPUT and not submission.capabilities
+    assert done.stdout == "answer.py: entry, lines 4-8 of the reply, named by default\n"
+    assert f"harness grade m/{CHALLENGE_ID}" in done.stderr
+
+
+def test_standard_input_is_read_too(workspace: Workspace) -> None:
+    words = command("import", "reply", "-", "--model", "m", "--challenge", CHALLENGE_ID)
+    done = subprocess.run(
+        words, input=REPLY.encode(), env=environment(workspace.root), capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert contents(workspace.submissions_folder / "m" / CHALLENGE_ID)["reply.md"] == REPLY.encode()
+
+
+def test_a_folder_that_exists_is_refused_and_stays(workspace: Workspace) -> None:
+    assert imported(workspace, REPLY).returncode == 0
+    before = contents(workspace.submissions_folder)
+    done = imported(workspace, f"{REPLY}\nMore words.\n")
+    assert done.returncode == 2 and "exists already" in done.stderr and "--model ANOTHER-NAME" in done.stderr
+    assert contents(workspace.submissions_folder) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"", ReplyProblem.EMPTY),
+        (b" \n\t\n", ReplyProblem.EMPTY),
+        (b"x" * (MAX_BYTES + 1), ReplyProblem.TOO_LARGE),
+        (b"a\0b", ReplyProblem.NOT_TEXT),
+        (b"\xff\xfea\0", ReplyProblem.NOT_TEXT),
+        (b"caf\xe9", ReplyProblem.NOT_TEXT),
+        ('{"choices": [{"message": "a"}, {"message": "b"}]}', ReplyProblem.SEVERAL_REPLIES),
+        ('{"cells": []}', ReplyProblem.EMPTY),
+        ("only words", ReplyProblem.NO_CODE),
+        ("```python\ndef scaled(x, scale):\n", ReplyProblem.CUT_OFF),
+        ('<file path="a.py">\ndef scaled(x, scale):\n', ReplyProblem.CUT_OFF),
+    ],
+)
+def test_what_is_no_reply_leaves_nothing(workspace: Workspace, text: str | bytes, problem: str) -> None:
+    done = imported(workspace, text)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "given.md: " in done.stderr and "\n  try: " in done.stderr
+    assert not workspace.submissions_folder.exists()
+    with pytest.raises(ReplyError) as error:
+        data = text.encode() if isinstance(text, str) else text
+        ReplyImporter(reply_text("given.md", data), "m", workspace.challenge(CHALLENGE_ID))
+    assert error.value.problem == problem
+
+
+def test_fifty_megabytes_are_refused_without_being_read(workspace: Workspace) -> None:
+    with (workspace.root / "given.md").open("wb") as file:
+        file.truncate(50 << 20)
+    start = time.monotonic()
+    done = called(workspace.root, "import", "reply", "given.md", "--model", "m", "--challenge", CHALLENGE_ID)
+    assert done.returncode == 2 and "larger than 2 MiB" in done.stderr
+    assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../a.py", "a/../../b.py", "/etc/a.py", "~/a.py", "C:\\a.py", "..\\a.py", ".hidden.py", ".git/hooks/a.py",
+        "-a.py", "reviews/me.toml", "Reviews/me.toml", "reply.md", "a/-b.py",
+    ],
+)  # fmt: skip
+def test_a_name_that_leads_elsewhere_is_refused(extract: Callable[[str], ReplyImporter], name: str) -> None:
+    with pytest.raises(ReplyError) as error:
+        extract(f'{REPLY}\n``` file="{name}"\nx = 1\n```\n')
+    assert error.value.problem == ReplyProblem.UNSAFE_NAME and repr(name) in str(error.value)
+
+
+def test_a_file_that_is_another_ones_folder_is_refused(extract: Callable[[str], ReplyImporter]) -> None:
+    with pytest.raises(ReplyError) as error:
+        extract(f"{REPLY}\n```a.py\nx = 1\n```\n\n```a.py/b.py\nx = 1\n```\n")
+    assert error.value.problem == ReplyProblem.NAMES_CLASH
+
+
+def test_no_line_of_a_reply_is_run(workspace: Workspace) -> None:
+    trap = workspace.root / "ran"
+    source = f"open({str(trap)!r}, 'w').close()\n{REFERENCE}"
+    test = f"open({str(trap)!r}, 'w').close()\nfrom answer import scaled\n\ndef test_it():\n    pass\n"
+    done = imported(workspace, f"```python\n{source}```\n\n```python\n{test}```\n")
+    assert done.returncode == 0, done.stderr
+    assert not trap.exists()
+
+
+def test_a_disk_that_is_full_half_way_leaves_nothing(
+    workspace: Workspace, extract: Callable[[str], ReplyImporter], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    importer, written = extract(REPLY), Path.write_bytes
+
+    def full(self: Path, data: bytes) -> int:
+        if self.name == "reply.md":
+            raise OSError(28, os.strerror(28))
+        return written(self, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StoreError, match="make room there"):
+        lay_out_reply(importer, workspace.submissions_folder / "m" / CHALLENGE_ID)
+    assert not workspace.submissions_folder.exists()
+
+
+def test_a_file_where_the_folder_belongs_is_told(workspace: Workspace, extract: Callable[[str], ReplyImporter]) -> None:
+    workspace.submissions_folder.mkdir()
+    (workspace.submissions_folder / "m").write_text("in the way")
+    with pytest.raises(StoreError, match="move away the file"):
+        lay_out_reply(extract(REPLY), workspace.submissions_folder / "m" / CHALLENGE_ID)
+    assert contents(workspace.submissions_folder) == {"m": b"in the way"}
+
+
+def test_a_dangling_link_counts_as_there(workspace: Workspace, extract: Callable[[str], ReplyImporter]) -> None:
+    place = workspace.submissions_folder / "m" / CHALLENGE_ID
+    place.parent.mkdir(parents=True)
+    place.symlink_to(workspace.root / "nowhere")
+    with pytest.raises(SpecError, match="exists already"):
+        lay_out_reply(extract(REPLY), place)
+    assert not (workspace.root / "nowhere").exists()
+
+
+HOSTILE = {
+    "fences": "```python\n" * 100_000,
+    "backticks": "`" * MAX_BYTES,
+    "open strings": '```python\n"""\n```\n' * 50_000,
+    "brackets": "```python\n" + "(" * 1_000_000 + "\n```\n",
+    "signs": "```python\nx = " + "-" * 1_000_000 + "1\n```\n",
+    "sums": "```python\nx = " + "1+" * 900_000 + "1\n```\n",
+    "labels": "### a.py " * 200_000 + "\n```python\nx = 1\n```\n",
+    "comments": "```python\n# ... " + "rest of " * 200_000 + "\n```\n",
+    "tags": '<file path="a.py">\n' * 80_000,
+    "quotes": "> " * 900_000 + "```python\nx = 1\n```\n",
+    "lists": "[" * 1_000_000,
+    "thoughts": "<think>\n</think>\n" * 100_000,
+    "blanks": "```python\n" + " " * 1_500_000 + "x\n```\n",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_reply_ends_soon_in_an_error(extract: Callable[[str], ReplyImporter], kind: str) -> None:
+    start = time.process_time()
+    with pytest.raises(ReplyError):
+        extract(HOSTILE[kind][:MAX_BYTES])
+    assert time.process_time() - start < 60
+
+
+def test_half_an_escape_in_json_becomes_a_character_that_a_file_can_hold(workspace: Workspace) -> None:
+    half = chr(0xD800)
+    assert imported(workspace, json.dumps(REPLY.replace("\nimport", f"\n# {half}\nimport"))).returncode == 0
+    files = contents(workspace.submissions_folder / "m" / CHALLENGE_ID)
+    assert files["answer.py"].startswith(b"# ?\nimport")
+
+
+def test_json_of_a_chat_is_read_and_kept_as_it_is(workspace: Workspace) -> None:
+    text = json.dumps({"role": "assistant", "content": [{"type": "text", "text": REPLY}]})
+    assert imported(workspace, text).returncode == 0
+    files = contents(workspace.submissions_folder / "m" / CHALLENGE_ID)
+    assert files["reply.md"].decode() == text and files["answer.py"].decode() == REFERENCE.lstrip()

@@ -1,0 +1,101 @@
+"""Each raw reply becomes the files it holds, byte for byte, or an error that lists what was found; never half a file.
+
+The table's parts: `first` are the replies that the parser was built on, `later`, `fresh` and `last` were each written
+when it was done with all before.
+"""
+
+import random
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import ReplyError
+from harness.importing.reply import ReplyImporter
+from harness.importing.reply_text import read_reply, reply_text
+from harness.model import Challenge
+from harness.workspace import Workspace
+
+PLACE = Path(__file__).parent / "replies"
+TABLE: dict[str, dict[str, dict[str, Any]]] = tomllib.loads((PLACE / "expected.toml").read_text(encoding="utf-8"))
+EXPECTED = {name: expected for part in TABLE.values() for name, expected in part.items()}
+CHALLENGES = {"kv": "kv_cache", "ln": "layernorm_backward", "topk": "fused_softmax_topk"}
+TAKEN = sorted(name for name, expected in EXPECTED.items() if "files" in expected)
+REFUSED = sorted(name for name, expected in EXPECTED.items() if "problem" in expected)
+
+
+WHOLE = {path.read_bytes() for path in (PLACE / "sources").iterdir()}
+
+
+def challenge_of(name: str) -> Challenge:
+    return Workspace(PLACE.parents[2]).challenge(CHALLENGES[name.partition("_")[0]])
+
+
+def read(name: str) -> ReplyImporter:
+    return ReplyImporter(read_reply(str(PLACE / f"{name}.md")), "m", challenge_of(name))
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_reply_gives_its_files_byte_for_byte(name: str) -> None:
+    expected, importer = EXPECTED[name], read(name)
+    files = dict(importer.read(*importer.discover()))
+    assert files.pop("reply.md") == (PLACE / f"{name}.md").read_bytes()
+    files.pop("submission.toml")
+    assert files == {path: (PLACE / "sources" / f"{s}.txt").read_bytes() for path, s in expected["files"].items()}
+    made = importer.found.submission
+    assert list(made.entries) == expected.get("entries", [expected.get("entry", next(iter(expected["files"])))])
+    assert bool(importer.found.unread) == expected.get("unread", False)
+    assert (made.tests is not None) == expected.get("tests", False)
+    assert list(made.capabilities) == expected.get("capabilities", [])
+    assert [left.why.name for left in importer.found.extraction.left] == expected.get("left", [])
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_reply_that_leaves_a_doubt_is_refused_with_what_was_found(name: str) -> None:
+    with pytest.raises(ReplyError) as error:
+        read(name)
+    assert error.value.problem == EXPECTED[name]["problem"], error.value
+    for line in EXPECTED[name].get("lines", ()):
+        assert re.search(rf"\bline {line}\b", str(error.value)), error.value
+    assert "\n  try: " in str(error.value)
+
+
+def test_every_reply_stored_is_judged() -> None:
+    assert {path.stem for path in PLACE.glob("*.md")} == EXPECTED.keys()
+    assert len(EXPECTED) >= 60
+
+
+@pytest.mark.parametrize("name", sorted({*TAKEN} - {"kv_bare_code"}))  # code alone says nowhere that it is cut
+def test_a_reply_cut_anywhere_gives_whole_files_or_an_error(name: str) -> None:
+    lines, challenge = (PLACE / f"{name}.md").read_bytes().splitlines(keepends=True), challenge_of(name)
+    for end in range(1, len(lines), 7):
+        try:
+            importer = ReplyImporter(reply_text("reply.md", b"".join(lines[:end])), "m", challenge)
+        except ReplyError:
+            continue
+        files = dict(importer.read(f"m/{challenge.id}"))
+        assert {data for path, data in files.items() if path not in ("reply.md", "submission.toml")} <= WHOLE, end
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_mangled_reply_is_never_a_failure_of_the_harness(seed: int) -> None:
+    drawn = random.Random(seed)
+    name = drawn.choice(sorted(EXPECTED))
+    lines = (PLACE / f"{name}.md").read_text(encoding="utf-8").split("\n")
+    for _ in range(4):
+        at = drawn.randrange(len(lines) + 1)
+        lines[at : at + drawn.randrange(4)] = drawn.choices(MANGLING, k=drawn.randrange(1, 4))
+    try:
+        importer = ReplyImporter(reply_text("reply.md", "\n".join(lines).encode()), "m", challenge_of(name))
+    except ReplyError as error:
+        assert "\n  try: " in str(error)
+    else:
+        assert importer.read(*importer.discover())["reply.md"]
+
+
+MANGLING = (
+    "```", "~~~", "```python", "````md", "<think>", "</think>", "<pre>", "> ```", '<file path="x.py">', "</file>", "\f",
+    "# ... rest unchanged", "@@ -1 +1 @@", '"""', "/*", "\u2028", "### x.py", "def forward(x):", "    return (", "",
+)  # fmt: skip
