@@ -8,12 +8,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, Identifier, Mark, Preference, Review, Reviewer
+from harness.model.submission_name import SubmissionName
 from harness.review import judge
 from harness.review.files import FOLDER, as_toml
 from harness.review.material import Mask, Material, gather, names_to_hide
 from harness.review.prompt import Questions
 from harness.review.prompt_injection import injections
-from harness.workspace import Workspace, write_atomically
+from harness.stored_files import write_atomically
+from harness.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Case:
 
         Args:
             workspace: where the answers are.
-            name: MODEL/CHALLENGE.
+            name: MODEL/CHALLENGE, or MODEL/CHALLENGE/attempt-N.
             against: the model whose answer to the same challenge it is compared with.
 
         Raises:
@@ -63,7 +65,7 @@ class Case:
             SpecError: a file is malformed.
         """
         folder = _folder(workspace, name)
-        challenge = workspace.challenge(folder.name)
+        challenge = workspace.challenge(SubmissionName.of_folder(folder).challenge)
         questions = Questions.of(challenge, _task(workspace, challenge))
         if not questions.criteria:
             raise NotFoundError(f"{challenge.id} has no criterion with a question for reviewers: all of it is measured")
@@ -74,12 +76,24 @@ class Case:
         theirs = _folder(workspace, f"{against}/{challenge.id}")
         if theirs == folder:
             raise NotFoundError(f"{against!r} gave this answer itself\n  --against names another model")
-        return cls(folder, challenge, questions, material, theirs.parent.name, _material(workspace, theirs, mask))
+        return cls(
+            folder,
+            challenge,
+            questions,
+            material,
+            SubmissionName.of_folder(theirs).model,
+            _material(workspace, theirs, mask),
+        )
+
+    @property
+    def name(self) -> SubmissionName:
+        """What is reviewed."""
+        return SubmissionName.of_folder(self.folder)
 
     @property
     def shown(self) -> tuple[tuple[str, Material], ...]:
         """All that is shown to the judge, each with the model that gave it."""
-        own = (self.folder.parent.name, self.material)
+        own = (self.name.model, self.material)
         return (own, (self.other, self.theirs)) if self.other and self.theirs else (own,)
 
     def path(self, name: str, force: bool) -> Path:
@@ -121,8 +135,9 @@ class Case:
         else:
             marks, lost = judge.mark(ask, self.questions, self.material, repeats, notify)
         review = Review(
-            model=self.folder.parent.name,
+            model=self.name.model,
             challenge=self.challenge.id,
+            attempt=self.name.attempt,
             reviewer=reviewer,
             marks=marks,
             preferences=preferences,
@@ -145,9 +160,12 @@ def store(path: Path, review: Review) -> None:
 
 
 def _folder(workspace: Workspace, name: str) -> Path:
-    if name.count("/") != 1:
+    if SubmissionName.parse(name) is None:
         raise NotFoundError(f"{name!r} is no MODEL/CHALLENGE\n  try: harness ls submissions")
-    (folder,) = workspace.select([name])
+    folder, *others = workspace.select([name])
+    if others:
+        names = ", ".join(str(SubmissionName.of_folder(each)) for each in (folder, *others))
+        raise NotFoundError(f"{name!r} has several attempts; name one: {names}")
     if folder not in workspace.submissions():
         raise NotFoundError(f"{name!r} is no submission of this workspace\n  try: harness ls submissions")
     return folder

@@ -9,6 +9,7 @@ import tomli_w
 from harness.errors import SpecError, nearest
 from harness.model import Challenge, Quote, Review, ReviewerKind
 from harness.model.manifest import read_toml
+from harness.model.submission_name import SubmissionName
 from harness.workspace import Workspace
 
 FOLDER = "reviews"
@@ -21,7 +22,7 @@ def read_reviews(challenge: Challenge, folder: Path) -> tuple[Review, ...]:
 
     Args:
         challenge: the rubric.
-        folder: of a submission; its name and its parent's are the challenge and the model.
+        folder: of a submission, by which it is named.
 
     Raises:
         SpecError: a review is malformed, speaks of another submission, marks what the rubric does not have, or quotes
@@ -60,8 +61,8 @@ def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
     return tuple(
         review
         for folder in _reviewed(workspace)
-        if folder.name in rubrics and (folder / FOLDER).is_dir()
-        for review in read_reviews(rubrics[folder.name], folder)
+        if (id := SubmissionName.of_folder(folder).challenge) in rubrics and (folder / FOLDER).is_dir()
+        for review in read_reviews(rubrics[id], folder)
     )
 
 
@@ -76,9 +77,12 @@ def _reviewed(workspace: Workspace) -> Iterator[Path]:
 
 def _checked(challenge: Challenge, folder: Path, path: Path) -> Review:
     review = read_toml(path, Review)
+    name = SubmissionName.of_folder(folder.resolve())
+    review = review.model_copy(update={"attempt": review.attempt or name.attempt})
     for field, value, place in (
-        ("model", review.model, folder.resolve().parent.name),
+        ("model", review.model, name.model),
         ("challenge", review.challenge, challenge.id),
+        ("attempt", review.attempt, name.attempt),
     ):
         if value != place:
             raise SpecError(path, f"is {value!r}, but the folder is {place!r}", field=field)

@@ -1,13 +1,12 @@
 """A model judges what cannot be executed: asked several times, in both orders, and held to its quotes."""
 
 import datetime
-import re
 import secrets
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 from harness.errors import JudgeError, NotFoundError
-from harness.model import Mark, Preference, Quote, Reviewer, ReviewerKind
+from harness.model import Mark, Preference, Quote, Reviewer, ReviewerKind, identifier
 from harness.review.material import Material
 from harness.review.prompt import Prompt, Questions
 from harness.review.reply import JudgedMark, MarksReply, PairReply, Refused, Reply, parse
@@ -29,7 +28,7 @@ def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
     Raises:
         NotFoundError: the name holds nothing an id could.
     """
-    id = re.sub(r"[^a-z0-9._-]+", "-", model.lower()).strip("._-")[:64]
+    id = identifier(model)
     if not id:
         raise NotFoundError(f"no id can be made of the model name {model[:80]!r}\n  it needs a letter or a digit")
     return Reviewer(kind=ReviewerKind.MODEL, id=id, date=date, prompt_hash=questions.hash)

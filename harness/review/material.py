@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.errors import SpecError
 from harness.model import Provenance, Quote
+from harness.model.submission_name import SubmissionName
 from harness.sandbox import snapshot
 from harness.workspace import Workspace
 
@@ -83,7 +84,8 @@ class Material:
 
 def names_to_hide(workspace: Workspace) -> list[str]:
     """Names of the models in the workspace; a baseline is no model, and its name often a plain word."""
-    return sorted({folder.parent.name for folder in workspace.submissions() if not _is_baseline(workspace, folder)})
+    answers = [folder for folder in workspace.submissions() if not _is_baseline(workspace, folder)]
+    return sorted({SubmissionName.of_folder(folder).model for folder in answers})
 
 
 def gather(folder: Path, mask: Mask) -> Material:

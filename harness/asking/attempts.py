@@ -1,0 +1,157 @@
+"""Where attempts lie: which numbers are taken, what is unfinished, and how one is written."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+from harness.asking.answers import answer_files
+from harness.errors import SpecError, StoreError
+from harness.importing.reply import lay_out_files
+from harness.model import ASKED_FILE, Asked, AskSettings, Challenge
+from harness.model.collection import SUBMISSION_FILE
+from harness.model.submission_name import SubmissionName
+from harness.stored_files import remedy, write_atomically
+from harness.workspace import Workspace
+
+_SAME = ("model", "prompt_sha256", "turns", "temperature", "max_tokens", "seed")
+"""Settings that all attempts in a folder share; the server's URL may change."""
+
+
+@dataclass(frozen=True)
+class PlannedAttempt:
+    """One attempt that is to be asked for.
+
+    Attributes:
+        name: of the model's folder.
+        challenge: what is asked.
+        number: of the attempt, from 1 on.
+        folder: where it goes; it is not there yet.
+        unfinished: where its turns are kept until it is whole.
+        prompt: the first message.
+        settings: how it is asked for.
+    """
+
+    name: str
+    challenge: Challenge
+    number: int
+    folder: Path
+    unfinished: Path
+    prompt: str
+    settings: AskSettings
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.challenge.id}/{self.folder.name}"
+
+    def begun(self) -> Asked | None:
+        """The turns of an earlier run that was interrupted, where they were asked for in the same way."""
+        try:
+            asked = Asked.from_json(self.unfinished.read_bytes())
+        except (OSError, ValidationError):
+            return None
+        return asked if not _difference(asked.settings, self.settings) else None
+
+    def keep(self, asked: Asked) -> None:
+        """Store turns of an attempt that is not whole yet."""
+        write_atomically(self.unfinished, asked.to_json())
+
+    def finish(self, asked: Asked) -> Asked:
+        """Write the attempt: the files of the last reply that holds an answer, and how it was asked for.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        files, asked = answer_files(asked, self.name, self.challenge, self.number)
+        lay_out_files({**files, ASKED_FILE: asked.to_json().encode()}, self.folder)
+        self.unfinished.unlink(missing_ok=True)
+        return asked
+
+
+def attempt_folder(workspace: Workspace, name: str, challenge: str, number: int) -> Path:
+    """Where an attempt lies."""
+    return workspace.submissions_folder.joinpath(*SubmissionName(name, challenge, number).parts)
+
+
+def unfinished_file(workspace: Workspace, name: str, challenge: str, number: int) -> Path:
+    """Where an attempt is kept until it is whole."""
+    return _local(workspace) / name / challenge / f"attempt-{number}.json"
+
+
+def free_numbers(workspace: Workspace, name: str, challenge: str, count: int, settings: AskSettings) -> list[int]:
+    """Which of the attempts 1 to `count` are not there.
+
+    Args:
+        workspace: where they belong.
+        name: of the model's folder.
+        challenge: id of the challenge.
+        count: how many there are to be.
+        settings: how they are asked for.
+
+    Raises:
+        SpecError: what is there is a single answer, or was asked for in another way.
+    """
+    place = attempt_folder(workspace, name, challenge, 1).parent
+    if os.path.lexists(place / SUBMISSION_FILE):
+        raise SpecError(
+            place, "holds an answer that is no attempt; nothing was asked", hint="take another folder:  --name NAME"
+        )
+    free = []
+    for number in range(1, count + 1):
+        folder = attempt_folder(workspace, name, challenge, number)
+        if not os.path.lexists(folder):
+            free.append(number)
+        elif os.path.lexists(folder / ASKED_FILE):
+            _refuse_mixture(folder / ASKED_FILE, settings)
+    return free
+
+
+def _refuse_mixture(path: Path, settings: AskSettings) -> None:
+    try:
+        earlier = Asked.from_json(path.read_bytes()).settings
+    except (OSError, ValidationError) as error:
+        problem = error.strerror if isinstance(error, OSError) else error.errors(include_input=False)[0]["msg"]
+        raise SpecError(path, f"cannot be read: {problem}", hint="take another folder:  --name NAME") from None
+    if differs := _difference(earlier, settings):
+        raise SpecError(
+            path, f"was {getattr(earlier, differs)!r}, and is {getattr(settings, differs)!r} now; nothing was asked",
+            field=f"settings.{differs}", hint="attempts of a folder are alike; for others take one:  --name NAME",
+        )  # fmt: skip
+
+
+def _difference(one: AskSettings, other: AskSettings) -> str:
+    """A setting in which two differ; empty where they compare."""
+    return next((name for name in _SAME if getattr(one, name) != getattr(other, name)), "")
+
+
+@contextmanager
+def locked(workspace: Workspace, name: str) -> Iterator[None]:
+    """Keep every other run off the attempts of a model's folder.
+
+    Raises:
+        StoreError: another run is at work on them, or no lock can be made.
+    """
+    path = _local(workspace) / f"{name}.lock"
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise StoreError(
+            f"another harness ask is at work on submissions/{name}; nothing was asked\n"
+            "  wait for it, or take another folder:  --name NAME"
+        ) from None
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be locked: {error.strerror}\n  {remedy(error)}") from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            lock.release()
+
+
+def _local(workspace: Workspace) -> Path:
+    return workspace.cache_folder / "asking"
