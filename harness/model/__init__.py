@@ -1,6 +1,7 @@
 """The words of the project as frozen pydantic models."""
 
-from harness.model.base import Figure, Identifier, Model, Stored
+from harness.model.asked import ASKED_FILE, Asked, AskSettings, Turn
+from harness.model.base import Figure, Identifier, Model, Stored, identifier
 from harness.model.challenge import Challenge, Contract, Criterion, Dimension, ErrorRatioScale, Limits, Severity
 from harness.model.collection import CollectedAnswer, Collection, Origin
 from harness.model.defect import PublishedDefect, PublishedDefects
@@ -15,9 +16,11 @@ from harness.model.evidence import (
     Observation,
     Outcome,
 )
-from harness.model.finding import INTEGRITY, Finding
+from harness.model.finding import INTEGRITY, NO_ANSWER, Finding
 from harness.model.loss import Loss, LossByDistance, LossMap
+from harness.model.profile import GradeProfile
 from harness.model.record import BuildFailure, Environment, Gate, Record, Score, Status
+from harness.model.repair import Repair, RepairedGrade, RepairKind
 from harness.model.review import (
     Comparison,
     Comparisons,
@@ -35,15 +38,23 @@ from harness.model.review import (
 )
 from harness.model.signal import Signal, SignalKind, counted
 from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
+from harness.model.suite import ChallengeSuite, ChallengeSuites
 from harness.model.tier import Tier
+from harness.model.workspace_settings import WorkspaceSettings
 
 __all__ = [
+    "ASKED_FILE",
     "INTEGRITY",
     "NEEDS_REVIEW",
+    "NO_ANSWER",
     "UNBUILT",
     "About",
+    "AskSettings",
+    "Asked",
     "BuildFailure",
     "Challenge",
+    "ChallengeSuite",
+    "ChallengeSuites",
     "Claim",
     "CollectedAnswer",
     "Collection",
@@ -61,6 +72,7 @@ __all__ = [
     "Figure",
     "Finding",
     "Gate",
+    "GradeProfile",
     "Identifier",
     "Limits",
     "Location",
@@ -81,6 +93,9 @@ __all__ = [
     "Quote",
     "Ranking",
     "Record",
+    "Repair",
+    "RepairKind",
+    "RepairedGrade",
     "Review",
     "Reviewer",
     "ReviewerKind",
@@ -96,5 +111,8 @@ __all__ = [
     "Submission",
     "Threshold",
     "Tier",
+    "Turn",
+    "WorkspaceSettings",
     "counted",
+    "identifier",
 ]

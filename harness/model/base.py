@@ -3,6 +3,7 @@
 import ast
 import inspect
 import math
+import re
 import textwrap
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self
@@ -48,6 +49,12 @@ Figure = Annotated[bool | int | float | str, BeforeValidator(_revive)]
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 """A folder name that is safe on every file system: lower case, digits, '.', '_' and '-'."""
+
+
+def identifier(name: str) -> str:
+    """The nearest `Identifier` to a name: other signs than it may hold become '-'; empty where nothing is left."""
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("._-")[:64]
+
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 """Words of any length: a submission may have written some of them."""

@@ -108,8 +108,16 @@ class Criterion(Model):
     """The question a reviewer answers, for what cannot be executed."""
     rests_on: tuple[Identifier, ...] = ()
     """Criteria that see the same faults at plain sizes: what one of them fails for is not charged here again."""
+    seeded_by: Literal["run", "files"] = "run"
+    """What the draws of its probes come from: the run, or the files graded, where credit is the share of what was drawn
+    that came out right. Equal files then earn an equal share, as they do of the mutants that their tests meet."""
     capability: str | None = None
     """Probed only when claimed: `name`, or `name:value` for a value of a list."""
+
+    @property
+    def gating(self) -> bool:
+        """Whether it is executed and failing it puts a ceiling on marks."""
+        return self.severity is Severity.CRITICAL and bool(self.probes or self.compiler)
 
     @property
     def fault(self) -> str:
@@ -121,6 +129,8 @@ class Criterion(Model):
         feeds = (self.probes, self.metric, self.tests, self.claims, self.compiler, self.review)
         if sum(map(bool, feeds)) != 1:
             raise ValueError("needs exactly one of probes, metric, tests, claims, compiler, review")
+        if self.seeded_by != "run" and not self.probes:
+            raise ValueError("only a criterion fed by probes is seeded")
         if self.capability and not self.probes:
             raise ValueError("a capability must be fed by probes")
         return self

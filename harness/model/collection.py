@@ -14,6 +14,8 @@ Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 SUBMISSION_FILE = "submission.toml"
+MAX_DECIDES = 560
+"""Longest note on an adapter: reports and `harness show` print it whole on a line of 600."""
 
 
 def hash_problem(data: bytes, expected: str) -> str:
@@ -47,8 +49,10 @@ class CollectedAnswer(Model):
     """SHA-256 of each file, as committed, by its path in `folder`; what is not named is no part of the answer."""
     adapter: RelativePath
     """Our file that serves the contract with the answer's own code; beside the answer's `submission.toml`."""
-    decides: Text
+    decides: Annotated[Text, StringConstraints(max_length=MAX_DECIDES)]
     """What the adapter decides, so that it is not taken for the answer's doing."""
+    not_charged: dict[Identifier, Text] = Field(default_factory=dict)
+    """Criteria that judge the adapter more than the answer, and why: they are not run, whatever they find."""
 
     @property
     def name(self) -> str:
@@ -104,7 +108,7 @@ class Collection(Model):
         return Origin(
             collection=self.id, repository=self.repository, commit=self.commit, folder=answer.folder,
             licence=self.licence, redistribute=self.redistribute, adapter=answer.adapter, decides=answer.decides,
-            dispute=self.dispute,
+            not_charged=answer.not_charged, dispute=self.dispute,
         )  # fmt: skip
 
 
@@ -127,5 +131,7 @@ class Origin(Model):
     """The harness's file that served the contract with the answer's own code."""
     decides: Text
     """What the adapter decides, so that it is not taken for the answer's doing."""
+    not_charged: dict[Identifier, Text] = Field(default_factory=dict)
+    """Criteria that judge the adapter more than the answer, and why: they were not run, whatever they found."""
     dispute: Text
     """What somebody who made the answer can do about a finding that is wrong."""

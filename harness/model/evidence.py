@@ -172,6 +172,10 @@ class Evidence(ReadableModel):
     """The drawn cases that were tried; None where nothing is drawn."""
     thresholds: tuple[Threshold, ...] = ()
     """Where along its sizes the counterexample begins to fail."""
+    defect: str = ""
+    """Kind of the defect that the device reported, where what failed was one."""
+    linked_to: Identifier | None = None
+    """The criterion that found a race of threads on which this failure was seen to depend: its finding comes first."""
     rests_on: Identifier | None = None
     """The criterion whose failure takes this one's credit; such evidence gates nothing by itself."""
     own_outcome: Outcome | None = None
@@ -207,9 +211,11 @@ class Evidence(ReadableModel):
         faulty = self.faulty
         if bool(self.title) != faulty:
             raise ValueError("a failed or partly met criterion has a title, and no other has one")
-        if not faulty and (self.counterexample or self.diagnosis or self.loss or self.also or self.thresholds):
+        explained = self.counterexample or self.diagnosis or self.loss or self.also or self.thresholds
+        if not faulty and (explained or self.defect or self.linked_to):
             raise ValueError(
-                "only a failed criterion has a counterexample, a diagnosis, a loss, thresholds or observations"
+                "only a failed criterion has a counterexample, a diagnosis, a loss, thresholds, observations, a defect "
+                "or a link"
             )
         if not self.outcome.ran:
             if not self.detail:

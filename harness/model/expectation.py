@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from harness.model.base import Identifier, Model, NonEmpty, Text
 from harness.model.evidence import Outcome
+from harness.model.repair import RepairKind
 
 
 class Necessity(StrEnum):
@@ -44,8 +45,12 @@ class ExpectedFinding(Model):
     """The behaviour in words; not compared."""
     criteria: tuple[Identifier, ...] = ()
     """Criteria that show it by themselves: one whose credit only rests on another does not. Empty: any of them."""
-    build: Literal["compiler", "import"] | None = None
+    build: Literal["compiler", "import", "contract"] | None = None
     """What refuses the answer, for a finding about its build."""
+    cause: RepairKind | None = None
+    """Why it does not build, as a repaired copy established it; for a finding about its build."""
+    repaired: bool = False
+    """Whether it lies behind the build failure: what the probes saw of the repaired copy shows it."""
     outcomes: tuple[Outcome, ...] = (Outcome.FAILED, Outcome.PARTIAL)
     """Outcomes that show it."""
     titles: tuple[NonEmpty, ...] = ()
@@ -68,6 +73,10 @@ class ExpectedFinding(Model):
             raise ValueError("a finding that must be there, and only that, has a number")
         if self.build and self.criteria:
             raise ValueError("a finding is about the build or about criteria")
+        if self.build and self.repaired:
+            raise ValueError("a finding is about the build or lies behind it")
+        if self.cause and not self.build:
+            raise ValueError("only a finding about the build has a cause")
         return self
 
 

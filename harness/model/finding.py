@@ -11,6 +11,7 @@ from harness.model.signal import Signal, SignalKind
 
 INTEGRITY = "integrity"
 """Stands where other findings name their criterion; no rubric weighs it."""
+NO_ANSWER = "the reply holds no answer"
 MOST_SIGNALS = 5
 """So many signals of one kind are quoted, the most frequent first; the others are counted."""
 _GRAVEST_FIRST = (Severity.CRITICAL, Severity.MAJOR, Severity.MINOR)
@@ -37,23 +38,37 @@ class Finding(ReadableModel):
     """The likeliest cause."""
     loss: Loss | None = None
     """Which places of the output are lost."""
+    linked_to: Identifier | None = None
+    """The criterion that found a race of threads on which this failure was seen to depend."""
 
 
 def criterion_findings(evidence: Iterable[Evidence]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Findings of critical criteria and of the others, the gravest first and otherwise in the order given.
 
-    Criteria that only lost their credit to another one (`rests_on`) were not seen to fail and yield nothing.
+    Criteria that only lost their credit to another one (`rests_on`) were not seen to fail and yield nothing. A finding
+    that is linked to another one follows it, and both stand where the graver one belongs.
     """
-    faulty = sorted((e for e in evidence if e.faulty), key=lambda e: _GRAVEST_FIRST.index(e.severity))
-    critical = tuple(_finding(e) for e in faulty if e.severity is Severity.CRITICAL)
-    return critical, tuple(_finding(e) for e in faulty if e.severity is not Severity.CRITICAL)
+    faulty = [e for e in evidence if e.faulty]
+    rank = {e.criterion: _GRAVEST_FIRST.index(e.severity) for e in faulty}
+    roots = {e.criterion: e.linked_to if e.linked_to in rank else e.criterion for e in faulty}
+    highest = {root: min(rank[c] for c in rank if roots[c] == root) for root in roots.values()}
+    first = {root: n for n, root in reversed(list(enumerate(roots.values())))}
+
+    def place(e: Evidence) -> tuple[int, int, bool, int]:
+        root = roots[e.criterion]
+        return highest[root], first[root], e.criterion != root, rank[e.criterion]
+
+    ordered = sorted(faulty, key=place)
+    critical = tuple(_finding(e) for e in ordered if highest[roots[e.criterion]] == 0)
+    return critical, tuple(_finding(e) for e in ordered if highest[roots[e.criterion]] > 0)
 
 
-def build_finding(detail: str, locations: tuple[Location, ...]) -> Finding:
-    """A build failure in words."""
+def build_finding(title: str, detail: str, locations: tuple[Location, ...], diagnosis: str = "") -> Finding:
+    """A build failure in words, with what established its cause where a repaired copy did."""
     return Finding(
-        criterion=UNBUILT, severity=Severity.CRITICAL, title="does not build", detail=detail, locations=locations
-    )
+        criterion=UNBUILT, severity=Severity.CRITICAL, title=title, detail=detail, locations=locations,
+        diagnosis=diagnosis or None,
+    )  # fmt: skip
 
 
 def signal_findings(signals: Iterable[Signal]) -> tuple[Finding, ...]:
@@ -74,7 +89,7 @@ def _finding(evidence: Evidence) -> Finding:
     return Finding(
         criterion=evidence.criterion, severity=evidence.severity, title=f"{evidence.title}{share}",
         detail=evidence.detail, also=evidence.also, locations=evidence.locations,
-        counterexample=evidence.counterexample, loss=evidence.loss,
+        counterexample=evidence.counterexample, loss=evidence.loss, linked_to=evidence.linked_to,
         diagnosis=evidence.diagnosis.words if evidence.diagnosis else None,
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The immutable result of one grade, and how it was made."""
 
 import json
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,9 +11,12 @@ from harness.model.base import Figure, Identifier, Model, NonEmpty, Stored, Text
 from harness.model.challenge import Limits
 from harness.model.collection import Origin
 from harness.model.evidence import Evidence, Location, ReadableModel
-from harness.model.finding import Finding, build_finding, criterion_findings, signal_findings
+from harness.model.finding import NO_ANSWER, Finding, build_finding, criterion_findings, signal_findings
+from harness.model.profile import GradeProfile
+from harness.model.repair import RepairedGrade
 from harness.model.signal import Signal
 from harness.model.submission import Provenance
+from harness.model.submission_name import SubmissionName
 from harness.model.tier import Tier
 
 
@@ -37,19 +41,34 @@ class Score(Model):
     """Assessed weight over total weight."""
 
 
+_UNBUILT_TITLES = {
+    "compiler": "does not build",
+    "import": "does not load",
+    "contract": "lacks functions that the contract names",
+    "reply": NO_ANSWER,
+    "files": "cannot be read",
+}
+
+
 class BuildFailure(ReadableModel):
     """Why a submission does not build."""
 
-    stage: Literal["compiler", "import"]
-    """What refused it: the real compiler, or loading it in the sandbox."""
+    stage: Literal["compiler", "import", "contract", "reply", "files"]
+    """What refused it: the real compiler, loading it in the sandbox, the list of functions it must define, the reply,
+    which holds nothing to build, or the grader, which could not read its files."""
     text: NonEmpty
-    """The compiler's or loader's own words."""
+    """The compiler's or loader's own words, or why the reply holds no answer."""
     output: str = ""
     """The last of what the submission printed while it was loaded."""
     locations: tuple[Location, ...] = ()
     """Places in the submission that the words name."""
     criteria: tuple[Identifier, ...] = ()
     """Criteria that fail by this very failure: their findings would repeat it."""
+
+    @property
+    def title(self) -> str:
+        """What it does not do, as a finding begins."""
+        return _UNBUILT_TITLES[self.stage]
 
     @property
     def detail(self) -> str:
@@ -101,10 +120,16 @@ class Record(Stored):
     """Who answered."""
     challenge: Identifier
     """What was answered."""
+    attempt: int | None = Field(default=None, ge=1)
+    """Which of several answers it is; null for the only one."""
     provenance: Provenance
     """Where the submission's files come from."""
     origin: Origin | None = None
     """Where it was published, for an answer of a collection."""
+    outside: bool = False
+    """Whether the folder graded lay outside the workspace's submissions, so that none of them stands for it."""
+    turns: int = Field(default=1, ge=1)
+    """Replies the model was allowed, each after the first made in view of what the grader found before."""
     status: Status
     """How far the grade got."""
     key: Text
@@ -113,6 +138,15 @@ class Record(Stored):
     """Seed of the run; every criterion's seed derives from it."""
     ranked: bool
     """False when the seed was chosen by hand or only part of the probes ran."""
+    profile: GradeProfile = GradeProfile.FULL
+    """What was run. Only a record of the whole of `full` is published and ranked."""
+    only: tuple[Identifier, ...] = ()
+    """The criteria that were asked for by name in place of the profile's own."""
+    cut_off: bool = False
+    """Whether the time set for the grade ran out before every criterion was assessed."""
+    reward: float | None = Field(default=None, ge=0, le=1)
+    """Share of the gating criteria that is met, or of those asked for by name, under the ceilings of marks; 0 for what
+    does not build, null where nothing can be said. See `harness.scoring.reward`."""
     made: AwareDatetime
     """When."""
     seconds: dict[str, float]
@@ -131,6 +165,8 @@ class Record(Stored):
     """One entry for every criterion of the rubric."""
     build: BuildFailure | None = None
     """Why the submission does not build."""
+    repaired: RepairedGrade | None = None
+    """What a copy shows in which the smallest repairs got the compiler past that; no mark is made of it."""
     signals: tuple[Signal, ...] = ()
     """What it was seen doing in the sandbox; carries no mark."""
     remarks: tuple[str, ...] = ()
@@ -144,15 +180,29 @@ class Record(Stored):
             raise ValueError("a judge error, and only that, says what broke in 'error'")
         if self.status is not Status.JUDGE_ERROR and (self.status is Status.BUILD_FAILED) != (self.build is not None):
             raise ValueError("a failed build, and only that, says why in 'build'")
+        if self.repaired is not None and self.build is None:
+            raise ValueError("only what does not build has a repaired copy")
         return self
+
+    @property
+    def partial(self) -> bool:
+        """Whether it says less than a record of the profile `full`, and so is neither published nor ranked."""
+        return self.profile is not GradeProfile.FULL or bool(self.only) or self.cut_off
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What went wrong, in words: the build, critical criteria, signals, then the other criteria."""
         repeated = self.build.criteria if self.build else ()
         critical, others = criterion_findings(e for e in self.evidence if e.criterion not in repeated)
-        built = (build_finding(self.build.detail, self.build.locations),) if self.build else ()
-        return (*built, *critical, *signal_findings(self.signals), *others)
+        return (*self._unbuilt(), *critical, *signal_findings(self.signals), *others)
+
+    def _unbuilt(self) -> Iterator[Finding]:
+        """The finding of a failed build."""
+        if self.build and self.repaired:
+            title = f"{self.build.title}: {self.repaired.cause.fault}"
+            yield build_finding(title, self.build.detail, self.build.locations, self.repaired.diagnosis)
+        elif self.build:
+            yield build_finding(self.build.title, self.build.detail, self.build.locations)
 
     def printed(self) -> dict[str, Any]:
         """The record as JSON values, its findings beside it."""
@@ -161,9 +211,19 @@ class Record(Stored):
         return {**json.loads(self.to_json()), "findings": findings}
 
     @property
+    def submission_name(self) -> SubmissionName:
+        """What was graded."""
+        return SubmissionName(self.model, self.challenge, self.attempt)
+
+    @property
     def name(self) -> str:
-        """`MODEL/CHALLENGE`, as the command line takes it."""
-        return f"{self.model}/{self.challenge}"
+        """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N`, as the command line takes it."""
+        return str(self.submission_name)
+
+    @property
+    def of_submission(self) -> bool:
+        """Whether a folder under submissions/ stands for it: where that is removed, the record goes, too."""
+        return self.origin is None and not self.outside
 
     @property
     def quotable(self) -> bool:

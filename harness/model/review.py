@@ -180,6 +180,8 @@ class Review(Stored):
     """Whose submission."""
     challenge: Identifier
     """To which challenge."""
+    attempt: int | None = Field(default=None, ge=1, strict=True)
+    """Which of several answers; that of its folder by default."""
     reviewer: Reviewer
     """Who reviewed."""
     marks: tuple[Mark, ...]

@@ -4,10 +4,11 @@ import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from harness.model.base import Identifier, Model, RelativePath, Text
 from harness.model.evidence import Location
+from harness.model.submission_name import SubmissionName
 
 
 def _a_setting(value: Any) -> Any:
@@ -45,10 +46,17 @@ class About(Model):
     """What was answered; the name of the folder."""
     language: Identifier = "python"
     """What the answer is written in."""
+    turns: int = Field(default=1, ge=1, le=100, strict=True)
+    """Replies the model was allowed; from the second on it had seen what the grader found in the one before."""
+    unanswered: Text | None = None
+    """Why the model's reply holds no answer; such a submission has no entry and meets no criterion."""
     entry: Annotated[RelativePath | tuple[RelativePath, ...], Field(union_mode="left_to_right")]
-    """The file with the contract's functions, or, where the language allows several, all that are to be compiled."""
+    """The file with the contract's functions, or, where the language allows several, all that are to be compiled; an
+    empty list where the reply holds no answer."""
     provenance: Provenance
     """Where the files come from."""
+    attempt: int | None = Field(default=None, ge=1, strict=True)
+    """Which of several answers it is; the number of its folder, `attempt-N`."""
     date: Annotated[datetime.date | None, BeforeValidator(_a_day)] = None
     """When the answer was made."""
     generator: Text | None = None
@@ -58,9 +66,12 @@ class About(Model):
 
     @field_validator("entry")
     @classmethod
-    def _files_once(cls, entry: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        if not entry:
+    def _files_once(cls, entry: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
+        answered = info.data.get("unanswered") is None
+        if answered and not entry:
             raise ValueError("must name a file")
+        if not answered and entry:
+            raise ValueError("must be [] where the reply holds no answer")
         names = (entry,) if isinstance(entry, str) else entry
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -109,8 +120,8 @@ class Submission(Model):
 
     @property
     def name(self) -> str:
-        """`MODEL/CHALLENGE`, as the command line takes it."""
-        return f"{self.about.model}/{self.about.challenge}"
+        """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N`, as the command line takes it."""
+        return str(SubmissionName(self.about.model, self.about.challenge, self.about.attempt))
 
     @property
     def entries(self) -> tuple[str, ...]:

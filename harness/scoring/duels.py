@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -16,6 +16,7 @@ from harness.numerics.rounding import exact, half_up
 from harness.scoring.gates import ceilings
 from harness.scoring.marks import credited, weighted_mean
 from harness.scoring.record_summary import CriterionResult, RecordSummary
+from harness.scoring.strength import STABLE, resampled
 
 
 class HeadToHead(Protocol):
@@ -58,6 +59,8 @@ class Duel:
         left_mark, right_mark: in whole points; None where nothing was assessed on both.
         criteria: how many both were assessed on.
         noise: a lead up to this is a split.
+        attempts: how many of the left and the right one; their marks are means.
+        ahead: share of the draws in which the one that leads does so still when the attempts of both are drawn anew.
     """
 
     challenge: str
@@ -67,6 +70,8 @@ class Duel:
     right_mark: float | None
     criteria: int
     noise: float = NOISE
+    attempts: tuple[int, int] = (1, 1)
+    ahead: float = 1.0
 
     @property
     def played(self) -> bool:
@@ -80,8 +85,8 @@ class Duel:
 
     @cached_property
     def winner(self) -> str | None:
-        """Who leads by more than the noise; None for a split, and where nothing was played."""
-        if not self.played or abs(self.lead) <= self.noise:
+        """Who leads by more than the noise, and would with other draws; None for a split, or where none was played."""
+        if not self.played or abs(self.lead) <= self.noise or self.ahead < STABLE:
             return None
         return self.left if self.lead > 0 else self.right
 
@@ -92,41 +97,95 @@ class RoundRobin:
 
     Attributes:
         challenge: id.
-        models: their names, sorted.
-        marks: (models, models) int16, the whole points of the row's model on what it and the column's were both
-            assessed on; -1 where that is nothing.
+        answered: the model of each answer, sorted: one with several attempts is named as often.
+        marks: (answers, models) int16, the whole points of the answer on what its model and the column's were both
+            assessed on in every attempt; -1 where that is nothing.
         criteria: (models, models) int16, how many criteria that is.
     """
 
     challenge: str
-    models: tuple[str, ...]
+    answered: tuple[str, ...]
     marks: NDArray[np.int16]
     criteria: NDArray[np.int16]
 
     @classmethod
-    def of_bytes(cls, challenge: str, models: Sequence[str], text: bytes) -> Self:
-        """What `to_bytes` wrote of these models."""
-        shape = (2, len(models), len(models))
-        marks, criteria = np.frombuffer(text, np.int16).reshape(shape)
-        return cls(challenge, tuple(models), marks, criteria)
+    def of_bytes(cls, challenge: str, answered: Sequence[str], text: bytes) -> Self:
+        """What `to_bytes` wrote of these answers."""
+        models = len(set(answered))
+        marks, criteria = np.split(np.frombuffer(text, np.int16), [len(answered) * models])
+        return cls(challenge, tuple(answered), marks.reshape(-1, models), criteria.reshape(-1, models))
 
     def to_bytes(self) -> bytes:
         """The marks and the criteria."""
         return self.marks.tobytes() + self.criteria.tobytes()
 
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """Who answered, sorted."""
+        return tuple(dict.fromkeys(self.answered))
+
     def duels(self) -> Iterator[Duel]:
         """Each pair once, by the models' names."""
-        marks = [[None if mark < 0 else float(mark) for mark in row] for row in self.marks.tolist()]
-        criteria = self.criteria.tolist()
+        marks = [[None if mark < 0 else mark for mark in row] for row in self._means.tolist()]
+        criteria, ahead, attempts = self.criteria.tolist(), self._ahead.tolist(), self._attempts.tolist()
         for i, j in combinations(range(len(self.models)), 2):
-            yield Duel(self.challenge, self.models[i], self.models[j], marks[i][j], marks[j][i], criteria[i][j])
+            yield Duel(
+                self.challenge, self.models[i], self.models[j], marks[i][j], marks[j][i], criteria[i][j],
+                attempts=(attempts[i], attempts[j]), ahead=ahead[i][j],
+            )  # fmt: skip
 
     def wins(self) -> NDArray[np.float64]:
         """(models, models): 1 where the row's model beat the column's, half for a split, 0 where nothing was played."""
-        lead = self.marks - self.marks.T
-        shares = np.where(np.abs(lead) <= NOISE, 0.5, (lead > 0).astype(float))
-        played = (self.marks >= 0) & (self.marks.T >= 0) & ~np.eye(len(self.models), dtype=bool)
+        lead = self._means - self._means.T
+        split = (np.abs(lead) <= NOISE) | (self._ahead < STABLE)
+        shares = np.where(split, 0.5, (lead > 0).astype(float))
+        played = (self._means >= 0) & (self._means.T >= 0) & ~np.eye(len(self.models), dtype=bool)
         return np.where(played, shares, 0.0)
+
+    @cached_property
+    def _attempts(self) -> NDArray[np.int64]:
+        """(models,): how many answers each has."""
+        return np.array([self.answered.count(model) for model in self.models])
+
+    @cached_property
+    def _means(self) -> NDArray[np.float64]:
+        """(models, models): mean marks of the row's model on what both were assessed on; -1 where that is nothing."""
+        if not self.models:
+            return np.zeros((0, 0))
+        sums = np.add.reduceat(self.marks.astype(float), self._begins, axis=0)
+        # rounded, so that means of the same marks in another order are equal
+        return np.round(sums / self._attempts[:, None], 9)
+
+    @property
+    def _begins(self) -> NDArray[np.int64]:
+        """(models,): where the answers of each begin."""
+        return np.cumsum(self._attempts) - self._attempts
+
+    @cached_property
+    def _ahead(self) -> NDArray[np.float64]:
+        """(models, models): `Duel.ahead`; 1 where nothing can be drawn anew or the lead is noise."""
+        shares = np.ones((len(self.models), len(self.models)))
+        several = self._attempts > 1
+        if not several.any():
+            return shares
+        for i, j in combinations(range(len(self.models)), 2):
+            lead = self._means[i, j] - self._means[j, i]
+            if (several[i] or several[j]) and self._means[i, j] >= 0 and abs(lead) > NOISE:
+                drawn = self._drawn(i, j, 0) - self._drawn(j, i, 1)
+                shares[i, j] = shares[j, i] = _share_ahead(np.sign(lead) * drawn)
+        return shares
+
+    def _drawn(self, model: int, other: int, stream: int) -> NDArray[np.float64]:
+        """(draws,): mean marks of a model against another when its attempts are drawn anew."""
+        begin, count = int(self._begins[model]), int(self._attempts[model])
+        own = self.marks[begin : begin + count, other].astype(float)
+        drawn: NDArray[np.float64] = np.round(resampled(count, stream=stream) @ own, 9)
+        return drawn
+
+
+def _share_ahead(leads: NDArray[np.float64]) -> float:
+    """Share of leads that are above 0, ties as half of one."""
+    return float((leads > 0).mean() + 0.5 * (leads == 0).mean())
 
 
 class Duels(Sequence[Duel]):
@@ -168,30 +227,53 @@ def duel(challenge: Challenge, left: Record, right: Record) -> Duel:
 
     Gates apply as far as the criteria behind them are among these; a submission that does not build keeps its own.
     """
-    one, other = (_AssessedRecord(challenge, RecordSummary.of(record)) for record in (left, right))
-    common = one.criteria & other.criteria
-    return Duel(challenge.id, left.model, right.model, one.mark(common), other.mark(common), len(common))
+    return attempts_duel(challenge, [left], [right])
+
+
+def attempts_duel(challenge: Challenge, left: Sequence[Record], right: Sequence[Record]) -> Duel:
+    """Compare the attempts of two models: the means of their marks on the criteria that all were assessed on.
+
+    Attempts that the harness failed to grade are left out.
+
+    Args:
+        challenge: the rubric.
+        left, right: the records of each model.
+    """
+    graded = [[r for r in side if r.status is not Status.JUDGE_ERROR] or side[:1] for side in (left, right)]
+    summaries = [_summary(record, number) for number, side in enumerate(graded) for record in side]
+    (found,) = round_robin(challenge, summaries).duels()
+    return replace(found, left=left[0].model, right=right[0].model)
+
+
+def _summary(record: Record, side: int) -> RecordSummary:
+    """A record under the name of its side: sides keep their order, whatever the models are called."""
+    return replace(RecordSummary.of(record), submission_name=replace(record.submission_name, model=str(side)))
 
 
 def round_robin(challenge: Challenge, ordered: Sequence[RecordSummary]) -> RoundRobin:
-    """Every two of these records of one challenge; those assessed on the same criteria are marked together.
+    """Every two of the models with these records of one challenge.
 
     Args:
         challenge: the rubric.
         ordered: the records, sorted by model.
     """
     assessed = [_AssessedRecord(challenge, summary) for summary in ordered]
+    shared: dict[str, frozenset[str]] = {}
+    for summary, each in zip(ordered, assessed, strict=True):
+        shared[summary.model] = shared.get(summary.model, each.criteria) & each.criteria
+    # those assessed on the same criteria are marked together
     alike: dict[frozenset[str], list[int]] = {}
-    for number, each in enumerate(assessed):
-        alike.setdefault(each.criteria, []).append(number)
-    marks = np.empty((len(ordered), len(ordered)), np.int16)
-    criteria = np.empty_like(marks)
-    for number, each in enumerate(assessed):
+    for number, criteria_of_all in enumerate(shared.values()):
+        alike.setdefault(criteria_of_all, []).append(number)
+    marks = np.empty((len(ordered), len(shared)), np.int16)
+    criteria = np.empty((len(shared), len(shared)), np.int16)
+    row = {model: number for number, model in enumerate(shared)}
+    for number, (summary, each) in enumerate(zip(ordered, assessed, strict=True)):
         for others, places in alike.items():
-            common = each.criteria & others
+            common = shared[summary.model] & others
             mark = each.mark(common)
             marks[number, places] = -1 if mark is None else mark
-            criteria[number, places] = len(common)
+            criteria[row[summary.model], places] = len(common)
     return RoundRobin(challenge.id, tuple(s.model for s in ordered), marks, criteria)
 
 
@@ -208,7 +290,7 @@ def duels(
         play: makes the round of one challenge.
     """
     by_challenge: dict[str, list[RecordSummary]] = {}
-    for summary in sorted(summaries, key=lambda s: s.model):
+    for summary in sorted(summaries, key=lambda s: s.submission_name.order):
         if summary.status is not Status.JUDGE_ERROR and summary.provenance is not Provenance.BASELINE:
             by_challenge.setdefault(summary.challenge, []).append(summary)
     rubrics = sorted((c for c in challenges if c.id in by_challenge), key=lambda c: c.id)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.model import Challenge
+from harness.scoring.attempts import MeasuredAnswer, by_answer
 from harness.scoring.duels import Duels
 from harness.scoring.record_summary import RecordSummary
 
@@ -16,14 +17,16 @@ class MeasuredMarks:
         challenges: the rubrics.
         summaries: one for each record.
         duels: every two models on every challenge both have a grade on.
+        removed: names of records that are left out: their submissions are gone.
     """
 
     challenges: tuple[Challenge, ...]
     summaries: tuple[RecordSummary, ...]
     duels: Duels
+    removed: tuple[str, ...] = ()
 
     @cached_property
-    def known(self) -> tuple[RecordSummary, ...]:
-        """The records of challenges that are here."""
+    def known(self) -> tuple[MeasuredAnswer, ...]:
+        """What models answered to challenges that are here, one for each model and challenge."""
         rubrics = {challenge.id for challenge in self.challenges}
-        return tuple(summary for summary in self.summaries if summary.challenge in rubrics)
+        return by_answer(summary for summary in self.summaries if summary.challenge in rubrics)

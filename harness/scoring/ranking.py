@@ -1,27 +1,30 @@
 """The order of models on a scoreboard: the plain mean of their overalls, and how far that order can be trusted.
 
-A medal is a model's own where the order holds when the challenges are drawn anew; those that are not clearly behind its
-best share it.
+A medal is a model's own where the order holds when the challenges, and the attempts at them, are drawn anew; those
+that are not clearly behind its best share it. A model that lacks challenges has a provisional place among those that
+have them all, by the challenges it has: it moves nobody else.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.model import Provenance, Status
 from harness.numerics.rounding import exact
+from harness.scoring.attempts import Attempts
 from harness.scoring.duels import HeadToHead, win_table
 from harness.scoring.marked import Marked
-from harness.scoring.strength import ahead, drawn_means, elo, rank_chances, strengths
+from harness.scoring.strength import STABLE, AttemptMarks, ahead, drawn_means, elo, rank_chances, strengths
 
 MEDAL_COVERAGE = 0.7
 MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
-STABLE = 0.8
-"""Share of the draws in which a model must lie ahead of another to count as better."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ class Standing:
         rank: 1 is best, equal means share one; None when it is not ranked.
         medal: gold, silver, bronze or none.
         note: why it has no rank or no medal, or shares one, empty otherwise.
+        provisional: the rank it would have among the ranked by the challenges it has; None for all that have a rank, or
+            nothing to be compared by.
+        missing: challenges compared that it has no overall on.
         wins: duels won, a split counting half; of `duels` with other ranked models.
         duels: how many it had.
         strength: by all of these, on the scale of Elo; None when it is not ranked.
@@ -53,10 +59,19 @@ class Standing:
     rank: int | None = None
     medal: str | None = None
     note: str = ""
+    provisional: int | None = None
+    missing: tuple[str, ...] = ()
     wins: float = 0.0
     duels: int = 0
     strength: float | None = None
     chances: tuple[float, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Its rank, in brackets where it is provisional; empty where it has none."""
+        if self.rank is not None:
+            return str(self.rank)
+        return "" if self.provisional is None else f"({self.provisional})"
 
 
 def standings(
@@ -64,35 +79,93 @@ def standings(
 ) -> tuple[Standing, ...]:
     """All models, the best first, then those that are not ranked, baselines last; equal means by name.
 
-    Not ranked are baselines, models without an overall on every challenge, whose mean compares
-    with no other, and models with a grade that does not count (a seed chosen by hand, or a part of the probes).
+    Not ranked are baselines, models with a grade that does not count (a seed chosen by hand, or a part of the probes),
+    and models without an overall on every challenge, whose place is provisional. Where no model has an overall on
+    every challenge, all places are provisional, by the challenges that many models have together.
 
     Args:
-        marked: one for each model and challenge, in any order.
+        marked: one for each model and challenge, in any order; one on another challenge only names a model.
         challenges: ids of the challenges compared.
         head_to_heads: duels between models on these challenges; those of models that are not ranked are passed over.
     """
     by_model: dict[str, list[Marked]] = {}
     for one in marked:
-        if one.challenge in challenges:
-            by_model.setdefault(one.model, []).append(one)
-    rows = [_Row(model, by_model[model], len(challenges)) for model in sorted(by_model)]
+        by_model.setdefault(one.model, []).append(one)
+    rows = [_Row(model, by_model[model], challenges) for model in sorted(by_model)]
     means = sorted(row.mean for row in rows if row.mean is not None and not row.unranked)
-    rows.sort(key=lambda row: (row.baseline, bool(row.unranked), -(row.mean if row.mean is not None else -1)))
-    places = [row.standing(means) for row in rows]
+    provisional = _provisional(rows)
+    last = len(rows) + 1
+    rows.sort(key=lambda row: (row.baseline, bool(row.unranked), provisional.get(row.model, last),
+                               -(row.mean if row.mean is not None else -1)))  # fmt: skip
+    places = [row.standing(means, provisional.get(row.model)) for row in rows]
     marks = np.array([row.by_challenge(challenges) for row in rows[: len(means)]]).reshape(len(means), len(challenges))
-    return (*_trusted(places[: len(means)], marks, head_to_heads), *places[len(means) :])
+    attempts = [own for number, row in enumerate(rows[: len(means)]) for own in row.attempts(number, challenges)]
+    return (*_trusted(places[: len(means)], drawn_means(marks, attempts), head_to_heads), *places[len(means) :])
+
+
+def most_answered(marked: Iterable[Marked]) -> tuple[str, ...]:
+    """The challenges that many models have an overall on together, sorted: those of the largest table without gaps.
+
+    The table is that of most marks, then of most models; its challenges are those that one model has, or that all have
+    who have some challenge. One more challenge, or a model that answered few, leaves a large table as it is. Baselines,
+    and grades that do not count, decide it only where there is nothing else.
+    """
+    every = list(marked)
+    with_marks = [m for m in every if _has_mark(m)]
+    counting = [m for m in with_marks if m.ranked and m.provenance is not Provenance.BASELINE]
+    answered: dict[str, set[str]] = {}
+    for one in counting or with_marks or every:
+        answered.setdefault(one.model, set()).add(one.challenge)
+    own = Counter(frozenset(ids) for ids in answered.values())
+    together = (frozenset.intersection(*(ids for ids in own if id in ids)) for id in {*chain(*own)})
+    models = {ids: sum(count for other, count in own.items() if other >= ids) for ids in {*own, *together}}
+    best = min(models, key=lambda ids: (-models[ids] * len(ids), -models[ids], sorted(ids)), default=frozenset[str]())
+    return tuple(sorted(best))
+
+
+def _provisional(rows: Iterable["_Row"]) -> dict[str, int]:
+    """The place of each model that lacks challenges among those that have them all, by the challenges it has."""
+    rows = list(rows)
+    sparse = [row for row in rows if row.sparse]
+    whole = [row for row in rows if not row.unranked]
+    compared = {id for row in whole for id in row.marks}
+    if not whole:
+        compared = {*most_answered(m for row in sparse for m in row.records)}
+        whole = [row for row in sparse if row.marks.keys() >= compared]
+    means: dict[frozenset[str], list[Fraction]] = {}
+    places = {}
+    for row in sparse:
+        if shared := compared & row.marks.keys():
+            key = frozenset(shared)
+            if key not in means:
+                means[key] = sorted(_mean(other.marks, key) for other in whole)
+            places[row.model] = 1 + len(means[key]) - bisect_right(means[key], _mean(row.marks, key))
+    return places
+
+
+def _has_mark(marked: Marked) -> bool:
+    return marked.status is not Status.JUDGE_ERROR and marked.overall.score is not None
+
+
+def _mean(marks: Mapping[str, float], challenges: Iterable[str]) -> Fraction:
+    own = [exact(marks[id]) for id in challenges]
+    return sum(own, Fraction(0)) / len(own)
 
 
 def _trusted(
-    places: Sequence[Standing], marks: NDArray[np.float64], head_to_heads: Iterable[HeadToHead]
+    places: Sequence[Standing], means: NDArray[np.float64], head_to_heads: Iterable[HeadToHead]
 ) -> Iterator[Standing]:
-    """The ranked, with what is known about their order; models that cannot be distinguished share a medal."""
+    """The ranked, with what is known about their order; models that cannot be distinguished share a medal.
+
+    Args:
+        places: of the ranked.
+        means: (models, draws), their mean marks when challenges and attempts are drawn anew.
+        head_to_heads: duels between them.
+    """
     if not places:
         return
     wins = win_table([place.model for place in places], head_to_heads)
     power = strengths(wins)
-    means = drawn_means(marks)
     chances = rank_chances(means)
     groups = _alike(means)
     for number, place in enumerate(places):
@@ -126,33 +199,47 @@ def _sharing(place: Standing, medal: str | None) -> Standing:
 class _Row:
     """One model's marks on the way to its standing."""
 
-    def __init__(self, model: str, records: Sequence[Marked], of: int) -> None:
+    def __init__(self, model: str, records: Sequence[Marked], challenges: Sequence[str]) -> None:
         self.model = model
-        self.of = of
+        self.records = [r for r in records if r.challenge in challenges]
+        self.of = len(challenges)
         self.provenance = tuple(sorted({r.provenance for r in records}))
         self.baseline = Provenance.BASELINE in self.provenance
-        marks = [r.overall for r in records if r.status is not Status.JUDGE_ERROR and r.overall.score is not None]
+        marks = [r.overall for r in self.records if _has_mark(r)]
         self.graded = len(marks)
         total = sum((exact(m.score) for m in marks if m.score is not None), Fraction(0))
         self.mean = total / self.graded if marks else None
         self.coverage = float(sum((exact(m.coverage) for m in marks), Fraction(0)) / self.graded) if marks else 0.0
-        self.unranked = self._why_unranked(all(r.ranked for r in records))
-        self.marks = {r.challenge: r.overall.score for r in records if r.overall.score is not None}
+        self.marks = {r.challenge: r.overall.score or 0.0 for r in self.records if _has_mark(r)}
+        self._several = {r.challenge: r.marks for r in self.records if isinstance(r, Attempts) and len(r.marks) > 1}
+        self.missing = tuple(id for id in challenges if id not in self.marks)
+        counts = all(r.ranked for r in self.records)
+        self.sparse = counts and not self.baseline and bool(self.missing)
+        self.unranked = self._why_unranked(counts)
 
     def _why_unranked(self, counts: bool) -> str:
         if self.baseline:
             return "baseline, not ranked"
-        if self.graded < self.of:
-            return f"not ranked: graded on {self.graded} of {self.of} challenges"
-        return "" if counts else "not ranked: seed chosen by hand, or only a part of the probes ran"
+        if not counts:
+            return "not ranked: seed chosen by hand, or only a part of the probes ran"
+        lacks = f"graded on {self.graded} of {self.of} challenges, not on {', '.join(self.missing)}"
+        return lacks if self.missing else ""
 
     def by_challenge(self, challenges: Sequence[str]) -> list[float]:
         """Its overalls in the order of `challenges`; only for a model that has them all."""
         return [self.marks[id] for id in challenges]
 
-    def standing(self, means: Sequence[Fraction]) -> Standing:
+    def attempts(self, number: int, challenges: Sequence[str]) -> Iterator[AttemptMarks]:
+        """The marks behind its overalls where there are several; `number` is its row."""
+        for column, id in enumerate(challenges):
+            if id in self._several:
+                yield AttemptMarks(number, column, self._several[id], crc32(f"{self.model}/{id}".encode()))
+
+    def standing(self, means: Sequence[Fraction], provisional: int | None) -> Standing:
         """Its place among the `means` of all ranked models, the least first."""
         rank, medal, note = None, None, self.unranked
+        if self.sparse:
+            note = f"{'not ranked' if provisional is None else 'provisional'}: {note}"
         if self.mean is not None and not note:
             rank = 1 + len(means) - bisect_right(means, self.mean)
             covered = self.coverage >= MEDAL_COVERAGE
@@ -164,5 +251,6 @@ class _Row:
             )
         mean = None if self.mean is None else float(self.mean)
         return Standing(
-            self.model, self.provenance, mean, self.coverage, self.graded, self.of, rank, medal, note
+            self.model, self.provenance, mean, self.coverage, self.graded, self.of, rank, medal, note,
+            provisional, self.missing,
         )  # fmt: skip

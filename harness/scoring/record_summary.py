@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from harness.model import INTEGRITY, Provenance, Record, Score, Severity, Status
+from harness.model.submission_name import SubmissionName
 from harness.scoring.gates import gates_marks
 
 
@@ -42,15 +43,14 @@ class RecordSummary:
     """A record in short.
 
     Attributes:
-        model, challenge, provenance, status, ranked, overall: as in the record.
+        submission_name, provenance, status, ranked, overall: as in the record.
         harness, tier, device: of its environment.
         integrity: how many findings tell of conduct in the box.
         criteria: sorted ids of the rubric it was graded by, a space between them.
         details: JSON of what few tables show; the properties read it.
     """
 
-    model: str
-    challenge: str
+    submission_name: SubmissionName
     provenance: Provenance
     status: Status
     ranked: bool
@@ -66,7 +66,9 @@ class RecordSummary:
     def of(cls, record: Record) -> Self:
         """Summarise a record."""
         findings = record.findings
-        details = {
+        details: dict[str, Any] = {"turns": record.turns} if record.turns > 1 else {}
+        details |= {
+            "of_submission": record.of_submission,
             "dimensions": {id: _numbers(score) for id, score in record.dimensions.items()},
             "findings": [(f.criterion, f.severity.value, f.title) for f in findings],
             "results": [
@@ -76,16 +78,31 @@ class RecordSummary:
             ],
         }  # fmt: skip
         return cls(
-            record.model, record.challenge, record.provenance, record.status, record.ranked, record.overall,
+            record.submission_name, record.provenance, record.status, record.ranked, record.overall,
             record.environment.harness, record.environment.tier, record.environment.device,
             sum(f.criterion == INTEGRITY for f in findings),
             criteria_text(e.criterion for e in record.evidence), json.dumps(details),
         )  # fmt: skip
 
     @property
+    def model(self) -> str:
+        """Who answered."""
+        return self.submission_name.model
+
+    @property
+    def challenge(self) -> str:
+        """What was answered."""
+        return self.submission_name.challenge
+
+    @property
     def name(self) -> str:
-        """`MODEL/CHALLENGE`, as the command line takes it."""
-        return f"{self.model}/{self.challenge}"
+        """As the command line takes it."""
+        return str(self.submission_name)
+
+    @cached_property
+    def turns(self) -> int:
+        """As in the record."""
+        return int(self._details.get("turns", 1))
 
     @cached_property
     def dimensions(self) -> Mapping[str, Score]:
@@ -103,6 +120,11 @@ class RecordSummary:
         return tuple(CriterionResult(*values) for values in self._details["results"])
 
     @property
+    def of_submission(self) -> bool:
+        """As in the record."""
+        return bool(self._details["of_submission"])
+
+    @property
     def _details(self) -> Any:
         return json.loads(self.details)
 
@@ -114,10 +136,10 @@ class RecordSummary:
         )  # fmt: skip
 
     @classmethod
-    def of_row(cls, row: Sequence[Any]) -> Self:
-        """What `row` wrote."""
-        model, challenge, provenance, status, ranked, *rest = row
-        return cls(model, challenge, Provenance(provenance), Status(status), bool(ranked), _score(*rest[:4]), *rest[4:])
+    def of_row(cls, name: SubmissionName, row: Sequence[Any]) -> Self:
+        """What `row` wrote of the submission of that name."""
+        _, _, provenance, status, ranked, *rest = row
+        return cls(name, Provenance(provenance), Status(status), bool(ranked), _score(*rest[:4]), *rest[4:])
 
 
 def criteria_text(ids: Iterable[str]) -> str:

@@ -3,10 +3,14 @@
 Strengths are those of Bradley and Terry: i beats j with probability 1 / (1 + exp(s_j - s_i)), a split counting half for
 each. Every model also draws once with a phantom of strength 0; without it, the strength of an undefeated or winless
 model would be infinite. How sure an order is comes from drawing the challenges anew: results on one challenge hang
-together, so it is challenges that are drawn and never single duels.
+together, so it is challenges that are drawn and never single duels; where a model has several attempts at a challenge,
+they are drawn anew as well, each time the challenge is.
 """
 
 import math
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +19,8 @@ Floats = NDArray[np.float64]
 
 DRAWS = 1000
 """How often the challenges are drawn anew."""
+STABLE = 0.8
+"""Share of the draws in which one must lie ahead of another to count as better."""
 _LARGEST_STEP = 3.0
 _CLOSE = 1e-9
 _STEPS = 200
@@ -61,11 +67,30 @@ def elo(strength: float) -> float:
     return 1000.0 + 400.0 / math.log(10.0) * strength
 
 
-def drawn_means(marks: Floats, draws: int = DRAWS) -> Floats:
+class AttemptMarks(NamedTuple):
+    """The marks of several attempts behind one mean mark.
+
+    Attributes:
+        model, challenge: row and column of the mean.
+        marks: of each attempt.
+        seed: of their draws; another one for each model and challenge.
+    """
+
+    model: int
+    challenge: int
+    marks: tuple[float, ...]
+    seed: int
+
+
+def drawn_means(marks: Floats, attempts: Iterable[AttemptMarks] = (), draws: int = DRAWS) -> Floats:
     """Mean marks when the challenges are drawn anew: as many as there are, with repetition.
 
+    Attempts are drawn within the challenges drawn, in both stages with repetition (Davison and Hinkley, Bootstrap
+    methods and their application, 1997, section 3.8): a challenge that is drawn k times has n attempts drawn k times.
+
     Args:
-        marks: (models, challenges), every one of them a number.
+        marks: (models, challenges), every one of them a number; the mean where there are several attempts.
+        attempts: where there are.
         draws: how often; the same draws for the same number of challenges.
 
     Returns:
@@ -74,9 +99,32 @@ def drawn_means(marks: Floats, draws: int = DRAWS) -> Floats:
     count = marks.shape[1]
     draw = np.random.default_rng(0)
     taken = draw.multinomial(count, np.full(count, 1.0 / count), size=draws) if count else np.zeros((draws, 0))
+    totals = marks @ taken.T
+    for model, challenge, own, seed in attempts:
+        times = taken[:, challenge].astype(int)
+        often = np.random.default_rng(seed).multinomial(times * len(own), np.full(len(own), 1.0 / len(own)))
+        totals[model] += often @ np.array(own) / len(own) - times * marks[model, challenge]
     # rounded, so that sums of the same marks in another order are equal
-    means: Floats = np.round(marks @ taken.T / max(count, 1), 9)
+    means: Floats = np.round(totals / max(count, 1), 9)
     return means
+
+
+@lru_cache(64)
+def resampled(count: int, draws: int = DRAWS, stream: int = 0) -> Floats:
+    """Weights of `count` answers when they are drawn anew, as many as there are, with repetition.
+
+    Args:
+        count: how many there are.
+        draws: how often.
+        stream: the same draws for the same stream and count.
+
+    Returns:
+        (draws, count), each row of sum 1.
+    """
+    draw = np.random.default_rng([stream, count])
+    weights: Floats = draw.multinomial(count, np.full(count, 1.0 / count), size=draws) / count
+    weights.flags.writeable = False
+    return weights
 
 
 def rank_chances(means: Floats) -> Floats:

@@ -1,4 +1,5 @@
-"""Models are ranked by the plain mean of their overalls, and only where the means are over the same challenges."""
+"""Models are ranked by the plain mean of their overalls, and only where the means are over the same challenges; what a
+model lacks moves nobody else."""
 
 import itertools
 
@@ -8,8 +9,8 @@ from rubrics import graded
 
 from harness.model import Provenance
 from harness.scoring import standings
-from harness.scoring.ranking import STABLE
-from harness.scoring.strength import ahead, drawn_means
+from harness.scoring.ranking import most_answered
+from harness.scoring.strength import STABLE, ahead, drawn_means
 
 TASKS = ["a", "b"]
 
@@ -50,10 +51,55 @@ def test_a_baseline_is_listed_last_and_takes_nobody_s_rank():
 
 
 @pytest.mark.parametrize("missing", [[], [graded("half", "b", None)]], ids=["no record", "judge error"])
-def test_a_model_without_all_challenges_is_marked_and_not_ranked(missing):
+def test_a_model_without_all_challenges_has_a_provisional_place_and_no_rank(missing):
     half = board([*both("whole", 50, 50), graded("half", "a", 100), *missing])["half"]
     assert (half.rank, half.medal, half.graded, half.of, half.mean) == (None, None, 1, 2, 100)
-    assert half.note == "not ranked: graded on 1 of 2 challenges"
+    assert (half.provisional, half.place, half.missing) == (1, "(1)", ("b",))
+    assert half.note == "provisional: graded on 1 of 2 challenges, not on b"
+
+
+def shown(records, over=TASKS):
+    return {s.model: s.place for s in standings(records, over)}
+
+
+def test_a_provisional_place_compares_only_what_the_model_has():
+    whole = [*both("first", 90, 80), *both("second", 20, 70)]
+    # 60 is between 90 and 20 on a; on both it would be between no others
+    assert shown([*whole, graded("half", "a", 60)])["half"] == "(2)"
+    assert shown([*whole, graded("half", "b", 60)])["half"] == "(3)"
+    assert shown([*whole, graded("equal", "a", 90)])["equal"] == "(1)"
+
+
+def test_a_sparse_model_moves_nobody():
+    before = shown([*both("x", 90, 80), *both("y", 20, 70), graded("half", "a", 60)])
+    for sparse in (graded("new", "a", 100), graded("new", "b", 0), graded("new", "other", 100)):
+        after = shown([*both("x", 90, 80), *both("y", 20, 70), graded("half", "a", 60), sparse])
+        assert {model: after[model] for model in before} == before
+
+
+def test_a_challenge_outside_the_suite_moves_nobody():
+    records = [*both("x", 90, 80), *both("y", 20, 70), graded("half", "a", 60)]
+    more = [graded("y", "new", 100), graded("half", "new", 100)]
+    assert standings([*records, *more], TASKS) == standings(records, TASKS)
+
+
+def test_where_no_model_has_the_whole_suite_all_places_are_provisional():
+    records = [graded("x", "a", 90), graded("y", "a", 80), graded("z", "b", 99)]
+    assert shown(records) == {"x": "(1)", "y": "(2)", "z": ""}
+    assert board(records)["z"].note == "not ranked: graded on 1 of 2 challenges, not on a"
+    # what one of them has besides decides nothing
+    assert shown([*records, graded("y", "c", 100)], ["a", "b", "c"]) == {"x": "(1)", "y": "(2)", "z": ""}
+
+
+def test_without_a_suite_the_challenges_count_that_most_models_have_together():
+    everyone = [r for number in range(3) for r in both(f"m{number}", number, number)]
+    assert most_answered(everyone) == ("a", "b")
+    assert most_answered([*everyone, graded("m0", "new", 100), graded("sparse", "c", 1)]) == ("a", "b")
+    assert most_answered([*everyone, *(graded(f"sparse-{n}", "a", 1) for n in range(2))]) == ("a", "b")
+    assert most_answered([*everyone, *(graded(f"m{n}", "new", 1) for n in range(3))]) == ("a", "b", "new")
+    assert most_answered([*both("baseline", 1, 1, provenance=Provenance.BASELINE), graded("m", "b", 1)]) == ("b",)
+    assert most_answered(both("baseline", 1, 1, provenance=Provenance.BASELINE)) == ("a", "b")
+    assert most_answered([]) == ()
 
 
 def test_a_grade_with_a_seed_chosen_by_hand_does_not_rank():

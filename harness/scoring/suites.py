@@ -1,0 +1,52 @@
+"""The suites of a workspace, and which of them models are ranked over."""
+
+from pathlib import Path
+
+from harness.bundled_challenges import bundled_folder
+from harness.errors import NotFoundError, SpecError, nearest
+from harness.model import ChallengeSuite, ChallengeSuites
+from harness.model.manifest import read_toml
+from harness.model.suite import EVERYTHING
+from harness.workspace import Workspace
+
+CORE = "core"
+"""The suite that models are ranked over unless another one is named."""
+SUITES_FILE = Path("challenges", "suites.toml")
+
+ALL_MARKED = ChallengeSuite(id=EVERYTHING, title="every challenge with a mark")
+
+
+def read_suites(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
+    """The suites of `challenges/suites.toml`; those of the package where the workspace takes its challenges from there.
+
+    Raises:
+        SpecError: the file is malformed, or names a challenge that is not here.
+    """
+    homes = [workspace.root, *([bundled_folder()] if workspace.settings.bundled_challenges else [])]
+    path = next((home / SUITES_FILE for home in homes if (home / SUITES_FILE).is_file()), None)
+    if path is None:
+        return ()
+    suites = read_toml(path, ChallengeSuites).suites
+    known = workspace.challenges()
+    for suite in suites:
+        for id in suite.challenges:
+            if id not in known:
+                problem = f"no challenge {id!r}{nearest(id, known)}"
+                raise SpecError(path, problem, field=f"suites.{suite.id}", hint="try: harness ls challenges")
+    return suites
+
+
+def suite_named(workspace: Workspace, name: str | None) -> ChallengeSuite | None:
+    """The suite of that name; without a name the one called `core`, or None where there is none.
+
+    Raises:
+        NotFoundError: there is no such suite.
+        SpecError: the file of suites is malformed.
+    """
+    by_id = {suite.id: suite for suite in (*read_suites(workspace), ALL_MARKED)}
+    if name is None:
+        return by_id.get(CORE)
+    if name not in by_id:
+        known = ", ".join(by_id)
+        raise NotFoundError(f"no suite {name!r}{nearest(name, by_id)}\n  suites are {known}; {SUITES_FILE} names them")
+    return by_id[name]
