@@ -20,6 +20,7 @@ from harness.sandbox.raised import raised_reply
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
 from harness.sandbox.tiers import detect
+from harness.sandbox.warm import NAMESPACED, LentForkServer, lender
 
 IDLE_SHARE = 0.05
 """Share of a core that a worker may use while no call is pending."""
@@ -68,7 +69,7 @@ class Box:
         signals: what the submission did that honest code has no reason to do.
     """
 
-    def __init__(self, spec: WorkerSpec, fork_server: ForkServer | None = None) -> None:
+    def __init__(self, spec: WorkerSpec, fork_server: ForkServer | LentForkServer | None = None) -> None:
         self.spec = spec
         self.signals: list[Signal] = []
         self._ids = itertools.count(1)
@@ -317,12 +318,15 @@ class Box:
             return 0.0
 
 
-def start_fork_server(spec: WorkerSpec) -> ForkServer:
-    """A started fork server for `spec`.
+def start_fork_server(spec: WorkerSpec) -> ForkServer | LentForkServer:
+    """A started fork server for `spec`; one that is lent, where any are kept warm.
 
     Raises:
         BoxError: it does not start.
     """
+    warm = lender()
+    if warm is not None and spec.tier in NAMESPACED and not spec.devices:
+        return warm.lend(spec.folder, (spec.tier, spec.limits.memory_mib, spec.limits.scratch_mib, PROCESSES))
     access = FileAccess(spec.folder, devices=spec.devices, scratch_mib=spec.limits.scratch_mib)
     fork_server = ForkServer(access, spec.tier, spec.limits.memory_mib, PROCESSES)
     try:

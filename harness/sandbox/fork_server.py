@@ -68,10 +68,32 @@ class WorkerProcess:
         self.confinement.close()
 
 
-class ForkServer:
-    """The process that workers are forked from, in the box of one target. Start it, fork, close it."""
+@dataclass
+class _Coming:
+    """A worker that was asked for and has not said its first word."""
 
-    def __init__(self, access: FileAccess, tier: Tier, memory_mib: int, tasks: int = 64) -> None:
+    channel: Channel
+    status: int
+    confinement: Confinement
+    rlimits: Mapping[str, int]
+    undo: contextlib.ExitStack
+
+
+class ForkServer:
+    """The process that workers are forked from, in the box of one target. Start it, fork, close it.
+
+    Args:
+        access: what its workers are shown.
+        tier: how they are held.
+        memory_mib: that each of them may use.
+        tasks: threads that each may have.
+        ahead: whether the next worker is made while one works, to be there when it is asked for. Not where the one at
+            work is timed.
+    """
+
+    def __init__(
+        self, access: FileAccess, tier: Tier, memory_mib: int, tasks: int = 64, *, ahead: bool = False
+    ) -> None:
         self.tier = tier
         self._access = access
         self._tasks = tasks
@@ -80,6 +102,8 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._output: Output | None = None
+        self._ahead = ahead
+        self._spare: _Coming | None = None
 
     @property
     def folder(self) -> str:
@@ -116,6 +140,17 @@ class ForkServer:
         Raises:
             BoxError: it did not come, or its fence does not stand.
         """
+        spare, self._spare = self._spare, None
+        if spare is not None and spare.rlimits != rlimits:
+            spare.undo.close()
+            spare = None
+        worker = self._arrived(spare or self._begun(rlimits))
+        if self._ahead:
+            self._spare = self._begun(rlimits)
+        return worker
+
+    def _begun(self, rlimits: Mapping[str, int]) -> _Coming:
+        """Ask for a worker, without waiting for it."""
         with contextlib.ExitStack() as undo:
             confinement = self._sandbox.limit("run", rlimits, self._tasks)
             undo.callback(confinement.close)
@@ -130,6 +165,15 @@ class ForkServer:
             }
             try:
                 channel, status = self._asked(request, undo)
+            except OSError as error:
+                raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
+            return _Coming(channel, status, confinement, rlimits, undo.pop_all())
+
+    def _arrived(self, coming: _Coming) -> WorkerProcess:
+        """The worker, behind its fence."""
+        channel, confinement = coming.channel, coming.confinement
+        with coming.undo as undo:
+            try:
                 listener = self._greeted(channel)
                 if listener >= 0:
                     bounds = confinement.bounds
@@ -140,7 +184,7 @@ class ForkServer:
                 raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
             channel.bounds = confinement.bounds
             undo.pop_all()
-            return WorkerProcess(channel, channel.notices, pidfd, confinement, status)
+            return WorkerProcess(channel, channel.notices, pidfd, confinement, coming.status)
 
     def _asked(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
         """Ask for a worker: its channel, and what its wait status can be read from."""
@@ -160,6 +204,9 @@ class ForkServer:
 
     def close(self) -> None:
         """End it with all its workers, and remove what it wrote; does nothing the second time."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            spare.undo.close()
         process, self._process = self._process, None
         try:
             self._sandbox.end(process)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from harness.errors import SpecError
-from harness.model import Location
+from harness.model import ASKED_FILE, Location
 from harness.sandbox import scratch
 
 IGNORED = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache", ".mypy_cache", "reviews"})
@@ -99,7 +99,7 @@ def _paths(folder: Path) -> Iterator[Path]:
             mode = path.lstat().st_mode
             if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
                 raise SpecError(path, "is a link or a special file; a submission holds regular files only")
-            if stat.S_ISREG(mode) and path.suffix != ".pyc":
+            if stat.S_ISREG(mode) and path.suffix != ".pyc" and path != folder / ASKED_FILE:
                 yield path
 
 

@@ -120,7 +120,7 @@ def examine(attack: Attack, place: World, repository: Path) -> Seen:
     limits = Limits.model_validate({**challenge.limits.model_dump(), **less})
     challenge = challenge.model_copy(update={"limits": limits})
     folder = place.submission(attack)
-    (folder / "submission.toml").write_text(_manifest(attack, challenge), encoding="utf-8")
+    (folder / "submission.toml").write_text(manifest(attack, challenge), encoding="utf-8")
     try:
         submission = workspace.submission(folder)
         with snapshot(folder) as files:
@@ -274,7 +274,8 @@ WRONG = {Expect.NO_CREDIT: _no_credit, Expect.HELD: _held, Expect.REFUSED: _refu
 """Why what was seen is not what must become of the submission, by what must."""
 
 
-def _manifest(attack: Attack, challenge: Challenge) -> str:
+def manifest(attack: Attack, challenge: Challenge) -> str:
+    """The submission.toml of an attack."""
     entry: object = attack.entry[0] if challenge.language == "python" else list(attack.entry)
     tables: dict[str, Mapping[str, object]] = {
         "submission": {

@@ -4,9 +4,8 @@ import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.selection(
-    "credit_faked.py", "credit_replayed.py", "credit_detecting.py", "credit_lying.py", "credit_skimping.py"
-)
+MODULES = ("credit_faked.py", "credit_replayed.py", "credit_detecting.py", "credit_lying.py", "credit_skimping.py")
+PLANTED = corpus.selection(*MODULES)
 
 
 @pytest.mark.slow

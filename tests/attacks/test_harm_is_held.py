@@ -4,7 +4,8 @@ import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.selection("harm_*.py")
+MODULES = ("harm_*.py",)
+PLANTED = corpus.selection(*MODULES)
 
 
 @pytest.mark.slow

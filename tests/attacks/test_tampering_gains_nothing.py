@@ -4,9 +4,14 @@ import pytest
 
 from tests.attacks import corpus
 
-PLANTED = corpus.selection(
-    "credit_patching.py", "credit_exceptions.py", "credit_hidden_state.py", "credit_checks.py", "credit_tests.py"
+MODULES = (
+    "credit_patching.py",
+    "credit_exceptions.py",
+    "credit_hidden_state.py",
+    "credit_checks.py",
+    "credit_tests.py",
 )
+PLANTED = corpus.selection(*MODULES)
 
 
 @pytest.mark.slow

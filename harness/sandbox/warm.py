@@ -1,0 +1,155 @@
+"""Fork servers that outlive an answer: to start one takes as long as to probe a short answer.
+
+A fork server holds the interpreter and NumPy and runs no byte of any answer; its workers get namespaces of their own,
+which end with them. So the workers of the next answer may come from the same one: they find nothing of the answer
+before. What they are shown is a folder whose files are exchanged between two answers. Only where namespaces end a
+worker with all it started are fork servers kept; see `Tier`.
+"""
+
+import atexit
+import os
+import shutil
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+
+from harness.model import Tier
+from harness.sandbox import box_user, scratch
+from harness.sandbox.fork_server import ForkServer, WorkerProcess
+from harness.sandbox.protocol import FileAccess
+
+NAMESPACED = (Tier.A, Tier.B)
+"""Tiers in which a worker takes everything with it that it started or wrote."""
+
+Settings = tuple[Tier, int, int, int]
+"""What fork servers must have in common to be taken for each other: tier, memory, scratch space, tasks."""
+_in_use: ContextVar["WarmForkServers | None"] = ContextVar("warm fork servers", default=None)
+
+
+class WarmForkServers:
+    """Fork servers that are lent to one answer at a time. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: dict[Settings, list[_Kept]] = defaultdict(list)
+
+    def lend(self, folder: Path, settings: Settings) -> "LentForkServer":
+        """A fork server that shows a copy of `folder`, until it is closed.
+
+        Raises:
+            BoxError: none is left, and a new one does not start.
+        """
+        with self._lock:
+            idle = self._idle[settings]
+            kept = idle.pop() if idle else None
+        kept = kept or _Kept(settings)
+        try:
+            kept.show(folder)
+        except BaseException:
+            kept.close()
+            raise
+        return LentForkServer(kept, lambda: self._take_back(kept, settings))
+
+    def close(self) -> None:
+        """End those that are not lent."""
+        with self._lock:
+            idle = [kept for of_a_kind in self._idle.values() for kept in of_a_kind]
+            self._idle.clear()
+        for kept in idle:
+            kept.close()
+
+    def _take_back(self, kept: "_Kept", settings: Settings) -> None:
+        if not kept.emptied():
+            kept.close()
+            return
+        with self._lock:
+            self._idle[settings].append(kept)
+
+
+class LentForkServer:
+    """A fork server of somebody else's: closing it gives it back."""
+
+    def __init__(self, kept: "_Kept", give_back: Callable[[], None]) -> None:
+        self._kept = kept
+        self._give_back: Callable[[], None] | None = give_back
+
+    @property
+    def folder(self) -> str:
+        """As `ForkServer.folder`."""
+        return self._kept.server.folder
+
+    def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
+        """As `ForkServer.fork`."""
+        return self._kept.server.fork(rlimits)
+
+    def close(self) -> None:
+        """Give it back; does nothing the second time. All its workers must be closed."""
+        give_back, self._give_back = self._give_back, None
+        if give_back is not None:
+            give_back()
+
+
+class _Kept:
+    """A started fork server and the folder that it shows."""
+
+    def __init__(self, settings: Settings) -> None:
+        tier, memory_mib, scratch_mib, tasks = settings
+        self._room = scratch.make()
+        self._shown = self._room / "answer"
+        self._shown.mkdir()
+        self.server = ForkServer(FileAccess(self._shown, scratch_mib=scratch_mib), tier, memory_mib, tasks, ahead=True)
+        try:
+            self.server.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def show(self, folder: Path) -> None:
+        """Show a copy of `folder`."""
+        shutil.copytree(folder, self._shown, symlinks=True, dirs_exist_ok=True)
+        if box_user.drawn() is not None:
+            box_user.open_up(self._shown)
+
+    def emptied(self) -> bool:
+        """Whether nothing is shown any more."""
+        for name in os.listdir(self._shown):
+            path = self._shown / name
+            if path.is_dir() and not path.is_symlink():
+                scratch.remove(path)
+            else:
+                path.unlink()
+        return not os.listdir(self._shown)
+
+    def close(self) -> None:
+        """End it, and remove the folder."""
+        try:
+            self.server.close()
+        finally:
+            scratch.remove(self._room)
+
+
+@contextmanager
+def kept_warm() -> Iterator[None]:
+    """Lend fork servers of this process to the answers that are opened inside the block."""
+    before = _in_use.set(_of_process(os.getpid()))
+    try:
+        yield
+    finally:
+        _in_use.reset(before)
+
+
+def lender() -> WarmForkServers | None:
+    """Who lends fork servers here; None outside `kept_warm`."""
+    return _in_use.get()
+
+
+@cache
+def _of_process(pid: int) -> WarmForkServers:
+    """Those of one process: what a forked child inherits is its parent's."""
+    servers = WarmForkServers()
+    atexit.register(servers.close)
+    return servers
