@@ -2,17 +2,19 @@
 
 HarnessError
 ├── SpecError            a challenge, submission or record file is malformed
+├── ReplyError           a model's raw reply holds no submission that can be told
 ├── NotFoundError        a name or a path that nothing answers to
 ├── PrerequisiteError    something the machine must offer is missing
 ├── JudgeError           our side failed: never the answer's fault, never a verdict
-│   └── BoxError         the isolation could not be set up or broke on our side
+│   ├── BoxError         the isolation could not be set up or broke on our side
+│   └── ChatError        a model's server gave no reply
 └── StoreError           a record cannot be read or written
 
 What an answer does wrong is data (`harness.model.Evidence`), never one of these.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -35,6 +37,25 @@ class SpecError(HarnessError):
         super().__init__(f"{where}: {problem}" + (f"\n  {hint}" if hint else ""))
 
 
+class ReplyError(HarnessError):
+    """A model's raw reply from which no submission can be taken; nothing was written.
+
+    Attributes:
+        path: the reply, as the user knows it.
+        problem: the kind of problem.
+        message: what is wrong with it.
+        found: what the reply holds, a line each.
+    """
+
+    def __init__(self, path: str, problem: str, message: str, *, found: Sequence[str] = (), hint: str) -> None:
+        self.path = path
+        self.problem = problem
+        self.message = message
+        self.found = tuple(found)
+        listed = "".join(f"\n  {line}" for line in found)
+        super().__init__(f"{path}: {message}{listed}\n  try: {hint}")
+
+
 class NotFoundError(HarnessError):
     """A name or path that nothing answers to; the message carries the nearest that does."""
 
@@ -49,6 +70,26 @@ class JudgeError(HarnessError):
 
 class BoxError(JudgeError):
     """The isolation could not be set up, or broke in a way the boxed code cannot cause."""
+
+
+class ChatError(JudgeError):
+    """A model's server gave no reply.
+
+    Attributes:
+        problem: the kind of problem.
+        words: what happened, in a line.
+        status: of HTTP, where it is what went wrong.
+        wait: seconds after which the server asks to be tried again, where it does.
+    """
+
+    def __init__(
+        self, problem: str, words: str, *, hint: str = "", status: int | None = None, wait: float | None = None
+    ) -> None:
+        self.problem = problem
+        self.words = words
+        self.status = status
+        self.wait = wait
+        super().__init__(f"{words}\n  {hint}" if hint else words)
 
 
 class StoreError(HarnessError):

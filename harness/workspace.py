@@ -1,34 +1,36 @@
 """Folders are the registry: finds challenges, submissions, collections, references, records, and reads their files."""
 
-import contextlib
-import errno
-import json
 import os
 import sys
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import ValidationError
-
+from harness.bundled_challenges import bundled_folder
 from harness.errors import NotFoundError, PrerequisiteError, SpecError, StoreError, nearest
-from harness.model import Challenge, CollectedAnswer, Collection, Record, Stored, Submission
+from harness.model import Challenge, CollectedAnswer, Collection, Record, Submission, WorkspaceSettings
 from harness.model.manifest import read_toml
-
-S = TypeVar("S", bound=Stored)
+from harness.model.submission_name import SubmissionName
+from harness.stored_files import read_stored
+from harness.submission_folders import attempt_folders, in_its_place, subfolders, submission_folders
 
 LANGUAGES = "harness.languages"
 """Entry point group of the languages that answers are written in."""
 COLLECTIONS = "collections"
+COLLECTION_FILE = "collection.toml"
 """Folder of the collections under submissions/, and of the fetched ones in the local folder; no model has this name."""
+SETTINGS_FILE = "harness.toml"
+"""In the root of a workspace that says something of itself."""
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder that holds `challenges/`, `references/`, `submissions/` and `reports/`."""
+    """A folder that holds `challenges/`, `references/`, `submissions/` and `reports/`.
+
+    Its `harness.toml` may say that the challenges of the package belong to it as well.
+    """
 
     root: Path
 
@@ -42,13 +44,30 @@ class Workspace:
         here = (start or Path.cwd()).resolve()
         named = os.environ.get("HARNESS_WORKSPACE")
         if named:
-            if not (Path(named) / "challenges").is_dir():
-                raise NotFoundError(f"HARNESS_WORKSPACE names {named}, which holds no challenges/")
-            return cls(Path(named).resolve())
+            return cls.at(Path(named), f"HARNESS_WORKSPACE names {named}, which")
         for place in (here, *here.parents, Path(__file__).resolve().parents[1]):
-            if (place / "challenges").is_dir():
+            if _is_workspace(place):
                 return cls(place)
-        raise NotFoundError(f"no folder with challenges/ at or above {here}\n  cd into one, or set HARNESS_WORKSPACE")
+        raise NotFoundError(
+            f"no workspace at or above {here}\n  harness init makes one here; or cd into one, or set HARNESS_WORKSPACE"
+        )
+
+    @classmethod
+    def at(cls, folder: Path, called: str = "") -> "Workspace":
+        """The workspace whose root is `folder`.
+
+        Args:
+            folder: the root.
+            called: what a message calls it; its path by default.
+
+        Raises:
+            NotFoundError: it is none.
+        """
+        place = folder.resolve()
+        if not _is_workspace(place):
+            problem = f"{called or place} holds neither challenges/ nor {SETTINGS_FILE}"
+            raise NotFoundError(f"{problem}\n  harness init DIR makes a workspace")
+        return cls(place)
 
     @property
     def records_folder(self) -> Path:
@@ -71,44 +90,78 @@ class Workspace:
         Raises:
             NotFoundError: there is no such challenge.
         """
-        _known("challenge", id, self.challenges(), "harness ls challenges")
-        return self.root / "challenges" / id
+        folders = self.challenge_folders()
+        _known("challenge", id, sorted(folders), "harness ls challenges")
+        return folders[id]
 
     def reference_folder(self, id: str) -> Path:
-        """The folder of a challenge's reference and oracle."""
-        return self.root / "references" / id
+        """The folder of a challenge's reference and oracle.
+
+        Raises:
+            NotFoundError: there is no such challenge.
+        """
+        return self.challenge_folder(id).parents[1] / "references" / id
 
     def challenges(self) -> list[str]:
         """Ids of all challenges, sorted."""
-        return _folders(self.root / "challenges", "challenge.toml")
+        return sorted(self.challenge_folders())
+
+    def challenge_folders(self) -> dict[str, Path]:
+        """The folder of each challenge by its id: one of this workspace before a bundled one."""
+        homes = [*([bundled_folder()] if self.settings.bundled_challenges else []), self.root]
+        places = [home / "challenges" for home in homes]
+        return {id: place / id for place in places for id in subfolders(place, "challenge.toml")}
+
+    @cached_property
+    def settings(self) -> WorkspaceSettings:
+        """What its `harness.toml` says.
+
+        Raises:
+            SpecError: it is malformed.
+        """
+        path = self.root / SETTINGS_FILE
+        return read_toml(path, WorkspaceSettings) if path.exists() else WorkspaceSettings()
 
     def models(self) -> list[str]:
         """Names of all models with a folder under submissions/ or in a collection, sorted."""
-        collected = [model for id in self.collections() for model in _folders(self.collection_folder(id))]
+        collected = [model for id in self.collections() for model in subfolders(self.collection_folder(id))]
         return sorted({*self._own_models(), *collected})
 
     def submissions(self) -> list[Path]:
-        """Folders of all submissions, fetched answers of collections included, sorted by model and challenge.
+        """Folders of all submissions, fetched answers of collections included, sorted by model, challenge and attempt.
 
-        Where two have one name, that under submissions/ counts, else that of the collection first by name.
+        Where two places have answers of one model to one challenge, submissions/ counts, else the collection first by
+        name.
         """
-        root = self.submissions_folder
-        own = {(m, c): root / m / c for m in self._own_models() for c in _folders(root / m)}
-        places = (self.fetched_folder(id) for id in reversed(self.collections()))
-        fetched = {(m, c): place / m / c for place in places for m in _folders(place) for c in _folders(place / m)}
-        return [folder for _, folder in sorted((fetched | own).items())]
+        places = [(self.submissions_folder, self._own_models())]
+        places += [(place, subfolders(place)) for place in map(self.fetched_folder, self.collections())]
+        found: dict[SubmissionName, Path] = {}
+        for place, models in places:
+            answered = {name.answer for name in found}
+            here = submission_folders(place, models)
+            found |= {name: folder for name, folder in here.items() if name.answer not in answered}
+        return [found[name] for name in sorted(found, key=lambda name: name.order)]
 
     def folder_of(self, record: Record) -> Path:
         """Where the submission of a record lies, if it is here."""
         place = self.fetched_folder(record.origin.collection) if record.origin else self.submissions_folder
-        return place / record.model / record.challenge
+        return place.joinpath(*record.submission_name.parts)
+
+    def holds(self, folder: Path) -> bool:
+        """Whether a folder is a submission's in this workspace: under submissions/, or a fetched answer's."""
+        return self._is_place_of(folder.absolute()) or self._is_place_of(folder.resolve())
+
+    def _is_place_of(self, folder: Path) -> bool:
+        places = (self.submissions_folder, *map(self.fetched_folder, self.collections()))
+        parts = SubmissionName.of_folder(folder).parts
+        return any(folder == root.joinpath(*parts) for place in places for root in (place, place.resolve()))
 
     def _own_models(self) -> list[str]:
-        return [name for name in _folders(self.submissions_folder) if name != COLLECTIONS]
+        return [name for name in subfolders(self.submissions_folder) if name != COLLECTIONS]
 
     def collections(self) -> list[str]:
         """Ids of all collections, sorted."""
-        return _folders(self.submissions_folder / COLLECTIONS, "collection.toml")
+        return subfolders(self.submissions_folder / COLLECTIONS, COLLECTION_FILE)
 
     def collection_folder(self, id: str) -> Path:
         """The folder of a collection's manifest and of our adapters.
@@ -126,7 +179,7 @@ class Workspace:
             NotFoundError: there is no such collection.
             SpecError: its file is malformed, or an adapter or submission.toml that it needs is missing.
         """
-        path = self.collection_folder(id) / "collection.toml"
+        path = self.collection_folder(id) / COLLECTION_FILE
         collection = read_toml(path, Collection)
         if collection.id != id:
             raise SpecError(path, f"is {collection.id!r}, but the folder is {id!r}", field="id")
@@ -155,7 +208,7 @@ class Workspace:
         collection = self.collection(place.parent.parent.name)
         name = f"{place.parent.name}/{place.name}"
         if name not in collection.by_name:
-            path = self.collection_folder(collection.id) / "collection.toml"
+            path = self.collection_folder(collection.id) / COLLECTION_FILE
             raise SpecError(path, f"names no answer {name!r}{nearest(name, collection.by_name)}", field="answers")
         return collection, collection.by_name[name]
 
@@ -188,14 +241,8 @@ class Workspace:
         except NotFoundError as error:
             raise SpecError(path, str(error), field="submission.challenge") from None
         _known_language(path, "submission.language", about.language)
-        places = (self.submissions_folder, *map(self.fetched_folder, self.collections()))
-        if folder.resolve().parent.parent in [place.resolve() for place in places]:
-            for field, value, place in (
-                ("model", about.model, folder.resolve().parent.name),
-                ("challenge", about.challenge, folder.resolve().name),
-            ):
-                if value != place:
-                    raise SpecError(path, f"is {value!r}, but the folder is {place!r}", field=f"submission.{field}")
+        if self._is_place_of(folder.resolve()):
+            submission = in_its_place(folder.resolve(), submission)
         named = [("submission.entry", entry) for entry in submission.entries]
         for field, name in (*named, *(("claims.where", claim.where) for claim in submission.claims if claim.where)):
             if not os.path.isfile(folder / name):
@@ -203,7 +250,9 @@ class Workspace:
         return submission
 
     def select(self, names: Sequence[str]) -> list[Path]:
-        """Submission folders for names as the command line takes them: MODEL/CHALLENGE, MODEL, CHALLENGE, or a path.
+        """Submission folders for names as the command line takes them.
+
+        MODEL/CHALLENGE (all its attempts), MODEL/CHALLENGE/attempt-N, MODEL, CHALLENGE, or a path.
 
         Raises:
             NotFoundError: a name fits nothing.
@@ -217,65 +266,85 @@ class Workspace:
     def _matching(self, name: str) -> list[Path]:
         everything = self.submissions()
         root = self.submissions_folder
-        found = [p for p in everything if name.rstrip("/") in (f"{p.parent.name}/{p.name}", p.parent.name, p.name)]
+        found = [folder for folder in everything if name.rstrip("/") in _called(folder)]
         if found:
             return found
         path = Path(name)
         if os.path.exists(path / "submission.toml"):
             return [path]
+        if attempts := attempt_folders(path):
+            return attempts
         if os.path.isdir(path):
             raise NotFoundError(f"{name} holds no submission.toml\n  harness new submission MODEL/CHALLENGE makes one")
         if "/" in name and os.path.isdir(root / name):
             raise NotFoundError(f"submissions/{name} holds no submission.toml")
-        known = [f"{p.parent.name}/{p.name}" for p in everything] + self.models() + self.challenges()
+        known = [str(SubmissionName.of_folder(p)) for p in everything] + self.models() + self.challenges()
         if name in known:
             raise NotFoundError(
                 f"nothing is submitted for {name!r}\n  harness new submission MODEL/CHALLENGE makes a folder"
             )
         raise NotFoundError(_unknown("submission, model or challenge", name, known, "harness ls submissions"))
 
-    def record_path(self, model: str, challenge: str) -> Path:
+    def record_path(self, model: str, challenge: str, attempt: int | None = None) -> Path:
         """Where the record of a submission is kept."""
-        return self.records_folder / challenge / f"{model}.json"
+        return self.records_folder / SubmissionName(model, challenge, attempt).record
+
+    def recorded(self) -> list[SubmissionName]:
+        """The submissions with a record under reports/records/, sorted by challenge, model and attempt."""
+        root = self.records_folder
+        paths = (path.relative_to(root) for depth in ("*/*.json", "*/*/*.json") for path in root.glob(depth))
+        found = [name for path in paths if (name := SubmissionName.of_record(path))]
+        return sorted(found, key=lambda name: (name.challenge, name.order))
 
     def records(self) -> list[Record]:
-        """All records under reports/records/, sorted by challenge and model.
+        """All records under reports/records/, sorted by challenge, model and attempt.
 
         Raises:
             StoreError: one of them cannot be read.
         """
-        return [self.record_in(path) for path in sorted(self.records_folder.glob("*/*.json"))]
+        return [self.record_in(self.records_folder / name.record) for name in self.recorded()]
 
     def record(self, name: str) -> Record:
-        """The record of `MODEL/CHALLENGE`, or the record in a file.
+        """The record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or the record in a file.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is none, or there are several attempts.
             StoreError: it cannot be read.
         """
         path = Path(name)
         if path.suffix == ".json" and os.path.isfile(path):
             return read_stored(path, Record)
-        model, _, challenge = name.partition("/")
-        path = self.record_path(model, challenge)
-        if not os.path.isfile(path):
-            known = [f"{p.stem}/{p.parent.name}" for p in self.records_folder.glob("*/*.json")]
-            raise NotFoundError(_unknown("record", name, known, f"harness grade {name}"))
-        return self.record_in(path)
+        wanted = SubmissionName.parse(name.rstrip("/"))
+        if wanted and os.path.isfile(self.records_folder / wanted.record):
+            return self.record_in(self.records_folder / wanted.record)
+        known = self.recorded()
+        if attempts := [str(each) for each in known if each.answer == name.rstrip("/")]:
+            raise NotFoundError(f"{name} has the records of several attempts; name one: {', '.join(attempts)}")
+        raise NotFoundError(_unknown("record", name, list(map(str, known)), f"harness grade {name}"))
 
     def record_in(self, path: Path) -> Record:
-        """The record in the place where its model and challenge belong; a copy under another name would count twice.
+        """The record in the place where its submission's belongs; a copy under another name would count twice.
 
         Raises:
             StoreError: it cannot be read, or belongs elsewhere.
         """
-        record = read_stored(path, Record)
-        if (record.model, record.challenge) != (path.stem, path.parent.name):
+        record, place = read_stored(path, Record), SubmissionName.of_record(path.relative_to(self.records_folder))
+        if record.submission_name != place:
             raise StoreError(
-                f"{path}: is the record of {record.name}, whose place is {record.challenge}/{record.model}.json\n"
+                f"{path}: is the record of {record.name}, whose place is {record.submission_name.record}\n"
                 "  move it there, or remove it"
             )
         return record
+
+
+def _called(folder: Path) -> tuple[str, ...]:
+    """What a submission answers to: its own name, and those it shares with others."""
+    name = SubmissionName.of_folder(folder)
+    return str(name), name.answer, name.model, name.challenge
+
+
+def _is_workspace(folder: Path) -> bool:
+    return (folder / SETTINGS_FILE).is_file() or (folder / "challenges").is_dir()
 
 
 def known_languages() -> list[str]:
@@ -298,77 +367,6 @@ def _known_language(path: Path, field: str, name: str) -> None:
         raise SpecError(path, f"no language {name!r}{nearest(name, known)}", field=field, hint=hint)
 
 
-def read_stored(path: Path, kind: type[S]) -> S:
-    """Read one stored JSON file.
-
-    Raises:
-        StoreError: it cannot be read, or a newer harness wrote it.
-    """
-    try:
-        text = path.read_bytes()
-        try:
-            found = kind.from_json(text)
-            version = found.schema_version
-        except ValidationError:
-            found, version = None, json.loads(text).get("schema_version")
-            if not isinstance(version, int) or version <= kind.SCHEMA:
-                raise
-        if found is None or version > kind.SCHEMA:
-            raise StoreError(
-                f"{path}: schema {version} is newer than this harness knows ({kind.SCHEMA}); update the harness"
-            )
-        return found
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        reason = str(error).splitlines()[0]
-        raise StoreError(
-            f"{path}: is not a {kind.__name__.lower()}: {reason}\n  harness grade --force makes a new one"
-        ) from error
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Replace `path` by `text` in one step: a reader sees the old file or the new one.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.{threading.get_ident()}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path)
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise StoreError(f"{path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
-
-
-def remedy(error: OSError) -> str:
-    """What to do about an error of the file system, in a line."""
-    match error.errno:
-        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
-            cure = "make room there, or set TMPDIR to a folder with more"
-        case errno.EROFS | errno.EACCES | errno.EPERM:
-            cure = "make it writable for this user"
-        case errno.EEXIST | errno.ENOTDIR:
-            cure = "move away the file that stands where a folder belongs"
-        case errno.ENOENT:
-            cure = "set TMPDIR to a folder that is not cleaned automatically"
-        case _:
-            cure = "see to it"
-    return f"{cure}; then the same command goes on: finished grades are kept"
-
-
-def _sweep(path: Path) -> None:
-    """Remove what killed writers of `path` left beside it."""
-    for left in path.parent.glob(f".{path.name}.*"):
-        if left.suffix[1:].isdigit() and not Path("/proc", left.suffix[1:]).exists():
-            left.unlink(missing_ok=True)
-
-
 def _known(kind: str, name: str, known: Sequence[str], command: str) -> None:
     if name not in known:
         raise NotFoundError(_unknown(kind, name, known, command))
@@ -376,10 +374,3 @@ def _known(kind: str, name: str, known: Sequence[str], command: str) -> None:
 
 def _unknown(kind: str, name: str, known: Sequence[str], command: str) -> str:
     return f"no {kind} {name!r}{nearest(name, known)}\n  try: {command}"
-
-
-def _folders(root: Path, marker: str | None = None) -> list[str]:
-    if not root.is_dir():
-        return []
-    found = (p for p in root.iterdir() if p.is_dir() and not p.name.startswith((".", "_")))
-    return sorted(p.name for p in found if marker is None or (p / marker).exists())

@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from harness.errors import SpecError
-from harness.model import Evidence, Origin, Outcome
+from harness.model import BuildFailure, Evidence, Origin, Outcome
 from harness.model.collection import hash_problem
 from harness.probing.criteria import UNSHOWN
 from harness.sandbox import Snapshot
-from harness.workspace import Workspace
+from harness.workspace import COLLECTION_FILE, Workspace
 
 
 def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | None:
@@ -38,26 +38,33 @@ def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | N
             raise SpecError(folder / name, problem, field=f"answers.{answer.name}.files.{name}", hint=hint)
         if name in answer.own_files and data != (ours / name).read_bytes():
             raise SpecError(folder / name, f"differs from {ours / name}", field=f"answers.{answer.name}", hint=hint)
+    known = {criterion.id for criterion in workspace.challenge(answer.challenge).criteria}
+    if unknown := sorted(answer.not_charged.keys() - known):
+        manifest = workspace.collection_folder(collection.id) / COLLECTION_FILE
+        field = f"answers.{answer.name}.not_charged.{unknown[0]}"
+        raise SpecError(manifest, f"is no criterion of {answer.challenge}", field=field)
     return collection.origin(answer)
 
 
-def charged_to_the_answer(evidence: Iterable[Evidence], adapters: Collection[str]) -> list[Evidence]:
-    """Evidence in which no criterion fails for what lines of our adapters alone raised: that one is not run.
+def adapter_is_at_fault(failure: BuildFailure, adapters: Collection[str]) -> bool:
+    """Whether every place that does not build is in files that are ours."""
+    return bool(failure.locations) and {place.file for place in failure.locations} <= {*adapters}
+
+
+def charged_to_the_answer(evidence: Iterable[Evidence], origin: Origin | None) -> list[Evidence]:
+    """Evidence in which a criterion that the collection does not charge is not run: its passing is no merit either.
 
     Args:
-        evidence: of a published answer.
-        adapters: files that are ours.
+        evidence: of an answer.
+        origin: where it comes from; None where it is of no collection.
     """
-    return [_not_served(e) if _ours_alone(e, adapters) else e for e in evidence]
+    excused = origin.not_charged if origin else {}
+    judged = (Outcome.FAILED, Outcome.PARTIAL, Outcome.PASSED)
+    return [
+        _not_run(e, excused[e.criterion]) if e.criterion in excused and e.outcome in judged else e for e in evidence
+    ]
 
 
-def _ours_alone(evidence: Evidence, adapters: Collection[str]) -> bool:
-    seen = (evidence.counterexample, *(other.counterexample for other in evidence.also))
-    values = any(example is not None and example.where for example in seen)
-    raised = bool(evidence.locations) and all(place.file in adapters for place in evidence.locations)
-    return evidence.outcome is Outcome.FAILED and raised and not values
-
-
-def _not_served(evidence: Evidence) -> Evidence:
-    changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "detail": f"our adapter does not serve it: {evidence.seen}"}
-    return Evidence.model_validate({**evidence.model_dump(), **changes})
+def _not_run(evidence: Evidence, why: str) -> Evidence:
+    shown = {"outcome": Outcome.NOT_RUN, "fraction": None, "detail": f"not charged to the answer: {why}"}
+    return Evidence.model_validate({**evidence.model_dump(), **UNSHOWN, **shown})

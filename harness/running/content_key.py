@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import harness
+from harness.bundled_challenges import BUNDLED, PACKAGE
 from harness.model import Environment
 from harness.sandbox import Tier, hash_folder
 from harness.workspace import Workspace
@@ -53,7 +54,7 @@ def content_key(
         "submission": dict(files),
         "challenge": _hashes(str(workspace.challenge_folder(challenge))),
         "references": _hashes(str(workspace.reference_folder(challenge))),
-        "harness": _hashes(str(Path(harness.__file__).parent)),
+        "harness": _hashes_of_package(),
         "settings": dict(settings),
         "environment": where.model_dump(mode="json"),
     }
@@ -63,6 +64,14 @@ def content_key(
 @functools.cache
 def _hashes(folder: str) -> dict[str, str]:
     return hash_folder(Path(folder)) if os.path.isdir(folder) else {}
+
+
+@functools.cache
+def _hashes_of_package() -> dict[str, object]:
+    """Of the harness itself; its bundled challenges are hashed where one is graded."""
+    places = [place for place in sorted(PACKAGE.iterdir()) if place.name not in (BUNDLED, "__pycache__")]
+    files = {place.name: hashlib.sha256(place.read_bytes()).hexdigest() for place in places if place.is_file()}
+    return files | {place.name: _hashes(str(place)) for place in places if place.is_dir()}
 
 
 def _version(package: str) -> str:

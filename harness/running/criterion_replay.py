@@ -61,8 +61,10 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         if opening.answer is None or opening.fault:
             raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
         wanted = challenge.criterion(criterion)
-        evidence = probe_criterion(job.code, wanted, opening.answer, recorded.seed, submission=job.submission)
+        evidence = probe_criterion(
+            job.code, wanted, opening.answer, recorded.seed, submission=job.submission, adapters=job.adapters
+        )
         others = (e for e in record.evidence if e.criterion != criterion)
         *_, evidence = settled_names(job.code, [*others, evidence], opening.answer)
-        (evidence,) = charged_to_the_answer([evidence], job.adapters)
+        (evidence,) = charged_to_the_answer([evidence], job.origin)
     return Replayed(recorded, evidence)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.errors import StoreError
-from harness.workspace import remedy
+from harness.stored_files import remedy
 
 T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]
@@ -66,6 +66,11 @@ class Database:
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
         return self._patiently("IMMEDIATE", action)
+
+    def compact(self) -> None:
+        """Give back the room of what was removed; left for another time while others use the file."""
+        with contextlib.suppress(sqlite3.Error), self._connection() as connection:
+            connection.execute("VACUUM")
 
     def _patiently(self, mode: str, action: Action[T]) -> T:
         deadline = time.monotonic() + BUSY_SECONDS

@@ -1,6 +1,6 @@
 """What runs many grades: the protocol that every executor keeps, and the one way to use it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -42,7 +42,7 @@ class Executor(Protocol):
 
 def grade_all(
     executor: Executor, folders: Sequence[Path], progress: Progress = lambda folder, stage: None
-) -> Iterator[Graded | NotGraded]:
+) -> Generator[Graded | NotGraded, None, None]:
     """Grade every folder; what is not finished when the caller stops is cancelled.
 
     Args:

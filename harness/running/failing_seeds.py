@@ -41,3 +41,8 @@ class FailingSeeds:
         row = (self._files, criterion, seed)
         with contextlib.suppress(StoreError):
             self._database.write(lambda c: c.execute("INSERT OR REPLACE INTO failing_seeds VALUES (?, ?, ?)", row))
+
+    def forget(self) -> None:
+        """Remove all of them."""
+        with contextlib.suppress(StoreError):
+            self._database.write(lambda c: c.execute("DELETE FROM failing_seeds WHERE files = ?", (self._files,)))

@@ -5,10 +5,11 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Self
 
 import harness
+from harness.model.submission_name import SubmissionName
 from harness.workspace import Workspace
 
 SETTLED_SECONDS = 2.0
@@ -21,7 +22,7 @@ class FileState:
     """One file.
 
     Attributes:
-        name: of a record `CHALLENGE/MODEL.json`, of a rubric the challenge.
+        name: of a record its path below their folder, of a rubric the challenge.
         text: size, times and place on disk.
         settled: whether every later change will show in these.
     """
@@ -35,6 +36,13 @@ class FileState:
         """Whose it is."""
         return self.name.partition("/")[0]
 
+    @property
+    def submission(self) -> SubmissionName:
+        """What a record is of."""
+        name = SubmissionName.of_record(PurePath(self.name))
+        assert name, self.name
+        return name
+
 
 @dataclass(frozen=True)
 class FileStates:
@@ -43,21 +51,26 @@ class FileStates:
     Attributes:
         source: of the harness itself: another version may say something else.
         rubrics: by id of the challenge.
-        records: by challenge and model.
+        records: by challenge, model and attempt.
+        absent: names of those with no folder under submissions/.
     """
 
     source: str
     rubrics: dict[str, FileState]
     records: tuple[FileState, ...]
+    absent: frozenset[str]
 
     @classmethod
     def of(cls, workspace: Workspace) -> Self:
         """Those of a workspace now."""
-        rubrics = {id: workspace.root / "challenges" / id / "challenge.toml" for id in workspace.challenges()}
+        rubrics = {id: folder / "challenge.toml" for id, folder in sorted(workspace.challenge_folders().items())}
+        by_name = sorted(_records(workspace.records_folder), key=lambda file: (file.challenge, file.submission.order))
+        records = tuple(by_name)
         return cls(
             digest(f"{path}\0{_text(os.stat(path))}" for path in sorted(_sources())),
             {id: _state(id, os.stat(path)) for id, path in rubrics.items()},
-            tuple(sorted(_records(workspace.records_folder), key=lambda file: file.name.split("/"))),
+            records,
+            frozenset(file.name for file in records if not os.path.isdir(_submission(workspace, file))),
         )
 
     @property
@@ -69,7 +82,7 @@ class FileStates:
     def text(self) -> str:
         """Changes when any of them changes, comes or goes."""
         files = (*self.rubrics.values(), *self.records)
-        return digest([self.source, *(f"{file.name}\0{file.text}" for file in files)])
+        return digest([self.source, *(f"{file.name}\0{file.text}" for file in files), *sorted(self.absent)])
 
     def of_record(self, file: FileState) -> str:
         """Changes when a record, its rubric or the harness changes."""
@@ -91,8 +104,21 @@ def _records(folder: Path) -> Iterator[FileState]:
     for challenge in _entries(folder):
         if challenge.is_dir():
             for file in _entries(challenge):
-                if file.name.endswith(".json"):
+                if SubmissionName.of_record(PurePath(challenge.name, file.name)):
                     yield _state(f"{challenge.name}/{file.name}", file.stat())
+                elif file.is_dir():
+                    yield from _attempts(f"{challenge.name}/{file.name}", file)
+
+
+def _attempts(name: str, folder: os.DirEntry[str]) -> Iterator[FileState]:
+    for file in _entries(folder):
+        if SubmissionName.of_record(PurePath(name, file.name)):
+            yield _state(f"{name}/{file.name}", file.stat())
+
+
+def _submission(workspace: Workspace, file: FileState) -> Path:
+    """Where the submission of a record lies if it is one under submissions/."""
+    return workspace.submissions_folder.joinpath(*file.submission.parts)
 
 
 def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:

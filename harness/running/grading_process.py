@@ -81,7 +81,7 @@ def _main(root: str, options: str, tier: str, parent: str) -> None:
 
     answers = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
-        serve(answers, Workspace(Path(root)), Options(**json.loads(options)), tier)
+        serve(answers, Workspace(Path(root)), Options.from_json(options), tier)
     _leaving()
 
 

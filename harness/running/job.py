@@ -1,24 +1,28 @@
 """Everything about a grade that is fixed before the submission's code is loaded."""
 
+import hashlib
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from harness.errors import SpecError
+from harness.errors import SpecError, nearest
 from harness.languages import AnswerFiles, Device, Language, language, source_hash
-from harness.model import Challenge, Environment, Limits, Origin, Submission
+from harness.model import Challenge, Criterion, Environment, GradeProfile, Limits, Origin, Submission
 from harness.probing.code import ChallengeCode
 from harness.running.collected import origin_of
 from harness.running.content_key import content_key, environment
 from harness.running.failing_seeds import FailingSeeds
 from harness.running.options import Options, Progress, no_progress
+from harness.running.ownership import other_home
 from harness.running.store import Store
 from harness.sandbox import Snapshot, detect, hash_folder, snapshot
+from harness.timing import clock
 from harness.workspace import Workspace
 
 
@@ -34,6 +38,8 @@ class Job:
     progress: Progress
     device: Device
     origin: Origin | None = None
+    outside: bool = False
+    begun: float = field(default_factory=clock.now)
 
     @property
     def language(self) -> Language:
@@ -41,9 +47,34 @@ class Job:
         return language(self.challenge.language)
 
     @cached_property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The criteria of the rubric that this grade assesses."""
+        chosen = self.options.profile.criteria(self.challenge, self.options.only)
+        return tuple(c for c in self.challenge.criteria if c.id in chosen)
+
+    @property
+    def brief(self) -> bool:
+        """Whether few cases are drawn and no failure is explained."""
+        return self.options.profile is GradeProfile.REWARD
+
+    @property
+    def deadline(self) -> float:
+        """When the grade is cut off, by `clock.now`."""
+        return self.begun + (math.inf if self.options.seconds is None else self.options.seconds)
+
+    def late(self) -> bool:
+        """Whether the time set for the grade is over."""
+        return clock.now() > self.deadline
+
+    @cached_property
     def seed(self) -> int:
         """Seed of the run: drawn for this grade, unless one was chosen by hand."""
         return int.from_bytes(os.urandom(6), "big") if self.options.seed is None else self.options.seed
+
+    @cached_property
+    def files_seed(self) -> int:
+        """Seed of what is drawn from the files, whatever the run: equal files meet equal draws."""
+        return int.from_bytes(hashlib.sha256(repr(sorted(self.files.hashes.items())).encode()).digest()[:6], "big")
 
     @cached_property
     def environment(self) -> Environment:
@@ -56,6 +87,8 @@ class Job:
         settings = {
             "full": self.options.full, "limits": self.challenge.limits.model_dump(),
             "language": source_hash(self.language), "origin": self.origin and self.origin.model_dump(),
+            "attempt": self.submission.about.attempt, "profile": self.options.profile,
+            "only": sorted(self.options.only),
         }  # fmt: skip
         return content_key(self.workspace, self.challenge.id, self.files.hashes, settings, self.environment)
 
@@ -98,14 +131,18 @@ def prepared(
             or the machine lacks something.
     """
     submission = workspace.submission(folder)
+    outside = not workspace.holds(folder)
+    if not options.elsewhere and (outside or other_home(workspace, folder, submission)):
+        options = replace(options, publish=False)
     challenge = _limited(workspace.challenge(submission.about.challenge), options)
+    _known(challenge, options.only)
     if submission.about.language != challenge.language:
         raise SpecError(
             folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
             f"{challenge.language!r}", field="submission.language",
         )  # fmt: skip
     used = language(challenge.language)
-    if problem := used.entry_problem(submission.about.entry):
+    if submission.entries and (problem := used.entry_problem(submission.about.entry)):
         raise SpecError(folder / "submission.toml", problem, field="submission.entry")
     device = used.device(options.device)
     with snapshot(folder) if copied else nullcontext(Snapshot(folder, hash_folder(folder))) as files:
@@ -114,7 +151,16 @@ def prepared(
                 problem = f"names {name!r}, which is not in what is graded of {folder}"
                 raise SpecError(folder / "submission.toml", problem, field="submission.entry")
         origin = origin_of(workspace, folder, files)
-        yield Job(workspace, challenge, submission, files, options, progress, device, origin)
+        yield Job(workspace, challenge, submission, files, options, progress, device, origin, outside)
+
+
+def _known(challenge: Challenge, only: Iterable[str]) -> None:
+    """Refuse criteria that the rubric does not have, and those that nothing is run for."""
+    runnable = [c.id for c in challenge.criteria if not c.review]
+    for id in only:
+        if id not in runnable:
+            problem = f"{challenge.id} has no criterion {id!r} that is run{nearest(id, runnable)}"
+            raise SpecError("criteria", problem, hint=f"harness prompt {challenge.id}, or its challenge.toml")
 
 
 def _limited(challenge: Challenge, options: Options) -> Challenge:

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -120,7 +119,7 @@ class GradingProcess:
     """A grading process, started anew when it was lost."""
 
     def __init__(self, workspace: Workspace, options: Options) -> None:
-        given = (str(workspace.root), json.dumps(asdict(options)), detect().value, str(os.getpid()))
+        given = (str(workspace.root), options.to_json(), detect().value, str(os.getpid()))
         # -P: the current folder may be a submission's, and nothing it holds may be imported here
         self._command = (sys.executable, "-P", "-m", "harness.running.grading_process", *given)
         self._lock = threading.Lock()

@@ -44,7 +44,7 @@ class PublishedRecords:
         self._database = database
 
     def records(self) -> list["Record"]:
-        """All of them, sorted by challenge and model.
+        """Those whose submissions were not removed, sorted by challenge, model and attempt.
 
         Raises:
             StoreError: one of them cannot be read, or its marks do not follow from its evidence.
@@ -55,14 +55,25 @@ class PublishedRecords:
         records, changed = [], {}
         for file in files.records:
             record = self._workspace.record_in(self._path(file))
-            records.append(record)
+            if not (file.name in files.absent and record.of_submission):
+                records.append(record)
             if known.get(file.name) != files.of_record(file):
                 changed[file] = self._checked(file, rubrics, record)
         self._remember_summaries(files, changed)
         return records
 
+    def removed(self) -> tuple[str, ...]:
+        """Names of records whose submission was under submissions/ and is gone, sorted; no board shows them.
+
+        Raises:
+            StoreError: one of them cannot be read.
+        """
+        files = FileStates.of(self._workspace)
+        absent = (self._workspace.record_in(self._path(f)) for f in files.records if f.name in files.absent)
+        return tuple(sorted(record.name for record in absent if record.of_submission))
+
     def record(self, name: str) -> "Record":
-        """The record of `MODEL/CHALLENGE`, or the one in a file.
+        """The record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or the one in a file.
 
         Raises:
             NotFoundError: there is none.
@@ -84,8 +95,10 @@ class PublishedRecords:
 
         files = FileStates.of(self._workspace)
         rubrics = self._rubrics(files)
-        summaries = self._summaries(files, rubrics)
-        return MeasuredMarks(tuple(rubrics.values()), summaries, self._duels(files, rubrics, summaries))
+        every = self._summaries(files, rubrics)
+        removed = tuple(s.name for s in every if s.submission_name.record in files.absent and s.of_submission)
+        kept = tuple(s for s in every if s.name not in {*removed})
+        return MeasuredMarks(tuple(rubrics.values()), kept, self._duels(files, rubrics, kept), removed)
 
     def view(self, name: str, make: Callable[[], Sequence[str]]) -> Sequence[str]:
         """Texts made from nothing but published records and rubrics: made again only when one of them changed.
@@ -131,7 +144,7 @@ class PublishedRecords:
         for file in files.records:
             state, row = kept.pop(file.name, ("", []))
             if state == files.of_record(file):
-                summaries.append(RecordSummary.of_row(row))
+                summaries.append(RecordSummary.of_row(file.submission, row))
                 continue
             changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
             summaries.append(changed[file])
@@ -148,7 +161,7 @@ class PublishedRecords:
         kept, changed = self._views("duels"), []
 
         def play(rubric: "Challenge", own: Sequence["RecordSummary"]) -> RoundRobin:
-            fought = [records[f"{one.challenge}/{one.model}.json"] for one in own]
+            fought = [records[one.submission_name.record] for one in own]
             name, state = f"duels {rubric.id}", digest(files.of_record(file) for file in fought)
             if kept.get(name, ("",))[0] == state:
                 return RoundRobin.of_bytes(rubric.id, [one.model for one in own], kept[name][1])

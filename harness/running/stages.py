@@ -1,22 +1,25 @@
 """The stages of a grade: each takes the job and what the stages before it found, and returns what it found itself."""
 
-import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from harness.languages import CompilerReport
-from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, Signal
+from harness.errors import HarnessError
+from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
+from harness.model import NO_ANSWER, UNBUILT, BuildFailure, Criterion, Evidence, Outcome, RepairedGrade, Signal
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import anchored, charged_once, probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
 from harness.probing.opening import GradedAnswer, opened
+from harness.probing.root_causes import linked_to_races
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
-from harness.running.collected import charged_to_the_answer
+from harness.running.collected import adapter_is_at_fault, charged_to_the_answer
 from harness.running.job import Job
-from harness.sandbox import detect
+from harness.sandbox import detect, scratch
+from harness.sandbox.warm import kept_warm
 from harness.timing import clock
 
 EXPLAINED_CALLS = 20_000
@@ -36,20 +39,26 @@ class StageResult:
         evidence: by criterion.
         signals: what the answer was seen doing in the sandbox.
         build_failure: why it does not build; None as long as nothing speaks against it.
+        repaired: what a repaired copy of what does not build shows.
         seconds: wall time, by stage.
+        cut_off: whether the time set for the grade ran out on the way.
     """
 
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     signals: tuple[Signal, ...] = ()
     build_failure: BuildFailure | None = None
+    repaired: RepairedGrade | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
+    cut_off: bool = False
 
     def __or__(self, later: "StageResult") -> "StageResult":
         return StageResult(
             {**self.evidence, **later.evidence},
             (*self.signals, *later.signals),
             self.build_failure or later.build_failure,
+            self.repaired or later.repaired,
             {**self.seconds, **later.seconds},
+            self.cut_off or later.cut_off,
         )
 
 
@@ -67,23 +76,36 @@ class Stage:
 
 
 def run_stages(job: Job) -> StageResult:
-    """Run all stages in their order; what they found together."""
-    return reduce(lambda found, stage: found | _timed(stage, job, found), STAGES, StageResult())
+    """Run all stages in their order; what they found together. Of a reply without an answer there is nothing to run."""
+    if job.submission.about.unanswered:
+        return _unanswered(job, job.submission.about.unanswered)
+    found = reduce(lambda found, stage: found | _timed(stage, job, found), STAGES, StageResult())
+    return replace(found, cut_off=job.late())
 
 
 def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
     start = clock.now()
-    result = stage.run(job, found)
+    result = None if job.late() else stage.run(job, found)
     if result is None:
         return StageResult()
     return replace(result, seconds={stage.name: clock.now() - start, **result.seconds})
 
 
+def _unanswered(job: Job, reason: str) -> StageResult:
+    """Every criterion fails that does not ask a reviewer."""
+    criteria = [c for c in job.criteria if not c.review]
+    evidence = {c.id: Evidence.of(c, Outcome.FAILED, detail=NO_ANSWER, rests_on=UNBUILT) for c in criteria}
+    return StageResult(evidence, build_failure=BuildFailure(stage="reply", text=reason))
+
+
 def compile_source(job: Job, found: StageResult) -> StageResult | None:
     """Compile the answer with its language's own compiler, where the language has one."""
+    criteria = [c for c in job.criteria if c.compiler]
+    if not criteria and job.options.partial:
+        return None
     job.progress("compiling")
     report = job.language.compile(job.answer, job.challenge)
-    evidence = compiler_evidence([c for c in job.challenge.criteria if c.compiler], report)
+    evidence = compiler_evidence(criteria, report)
     if report is None:
         return StageResult(evidence) if evidence else None
     return StageResult(evidence, build_failure=None if report.ok is not False else _not_compiled(job, report))
@@ -98,43 +120,83 @@ def _not_compiled(job: Job, report: CompilerReport) -> BuildFailure:
 
 def probe(job: Job, found: StageResult) -> StageResult:
     """Load the answer in the sandbox and run the probes of every criterion that has any."""
-    criteria = [c for c in job.challenge.criteria if c.probes]
+    criteria = [c for c in job.criteria if c.probes]
     if found.build_failure:
         return StageResult({c.id: _unbuilt(c) for c in criteria})
     job.progress("building")
-    with opened(job.challenge, job.answer, job.device) as opening:
+    # nothing is timed in brief: a worker may be made while another one works
+    warm = kept_warm() if job.brief and not job.options.only else nullcontext()
+    with warm, opened(job.challenge, job.answer, job.device) as opening:
         if opening.unsupported:
             return StageResult({c.id: _unsupported(c, opening.unsupported) for c in criteria})
         answer = opening.answer
         if opening.fault or answer is None:
             failure = BuildFailure(
-                stage="import", text=opening.fault, output=opening.output[-OUTPUT_KEPT:], locations=opening.locations
-            )
+                stage="contract" if opening.incomplete else "import", text=opening.fault,
+                output=opening.output[-OUTPUT_KEPT:], locations=opening.locations,
+            )  # fmt: skip
             result = StageResult({c.id: _unbuilt(c) for c in criteria}, build_failure=failure)
         else:
             result = _run_probes(job, criteria, answer)
         return result if answer is None else result | _seen(answer)
 
 
-def measure_source(job: Job, found: StageResult) -> StageResult:
+def probe_repaired(job: Job, found: StageResult) -> StageResult | None:
+    """Probe a copy of what the compiler refused, repaired as little as gets it past that; nothing of it counts."""
+    failure = found.build_failure
+    if (
+        job.options.partial
+        or failure is None
+        or failure.stage != "compiler"
+        or adapter_is_at_fault(failure, job.adapters)
+    ):
+        return None
+    job.progress("repairing a copy")
+    with scratch.folder() as folder:
+        repaired = job.language.repaired(job.answer, job.challenge, folder, job.adapters)
+        if repaired is None:
+            return None
+        files = replace(job.answer, folder=folder)
+        return StageResult(repaired=_grade_of_copy(job, repaired, files))
+
+
+def _grade_of_copy(job: Job, repaired: RepairedAnswer, files: AnswerFiles) -> RepairedGrade:
+    """What the probes see of a repaired copy; whatever our side cannot do with it harms no grade."""
+    if repaired.detail:
+        return RepairedGrade(repairs=repaired.repairs, detail=f"the copy does not build either: {repaired.detail}")
+    criteria = [c for c in job.challenge.criteria if c.probes]
+    try:
+        with opened(job.challenge, files, job.device) as opening:
+            if opening.answer is None or opening.fault or opening.unsupported:
+                reason = f"the copy could not be run: {opening.fault or opening.unsupported}"
+                return RepairedGrade(repairs=repaired.repairs, detail=reason)
+            evidence = _probe_each(job, criteria, opening.answer)
+    except HarnessError as error:
+        return RepairedGrade(repairs=repaired.repairs, detail=f"the copy could not be graded: {error}")
+    return RepairedGrade(repairs=repaired.repairs, evidence=tuple(charged_once(job.code, evidence)))
+
+
+def measure_source(job: Job, found: StageResult) -> StageResult | None:
     """Measure the source: size, complexity, documentation, likely bugs."""
+    criteria = [c for c in job.criteria if c.metric]
+    if not criteria:
+        return None
     job.progress("source metrics")
-    criteria = [c for c in job.challenge.criteria if c.metric]
     return StageResult(source_evidence(criteria, job.files.path, job.submission.entries, job.adapters))
 
 
-def run_own_tests(job: Job, found: StageResult) -> StageResult:
+def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
     """Run the answer's own tests against mutants of its code."""
+    criteria = [c for c in job.criteria if c.tests]
+    if not criteria:
+        return None
     job.progress("own tests")
-    criteria = [c for c in job.challenge.criteria if c.tests]
-    # drawn from the files, not from the run: equal files meet equal mutants, so their kill rate does not move
-    seed = int.from_bytes(hashlib.sha256(repr(sorted(job.files.hashes.items())).encode()).digest()[:6], "big")
     count, seconds = MUTANTS, job.challenge.limits.tests_seconds
     if job.options.full:
         count, seconds = ALL_MUTANTS, ALL_SECONDS
     return StageResult(
         own_tests_evidence(
-            criteria, job.submission, job.files.path, detect(), seed=seed, mutants=count, seconds=seconds,
+            criteria, job.submission, job.files.path, detect(), seed=job.files_seed, mutants=count, seconds=seconds,
             adapters=job.adapters, quoted=job.origin is None or job.origin.redistribute,
         )
     )  # fmt: skip
@@ -142,7 +204,7 @@ def run_own_tests(job: Job, found: StageResult) -> StageResult:
 
 def check_claims(job: Job, found: StageResult) -> StageResult | None:
     """Hold the figures that the answer states about itself to those measured."""
-    criteria = [c for c in job.challenge.criteria if c.claims]
+    criteria = [c for c in job.criteria if c.claims]
     if not criteria:
         return None
     figures = {name: value for item in found.evidence.values() for name, value in item.measured.items()}
@@ -152,21 +214,39 @@ def check_claims(job: Job, found: StageResult) -> StageResult | None:
 STAGES = (
     Stage("compiler", compile_source),
     Stage("build_and_probes", probe),
+    Stage("repaired_copy", probe_repaired),
     Stage("source", measure_source),
     Stage("own_tests", run_own_tests),
     Stage("claims", check_claims),
 )
 
 
-def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:
-    evidence = []
-    for criterion in criteria:
+def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> list[Evidence]:
+    """What the probes of each criterion see, with the cause where one is established."""
+    answer.deadline = job.deadline
+    found: dict[str, Evidence] = {}
+    for criterion in sorted(criteria, key=lambda c: c.id != job.challenge.anchor) if job.brief else criteria:
         job.progress(criterion.id)
-        evidence.append(_probed(job, criterion, answer))
-    evidence = charged_to_the_answer(evidence, job.adapters)
-    named = settled_names(job.code, evidence, answer) if _may_explain(answer) else evidence
+        found[criterion.id] = _in_vain(job, criterion, found) or _probed(job, criterion, answer)
+    charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
+    if job.brief or job.late() or not _may_explain(answer):
+        return charged
+    return linked_to_races(job.code, settled_names(job.code, charged, answer), answer)
+
+
+def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:
+    named = _probe_each(job, criteria, answer)
     settled = anchored(charged_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
     return StageResult({e.criterion: e for e in settled}, _nondeterminism(job, answer))
+
+
+def _in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence]) -> Evidence | None:
+    """The evidence of a criterion that a brief grade need not probe: while the anchor fails none earns anything."""
+    anchor = found.get(job.challenge.anchor)
+    if not job.brief or anchor is None or anchor.outcome is not Outcome.FAILED:
+        return None
+    detail = f"not run, for it earns nothing while `{anchor.criterion}` fails"
+    return Evidence.of(criterion, Outcome.FAILED, rests_on=anchor.criterion, detail=detail)
 
 
 def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence:
@@ -177,21 +257,24 @@ def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence:
     kept = _failed_before(job, criterion, answer)
     if kept is not None:
         return kept
+    seed = job.files_seed if criterion.seeded_by == "files" else job.seed
     for again in (False, True):
-        item = _once(job, criterion, answer, seed_of(job.seed, criterion.id))
+        item = _once(job, criterion, answer, seed_of(seed, criterion.id))
         if item.outcome is not Outcome.JUDGE_ERROR:
             break
         if again:
             return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"})
         job.progress(f"{criterion.id}, again: {item.detail}")
-    if item.draws is not None and item.draws.failed and item.seed is not None and job.options.seed is None:
+    drawn = job.options.seed is None and not job.brief  # the same seed draws other cases in a brief grade
+    if drawn and item.draws is not None and item.draws.failed and item.seed is not None:
         job.failing_seeds.keep(criterion.id, item.seed)
     return item
 
 
 def _failed_before(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence | None:
     """The failure on the seed that once failed these files, where there is one and it still does."""
-    seed = job.failing_seeds.of(criterion.id) if job.options.seed is None else None
+    drawn = job.options.seed is None and not job.brief
+    seed = job.failing_seeds.of(criterion.id) if drawn else None
     if seed is None:
         return None
     item = _once(job, criterion, answer, seed)
@@ -199,8 +282,10 @@ def _failed_before(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evid
 
 
 def _once(job: Job, criterion: Criterion, answer: GradedAnswer, seed: int) -> Evidence:
-    explain = _may_explain(answer)
-    return probe_criterion(job.code, criterion, answer, seed, submission=job.submission, explain=explain)
+    return probe_criterion(
+        job.code, criterion, answer, seed, submission=job.submission, adapters=job.adapters, brief=job.brief,
+        explain=not job.brief and _may_explain(answer), until_failed=job.brief,
+    )  # fmt: skip
 
 
 def _may_explain(answer: GradedAnswer) -> bool:
@@ -210,7 +295,7 @@ def _may_explain(answer: GradedAnswer) -> bool:
 def _nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
     """Whether it answers the anchor's questions twice alike, where there is time to ask."""
     anchor = job.challenge.criterion(job.challenge.anchor)
-    if not _may_explain(answer):
+    if job.brief or job.late() or not _may_explain(answer):
         return ()
     signal = nondeterminism(answer, job.code.probes_of(anchor)[0], seed_of(job.seed, anchor.id))
     return (signal,) if signal else ()

@@ -1,14 +1,20 @@
 """Where records are kept: those made here in one SQLite file, the published ones as JSON files indexed in it."""
 
+import contextlib
+import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from sqlite3 import Connection
 
-from harness.model import Record, Status
+from harness.errors import StoreError
+from harness.model import GradeProfile, Record, Status
+from harness.model.submission_name import SubmissionName
 from harness.running import failing_seeds, published_records
 from harness.running.database import Database
-from harness.workspace import Workspace, write_atomically
+from harness.stored_files import write_atomically
+from harness.workspace import Workspace
 
 SCHEMA = 3
 TABLES = """
@@ -66,15 +72,65 @@ class Store:
         except (ValueError, zlib.error):  # written by another version of the harness, or damaged: grade again
             return None
 
-    def add(self, record: Record, attempt: int = 1) -> None:
+    def add(self, record: Record, *, reusable: bool | None = None) -> None:
         """Keep a record made on this machine in place of an earlier one of the same key.
+
+        Args:
+            record: to keep.
+            reusable: whether it may stand for a new grade of the same key; a ranked one may by default.
 
         Raises:
             StoreError: it cannot be written.
         """
         body = zlib.compress(record.to_json().encode())
-        row = (record.key, _reusable(record), record.model, record.challenge, attempt, body)
+        may_stand = _reusable(record) if reusable is None else reusable
+        row = (record.key, may_stand, record.model, record.challenge, record.attempt or 0, body)
         self._database.write(lambda c: c.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)", row))
+
+    def count(self, name: SubmissionName) -> int:
+        """How many records of a submission were made on this machine and are kept.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        query = "SELECT COUNT(*) FROM records WHERE model = ? AND challenge = ? AND attempt = ?"
+        return int(self._database.read(lambda c: c.execute(query, _columns(name)).fetchone()[0], 0))
+
+    def forget(self, name: SubmissionName) -> None:
+        """Remove them.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        if self.count(name):
+            statement = "DELETE FROM records WHERE model = ? AND challenge = ? AND attempt = ?"
+            self._database.write(lambda c: c.execute(statement, _columns(name)))
+
+    def superseded(self, before: datetime) -> list[tuple[str, int]]:
+        """Key and reusability of records made before a time, the latest of each submission left out.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        query = "SELECT key, reusable, body FROM records"
+        found: list[tuple[str, int, bytes]] = self._database.read(lambda c: c.execute(query).fetchall(), [])
+        made: dict[tuple[str, str, int], list[tuple[datetime, str, int]]] = {}
+        for key, reusable, body in found:
+            with contextlib.suppress(ValueError, KeyError, TypeError, zlib.error):  # another version's, or damaged
+                record = json.loads(zlib.decompress(body))
+                when = datetime.fromisoformat(record["made"])
+                name = SubmissionName(record["model"], record["challenge"], record.get("attempt"))
+                made.setdefault(name.order, []).append((when, key, reusable))
+        return [(key, use) for own in made.values() for when, key, use in sorted(own)[:-1] if when < before]
+
+    def discard(self, rows: Sequence[tuple[str, int]]) -> None:
+        """Remove the records of these keys and reusabilities; the file gets smaller.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        self._database.write(lambda c: c.executemany("DELETE FROM records WHERE key = ? AND reusable = ?", rows))
+        self._database.compact()
 
     def publish(self, record: Record) -> Path:
         """Put a record under reports/records/, where reports are made from.
@@ -82,9 +138,14 @@ class Store:
         A failure of the harness does not replace a finished grade of the same files in the same environment.
 
         Raises:
-            StoreError: it cannot be written.
+            StoreError: it cannot be written, says less than a record of the profile `full`, or would put attempts
+                beside a single answer of the same model.
         """
-        path = self._workspace.record_path(record.model, record.challenge)
+        if record.partial:
+            what = f"profile {record.profile}" if record.profile is not GradeProfile.FULL else "part of the criteria"
+            raise StoreError(f"{record.name}: a record of {what} is not published\n  try: harness grade {record.name}")
+        self._refuse_both_forms(record)
+        path = self._workspace.record_path(record.model, record.challenge, record.attempt)
         text = record.to_json()
         try:
             published = path.read_bytes()
@@ -95,6 +156,28 @@ class Store:
         ):
             write_atomically(path, text)
         return path
+
+    def _refuse_both_forms(self, record: Record) -> None:
+        """Keep a model from being counted with a single answer and with attempts.
+
+        Raises:
+            StoreError: it would be.
+        """
+        single = self._workspace.record_path(record.model, record.challenge)
+        attempts = sorted(single.with_suffix("").glob("attempt-*.json")) if record.attempt is None else []
+        if record.attempt is not None and single.exists():
+            attempts = [single]
+        if attempts:
+            form = "single answer" if record.attempt else "attempts"
+            raise StoreError(
+                f"{record.name} is not published: there are records of {record.submission_name.answer} as {form}: "
+                f"{', '.join(map(str, attempts))}\n  remove them, and grade again"
+            )
+
+
+def _columns(name: SubmissionName) -> tuple[str, str, int]:
+    """Model, challenge and attempt as the table has them."""
+    return name.model, name.challenge, name.attempt or 0
 
 
 def _reusable(record: Record) -> bool:

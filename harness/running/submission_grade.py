@@ -3,16 +3,29 @@
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.errors import HarnessError, JudgeError, StoreError
-from harness.model import BuildFailure, Criterion, Evidence, Outcome, Record, Status, counted
+from harness.model import (
+    BuildFailure,
+    Criterion,
+    Evidence,
+    GradeProfile,
+    Outcome,
+    Record,
+    RepairedGrade,
+    Status,
+    counted,
+)
 from harness.model.collection import SUBMISSION_FILE
 from harness.quality.hints import hints
+from harness.quality.unwritten import unwritten_entry
+from harness.running.collected import adapter_is_at_fault
 from harness.running.job import Job, prepared
 from harness.running.options import Options, Progress, no_progress
 from harness.running.stages import StageResult, run_stages
@@ -21,12 +34,15 @@ from harness.running.withholding import without_quotes
 from harness.sandbox import Snapshot, detect, has_line
 from harness.sandbox.self_attack import assert_holds
 from harness.scoring import score
-from harness.workspace import Workspace, remedy
+from harness.scoring.reward import reward
+from harness.stored_files import remedy
+from harness.workspace import Workspace
 
 __all__ = ["Graded", "grade_one"]
 
 Located = TypeVar("Located", Evidence, BuildFailure)
 
+TURNS_REMARK = "asked in up to {} turns, each reply in view of what the grader found in the one before"
 FREE_BYTES = 1 << 20
 """Bytes that must be free for temporary files before a failed build is believed."""
 
@@ -92,7 +108,12 @@ def keep(job: Job, record: Record) -> str:
     """Save a record wherever it belongs, and say where it could not be saved; the other places have it all the same."""
     store = Store(job.workspace)
     errors = []
-    for save in (store.add, store.publish) if job.options.publish else (store.add,):
+    own_draw = job.options.seed is None and record.environment.tier.trusted
+    reusable = own_draw and record.status is not Status.JUDGE_ERROR and not record.cut_off
+    saves: list[Callable[[Record], object]] = [partial(store.add, reusable=reusable)]
+    if job.options.publish and not record.partial:
+        saves.append(store.publish)
+    for save in saves:
         try:
             save(record)
         except StoreError as error:
@@ -103,7 +124,9 @@ def keep(job: Job, record: Record) -> str:
 def _earlier(job: Job) -> Record | None:
     """The record of the same files, made here before; a store that cannot be read costs no grade."""
     try:
-        return Store(job.workspace).find(job.key)
+        found = Store(job.workspace).find(job.key)
+        # the same files may have been graded elsewhere
+        return found and found.model_copy(update={"outside": job.outside})
     except StoreError as error:
         job.progress(str(error).partition("\n")[0])
         return None
@@ -122,11 +145,14 @@ def _graded(job: Job) -> Record:
     if failure and (fault := _adapter_fault(job, failure)):
         evidence, failure = [unmeasured(c, fault) for c in job.challenge.criteria], None
     else:
-        evidence = [_located(job, found.evidence.get(c.id) or unmeasured(c)) for c in job.challenge.criteria]
+        evidence = [
+            _located(job, found.evidence.get(c.id) or _unassessed(job, found, c)) for c in job.challenge.criteria
+        ]
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
     return recorded(
         job, evidence, build=failure, status=status, seed=job.seed, made=made, error=broken,
+        repaired=_located_copy(job, found) if failure else None, cut_off=found.cut_off,
         seconds={stage: rounded for stage, spent in found.seconds.items() if (rounded := round(spent, 3))},
         signals=counted(found.signals), remarks=tuple(_remarks(job)),
     )  # fmt: skip
@@ -134,7 +160,7 @@ def _graded(job: Job) -> Record:
 
 def _adapter_fault(job: Job, failure: BuildFailure) -> str:
     """What is wrong with the harness's own adapter, where every place that does not build is in it; else empty."""
-    if failure.locations and {place.file for place in failure.locations} <= {*job.adapters}:
+    if adapter_is_at_fault(failure, job.adapters):
         return f"the adapter, which is no part of the answer, does not build: {failure.text}"
     return ""
 
@@ -145,13 +171,29 @@ def _located(job: Job, found: Located) -> Located:
     return found.model_copy(update={"locations": places})
 
 
-def recorded(job: Job, evidence: Sequence[Evidence], *, build: BuildFailure | None = None, **rest: Any) -> Record:
+def _located_copy(job: Job, found: StageResult) -> RepairedGrade | None:
+    """What the repaired copy showed; the lines of a copy are those of the answer."""
+    if found.repaired is None:
+        return None
+    evidence = tuple(_located(job, item) for item in found.repaired.evidence)
+    return found.repaired.model_copy(update={"evidence": evidence})
+
+
+def recorded(
+    job: Job, evidence: Sequence[Evidence], *, status: Status, build: BuildFailure | None = None, cut_off: bool = False,
+    **rest: Any,
+) -> Record:  # fmt: skip
     """The record of a job: its evidence scored, with whatever else a record says of a grade."""
     scored = score(job.challenge, evidence, built=build is None)
-    about = job.submission.about
+    about, options = job.submission.about, job.options
+    asked = GradeProfile.REWARD.criteria(job.challenge, options.only)
+    unknown = cut_off or status is Status.JUDGE_ERROR
     record = Record(
-        model=about.model, challenge=about.challenge, provenance=about.provenance, origin=job.origin, key=job.key,
-        ranked=job.options.seed is None and job.environment.tier.trusted,
+        model=about.model, challenge=about.challenge, attempt=about.attempt, provenance=about.provenance,
+        origin=job.origin, outside=job.outside, turns=about.turns, key=job.key,
+        ranked=options.seed is None and job.environment.tier.trusted and not (options.partial or cut_off),
+        status=status, profile=options.profile, only=options.only, cut_off=cut_off,
+        reward=None if unknown else reward(job.challenge, evidence, asked, built=build is None),
         environment=job.environment, limits=job.challenge.limits,
         overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
         build=build, **rest,
@@ -188,11 +230,26 @@ def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
     return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error or "no stage of the grade assessed it")
 
 
+def _unassessed(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
+    """Evidence of a criterion that no stage assessed: the grade was not to, or was cut off."""
+    if criterion.review:
+        return unmeasured(criterion)
+    if criterion not in job.criteria:
+        chosen = "those asked for" if job.options.only else f"the profile {job.options.profile}"
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"is none of {chosen}")
+    if found.cut_off:
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail="the time set for the grade was over")
+    return unmeasured(criterion)
+
+
 def _remarks(job: Job) -> Iterator[str]:
     if caution := job.environment.tier.caution:
         yield caution
+    if job.submission.about.turns > 1:
+        yield TURNS_REMARK.format(job.submission.about.turns)
     for name, value in job.options.limits.items():
         yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:
         yield "the seed was chosen by hand: this record decides no ranking"
+    yield from unwritten_entry(job.files.path, job.submission.entries, job.challenge.contract.functions)
     yield from hints(job.files.path, job.submission.entries, job.adapters)

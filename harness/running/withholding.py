@@ -104,7 +104,7 @@ def without_quotes(record: Record, folder: Path, files: Iterable[str], challenge
     data = record.model_dump(mode="python")
     if data["build"]:
         data["build"]["output"] = ""
-    for field in ("evidence", "build", "signals", "remarks", "error"):
+    for field in ("evidence", "build", "repaired", "signals", "remarks", "error"):
         data[field] = _cleaned(data[field], field, cache(held.of))
     return Record.model_validate(data)
 

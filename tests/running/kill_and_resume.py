@@ -118,7 +118,8 @@ def stored(workspace: Workspace) -> dict[str, bytes]:
     found = {str(path): path.read_bytes() for path in workspace.records_folder.glob("*/[!.]*.json")}
     if Store(workspace).path.exists():
         with contextlib.closing(sqlite3.connect(Store(workspace).path)) as connection:
-            rows = connection.execute("SELECT key, body FROM records").fetchall()
+            made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'records'").fetchone()
+            rows = connection.execute("SELECT key, body FROM records").fetchall() if made else []
         found |= {key: zlib.decompress(body) for key, body in rows}
     for text in found.values():
         Record.from_json(text)

@@ -15,7 +15,8 @@ from kill_and_resume import finish, made, outcome, start
 
 from harness.model import Record
 from harness.sandbox import detect
-from harness.workspace import Workspace, read_stored
+from harness.stored_files import read_stored
+from harness.workspace import Workspace
 from tests import shares
 from tests.tiers_here import NAMESPACED
 

@@ -16,7 +16,7 @@ from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.running.retry import RETRIES, grade_with_retries
 from harness.running.submission_grade import grade_one
-from harness.workspace import read_stored
+from harness.stored_files import read_stored
 
 FORCED = Options(force=True)
 

@@ -15,7 +15,7 @@ from harness.running.executor import grade_all
 from harness.running.local import GradingProcess, LocalExecutor
 from harness.running.options import Options
 from harness.running.submission_grade import Graded, grade_one
-from harness.workspace import read_stored
+from harness.stored_files import read_stored
 
 RUN = """
 import sys

@@ -16,11 +16,9 @@ from harness.running.submission_grade import grade_one
 
 
 @pytest.fixture
-def graded(toy, submit):
-    folder = submit("m", toy.source())
-    first = grade_one(toy.workspace, folder)
-    assert not first.reused
-    return folder, first.record
+def graded(graded_toy):
+    workspace = graded_toy.workspace
+    return workspace.root / "submissions" / "right" / "scaled_sum", workspace.record("right/scaled_sum")
 
 
 def test_the_second_grade_is_the_first_and_says_why(toy, graded):
@@ -62,7 +60,7 @@ def test_a_record_that_came_with_a_clone_is_not_believed(toy, graded):
     """Published records are for reading: only what this machine's store holds is reused."""
     folder, _ = graded
     shutil.rmtree(toy.workspace.cache_folder)
-    assert toy.workspace.record_path("m", "scaled_sum").exists()
+    assert toy.workspace.record_path("right", "scaled_sum").exists()
     assert not grade_one(toy.workspace, folder).reused
 
 
@@ -95,7 +93,7 @@ def test_two_grades_draw_different_seeds(toy, submit):
 def test_a_forced_grade_replaces_the_published_record(toy, graded):
     folder, before = graded
     forced = grade_one(toy.workspace, folder, Options(force=True)).record
-    published = toy.workspace.record("m/scaled_sum")
+    published = toy.workspace.record("right/scaled_sum")
     assert published == forced and published.seed != before.seed
     assert grade_one(toy.workspace, folder).record == forced, "and the next run reuses the new one"
 

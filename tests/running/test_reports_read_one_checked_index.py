@@ -18,7 +18,6 @@ from harness.report.inputs import gather
 from harness.report.scoreboard import as_csv, as_json, as_markdown, measured_scoreboard
 from harness.running import file_states, published_records
 from harness.running.store import Store
-from harness.running.submission_grade import grade_one
 from harness.scoring.duels import round_robin
 from harness.workspace import Workspace
 
@@ -29,11 +28,9 @@ def _files_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def index(toy, submit) -> published_records.PublishedRecords:
+def index(graded_toy) -> published_records.PublishedRecords:
     """Of a workspace with one wrong and one right answer."""
-    grade_one(toy.workspace, submit("right", toy.source()))
-    grade_one(toy.workspace, submit("wrong", toy.source(toy.mutants[0])))
-    return Store(toy.workspace).published
+    return Store(graded_toy.workspace).published
 
 
 def edit(path: Path, change) -> None:
@@ -172,7 +169,7 @@ BUNDLED = Path(__file__).resolve().parents[2]
 
 def test_the_index_changes_no_byte_of_a_scoreboard(tmp_path):
     """Made of records, of an empty index and of a full one, in every format; so are the duels."""
-    for folder in ("challenges", "reports/records"):
+    for folder in ("challenges", "reports/records", "submissions/baseline"):
         shutil.copytree(BUNDLED / folder, tmp_path / folder)
     workspace = Workspace(tmp_path)
     inputs = gather(workspace)

@@ -1,7 +1,6 @@
 """Many processes share the store; where it cannot be used, it names the file, the problem and the next command."""
 
 import contextlib
-import multiprocessing
 import os
 import re
 import resource
@@ -26,9 +25,9 @@ WRITERS, EACH = 8, 10
 
 
 @pytest.fixture
-def record(toy, submit) -> Record:
+def record(graded_toy) -> Record:
     """A record of a graded answer, which the toy workspace's store holds already."""
-    return grade_one(toy.workspace, submit("m", toy.source())).record
+    return graded_toy.workspace.record("right/scaled_sum")
 
 
 @pytest.fixture
@@ -40,22 +39,28 @@ def keyed(record: Record, key: str) -> Record:
     return record.model_copy(update={"key": key})
 
 
-def add_many(root: Path, text: str, writer: int) -> None:
-    store, record = Store(Workspace(root)), Record.from_json(text)
-    for number in range(EACH):
-        store.add(keyed(record, f"{writer}-{number}"))
+WRITE_AT_ONCE = f"""
+import os, sys
+from pathlib import Path
+from harness.model import Record
+from harness.running.store import Store
+from harness.workspace import Workspace
+record = Record.from_json(sys.stdin.read())
+for writer in range({WRITERS}):
+    if os.fork() == 0:
+        store = Store(Workspace(Path(sys.argv[1])))
+        for number in range({EACH}):
+            store.add(record.model_copy(update={{"key": f"{{writer}}-{{number}}"}}))
+        os._exit(0)
+sys.exit(sum(os.wait()[1] != 0 for _ in range({WRITERS})))
+"""
 
 
 def test_eight_processes_write_at_once_and_every_record_is_kept(toy, record):
     """All start on a file that none of them has made yet."""
     Store(toy.workspace).path.unlink()
-    start = multiprocessing.get_context("spawn").Process
-    writers = [start(target=add_many, args=(toy.workspace.root, record.to_json(), n)) for n in range(WRITERS)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(120)
-    assert [writer.exitcode for writer in writers] == [0] * WRITERS
+    command = [sys.executable, "-P", "-c", WRITE_AT_ONCE, str(toy.workspace.root)]
+    assert subprocess.run(command, input=record.to_json(), text=True, timeout=120, check=False).returncode == 0
     names = [f"{n}-{number}" for n in range(WRITERS) for number in range(EACH)]
     assert [Store(toy.workspace).find(name) for name in names] == [keyed(record, name) for name in names]
 
@@ -224,7 +229,7 @@ def test_a_write_beyond_the_space_there_is_keeps_what_was_there(store, record, m
 
 
 def test_a_file_where_the_folder_belongs_is_named(toy, record):
-    store = Store(Workspace(toy.workspace.root / "submissions" / "m" / "scaled_sum"))
+    store = Store(Workspace(toy.workspace.root / "submissions" / "right" / "scaled_sum"))
     store.path.parent.write_text("")
     with pytest.raises(StoreError, match=r"cannot be written: File exists\n.*move away the file"):
         store.add(record)

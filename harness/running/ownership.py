@@ -1,0 +1,35 @@
+"""Whose the published records are: a grade replaces that of another folder only when it is asked to."""
+
+from pathlib import Path
+
+from harness.errors import StoreError
+from harness.model import Record, Submission
+from harness.stored_files import read_stored
+from harness.workspace import Workspace
+
+OUTSIDE = "a folder outside submissions/"
+
+
+def other_home(workspace: Workspace, folder: Path, submission: Submission) -> str:
+    """What the published record stands for that a grade of `folder` would replace; empty where it replaces none.
+
+    A record whose submission is gone stands for nothing any more.
+
+    Args:
+        workspace: holds the published records.
+        folder: the submission; anywhere.
+        submission: what its submission.toml says.
+    """
+    path = workspace.record_path(submission.about.model, submission.about.challenge, submission.about.attempt)
+    try:
+        published = read_stored(path, Record) if path.is_file() else None
+    except StoreError:  # damaged: a new one is the cure
+        return ""
+    if published is None:
+        return ""
+    if published.outside:
+        return OUTSIDE if workspace.holds(folder) else ""
+    home = workspace.folder_of(published)
+    if home.resolve() == folder.resolve() or not (published.origin or home.is_dir()):
+        return ""
+    return f"collection {published.origin.collection}" if published.origin else f"submissions/{published.name}"

@@ -1,0 +1,94 @@
+"""The record of a folder that could not be graded at all: one bad folder must not end a batch."""
+
+import hashlib
+from pathlib import Path
+
+from harness.errors import HarnessError, SpecError
+from harness.model import (
+    UNBUILT,
+    About,
+    BuildFailure,
+    Challenge,
+    Criterion,
+    Evidence,
+    Limits,
+    Outcome,
+    Provenance,
+    Record,
+    Score,
+    Status,
+)
+from harness.running.content_key import environment
+from harness.running.options import Options
+from harness.running.submission_grade import now, unmeasured
+from harness.sandbox import detect
+from harness.scoring import score
+from harness.workspace import Workspace
+
+UNKNOWN = "unknown"
+"""The challenge of a folder that says none; a model that is not stated."""
+
+
+def rejected(
+    workspace: Workspace, folder: Path, error: HarnessError, options: Options, challenge: str | None = None
+) -> Record:
+    """The record of a folder that was refused.
+
+    Where its files are at fault (a link, too many bytes, no entry) it counts as an answer that does not build, with a
+    reward of 0. Everything else (a folder that is not there, a challenge nobody knows) is no answer's doing: a judge
+    error, without a reward.
+
+    Args:
+        workspace: where the challenges are.
+        folder: what was to be graded.
+        error: why it was not.
+        options: how it was to be graded.
+        challenge: what it answers, where the caller said so.
+    """
+    about = _about(workspace, folder)
+    rubric = _rubric(workspace, challenge or (about.challenge if about else None))
+    own_fault = isinstance(error, SpecError) and folder.is_dir() and rubric is not None
+    text, unbuilt = str(error), "the submission cannot be read"
+    common = {
+        "model": about.model if about else UNKNOWN,
+        "provenance": about.provenance if about else Provenance.MODEL_OUTPUT,
+        "ranked": False, "made": now(), "seconds": {}, "seed": options.seed or 0,
+        "profile": options.profile, "only": options.only,
+        "key": hashlib.sha256(f"{folder}: {text}".encode(errors="replace")).hexdigest(),
+        "environment": environment(detect()),
+    }  # fmt: skip
+    if rubric is None:
+        nothing = Score(score=None, low=0, high=100, coverage=0)
+        return Record(
+            challenge=challenge or UNKNOWN, status=Status.JUDGE_ERROR, error=text, limits=Limits(), overall=nothing,
+            dimensions={}, gates=(), evidence=(), **common,
+        )  # fmt: skip
+    evidence = [_unread(c, unbuilt) if own_fault else unmeasured(c, text) for c in rubric.criteria]
+    scored = score(rubric, evidence, built=not own_fault)
+    return Record(
+        challenge=rubric.id, limits=rubric.limits, evidence=tuple(evidence), overall=scored.overall,
+        dimensions=scored.dimensions, gates=scored.gates, reward=0.0 if own_fault else None,
+        status=Status.BUILD_FAILED if own_fault else Status.JUDGE_ERROR, error=None if own_fault else text,
+        build=BuildFailure(stage="files", text=text) if own_fault else None, **common,
+    )  # fmt: skip
+
+
+def _about(workspace: Workspace, folder: Path) -> About | None:
+    """What its submission.toml states, where that can be read."""
+    try:
+        return workspace.submission(folder).about
+    except HarnessError:
+        return None
+
+
+def _rubric(workspace: Workspace, challenge: str | None) -> Challenge | None:
+    try:
+        return workspace.challenge(challenge) if challenge else None
+    except HarnessError:
+        return None
+
+
+def _unread(criterion: Criterion, why: str) -> Evidence:
+    if criterion.review:
+        return Evidence.unreviewed(criterion)
+    return Evidence.of(criterion, Outcome.FAILED, detail=why, rests_on=UNBUILT)

@@ -1,0 +1,159 @@
+"""Removing a submission: its folder, its published record, and what the store keeps of it."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import NotFoundError, SpecError, StoreError, nearest
+from harness.model import Record
+from harness.model.submission_name import SubmissionName
+from harness.running.store import Store
+from harness.sandbox import hash_folder
+from harness.stored_files import read_stored, remedy
+from harness.workspace import COLLECTIONS, Workspace
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What goes with one submission.
+
+    Attributes:
+        name: of the submission.
+        folder: where it lies; None where only its record is left.
+        collection: id of the collection whose fetched files these are; None for a submission of the workspace.
+        record: its published record; None where there is none.
+        kept: how many records of it the store has.
+    """
+
+    name: SubmissionName
+    folder: Path | None
+    collection: str | None
+    record: Path | None
+    kept: int
+
+
+def removals(workspace: Workspace, names: Sequence[str]) -> list[Removal]:
+    """What goes with the submissions of these names, each once, sorted by name.
+
+    Args:
+        workspace: what holds them.
+        names: MODEL/CHALLENGE (all its attempts), MODEL/CHALLENGE/attempt-N, MODEL, CHALLENGE, or the path of a
+            submission's folder in the workspace. A submission of which only the record is left has a name, too.
+
+    Raises:
+        NotFoundError: a name fits nothing.
+        SpecError: a path, or what a name leads to, lies outside the workspace.
+        StoreError: the store cannot be read.
+    """
+    known = _homes(workspace)
+    chosen = {found for name in names for found in _matching(workspace, known, name)}
+    return [_removal(workspace, name, known[name]) for name in sorted(chosen, key=lambda name: name.order)]
+
+
+def remove(workspace: Workspace, removal: Removal) -> None:
+    """Remove it: the folder last, so that what was cut off goes on when it is asked for again.
+
+    Raises:
+        StoreError: something cannot be removed.
+    """
+    store = Store(workspace)
+    store.forget(removal.name)
+    if removal.folder:
+        with suppress(SpecError):  # what cannot be graded has no such seeds
+            store.failing_seeds(removal.name.challenge, hash_folder(removal.folder)).forget()
+    try:
+        if removal.record:
+            removal.record.unlink(missing_ok=True)
+            _remove_empty(removal.record.parent, workspace.records_folder)
+        if removal.folder and removal.folder.is_symlink():
+            removal.folder.unlink()
+        elif removal.folder:
+            shutil.rmtree(removal.folder)
+        if removal.folder:
+            _remove_empty(removal.folder.parent, removal.folder.parents[len(removal.name.parts) - 1])
+    except OSError as error:
+        raise StoreError(f"{error.filename}: cannot be removed: {error.strerror}\n  {remedy(error)}") from error
+
+
+def _homes(workspace: Workspace) -> dict[SubmissionName, Path | None]:
+    """The folder of every submission; None where only a record is left."""
+    records = workspace.records_folder
+    files = (SubmissionName.of_record(path.relative_to(records)) for path in records.rglob("*.json"))
+    folders = {SubmissionName.of_folder(folder): folder for folder in workspace.submissions()}
+    return {**dict.fromkeys(name for name in files if name), **folders}
+
+
+def _matching(workspace: Workspace, known: dict[SubmissionName, Path | None], wanted: str) -> Iterable[SubmissionName]:
+    text = wanted.rstrip("/")
+    if found := [name for name in known if text in (str(name), name.answer, name.model, name.challenge)]:
+        return found
+    path = Path(os.path.abspath(wanted))
+    if path.is_dir() and not workspace.holds(path):
+        raise SpecError(
+            wanted, "is no submission of this workspace; nothing was removed", hint="harness ls submissions"
+        )
+    by_path = [name for name, folder in known.items() if folder == path]
+    if not by_path:
+        names = [part for name in known for part in (str(name), name.model, name.challenge)]
+        raise NotFoundError(
+            f"no submission or record {wanted!r}{nearest(wanted, names)}\n  try: harness ls submissions"
+        )
+    return by_path
+
+
+def _removal(workspace: Workspace, name: SubmissionName, folder: Path | None) -> Removal:
+    collection = None
+    if folder is not None:
+        _refuse_outside(workspace, folder)
+        fetched = workspace.cache_folder / COLLECTIONS
+        collection = folder.relative_to(fetched).parts[0] if fetched in folder.parents else None
+    record = _record(workspace, name, folder, collection)
+    return Removal(name, folder, collection, record, Store(workspace).count(name))
+
+
+def _refuse_outside(workspace: Workspace, folder: Path) -> None:
+    """Refuse a folder that a link of a model's folder leads out of the workspace.
+
+    Raises:
+        SpecError: it lies outside.
+    """
+    place, root = folder.parent.resolve(), workspace.root.resolve()
+    if root not in place.parents:
+        raise SpecError(folder, f"lies in {place}, outside the workspace; nothing was removed")
+
+
+def _record(workspace: Workspace, name: SubmissionName, folder: Path | None, collection: str | None) -> Path | None:
+    """The published record that stands for this folder, or, where there is none, whatever is left under the name."""
+    path = workspace.records_folder / name.record
+    if not path.is_file():
+        return None
+    try:
+        origin = read_stored(path, Record).origin
+    except StoreError:  # damaged: nothing else stands for it
+        return path
+    of = origin.collection if origin else None
+    return path if folder is None or of == collection else None
+
+
+def _remove_empty(folder: Path, root: Path) -> None:
+    """Remove a folder and those above it that hold nothing any more, up to `root`, which stays."""
+    while folder != root and root in folder.parents and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
+
+
+def told(removal: Removal, shown: Callable[[Path], str] = str) -> Iterator[str]:
+    """What goes, a line each; paths as `shown` writes them."""
+    if removal.folder and removal.folder.is_symlink():
+        yield f"the link {shown(removal.folder)}, not what it leads to"
+    elif removal.folder:
+        files = [path for path in removal.folder.rglob("*") if not path.is_dir()]
+        of = f" of collection {removal.collection}, which can be fetched again" if removal.collection else ""
+        yield f"{shown(removal.folder)}: {len(files)} file{'' if len(files) == 1 else 's'}{of}"
+    if removal.record:
+        yield f"{shown(removal.record)}: its published record"
+    if removal.kept:
+        yield f"{removal.kept} record{'' if removal.kept == 1 else 's'} made on this machine"

@@ -1,0 +1,87 @@
+"""Files that the harness keeps: read whole or refused, replaced in one step."""
+
+import contextlib
+import errno
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from harness.errors import StoreError
+from harness.model import Stored
+
+S = TypeVar("S", bound=Stored)
+
+
+def read_stored(path: Path, kind: type[S]) -> S:
+    """Read one stored JSON file.
+
+    Raises:
+        StoreError: it cannot be read, or a newer harness wrote it.
+    """
+    try:
+        text = path.read_bytes()
+        try:
+            found = kind.from_json(text)
+            version = found.schema_version
+        except ValidationError:
+            found, version = None, json.loads(text).get("schema_version")
+            if not isinstance(version, int) or version <= kind.SCHEMA:
+                raise
+        if found is None or version > kind.SCHEMA:
+            raise StoreError(
+                f"{path}: schema {version} is newer than this harness knows ({kind.SCHEMA}); update the harness"
+            )
+        return found
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        reason = str(error).splitlines()[0]
+        raise StoreError(
+            f"{path}: is not a {kind.__name__.lower()}: {reason}\n  harness grade --force makes a new one"
+        ) from error
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace `path` by `content` in one step: a reader sees the old file or the new one.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{threading.get_ident()}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path)
+        with temporary.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise StoreError(f"{path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
+
+
+def remedy(error: OSError) -> str:
+    """What to do about an error of the file system, in a line."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            cure = "make room there, or set TMPDIR to a folder with more"
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            cure = "make it writable for this user"
+        case errno.EEXIST | errno.ENOTDIR:
+            cure = "move away the file that stands where a folder belongs"
+        case errno.ENOENT:
+            cure = "set TMPDIR to a folder that is not cleaned automatically"
+        case _:
+            cure = "see to it"
+    return f"{cure}; then the same command goes on: finished grades are kept"
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed writers of `path` left beside it."""
+    for left in path.parent.glob(f".{path.name}.*"):
+        if left.suffix[1:].isdigit() and not Path("/proc", left.suffix[1:]).exists():
+            left.unlink(missing_ok=True)

@@ -1,0 +1,79 @@
+"""Finds the folders of submissions: `<model>/<challenge>/`, or several attempts below it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from harness.errors import SpecError
+from harness.model import Submission
+from harness.model.collection import SUBMISSION_FILE
+from harness.model.submission_name import ATTEMPT, SubmissionName
+
+
+def subfolders(root: Path, marker: str | None = None) -> list[str]:
+    """Names of the folders in `root`, sorted: those with a file `marker`, where one is given; no hidden ones."""
+    if not root.is_dir():
+        return []
+    found = (p for p in root.iterdir() if p.is_dir() and not p.name.startswith((".", "_")))
+    return sorted(p.name for p in found if marker is None or (p / marker).exists())
+
+
+def submission_folders(place: Path, models: Iterable[str]) -> dict[SubmissionName, Path]:
+    """The folders of these models' submissions below `place`, by name."""
+    found: dict[SubmissionName, Path] = {}
+    for answer in (place / model / challenge for model in models for challenge in subfolders(place / model)):
+        attempts = attempt_folders(answer)
+        plain = [answer] if not attempts or (answer / SUBMISSION_FILE).exists() else []
+        found |= {SubmissionName.of_folder(folder): folder for folder in (*plain, *attempts)}
+    return found
+
+
+def attempt_folders(answer: Path) -> list[Path]:
+    """The attempts below `<model>/<challenge>/` by number; a submission's own folders of such a name are none."""
+    own = SUBMISSION_FILE if (answer / SUBMISSION_FILE).exists() else None
+    named = [answer / name for name in subfolders(answer, own) if ATTEMPT.fullmatch(name)]
+    return sorted(named, key=lambda folder: SubmissionName.of_folder(folder).order)
+
+
+def in_its_place(folder: Path, submission: Submission) -> Submission:
+    """The submission with the number of its attempt, once it is sure that it belongs into this folder.
+
+    Args:
+        folder: below submissions/, or a fetched answer's.
+        submission: what its submission.toml says.
+
+    Raises:
+        SpecError: it says something else than its place, or a single answer and attempts lie beside each other.
+    """
+    path, about = folder / SUBMISSION_FILE, submission.about
+    place = SubmissionName.of_folder(folder)
+    for field in ("model", "challenge"):
+        if getattr(about, field) != getattr(place, field):
+            problem = f"is {getattr(about, field)!r}, but the folder is {getattr(place, field)!r}"
+            raise SpecError(path, problem, field=f"submission.{field}")
+    if about.attempt not in (None, place.attempt):
+        hint = f"move it to {place.answer}/attempt-{about.attempt}/, or correct the number"
+        raise SpecError(
+            path, f"is {about.attempt}, but the folder is {folder.name!r}", field="submission.attempt", hint=hint
+        )
+    refuse_both_forms(folder)
+    return submission.model_copy(update={"about": about.model_copy(update={"attempt": place.attempt})})
+
+
+def refuse_both_forms(folder: Path) -> None:
+    """Keep a single answer and attempts of one model to one challenge from lying beside each other.
+
+    Args:
+        folder: of a submission; it need not be there.
+
+    Raises:
+        SpecError: they do, or would.
+    """
+    name = SubmissionName.of_folder(folder)
+    answer = folder.parent if name.attempt else folder
+    attempts = [each.name for each in attempt_folders(answer)] or ([folder.name] if name.attempt else [])
+    if attempts and (name.attempt is None or (answer / SUBMISSION_FILE).exists()):
+        free = 1 + max(int(each.removeprefix("attempt-")) for each in attempts)
+        raise SpecError(
+            answer, f"cannot be a submission itself ({SUBMISSION_FILE}) and hold attempts ({', '.join(attempts)})",
+            hint=f"give the single answer a number of its own: attempt-{free}",
+        )  # fmt: skip
