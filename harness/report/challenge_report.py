@@ -8,21 +8,23 @@ from harness.model import (
     INTEGRITY,
     Challenge,
     Counterexample,
-    Criterion,
     ErrorRatioScale,
     Evidence,
     Finding,
     Location,
     Outcome,
-    Provenance,
     Record,
     Review,
     Severity,
     Status,
 )
 from harness.report import formatting
+from harness.report.answers import ModelAnswer, answers, in_order
+from harness.report.attempts_report import AttemptsReport, attempts_report
+from harness.report.criteria_tables import DimensionSection, criteria_tables
 from harness.report.notes import notes
 from harness.report.origins import Facts, origin_facts
+from harness.report.repaired_copy import RepairedCopyReport, repaired_copy_report
 from harness.report.submission_reviews import SubmissionReviews, submission_reviews
 from harness.report.verdict import ChallengeVerdict, verdict
 from harness.scoring.record_summary import RecordSummary
@@ -65,7 +67,7 @@ class Strength:
 class Weakness:
     """A finding; criteria that failed for the same words are listed once.
 
-    `weight` says what it weighs: its severity, or that it carries no mark.
+    `weight` says what it weighs: its severity, or that it carries no mark; `linked` names the race on which it depends.
     """
 
     criteria: tuple[str, ...]
@@ -76,6 +78,7 @@ class Weakness:
     figures: str
     failure: Failure | None
     locations: tuple[Location, ...]
+    linked: str
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,12 @@ class Uncredited:
 
 @dataclass(frozen=True)
 class SubmissionReport:
-    """One submission."""
+    """One model's submission; of several attempts the middle one by mark stands for all, under their mean.
 
+    `name` is that of the submission whose findings are listed.
+    """
+
+    name: str
     model: str
     anchor: str
     provenance: str
@@ -110,7 +117,10 @@ class SubmissionReport:
     critical: str
     gravest: str
     ceilings: tuple[Ceiling, ...]
+    build_title: str
     build_error: str
+    unanswered: bool
+    repaired: RepairedCopyReport | None
     error: str
     strengths: tuple[Strength, ...]
     minor_strengths: tuple[Strength, ...]
@@ -126,36 +136,7 @@ class SubmissionReport:
     harness: str
     limits: str
     submission_reviews: SubmissionReviews | None
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Outcome of one criterion for one submission."""
-
-    outcome: str
-    failed: bool = False
-    reason: str = ""
-    figures: str = ""
-
-
-@dataclass(frozen=True)
-class CriterionRow:
-    """One criterion side by side."""
-
-    id: str
-    title: str
-    severity: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True)
-class DimensionSection:
-    """One dimension side by side."""
-
-    title: str
-    weight: str
-    standings: tuple[str, ...]
-    rows: tuple[CriterionRow, ...]
+    attempts: AttemptsReport | None = None
 
 
 @dataclass(frozen=True)
@@ -177,6 +158,16 @@ class ChallengeReport:
     verdict: ChallengeVerdict
     notes: tuple[str, ...]
 
+    @property
+    def submissions(self) -> int:
+        """How many were graded, each attempt counted."""
+        return sum(len(answer.attempts.rows) if answer.attempts else 1 for answer in self.answers)
+
+    @property
+    def attempts(self) -> tuple[AttemptsReport, ...]:
+        """Of the models that answered several times."""
+        return tuple(answer.attempts for answer in self.answers if answer.attempts)
+
 
 def challenge_report(
     challenge: Challenge, records: Iterable[Record], reviews: Sequence[Review] = (), unfetched: Names[str] = ()
@@ -189,7 +180,8 @@ def challenge_report(
         reviews: of these submissions, in any order.
         unfetched: collections whose answers are not on this machine.
     """
-    ordered = in_order(records)
+    records = tuple(records)
+    ordered = in_order(answers(records))
     return ChallengeReport(
         id=challenge.id,
         title=challenge.title,
@@ -199,23 +191,13 @@ def challenge_report(
         anchor=challenge.anchor,
         criteria=len(challenge.criteria),
         weight=formatting.number(sum(d.weight for d in challenge.dimensions)),
-        answers=tuple(_submission(challenge, record, reviews, unfetched) for record in ordered),
-        standings=tuple(formatting.standing(record.overall) for record in ordered),
-        sections=tuple(_sections(challenge, ordered)),
+        answers=tuple(_submission(challenge, answer, reviews, unfetched) for answer in ordered),
+        standings=tuple(formatting.standing(answer.overall) for answer in ordered),
+        sections=tuple(criteria_tables(challenge, ordered)),
         questions=tuple((c.id, c.review) for c in challenge.criteria if c.review),
         verdict=verdict(challenge, ordered),
-        notes=notes([challenge], list(map(RecordSummary.of, ordered))),
+        notes=notes([challenge], [RecordSummary.of(record) for answer in ordered for record in answer.records]),
     )
-
-
-def in_order(records: Iterable[Record]) -> list[Record]:
-    """The best overall first, those without one after them, baselines last; equal ones by name."""
-
-    def place(record: Record) -> tuple[bool, float, str]:
-        point = record.overall.score
-        return record.provenance is Provenance.BASELINE, 1.0 if point is None else -point, record.model
-
-    return sorted(records, key=place)
 
 
 def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
@@ -269,23 +251,29 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
 
 
 def _submission(
-    challenge: Challenge, record: Record, reviews: Iterable[Review], unfetched: Names[str]
+    challenge: Challenge, answer: ModelAnswer, reviews: Iterable[Review], unfetched: Names[str]
 ) -> SubmissionReport:
+    record = answer.shown
+    several = attempts_report(challenge, answer.attempts) if answer.attempts else None
     passed = [_strength(challenge, e) for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED]
     found = weaknesses(challenge, record)
     return SubmissionReport(
+        name=record.name,
         model=record.model,
         anchor=formatting.anchor(record.model),
-        provenance=formatting.provenance(record.provenance),
+        provenance=formatting.provenance(answer.provenance),
         origin=origin_facts(record, unfetched),
-        status=formatting.status(record.status),
-        overall=formatting.mark(record.overall.score),
-        interval=formatting.interval(record.overall),
-        coverage=formatting.percent(record.overall.coverage),
-        critical=_critical(record),
-        gravest=found[0].title if found else "",
+        status=formatting.status(answer.status),
+        overall=formatting.mark(answer.overall.score),
+        interval=formatting.interval(answer.overall),
+        coverage=formatting.percent(answer.overall.coverage),
+        critical=f"all in {several.passed} attempts" if several else _critical(record),
+        gravest=several.gravest if several else found[0].title if found else "",
         ceilings=ceilings(challenge, record),
+        build_title=record.build.title if record.build else "",
         build_error=record.build.detail if record.build else "",
+        unanswered=record.build is not None and record.build.stage == "reply",
+        repaired=repaired_copy_report(record),
         error=record.error or "",
         strengths=tuple(s for s in passed if s.severity != Severity.MINOR),
         minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
@@ -301,6 +289,7 @@ def _submission(
         harness=record.environment.harness,
         limits=formatting.limits(record.limits),
         submission_reviews=submission_reviews(challenge, record, reviews),
+        attempts=several,
     )
 
 
@@ -325,7 +314,7 @@ def _weakness(
     challenge: Challenge, record: Record, evidence: dict[str, Evidence], group: Sequence[Finding]
 ) -> Weakness:
     first = group[0]
-    seen = evidence.get(first.criterion)
+    seen, root = evidence.get(first.criterion), evidence.get(first.linked_to or "")
     probed = {c.id for c in challenge.criteria if c.probes}
     failure = _failure(record, first.criterion, first.counterexample, seen.seed if seen else None)
     ran = first.criterion in probed and record.status is Status.GRADED
@@ -338,6 +327,7 @@ def _weakness(
         figures=formatting.measured(seen) if seen and len(group) == 1 else "",
         failure=failure if ran else None,
         locations=tuple(dict.fromkeys(place for f in group for place in f.locations)),
+        linked=f"{root.title} ({root.criterion})" if root else "",
     )
 
 
@@ -362,32 +352,3 @@ def _failure(record: Record, criterion: str, example: Counterexample | None, see
         replay=f"harness replay {record.name} {criterion}",
         program=example.program if example else (),
     )
-
-
-def _sections(challenge: Challenge, records: Sequence[Record]) -> Iterable[DimensionSection]:
-    seen = [{e.criterion: e for e in record.evidence} for record in records]
-    found = [{f.criterion: f for f in record.findings} for record in records]
-    for dimension in challenge.dimensions:
-        marks = [record.dimensions.get(dimension.id) for record in records]
-        yield DimensionSection(
-            title=dimension.title,
-            weight=formatting.number(dimension.weight),
-            standings=tuple(formatting.standing(m) if m else formatting.NOT_ASSESSED for m in marks),
-            rows=tuple(
-                CriterionRow(c.id, c.title.rstrip("."), c.severity.value,
-                             tuple(_cell(c, e, f) for e, f in zip(seen, found, strict=True)))
-                for c in challenge.criteria if c.dimension == dimension.id
-            ),
-        )  # fmt: skip
-
-
-def _cell(criterion: Criterion, evidence: dict[str, Evidence], findings: dict[str, Finding]) -> Cell:
-    seen = evidence.get(criterion.id)
-    if seen is None:
-        return Cell("not in this record")
-    if not seen.outcome.assessed:
-        return Cell(formatting.outcome(seen), reason=formatting.unassessed(criterion, seen))
-    finding = findings.get(criterion.id)
-    failed = seen.outcome is Outcome.FAILED and not seen.rests_on
-    reason = finding.title if finding and failed else ""
-    return Cell(formatting.outcome(seen), failed, reason, formatting.measured(seen))

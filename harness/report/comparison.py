@@ -1,7 +1,7 @@
 """Two models compared criterion by criterion, from their records: the view, and the formats it is printed in."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,38 +10,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Challenge, Criterion, Evidence, Outcome, Record, Status
+from harness.model import Challenge, Criterion, Record, Status
 from harness.report import formatting
+from harness.report.answers import ModelAnswer, answers
+from harness.report.attempts_report import attempts_data, mean_of, passed
+from harness.report.criterion_sides import ABSENT, AnswerSides, CriterionSide, sides
 from harness.report.escape import markdown, plain
 from harness.report.notes import notes
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
-from harness.scoring.duels import Duel, duel, win_table
+from harness.scoring.duels import Duel, attempts_duel, win_table
 from harness.scoring.record_summary import RecordSummary
-
-
-@dataclass(frozen=True)
-class CriterionSide:
-    """One criterion in one record; `evidence` is None where the record does not know the criterion."""
-
-    evidence: Evidence | None
-    fault: str
-
-    @cached_property
-    def met(self) -> float | None:
-        """Share of the criterion that is met, 0 to 1; None where it was not assessed."""
-        return self.evidence.satisfied if self.evidence and self.evidence.outcome.assessed else None
-
-    @cached_property
-    def text(self) -> str:
-        """The outcome with the fault and the figures behind it."""
-        if self.evidence is None:
-            return "not in this record"
-        fault = f": {self.fault}" if self.fault and self.evidence.outcome is Outcome.FAILED else ""
-        figures = formatting.measured(self.evidence)
-        return formatting.outcome(self.evidence) + fault + (f" ({figures})" if figures else "")
-
-
-ABSENT = CriterionSide(None, "")
 
 
 @dataclass(frozen=True)
@@ -55,7 +33,7 @@ class CriterionPair:
     @cached_property
     def measured(self) -> bool:
         """Whether any figure was measured on either side."""
-        return any(side.evidence and side.evidence.measured for side in (self.left, self.right))
+        return self.left.measured or self.right.measured
 
     @cached_property
     def lead(self) -> float | None:
@@ -67,11 +45,11 @@ class CriterionPair:
 
 @dataclass(frozen=True)
 class ChallengeComparison:
-    """One challenge that both have a record of; rows are in rubric order."""
+    """One challenge that both have answered; rows are in rubric order."""
 
     challenge: Challenge
-    left: Record
-    right: Record
+    left: ModelAnswer
+    right: ModelAnswer
     duel: Duel
     rows: tuple[CriterionPair, ...]
 
@@ -98,7 +76,12 @@ class ChallengeComparison:
             return "Nothing was assessed on both: there is no winner."
         pair = (one.left_mark, one.right_mark)
         first, second = map(formatting.mark, reversed(pair) if one.winner == one.right else pair)
-        text = f"{first} to {second} on the {one.criteria} criteria both were assessed on"
+        means = " (means of {} and {} attempts)".format(*(reversed if one.winner == one.right else tuple)(one.attempts))
+        several = means if one.attempts != (1, 1) else ""
+        text = f"{first} to {second}{several} on the {one.criteria} criteria both were assessed on"
+        if one.winner is None and abs(one.lead) > one.noise:
+            leader, share = one.left if one.lead > 0 else one.right, formatting.percent(one.ahead)
+            return f"A split: {text}; with the attempts drawn anew, {leader} leads in {share} of the draws only."
         if one.winner is None:
             return f"A split: {text}; a lead up to {formatting.mark(one.noise)} counts as none."
         return f"{one.winner} wins: {text}."
@@ -132,46 +115,32 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
         records: of at least these two models, in any order.
         left, right: names of the models.
     """
-    own = sorted((r for r in records if r.model in (left, right)), key=lambda r: (r.challenge, r.model))
-    by_name = {record.name: record for record in own}
+    own = sorted((r for r in records if r.model in (left, right)), key=lambda r: (r.challenge, r.submission_name.order))
+    by_name = {(answer.model, answer.challenge): answer for answer in answers(own)}
     rubrics = sorted(challenges, key=lambda c: c.id)
-    both = [c for c in rubrics if f"{left}/{c.id}" in by_name and f"{right}/{c.id}" in by_name]
-    pairs = [(by_name[f"{left}/{c.id}"], by_name[f"{right}/{c.id}"]) for c in both]
+    both = [c for c in rubrics if (left, c.id) in by_name and (right, c.id) in by_name]
+    pairs = [(by_name[left, c.id], by_name[right, c.id]) for c in both]
     found = tuple(
-        compare_challenge(c, sides(one), sides(other), duel(c, one, other))
+        compare_challenge(c, sides(one), sides(other), attempts_duel(c, one.records, other.records))
         for c, (one, other) in zip(both, pairs, strict=True)
     )
     shared = {c.id for c in both}
     wins = win_table([left, right], [one.duel for one in found])
     return ModelComparison(
         left, right, found,
-        alone=tuple(record.name for record in own if record.challenge not in shared),
+        alone=tuple(dict.fromkeys(r.submission_name.answer for r in own if r.challenge not in shared)),
         tally=(float(wins[0, 1]), float(wins[1, 0])),
         notes=notes(rubrics, list(map(RecordSummary.of, own))),
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class RecordSides:
-    """A record, and how it stands on each criterion."""
-
-    record: Record
-    by_criterion: Mapping[str, CriterionSide]
-
-
-def sides(record: Record) -> RecordSides:
-    """Every criterion of a record."""
-    faults = {f.criterion: f.title for f in record.findings}
-    return RecordSides(record, {e.criterion: CriterionSide(e, faults.get(e.criterion, "")) for e in record.evidence})
-
-
-def compare_challenge(challenge: Challenge, left: RecordSides, right: RecordSides, result: Duel) -> ChallengeComparison:
-    """Two records of one challenge, criterion by criterion, and the duel between them."""
+def compare_challenge(challenge: Challenge, left: AnswerSides, right: AnswerSides, result: Duel) -> ChallengeComparison:
+    """Two answers to one challenge, criterion by criterion, and the duel between them."""
     left_sides, right_sides = left.by_criterion, right.by_criterion
     rows = tuple(
         CriterionPair(c, left_sides.get(c.id, ABSENT), right_sides.get(c.id, ABSENT)) for c in challenge.criteria
     )
-    return ChallengeComparison(challenge, left.record, right.record, result, rows)
+    return ChallengeComparison(challenge, left.answer, right.answer, result, rows)
 
 
 def compared_table(compared: ModelComparison) -> RenderableType:
@@ -213,12 +182,19 @@ def _mark_titles(shared: ChallengeComparison) -> list[str]:
 def _marks(shared: ChallengeComparison) -> Iterator[list[str]]:
     """Overall and dimensions: mark, interval and coverage of both."""
     pair = (shared.left, shared.right)
-    yield ["Overall", *(formatting.standing(r.overall) for r in pair)]
+    yield ["Overall", *(formatting.standing(a.overall) for a in pair)]
+    if any(a.attempts for a in pair):
+        yield ["Over", *(mean_of(a.attempts) if a.attempts else "a single answer" for a in pair)]
+        yield ["Pass", *(_passed(a) for a in pair)]
     for dimension in shared.challenge.dimensions:
         marks = [r.dimensions.get(dimension.id) for r in pair]
         yield [dimension.title, *(formatting.standing(m) if m else formatting.NOT_ASSESSED for m in marks)]
     if any(r.status is not Status.GRADED for r in pair):
         yield ["Status", *(formatting.status(r.status) for r in pair)]
+
+
+def _passed(answer: ModelAnswer) -> str:
+    return passed(answer.attempts) if answer.attempts else ""
 
 
 def _apart_titles(compared: ModelComparison) -> list[str]:
@@ -299,7 +275,7 @@ def compared_csv(compared: ModelComparison) -> str:
 def _csv_side(model: str, side: CriterionSide) -> list[object]:
     evidence = side.evidence
     if evidence is None:
-        return [model, None, None, None, None]
+        return [model, None, side.met, side.fault or None, None]
     figures = json.loads(evidence.model_dump_json(include={"measured"}))["measured"]
     return [model, evidence.outcome.value, side.met, side.fault, json.dumps(figures) if figures else None]
 
@@ -320,8 +296,8 @@ def _challenge_data(shared: ChallengeComparison) -> dict[str, Any]:
     one = shared.duel
     return {
         "challenge": shared.challenge.id,
-        "left": _record_data(shared.left),
-        "right": _record_data(shared.right),
+        "left": _answer_data(shared.left),
+        "right": _answer_data(shared.right),
         "duel": {
             "left": one.left_mark, "right": one.right_mark, "criteria": one.criteria, "noise": one.noise,
             "played": one.played, "winner": one.winner,
@@ -337,13 +313,22 @@ def _challenge_data(shared: ChallengeComparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _record_data(record: Record) -> dict[str, Any]:
+def _answer_data(answer: ModelAnswer) -> dict[str, Any]:
+    if answer.attempts:
+        return {
+            "provenance": answer.provenance, "status": answer.status, "overall": answer.overall.model_dump(),
+            "dimensions": {id: score.model_dump() for id, score in answer.dimensions.items()},
+            **attempts_data(answer.attempts),
+        }  # fmt: skip
     kept = {"provenance", "status", "overall", "dimensions", "gates"}
-    data: dict[str, Any] = json.loads(record.model_dump_json(include=kept))
+    data: dict[str, Any] = json.loads(answer.shown.model_dump_json(include=kept))
     return data
 
 
 def _side_data(side: CriterionSide) -> dict[str, Any] | None:
+    if side.attempts:
+        attempts = [json.loads(evidence.model_dump_json()) for evidence in side.attempts]
+        return {"fault": side.fault or None, "met": side.met, "attempts": attempts}
     if side.evidence is None:
         return None
     return {"fault": side.fault or None, **json.loads(side.evidence.model_dump_json())}

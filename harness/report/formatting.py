@@ -35,6 +35,8 @@ FLAG = "!"
 
 _UNITS = {"bytes": "bytes", "lines": "lines", "percent": "%", "seconds": "s"}
 """Words that, last in a figure's name, are its unit."""
+NAMED = 3
+"""How many records a note names."""
 _STATUS = {Status.GRADED: "graded", Status.BUILD_FAILED: "does not build", Status.JUDGE_ERROR: "could not be graded"}
 _OUTCOME = {
     Outcome.PASSED: "passed",
@@ -75,6 +77,12 @@ def standing(score: Score) -> str:
 def whole(value: float | None) -> str:
     """A mean of marks in whole points, half up."""
     return NOT_ASSESSED if value is None else str(Decimal(repr(float(value))).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def some(names: Iterable[str]) -> str:
+    """Up to three of `names` in order, and how many more there are."""
+    first, rest = (every := sorted(names))[:NAMED], every[NAMED:]
+    return ", ".join(first) + (f" and {len(rest)} more" if rest else "")
 
 
 def points(lead: Fraction) -> str:

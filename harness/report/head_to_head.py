@@ -6,10 +6,15 @@ from dataclasses import dataclass
 
 from harness.model import Comparison, Provenance
 from harness.report import formatting
-from harness.report.comparison import CriterionPair, compare_challenge, sides
+from harness.report.answers import answers
+from harness.report.attempts_report import mean_of, passed
+from harness.report.comparison import CriterionPair, compare_challenge
+from harness.report.criterion_sides import sides
 from harness.report.inputs import ReportInputs
 from harness.report.mark_source import Marks, MarkSource
+from harness.scoring.attempts import Attempts
 from harness.scoring.duels import Duel, HeadToHead, tally
+from harness.scoring.marked import Marked
 
 TIE = ""
 """No edge on either side."""
@@ -82,8 +87,8 @@ class HeadToHeads:
     def __init__(self, inputs: ReportInputs, marks: Marks) -> None:
         self._marks = marks
         self._challenges = {c.id: c for c in inputs.challenges}
-        self._sides = {(r.model, r.challenge): sides(r) for r in inputs.records}
-        self._standings = {(m.model, m.challenge): formatting.standing(m.overall) for m in marks.marked}
+        self._sides = {(a.model, a.challenge): sides(a) for a in answers(inputs.records)}
+        self._standings = {(m.model, m.challenge): _standing(m) for m in marks.marked}
         self._provenances: dict[str, set[Provenance]] = {}
         for marked in marks.marked:
             self._provenances.setdefault(marked.model, set()).add(marked.provenance)
@@ -120,6 +125,11 @@ class HeadToHeads:
             challenge.id, challenge.title, self._standings.get(first, ""), self._standings.get(second, ""),
             result.winner or "split", why, lines, alike, unseen, _edges(left, right, lines),
         )  # fmt: skip
+
+
+def _standing(marked: Marked) -> str:
+    mark = formatting.standing(marked.overall)
+    return f"{mark}; {mean_of(marked)}; {passed(marked)} pass" if isinstance(marked, Attempts) else mark
 
 
 def _summary(left: str, right: str, lead: float, behind: float) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.model import Challenge, Comparison, PublishedDefect, Ranking, Record, Review, Round
+from harness.model import Challenge, ChallengeSuite, Comparison, PublishedDefect, Ranking, Record, Review, Round
 from harness.report.excerpts import Sources, cited_files
 from harness.report.origins import unfetched
 from harness.review import reviews_of
@@ -14,6 +14,7 @@ from harness.running.store import Store
 from harness.scoring.duels import duels
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.record_summary import RecordSummary
+from harness.scoring.suites import suite_named
 from harness.workspace import Workspace
 
 
@@ -31,6 +32,8 @@ class ReportInputs:
         defects: what published reviews said is wrong.
         sources: the files that findings speak of; where one is not there, its lines are not shown.
         unfetched: collections whose answers are not on this machine.
+        suite: what models are ranked over; None where the workspace has no such suite.
+        removed: names of records that are left out: their submissions are gone.
     """
 
     challenges: Sequence[Challenge]
@@ -42,6 +45,8 @@ class ReportInputs:
     defects: Sequence[PublishedDefect] = ()
     sources: Sources = field(default_factory=dict)
     unfetched: frozenset[str] = frozenset()
+    suite: ChallengeSuite | None = None
+    removed: tuple[str, ...] = ()
 
     def challenge(self, id: str) -> Challenge | None:
         """The rubric of that id; None where it is not here."""
@@ -51,7 +56,7 @@ class ReportInputs:
     def measured(self) -> MeasuredMarks:
         """The marks of the records."""
         summaries = tuple(map(RecordSummary.of, self.records))
-        return MeasuredMarks(tuple(self.challenges), summaries, duels(self.challenges, summaries))
+        return MeasuredMarks(tuple(self.challenges), summaries, duels(self.challenges, summaries), self.removed)
 
     @cached_property
     def _rubrics(self) -> Mapping[str, Challenge]:
@@ -65,7 +70,8 @@ def gather(workspace: Workspace) -> ReportInputs:
         SpecError: a challenge, a review or a file of published figures is malformed.
         StoreError: a record cannot be read.
     """
-    records = tuple(Store(workspace).published.records())
+    published = Store(workspace).published
+    records = tuple(published.records())
     return ReportInputs(
         challenges=tuple(workspace.challenge(id) for id in workspace.challenges()),
         records=records,
@@ -76,4 +82,6 @@ def gather(workspace: Workspace) -> ReportInputs:
         defects=read_defects(workspace),
         sources=cited_files(workspace.folder_of, records),
         unfetched=unfetched(workspace),
+        suite=suite_named(workspace, None),
+        removed=published.removed(),
     )

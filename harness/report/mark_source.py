@@ -1,6 +1,6 @@
 """Where marks come from: measured by running, or published by judges who read. The same pages are made of both."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -52,6 +52,16 @@ class Marks:
                 f for f in self.head_to_heads if f.left in models and f.right in models and f.challenge in challenges
             ),
         )  # fmt: skip
+
+    def on(self, challenges: Collection[str]) -> "Marks":
+        """Only those on these challenges."""
+        if all(m.challenge in challenges for m in self.marked):
+            return self
+        return Marks(
+            self.source,
+            tuple(m for m in self.marked if m.challenge in challenges),
+            tuple(f for f in self.head_to_heads if f.challenge in challenges),
+        )
 
     def between(self, left: str, right: str) -> tuple[HeadToHead, ...]:
         """The comparisons of two models, whichever of them is named first."""

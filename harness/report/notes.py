@@ -1,14 +1,21 @@
 """What a reader must know before comparing records."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from harness.model import Challenge, Status
+from harness.model import Challenge, ChallengeSuite, Status
+from harness.model.suite import EVERYTHING
 from harness.report import formatting
 from harness.scoring.record_summary import RecordSummary, criteria_text
+from harness.scoring.suites import SUITES_FILE
 
 SEEN = (
     f"Marked {formatting.FLAG} on the scoreboard: did in the box what honest code has no reason to do. This changes no "
     "mark; look at the findings"
+)
+
+SEVERAL_TURNS = (
+    "Asked in several turns: the model saw what the grader found in its earlier replies, so compare only with others "
+    "asked so"
 )
 
 
@@ -29,9 +36,39 @@ def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> 
         *_naming("Left out, as their challenge is not here", unknown),
         *_naming("Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
                  [r for r in records if not r.ranked]),
+        *_naming(SEVERAL_TURNS, [r for r in records if r.turns > 1]),
         *_naming("Not graded because the harness failed", [r for r in records if r.status is Status.JUDGE_ERROR]),
         *_naming(SEEN, [r for r in records if r.integrity]),
     )  # fmt: skip
+
+
+def removed_note(names: Sequence[str]) -> Iterator[str]:
+    """That records are left out whose submissions are gone, and the command that removes them."""
+    if names:
+        gone = f"Left out, as their submissions are no longer here: {', '.join(names)}"
+        yield f"{gone}. To remove what is left of them: harness rm {' '.join(names[:3])}{' ...' if names[3:] else ''}."
+
+
+def suite_notes(
+    suite: ChallengeSuite | None, compared: Iterable[str], uncounted: Iterable[str], all_provisional: bool
+) -> Iterator[str]:
+    """What a reader must know about the challenges that models are ranked over.
+
+    Args:
+        suite: that of the board; None where it has none.
+        compared: ids of the challenges ranked over.
+        uncounted: ids of the others that have marks.
+        all_provisional: whether no model has a mark on all that are ranked over.
+    """
+    over, others = ", ".join(compared), ", ".join(uncounted)
+    if others and suite:
+        all_of_them = f"harness scoreboard --suite {EVERYTHING} counts them"
+        yield f"Ranked over the suite {suite.id}, to which these do not belong: {others}; {all_of_them}."
+    elif others:
+        fixed = f"A suite in {SUITES_FILE} fixes what counts."
+        yield f"Ranked over {over}, which most models have answered together, and not over {others}. {fixed}"
+    if all_provisional:
+        yield "Every place is provisional: no model has a mark on all challenges that are ranked over."
 
 
 def _differing(what: str, records: Iterable[RecordSummary], trait: Callable[[RecordSummary], str]) -> list[str]:
@@ -40,10 +77,10 @@ def _differing(what: str, records: Iterable[RecordSummary], trait: Callable[[Rec
         groups.setdefault(trait(record), []).append(record.name)
     if len(groups) < 2:
         return []
-    text = "; ".join(f"{trait}: {', '.join(sorted(groups[trait]))}" for trait in sorted(groups))
+    text = "; ".join(f"{trait}: {formatting.some(groups[trait])}" for trait in sorted(groups))
     return [f"Made with different {what}, so marks may not compare. {text}."]
 
 
 def _naming(what: str, records: Iterable[RecordSummary]) -> list[str]:
-    names = sorted(r.name for r in records)
-    return [f"{what}: {', '.join(names)}."] if names else []
+    names = [r.name for r in records]
+    return [f"{what}: {formatting.some(names)}."] if names else []

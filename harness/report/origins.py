@@ -33,6 +33,7 @@ def origin_facts(record: Record, unfetched: Names[str] = ()) -> Facts:
         ("Graded by", made),
         ("Our adapter", f"{origin.adapter}, no line of it counted. {origin.decides}"),
     ]
+    facts += [("Not charged", f"{criterion}: {why}") for criterion, why in origin.not_charged.items()]
     if not origin.redistribute:
         facts.append(("Its own words", "not shown: they may not be passed on; files and lines are named instead"))
     return (*facts, ("A wrong finding", origin.dispute))

@@ -15,6 +15,7 @@ from harness.report import formatting
 from harness.report.challenge_report import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
 from harness.report.escape import code, markdown, plain
 from harness.report.origins import origin_facts
+from harness.report.repaired_copy import RepairedCopyReport, fault_lines, lines, repaired_copy_report
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
 
 _STYLE = {
@@ -44,7 +45,7 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
     yield _line("Overall", formatting.standing(record.overall) + ("" if record.overall.score is None else " assessed"))
     yield from (_line(label, text) for label, text in origin_facts(record, unfetched))
     if record.status is not Status.GRADED:
-        yield _line("Status", formatting.status(record.status))
+        yield _line("Status", record.build.title if record.build else formatting.status(record.status))
     if record.error:
         yield _line("Our fault", record.error)
     for ceiling in ceilings(challenge, record):
@@ -56,6 +57,8 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
         yield _title("Findings, the gravest first")
         for number, weakness in enumerate(found, 1):
             yield from _weakness(number, weakness)
+    if behind := repaired_copy_report(record):
+        yield from _repaired(behind)
     yield _title("Evidence")
     yield ReflowingTable(_evidence(record))
     yield from _unassessed(challenge, record)
@@ -98,8 +101,21 @@ def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
         yield _line("In", formatting.places(weakness.locations))
     if weakness.diagnosis:
         yield _line("Likeliest fault", weakness.diagnosis)
+    if weakness.linked:
+        yield _line("Changes with the order of threads", weakness.linked)
     if weakness.failure is not None:
         yield from _failure(weakness.failure)
+
+
+def _repaired(behind: RepairedCopyReport) -> Iterator[RenderableType]:
+    yield _title(behind.heading)
+    yield from (_line(label, text) for label, text in lines(behind))
+    for fault in behind.faults:
+        heading = Text("- ")
+        heading.append(plain(fault.title), style="bold")
+        heading.append(f"  ({fault.weight}: {', '.join(fault.criteria)})")
+        yield Padding(heading, (0, 0, 0, 2), expand=False)
+        yield from (Padding(_line(label, text), (0, 0, 0, 2), expand=False) for label, text in fault_lines(fault))
 
 
 def _on_a_line(text: str) -> str:
@@ -206,6 +222,8 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
     found = weaknesses(challenge, record)
     if found:
         parts += ["## Findings, the gravest first", *map(_weakness_markdown, found)]
+    if behind := repaired_copy_report(record):
+        parts += [f"## {behind.heading}", "\n".join(_repaired_markdown(behind))]
     parts += ["## Evidence", markdown_table(_EVIDENCE, map(_evidence_row, record.evidence))]
     groups = unassessed(challenge, record)
     if groups:
@@ -217,6 +235,14 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
     return "\n\n".join([*parts, str(markdown(made))]) + "\n"
 
 
+def _repaired_markdown(behind: RepairedCopyReport) -> Iterator[str]:
+    yield from (f"* {label}: {markdown(text)}" for label, text in lines(behind))
+    for fault in behind.faults:
+        weighs = f"{fault.weight}: {', '.join(fault.criteria)}"
+        yield f"* **{markdown(fault.title)}** ({markdown(weighs)})"
+        yield from (f"  * {label}: {markdown(text)}" for label, text in fault_lines(fault))
+
+
 def _weakness_markdown(weakness: Weakness) -> str:
     weighs = f"{weakness.weight}: {', '.join(weakness.criteria)}"
     lines = [f"* **{markdown(weakness.title)}** ({markdown(weighs)})"]
@@ -225,6 +251,8 @@ def _weakness_markdown(weakness: Weakness) -> str:
         lines.append(f"  * In {markdown(formatting.places(weakness.locations))}")
     if weakness.diagnosis:
         lines.append(f"  * Likeliest fault: {markdown(weakness.diagnosis)}")
+    if weakness.linked:
+        lines.append(f"  * Changes with the order of threads: {markdown(weakness.linked)}")
     if weakness.failure is not None:
         lines += [f"  * After {'; '.join(map(str, map(code, weakness.failure.program)))}"] * bool(
             weakness.failure.program

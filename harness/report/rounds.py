@@ -10,7 +10,7 @@ from harness.report.mark_source import MarkSource, marks
 from harness.report.notes import notes
 from harness.report.summary import ChallengeWinner, challenge_winners
 from harness.scoring import Standing, standings
-from harness.scoring.record_summary import RecordSummary
+from harness.scoring.attempts import Attempts, MeasuredAnswer
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundV
     by_name = {(m.model, m.challenge): m.overall for m in found.marked}
     rows = tuple(
         RoundRow(
-            "–" if place.rank is None else str(place.rank),
+            place.place or "–",
             place.model,
             formatting.provenances(place.provenance),
             tuple(
@@ -59,7 +59,12 @@ def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundV
         )
         for place in places
     )
-    records = [m for m in found.marked if isinstance(m, RecordSummary)]
+    records = [
+        summary
+        for marked in found.marked
+        if isinstance(marked, MeasuredAnswer)
+        for summary in (marked.summaries if isinstance(marked, Attempts) else (marked,))
+    ]
     return RoundView(
         id=round.id,
         title=round.title,

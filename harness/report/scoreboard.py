@@ -3,27 +3,29 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import INTEGRITY, Challenge, Provenance, Score, Severity, Status
+from harness.model import INTEGRITY, Challenge, ChallengeSuite, Provenance, Score, Severity, Status
 from harness.report import formatting
+from harness.report.attempts_report import AttemptsReport, attempts_data, attempts_report, common_faults, mean_of
 from harness.report.mark_source import Marks, MarkSource, marks, measured_marks
-from harness.report.notes import notes
-from harness.report.summary import ChallengeWinner, Gap, Hybrid, challenge_winners, gaps, hybrids
+from harness.report.notes import notes, removed_note, suite_notes
+from harness.report.summary import ChallengeWinner, Gap, Hybrid, Meeting, challenge_winners, gaps, hybrids, meetings
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
-from harness.scoring.duels import tally
+from harness.scoring.attempts import Attempts, MeasuredAnswer
 from harness.scoring.marked import Marked
 from harness.scoring.measured_marks import MeasuredMarks
-from harness.scoring.ranking import MEDAL_COVERAGE, STABLE
+from harness.scoring.ranking import MEDAL_COVERAGE, most_answered
 from harness.scoring.record_summary import RecordSummary
+from harness.scoring.strength import STABLE
+from harness.scoring.suites import ALL_MARKED
 
 if TYPE_CHECKING:
     from harness.report.inputs import ReportInputs
@@ -68,12 +70,23 @@ class Entry:
         if self.status is None or self.overall is None:
             return "no record"
         status = "" if self.status is Status.GRADED else f" ({formatting.status(self.status)})"
-        return formatting.standing(self.overall) + status + (f" {formatting.FLAG}" if self.integrity else "")
+        mark = "; ".join(filter(None, (formatting.standing(self.overall), self.spread)))
+        return mark + status + (f" {formatting.FLAG}" if self.integrity else "")
+
+    @property
+    def attempts(self) -> Attempts | None:
+        """Its attempts, where it has several."""
+        return self.marked if isinstance(self.marked, Attempts) else None
+
+    @property
+    def spread(self) -> str:
+        """Of how many attempts the mark is the mean, and how they scatter; empty for a single answer."""
+        return mean_of(self.attempts) if self.attempts else ""
 
     @property
     def integrity(self) -> int:
         """How many findings tell of conduct in the box; they carry no mark."""
-        return self.marked.integrity if isinstance(self.marked, RecordSummary) else 0
+        return self.marked.integrity if isinstance(self.marked, MeasuredAnswer) else 0
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -88,6 +101,10 @@ class Entry:
     @cached_property
     def _faults(self) -> tuple[str, ...]:
         """Each fault once with its weight; criteria that failed for the same words are one fault."""
+        if self.attempts:
+            return tuple(
+                f"{title} ({weight}, in {count} attempts)" for weight, title, count in common_faults(self.attempts)
+            )
         weights: dict[tuple[Severity, str], str] = {}
         for found in self.marked.findings if isinstance(self.marked, RecordSummary) else ():
             weight = formatting.UNMARKED if found.criterion == INTEGRITY else found.severity.value
@@ -140,7 +157,7 @@ class ScoreboardRow:
     @property
     def rank(self) -> str:
         """Its rank with the medal, if any."""
-        place = "" if self.standing.rank is None else str(self.standing.rank)
+        place = self.standing.place
         return f"{place} ({self.standing.medal})" if self.standing.medal else place
 
     @property
@@ -165,37 +182,26 @@ class ScoreboardRow:
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """Two models over all challenges: the tally in their order, and the page that shows it."""
-
-    left: str
-    right: str
-    tally: str
-    winners: str
-
-    @property
-    def page(self) -> str:
-        """Beside the scoreboard."""
-        return formatting.pair_page(self.left, self.right)
-
-
-@dataclass(frozen=True)
 class Scoreboard:
     """All models on all challenges that any mark is about; what the marks come to is found where a page asks for it.
 
     Attributes:
         marks: of the source at hand.
-        challenges: those with a mark.
+        challenges: those of the suite, or those with a mark.
+        compared: ids of those that models are ranked over.
         rows: one for each model, the best first.
         notes: what a reader must know before comparing.
         contradicting: published figures that do not agree with each other.
+        uncounted: ids of challenges with a mark that models are not ranked over.
     """
 
     marks: Marks
     challenges: tuple[Challenge, ...]
+    compared: tuple[str, ...]
     rows: tuple[ScoreboardRow, ...]
     notes: tuple[str, ...] = ()
     contradicting: tuple[Contradiction, ...] = ()
+    uncounted: tuple[str, ...] = ()
     medal_coverage: str = formatting.percent(MEDAL_COVERAGE)
 
     @property
@@ -211,7 +217,17 @@ class Scoreboard:
     @cached_property
     def meetings(self) -> tuple[Meeting, ...]:
         """Every two models that met."""
-        return tuple(_meetings(self.marks, [row.standing.model for row in self.rows]))
+        return tuple(meetings(self.marks, [row.standing.model for row in self.rows]))
+
+    @cached_property
+    def attempts(self) -> tuple[AttemptsReport, ...]:
+        """What is known of several attempts, by challenge and then in the order of the rows."""
+        return tuple(
+            attempts_report(column, entry.attempts)
+            for number, column in enumerate(self.challenges)
+            for row in self.rows
+            if (entry := row.entries[number]).attempts
+        )
 
     @cached_property
     def challenge_winners(self) -> tuple[ChallengeWinner, ...]:
@@ -221,7 +237,8 @@ class Scoreboard:
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
         """What lies between neighbours."""
-        return gaps(self.challenges, [row.standing for row in self.rows], self.marks)
+        counted = [challenge for challenge in self.challenges if challenge.id in self.compared]
+        return gaps(counted, [row.standing for row in self.rows], self.marks)
 
     @cached_property
     def hybrids(self) -> tuple[Hybrid, ...]:
@@ -239,6 +256,11 @@ class Scoreboard:
         return tuple(row for row in self.rows if row.standing.rank is not None)
 
     @property
+    def provisional(self) -> bool:
+        """Whether any place is."""
+        return any(row.standing.provisional is not None for row in self.rows)
+
+    @property
     def certainty(self) -> str:
         """How sure the order is, from drawing the challenges anew."""
         sure = [
@@ -248,8 +270,10 @@ class Scoreboard:
         ]
         if len(self.ranked) < 2 or not sure:
             return ""
+        too = ", and the attempts at each," if self.attempts else ""
         drawn = (
-            f"When the {len(self.columns)} challenges are drawn anew with repetition, {', '.join(sure)} of the draws."
+            f"When the {len(self.compared)} challenges{too} are drawn anew with repetition, {', '.join(sure)} of the "
+            "draws."
         )
         return f"{drawn} Who is not behind the best of a medal in {formatting.percent(STABLE)} of them shares it."
 
@@ -262,16 +286,23 @@ def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED)
         source: where the marks come from.
     """
     if source is MarkSource.MEASURED:
-        return measured_scoreboard(inputs.measured)
+        return measured_scoreboard(inputs.measured, inputs.suite)
     contradicting = tuple(contradictions(inputs.reviews, inputs.comparisons, inputs.ranking))
-    return replace(_scoreboard(marks(inputs, source), inputs.challenges), contradicting=contradicting)
+    board = _scoreboard(marks(inputs, source), inputs.challenges, ALL_MARKED)
+    return replace(board, contradicting=contradicting)
 
 
-def measured_scoreboard(measured: MeasuredMarks) -> Scoreboard:
-    """The scoreboard over all measured marks."""
-    board = _scoreboard(measured_marks(measured), measured.challenges)
-    ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.model))
-    return replace(board, notes=notes(board.challenges, ordered))
+def measured_scoreboard(measured: MeasuredMarks, suite: ChallengeSuite | None = None) -> Scoreboard:
+    """The scoreboard over measured marks.
+
+    Args:
+        measured: all of them.
+        suite: the challenges to rank over; without one, those that most models have answered together.
+    """
+    board = _scoreboard(measured_marks(measured), measured.challenges, suite)
+    ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.submission_name.order))
+    over = suite_notes(suite, board.compared, board.uncounted, board.provisional and not board.ranked)
+    return replace(board, notes=(*notes(measured.challenges, ordered), *removed_note(measured.removed), *over))
 
 
 def as_table(board: Scoreboard) -> Table:
@@ -301,6 +332,7 @@ def as_json(board: Scoreboard) -> str:
             "scores": {
                 e.challenge: {
                     "status": e.status, **(e.overall.model_dump() if e.overall else {}), "integrity": e.integrity,
+                    **(attempts_data(e.attempts) if e.attempts else {}),
                 }
                 for e in row.entries if e.status is not None
             },
@@ -317,35 +349,29 @@ def as_csv(board: Scoreboard) -> str:
     writer = csv.writer(out, lineterminator="\n")
     parts = ("status", "score", "low", "high", "coverage", "integrity")
     header = ("rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note")
-    writer.writerow([*header, *(f"{c.id}_{part}" for c in board.columns for part in parts)])
+    writer.writerow([*header, "provisional", "missing", *(f"{c.id}_{part}" for c in board.columns for part in parts)])
     for row in board.rows:
         s = row.standing
         provenance = "+".join(s.provenance)
         cells = [s.rank, s.medal, s.model, provenance, s.mean, s.coverage, s.graded, s.of, s.note]
+        cells += [s.provisional, " ".join(s.missing)]
         writer.writerow([*cells, *(value for entry in row.entries for value in _fields(entry))])
     return out.getvalue()
 
 
-def _scoreboard(found: Marks, challenges: Iterable[Challenge]) -> Scoreboard:
+def _scoreboard(found: Marks, challenges: Iterable[Challenge], suite: ChallengeSuite | None) -> Scoreboard:
     known = {m.challenge for m in found.marked}
-    shown = sorted((c for c in challenges if c.id in known), key=lambda c: c.id)
+    wanted = suite.challenges if suite and suite.challenges else known
+    shown = sorted((c for c in challenges if c.id in wanted), key=lambda c: c.id)
+    compared = tuple(c.id for c in shown) if suite else most_answered(found.marked)
+    seen = found.on({c.id for c in shown})
+    counted = seen.on({*compared})
     by_name = {(m.model, m.challenge): m for m in found.marked}
     rows = tuple(
-        ScoreboardRow(place, tuple(Entry(c, by_name.get((place.model, c.id))) for c in shown), found)
-        for place in standings(found.marked, [c.id for c in shown], found.head_to_heads)
+        ScoreboardRow(place, tuple(Entry(c, by_name.get((place.model, c.id))) for c in shown), counted)
+        for place in standings(found.marked, compared, counted.head_to_heads)
     )
-    return Scoreboard(found, tuple(shown), rows)
-
-
-def _meetings(found: Marks, order: Sequence[str]) -> Iterator[Meeting]:
-    """Every two models that met, the better placed one first."""
-    models = [model for model in order if model in found.models]
-    for left, right in combinations(models, 2):
-        results = sorted((f for f in found.between(left, right) if f.played), key=lambda f: f.challenge)
-        if results:
-            lead, behind = tally(left, right, results)
-            per_task = "; ".join(f"{f.challenge}: {f.winner or 'split'}" for f in results)
-            yield Meeting(left, right, formatting.score(lead, behind), per_task)
+    return Scoreboard(seen, tuple(shown), compared, rows, uncounted=tuple(sorted(known - {*compared})))
 
 
 def _by_kind(found: Iterable[Contradiction]) -> dict[str, tuple[Contradiction, ...]]:

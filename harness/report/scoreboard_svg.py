@@ -52,7 +52,7 @@ def as_svg(board: Scoreboard) -> str:
     lines = tuple(
         PictureRow(
             TOP + ROW * number,
-            "" if row.standing.rank is None else str(row.standing.rank),
+            row.standing.place,
             plain(row.standing.model, LONGEST_NAME),
             plain(row.provenance, LONGEST_NAME),
             tuple(_bar(LEFT + COLUMN * place, entry) for place, entry in enumerate(row.entries)),

@@ -43,7 +43,8 @@ def submission_reviews(challenge: Challenge, record: Record, reviews: Iterable[R
         record: the grade of the submission.
         reviews: of any model on this challenge.
     """
-    own = [r for r in reviews if (r.model, r.challenge) == (record.model, record.challenge)]
+    name = (record.model, record.challenge, record.attempt)
+    own = [r for r in reviews if (r.model, r.challenge, r.attempt) == name]
     if not own:
         return None
     own.sort(key=lambda r: (r.reviewer.kind, str(r.reviewer.date), r.reviewer.id))

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from harness.model import Challenge, Provenance
 from harness.numerics.rounding import exact, half_up
 from harness.report import formatting
 from harness.report.mark_source import Marks
 from harness.scoring import Standing
+from harness.scoring.duels import tally
 from harness.scoring.marked import Marked
 
 MOST_GAPS = 3
@@ -56,6 +57,21 @@ class Hybrid:
     best: str
 
 
+@dataclass(frozen=True)
+class Meeting:
+    """Two models over all challenges: the tally in their order, and the page that shows it."""
+
+    left: str
+    right: str
+    tally: str
+    winners: str
+
+    @property
+    def page(self) -> str:
+        """Beside the scoreboard."""
+        return formatting.pair_page(self.left, self.right)
+
+
 def challenge_winners(challenges: Iterable[Challenge], marks: Marks) -> tuple[ChallengeWinner, ...]:
     """Every challenge that any model has a mark on."""
     return tuple(_task(c, own, marks) for c in challenges if (own := _ordered(c, marks)))
@@ -76,6 +92,17 @@ def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: 
 def hybrids(challenges: Iterable[Challenge], marks: Marks) -> tuple[Hybrid, ...]:
     """The best of every part, for challenges that two models or more have marks on."""
     return tuple(_hybrid(c, own) for c in challenges if len(own := _ordered(c, marks)) > 1)
+
+
+def meetings(marks: Marks, order: Sequence[str]) -> Iterator[Meeting]:
+    """Every two models that met, the better placed one first."""
+    models = [model for model in order if model in marks.models]
+    for left, right in combinations(models, 2):
+        results = sorted((f for f in marks.between(left, right) if f.played), key=lambda f: f.challenge)
+        if results:
+            lead, behind = tally(left, right, results)
+            per_task = "; ".join(f"{f.challenge}: {f.winner or 'split'}" for f in results)
+            yield Meeting(left, right, formatting.score(lead, behind), per_task)
 
 
 def _ordered(challenge: Challenge, marks: Marks) -> list[Marked]:

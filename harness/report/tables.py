@@ -17,7 +17,8 @@ from harness.report.escape import markdown
 
 LONGEST = 20_000
 """Longest text put into a file for another tool; the record keeps all of it."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How text begins that spreadsheets run, full-width signs included; spaces before it change nothing."""
 _GAP = 2
 
 
@@ -123,7 +124,7 @@ def _inert(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     text = storable(cell)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.lstrip(" ").startswith(_FORMULA) else text
 
 
 def markdown_table(titles: Sequence[object], rows: Iterable[Sequence[object]]) -> str:

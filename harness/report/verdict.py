@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.model import Challenge, Outcome, Provenance, Record, Severity, Status
+from harness.model import Challenge, Outcome, Provenance, Severity, Status
 from harness.report import formatting
+from harness.report.answers import ModelAnswer
 from harness.scoring.duels import NOISE
 
 
@@ -21,14 +22,14 @@ class ChallengeVerdict:
     common: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def verdict(challenge: Challenge, records: Sequence[Record]) -> ChallengeVerdict:
+def verdict(challenge: Challenge, answers: Sequence[ModelAnswer]) -> ChallengeVerdict:
     """The verdict on one challenge.
 
     Args:
         challenge: the rubric.
-        records: of submissions to it, the best first.
+        answers: to it, the best first.
     """
-    marked = [r for r in records if r.overall.score is not None]
+    marked = [r for r in answers if r.overall.score is not None]
     models = [r for r in marked if r.provenance is not Provenance.BASELINE]
     baselines = [
         f"{r.model} is a baseline and not ranked; it has {formatting.standing(r.overall)}."
@@ -39,7 +40,7 @@ def verdict(challenge: Challenge, records: Sequence[Record]) -> ChallengeVerdict
     return ChallengeVerdict((*_lead(models), *_critical(models), *baselines), _common(challenge, built))
 
 
-def _lead(models: Sequence[Record]) -> list[str]:
+def _lead(models: Sequence[ModelAnswer]) -> list[str]:
     if not models:
         return ["No model has a mark on this challenge."]
     first = models[0]
@@ -53,8 +54,10 @@ def _lead(models: Sequence[Record]) -> list[str]:
     if lead <= NOISE:
         sentences.append(f"A lead of {_points(lead)} is inside the noise of {_points(NOISE)}: a split.")
     elif top.low <= next_best.high:
+        chance = ", or other attempts," if first.attempts or second.attempts else ""
         sentences.append(
-            f"{first.model} leads by {_points(lead)}, but the intervals overlap: what was not assessed could turn it."
+            f"{first.model} leads by {_points(lead)}, but the intervals overlap: what was not assessed{chance} could "
+            "turn it."
         )
     else:
         sentences.append(f"{first.model} leads by {_points(lead)}, whatever the parts not assessed would bring.")
@@ -65,7 +68,7 @@ def _points(lead: float) -> str:
     return f"{formatting.mark(lead)} point{'' if lead == 1 else 's'}"
 
 
-def _critical(models: Sequence[Record]) -> list[str]:
+def _critical(models: Sequence[ModelAnswer]) -> list[str]:
     """Which models meet every critical criterion."""
     if not models:
         return []
@@ -76,7 +79,7 @@ def _critical(models: Sequence[Record]) -> list[str]:
     return [f"{', '.join(clean)} {verb} every critical criterion."]
 
 
-def _common(challenge: Challenge, models: Sequence[Record]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _common(challenge: Challenge, models: Sequence[ModelAnswer]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """What all models that build meet, what none meets, and what tells them apart."""
     if len(models) < 2:
         return ()
@@ -90,13 +93,25 @@ def _common(challenge: Challenge, models: Sequence[Record]) -> tuple[tuple[str, 
     return tuple((label, ids) for label, ids in lists if ids)
 
 
-def _unmet_critical(record: Record) -> list[str]:
-    return [e.criterion for e in record.evidence if e.severity is Severity.CRITICAL and e.outcome is not Outcome.PASSED]
+def _unmet_critical(answer: ModelAnswer) -> list[str]:
+    """Critical criteria that it, or any of its attempts, does not meet."""
+    return [
+        e.criterion
+        for record in answer.records
+        for e in record.evidence
+        if e.severity is Severity.CRITICAL and e.outcome is not Outcome.PASSED
+    ]
 
 
-def _met(record: Record, criterion: str) -> bool:
-    return any(e.criterion == criterion and e.outcome is Outcome.PASSED for e in record.evidence)
+def _met(answer: ModelAnswer, criterion: str) -> bool:
+    """Whether it, or every one of its attempts, meets a criterion."""
+    return all(
+        any(e.criterion == criterion and e.outcome is Outcome.PASSED for e in record.evidence)
+        for record in answer.records
+    )
 
 
-def _assessed(record: Record, criterion: str) -> bool:
-    return any(e.criterion == criterion and e.outcome.assessed for e in record.evidence)
+def _assessed(answer: ModelAnswer, criterion: str) -> bool:
+    return all(
+        any(e.criterion == criterion and e.outcome.assessed for e in record.evidence) for record in answer.records
+    )

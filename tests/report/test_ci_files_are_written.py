@@ -26,6 +26,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_record_is_in_both_files(place: Path) -> None:
     shutil.copytree(CHECKOUT.records_folder, place / "reports" / "records")
+    shutil.copytree(CHECKOUT.submissions_folder / "baseline", place / "submissions" / "baseline", dirs_exist_ok=True)
     assert main(["report", "--junit", "out/junit.xml", "--sarif", "out/findings.sarif"]) == 0
     suites = {suite.get("name") for suite in ET.parse(place / "out" / "junit.xml").getroot()}
     assert suites == {record.name for record in CHECKOUT.records()}

@@ -8,6 +8,7 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
+from harness.model import ChallengeSuite
 from harness.report.inputs import ReportInputs
 from harness.report.pages import render_all
 from harness.report.scoreboard import as_csv, as_json, as_markdown, as_table, scoreboard
@@ -62,8 +63,14 @@ def test_the_report_is_the_markdown():
     assert render_all(ReportInputs([sample.CHALLENGE, OTHER], RECORDS))["scoreboard.md"] == as_markdown(BOARD)
 
 
-def test_who_is_not_ranked_is_told_why():
-    assert "* broken: not ranked: graded on 1 of 2 challenges." in as_markdown(BOARD)
+def test_who_lacks_a_challenge_has_a_place_in_brackets_and_is_told_why():
+    suite = ChallengeSuite(id="both", title="both", challenges=("another", "kv_cache"))
+    board = scoreboard(ReportInputs([sample.CHALLENGE, OTHER], RECORDS, suite=suite))
+    text = as_markdown(board)
+    assert "* broken: provisional: graded on 1 of 2 challenges, not on another." in text
+    assert "| (3) | broken |" in text
+    (line,) = [line for line in csv.DictReader(io.StringIO(as_csv(board))) if line["model"] == "broken"]
+    assert (line["rank"], line["provisional"], line["missing"]) == ("", "3", "another")
 
 
 def test_a_narrow_terminal_loses_no_word_of_the_table():

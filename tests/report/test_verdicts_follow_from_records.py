@@ -4,12 +4,12 @@ import pytest
 import sample_records as sample
 
 from harness.model import Score
-from harness.report.challenge_report import in_order
+from harness.report.answers import answers, in_order
 from harness.report.verdict import verdict
 
 
 def told(*records) -> str:
-    return " ".join(verdict(sample.CHALLENGE, in_order(records)).sentences)
+    return " ".join(verdict(sample.CHALLENGE, in_order(answers(records))).sentences)
 
 
 def marked(model, point, low, high):
@@ -46,7 +46,7 @@ def test_critical_criteria_are_counted_from_the_evidence():
 
 def test_what_tells_models_apart_leaves_out_those_that_do_not_build():
     records = [sample.record(), sample.record("good", sample.RIGHT), sample.unbuilt()]
-    common = dict(verdict(sample.CHALLENGE, in_order(records)).common)
+    common = dict(verdict(sample.CHALLENGE, in_order(answers(records))).common)
     assert common["What tells them apart"] == ("causality", "gqa")
     assert common["Met in full by none"] == ("kill_rate",)
     assert "first_token" in common["Met by all models"]

@@ -2,6 +2,7 @@
 
 from harness.model import Provenance
 from harness.report import formatting
+from harness.report.answers import answers
 from harness.report.inputs import ReportInputs
 from harness.report.page.html import data, render
 from harness.report.page.submission_details import MOST_DETAILED, challenge_details
@@ -24,22 +25,24 @@ def page(inputs: ReportInputs, board: Scoreboard | None = None) -> str:
     board = board or scoreboard(inputs)
     known = {c.id for c in inputs.challenges}
     last = {r.name: r for r in inputs.records if r.challenge in known}
-    records = sorted(last.values(), key=lambda r: (r.challenge, r.model))
-    maps = heat_maps(inputs.challenges, records)
+    records = sorted(last.values(), key=lambda r: (r.challenge, r.submission_name.order))
+    answered = answers(records)
+    maps = heat_maps(inputs.challenges, answered)
     models = [row.standing.model for row in board.rows]
     provenances = sorted({r.provenance for r in records})
     return render(
         board=board,
         rows=board_rows(board),
         heat_maps=maps,
-        comparison=data(comparison(maps, models, records)),
+        comparison=data(comparison(maps, models, answered)),
         models=models,
         provenances=[formatting.provenance(p) for p in provenances],
         reconstructed=sorted(r.name for r in records if r.provenance is Provenance.RECONSTRUCTION),
-        figures=sections(inputs.challenges, records, models),
+        figures=sections(inputs.challenges, [answer.shown for answer in answered], models),
         challenge_details=tuple(
             challenge_details(inputs.challenges, records, inputs.reviews, inputs.sources, inputs.unfetched)
         ),
         submissions=len(records),
+        attempts=any(answer.attempts for answer in answered),
         most_detailed=MOST_DETAILED,
     )

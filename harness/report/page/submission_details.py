@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Record, Review
 from harness.report import formatting
-from harness.report.challenge_report import ChallengeReport, CriterionRow, SubmissionReport, Weakness, challenge_report
+from harness.report.challenge_report import ChallengeReport, SubmissionReport, Weakness, challenge_report
+from harness.report.criteria_tables import CriterionRow
 from harness.report.excerpts import Excerpt, Sources, excerpts
 
 MOST_DETAILED = 200
@@ -70,7 +71,7 @@ def challenge_details(
             report = challenge_report(challenge, own, [r for r in reviews if r.challenge == challenge.id], unfetched)
             yield ChallengeDetails(
                 challenge.id, challenge.title, challenge.summary, report.verdict.sentences,
-                tuple(_submission(challenge, report, n, sources, detailed) for n in range(len(own))),
+                tuple(_submission(challenge, report, n, sources, detailed) for n in range(len(report.answers))),
             )  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def _submission(
     """The `number`-th answer of a challenge's report."""
     answer = report.answers[number]
     id = f"{answer.model}/{challenge.id}"
-    files = sources.get(id, {})
+    files = sources.get(answer.name, {})
     links = {c.id: f"{id}/{c.dimension}/{c.id}" for c in challenge.criteria} if detailed else {}
     return SubmissionDetails(
         id=id,

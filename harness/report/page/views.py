@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.model import Challenge, Record, Score, Status
+from harness.model import Challenge, Score, Status
 from harness.report import formatting
-from harness.report.challenge_report import in_order
+from harness.report.answers import ModelAnswer, in_order
 from harness.report.scoreboard import Scoreboard, ScoreboardRow
 
 MOST_RANKS = 3
@@ -98,14 +98,16 @@ def board_rows(board: Scoreboard) -> tuple[BoardRow, ...]:
     return tuple(map(_board_row, board.rows))
 
 
-def heat_maps(challenges: Iterable[Challenge], records: Sequence[Record]) -> tuple[HeatMap, ...]:
+def heat_maps(challenges: Iterable[Challenge], answers: Sequence[ModelAnswer]) -> tuple[HeatMap, ...]:
     """A heat map for each challenge, by id."""
     return tuple(
-        _heat_map(c, [r for r in records if r.challenge == c.id]) for c in sorted(challenges, key=lambda c: c.id)
+        _heat_map(c, [a for a in answers if a.challenge == c.id]) for c in sorted(challenges, key=lambda c: c.id)
     )
 
 
-def comparison(heat_maps: Sequence[HeatMap], models: Sequence[str], records: Sequence[Record]) -> Mapping[str, object]:
+def comparison(
+    heat_maps: Sequence[HeatMap], models: Sequence[str], answers: Sequence[ModelAnswer]
+) -> Mapping[str, object]:
     """What two models are compared from in the browser: [point, low, high, coverage] by model and challenge.
 
     The overall comes first, then the dimensions in the order of `parts`; null where nothing was assessed.
@@ -116,10 +118,10 @@ def comparison(heat_maps: Sequence[HeatMap], models: Sequence[str], records: Seq
         if heat.rows
     }
     marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
-    for record in records:
-        ids = [id for heat in heat_maps if heat.id == record.challenge for id, _, _ in heat.dimensions]
-        scores = [record.overall, *(record.dimensions.get(id) for id in ids)]
-        marks[record.model][record.challenge] = [_numbers(score) for score in scores]
+    for answer in answers:
+        ids = [id for heat in heat_maps if heat.id == answer.challenge for id, _, _ in heat.dimensions]
+        scores = [answer.overall, *(answer.dimensions.get(id) for id in ids)]
+        marks[answer.model][answer.challenge] = [_numbers(score) for score in scores]
     return {"models": list(models), "challenges": challenges, "marks": marks}
 
 
@@ -130,12 +132,12 @@ def _board_row(row: ScoreboardRow) -> BoardRow:
     return BoardRow(
         model=place.model,
         provenance=row.provenance,
-        rank="" if place.rank is None else str(place.rank),
-        rank_sort="" if place.rank is None else str(place.rank),
+        rank=place.place,
+        rank_sort=str(place.rank or place.provisional or ""),
         medal=place.medal or "",
         marks=tuple(
             mark(entry.overall, f"{place.model}/{entry.challenge}", entry.status or Status.GRADED,
-                 "look at the findings" if entry.integrity else "")
+                 "; ".join(filter(None, (entry.spread, "look at the findings" if entry.integrity else ""))))
             for entry in row.entries
         ),
         mean=row.mean,
@@ -152,19 +154,20 @@ def _board_row(row: ScoreboardRow) -> BoardRow:
     )  # fmt: skip
 
 
-def _heat_map(challenge: Challenge, records: Sequence[Record]) -> HeatMap:
+def _heat_map(challenge: Challenge, answers: Sequence[ModelAnswer]) -> HeatMap:
     return HeatMap(
         challenge.id,
         challenge.title,
         tuple((d.id, d.title, formatting.number(d.weight)) for d in challenge.dimensions),
-        tuple(_heat_row(challenge, record) for record in in_order(records)),
+        tuple(_heat_row(challenge, answer) for answer in in_order(answers)),
     )
 
 
-def _heat_row(challenge: Challenge, record: Record) -> HeatRow:
-    marks = tuple(mark(record.dimensions.get(d.id), f"{record.name}/{d.id}") for d in challenge.dimensions)
-    overall = mark(record.overall, record.name, record.status)
-    return HeatRow(record.model, formatting.provenance(record.provenance), overall, marks)
+def _heat_row(challenge: Challenge, answer: ModelAnswer) -> HeatRow:
+    place = f"{answer.model}/{answer.challenge}"
+    marks = tuple(mark(answer.dimensions.get(d.id), f"{place}/{d.id}") for d in challenge.dimensions)
+    overall = mark(answer.overall, place, answer.status)
+    return HeatRow(answer.model, formatting.provenance(answer.provenance), overall, marks)
 
 
 def _numbers(score: Score | None) -> list[float | str] | None:

@@ -1,0 +1,99 @@
+"""What a model answered to a challenge, as reports show it: one record, or those of several attempts."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from harness.model import Provenance, Record, Score, Status
+from harness.scoring.attempts import Attempts, by_answer
+from harness.scoring.marked import Marked
+from harness.scoring.record_summary import RecordSummary
+
+AnyMarked = TypeVar("AnyMarked", bound=Marked)
+
+
+@dataclass(frozen=True)
+class ModelAnswer:
+    """One model's answer to one challenge; `Marked`.
+
+    Attributes:
+        records: its record, or those of its attempts by number.
+    """
+
+    records: tuple[Record, ...]
+
+    @cached_property
+    def attempts(self) -> Attempts | None:
+        """The attempts taken together; None for a single answer."""
+        if self.records[0].attempt is None:
+            return None
+        (found,) = by_answer(map(RecordSummary.of, self.records))
+        return found if isinstance(found, Attempts) else None
+
+    @cached_property
+    def shown(self) -> Record:
+        """The record whose details stand for the answer: of several attempts the middle one by mark, the lower of two.
+
+        Attempts without a mark stand for it only where none has one.
+        """
+        marked = [r for r in self.records if r.overall.score is not None and r.status is not Status.JUDGE_ERROR]
+        ordered = sorted(marked or self.records, key=lambda r: (r.overall.score or 0.0, r.attempt or 0))
+        return ordered[(len(ordered) - 1) // 2]
+
+    @property
+    def _marked(self) -> Marked:
+        return self.attempts or self.shown
+
+    @property
+    def model(self) -> str:
+        """Who answered."""
+        return self.shown.model
+
+    @property
+    def challenge(self) -> str:
+        """What was answered."""
+        return self.shown.challenge
+
+    @property
+    def provenance(self) -> Provenance:
+        """Where the files come from."""
+        return self._marked.provenance
+
+    @property
+    def status(self) -> Status:
+        """How far the grade got; of several, that of the furthest."""
+        return self._marked.status
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the marks count in ranks."""
+        return self._marked.ranked
+
+    @property
+    def overall(self) -> Score:
+        """The mark over all."""
+        return self._marked.overall
+
+    @property
+    def dimensions(self) -> Mapping[str, Score]:
+        """Marks by heading."""
+        return self._marked.dimensions
+
+
+def answers(records: Iterable[Record]) -> tuple[ModelAnswer, ...]:
+    """One for each model and challenge, in the order they first come."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record.challenge, record.model), []).append(record)
+    return tuple(ModelAnswer(tuple(sorted(own, key=lambda r: r.attempt or 0))) for own in groups.values())
+
+
+def in_order(marked: Iterable[AnyMarked]) -> list[AnyMarked]:
+    """The best overall first, those without one after them, baselines last; equal ones by name."""
+
+    def place(one: AnyMarked) -> tuple[bool, float, str]:
+        point = one.overall.score
+        return one.provenance is Provenance.BASELINE, 1.0 if point is None else -point, one.model
+
+    return sorted(marked, key=place)

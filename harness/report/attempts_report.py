@@ -1,0 +1,187 @@
+"""Several attempts in words: the mean with its spread, best and worst, pass@k, and what how many of them meet."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from harness.model import INTEGRITY, Challenge, Status
+from harness.report import formatting
+from harness.scoring.attempts import Attempts, CriterionTally, passes
+from harness.scoring.record_summary import RecordSummary
+
+NO_FIGURE = "–"
+ALL_K = 5
+"""pass@k is shown for every k up to this, then for 10, 20, 50 and so on, and for all attempts."""
+MOST_FAULTS = 12
+"""So many faults are listed."""
+
+
+@dataclass(frozen=True)
+class AttemptRow:
+    """One attempt: its name as the command line takes it, its mark, and the gravest finding."""
+
+    name: str
+    number: str
+    mark: str
+    passes: str
+    gravest: str
+
+
+@dataclass(frozen=True)
+class CriterionCount:
+    """How many attempts meet one criterion; `short` where some miss it."""
+
+    id: str
+    title: str
+    severity: str
+    met: str
+    short: bool
+
+
+@dataclass(frozen=True)
+class AttemptsReport:
+    """Several attempts of one model at one challenge.
+
+    Attributes:
+        count: how many there are, and how many have a mark.
+        mean: with the interval and the coverage.
+        deviation: sample standard deviation.
+        best, worst: mark and number.
+        passed: how many pass.
+        pass_at: k, and the chance that one of k attempts passes.
+        rows: each attempt.
+        criteria: every criterion of the rubric.
+        faults: severity, title and how many attempts have it; the gravest first.
+        more: how many faults there are besides.
+    """
+
+    model: str
+    challenge: str
+    count: str
+    mean: str
+    deviation: str
+    best: str
+    worst: str
+    passed: str
+    pass_at: tuple[tuple[str, str], ...]
+    rows: tuple[AttemptRow, ...]
+    criteria: tuple[CriterionCount, ...]
+    faults: tuple[tuple[str, str, str], ...]
+    more: int
+
+    @property
+    def gravest(self) -> str:
+        """The gravest fault, and how many attempts have it; empty where nothing was found."""
+        return f"{self.faults[0][1]} (in {self.faults[0][2]})" if self.faults else ""
+
+    @property
+    def missed(self) -> tuple[CriterionCount, ...]:
+        """The criteria that not every attempt meets."""
+        return tuple(count for count in self.criteria if count.short)
+
+    @property
+    def met_by_all(self) -> tuple[str, ...]:
+        """The others."""
+        return tuple(count.id for count in self.criteria if not count.short)
+
+    @property
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        """Label and text of each figure over all attempts."""
+        return (
+            ("Attempts", self.count), ("Mean", self.mean), ("Standard deviation", self.deviation),
+            ("Best", self.best), ("Worst", self.worst), ("Pass", self.passed),
+            *((f"pass@{k}", share) for k, share in self.pass_at),
+        )  # fmt: skip
+
+
+def attempts_report(challenge: Challenge, attempts: Attempts) -> AttemptsReport:
+    """The view of several attempts.
+
+    Args:
+        challenge: the rubric, for its titles.
+        attempts: of one model at it.
+    """
+    known, total = len(attempts.marked), len(attempts.summaries)
+    tallies = {tally.criterion: tally for tally in attempts.criteria}
+    return AttemptsReport(
+        attempts.model, attempts.challenge,
+        count=str(total) if known == total else f"{total}, {known} with a mark",
+        mean=formatting.standing(attempts.overall), deviation=deviation(attempts),
+        best=_numbered(attempts.best), worst=_numbered(attempts.worst), passed=passed(attempts),
+        pass_at=tuple((str(k), formatting.percent(attempts.pass_at(k))) for k in _shown_k(known)),
+        rows=tuple(map(_row, attempts.summaries)),
+        criteria=tuple(
+            CriterionCount(c.id, c.title.rstrip("."), c.severity.value, met(tally, known), tally.met < known)
+            for c in challenge.criteria if (tally := tallies.get(c.id))
+        ),
+        faults=common_faults(attempts)[:MOST_FAULTS],
+        more=max(0, len(attempts.faults) - MOST_FAULTS),
+    )  # fmt: skip
+
+
+def deviation(attempts: Attempts) -> str:
+    """The sample standard deviation of the overalls."""
+    return NO_FIGURE if attempts.deviation is None else formatting.mark(attempts.deviation)
+
+
+def passed(attempts: Attempts) -> str:
+    """How many attempts with a mark pass."""
+    return f"{attempts.passed} of {len(attempts.marked)}"
+
+
+def mean_of(attempts: Attempts) -> str:
+    """What a mean is of, behind its mark."""
+    count = len(attempts.marked)
+    if count < 2:
+        return "1 attempt" if count else "no attempt has a mark"
+    return f"mean of {count} attempts, SD {deviation(attempts)}"
+
+
+def met(tally: CriterionTally, of: int) -> str:
+    """How many attempts meet a criterion."""
+    unseen = of - tally.assessed
+    if not tally.assessed:
+        return f"{formatting.NOT_ASSESSED} in any of {of}"
+    return f"met by {tally.met} of {of}" + (f", {unseen} {formatting.NOT_ASSESSED}" if unseen else "")
+
+
+def common_faults(attempts: Attempts) -> tuple[tuple[str, str, str], ...]:
+    """What was found, the gravest first: its weight, what it is, and how many attempts have it."""
+    of = len(attempts.summaries)
+    return tuple(
+        (formatting.UNMARKED if fault.criterion == INTEGRITY else fault.severity.value, fault.title,
+         f"{fault.attempts} of {of}")
+        for fault in attempts.faults
+    )  # fmt: skip
+
+
+def attempts_data(attempts: Attempts) -> dict[str, Any]:
+    """The figures over all attempts as JSON values."""
+    marked = len(attempts.marked)
+    return {
+        "attempts": len(attempts.summaries), "marked": marked, "deviation": attempts.deviation,
+        "best": attempts.best and attempts.best.overall.score, "worst": attempts.worst and attempts.worst.overall.score,
+        "passed": attempts.passed, "pass_at": {str(k): attempts.pass_at(k) for k in range(1, marked + 1)},
+    }  # fmt: skip
+
+
+def _shown_k(n: int) -> Iterator[int]:
+    """1 to 5, then 10, 20, 50, 100 and so on, and n."""
+    yield from range(1, min(n, ALL_K) + 1)
+    yield from (k for power in range(1, 7) for k in (10**power, 2 * 10**power, 5 * 10**power) if k < n)
+    if n > ALL_K:
+        yield n
+
+
+def _numbered(summary: RecordSummary | None) -> str:
+    if summary is None:
+        return formatting.NOT_ASSESSED
+    return f"{formatting.mark(summary.overall.score)} (attempt {summary.submission_name.attempt})"
+
+
+def _row(summary: RecordSummary) -> AttemptRow:
+    name = summary.submission_name
+    status = "" if summary.status is Status.GRADED else f" ({formatting.status(summary.status)})"
+    verdict = NO_FIGURE if summary.status is Status.JUDGE_ERROR else "yes" if passes(summary) else "no"
+    gravest = next((found.title for found in summary.findings), "none")
+    return AttemptRow(str(name), str(name.attempt), formatting.standing(summary.overall) + status, verdict, gravest)

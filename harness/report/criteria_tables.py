@@ -1,0 +1,103 @@
+"""Criteria side by side: what came out for each of them in every answer to a challenge."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from harness.model import Challenge, Criterion, Evidence, Finding, Outcome
+from harness.report import formatting
+from harness.report.answers import ModelAnswer
+from harness.report.attempts_report import met
+from harness.scoring.attempts import Attempts, CriterionTally
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Outcome of one criterion for one submission."""
+
+    outcome: str
+    failed: bool = False
+    reason: str = ""
+    figures: str = ""
+
+
+@dataclass(frozen=True)
+class CriterionRow:
+    """One criterion side by side."""
+
+    id: str
+    title: str
+    severity: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class DimensionSection:
+    """One dimension side by side."""
+
+    title: str
+    weight: str
+    standings: tuple[str, ...]
+    rows: tuple[CriterionRow, ...]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One answer: evidence and findings by criterion; of several attempts how many meet each, and the faults."""
+
+    seen: Mapping[str, Evidence]
+    found: Mapping[str, Finding]
+    attempts: Attempts | None
+
+    @classmethod
+    def of(cls, answer: ModelAnswer) -> Self:
+        """The column of an answer."""
+        record = answer.shown
+        seen = {e.criterion: e for e in record.evidence}
+        return cls(seen, {f.criterion: f for f in record.findings}, answer.attempts)
+
+    def cell(self, criterion: Criterion) -> Cell:
+        """What came out for a criterion."""
+        if self.attempts is None:
+            return _cell(criterion, self.seen, self.found)
+        tallies = {tally.criterion: tally for tally in self.attempts.criteria}
+        return _counted(self.attempts, tallies.get(criterion.id), criterion.id)
+
+
+def criteria_tables(challenge: Challenge, answers: Sequence[ModelAnswer]) -> Iterator[DimensionSection]:
+    """Every dimension with its criteria, a cell for each answer in their order."""
+    columns = [_Column.of(answer) for answer in answers]
+    for dimension in challenge.dimensions:
+        marks = [answer.dimensions.get(dimension.id) for answer in answers]
+        yield DimensionSection(
+            title=dimension.title,
+            weight=formatting.number(dimension.weight),
+            standings=tuple(formatting.standing(m) if m else formatting.NOT_ASSESSED for m in marks),
+            rows=tuple(
+                CriterionRow(c.id, c.title.rstrip("."), c.severity.value, tuple(each.cell(c) for each in columns))
+                for c in challenge.criteria if c.dimension == dimension.id
+            ),
+        )  # fmt: skip
+
+
+def _cell(criterion: Criterion, evidence: Mapping[str, Evidence], findings: Mapping[str, Finding]) -> Cell:
+    seen = evidence.get(criterion.id)
+    if seen is None:
+        return Cell("not in this record")
+    if not seen.outcome.assessed:
+        return Cell(formatting.outcome(seen), reason=formatting.unassessed(criterion, seen))
+    finding = findings.get(criterion.id)
+    failed = seen.outcome is Outcome.FAILED and not seen.rests_on
+    reason = finding.title if finding and failed else ""
+    return Cell(formatting.outcome(seen), failed, reason, formatting.measured(seen))
+
+
+def _counted(attempts: Attempts, tally: CriterionTally | None, criterion: str) -> Cell:
+    """How many attempts meet a criterion, with the fault that most of the others have."""
+    if tally is None:
+        return Cell("not in these records")
+    own = [fault for fault in attempts.faults if fault.criterion == criterion]
+    common = max(own, key=lambda fault: fault.attempts, default=None)
+    return Cell(
+        met(tally, len(attempts.marked)), bool(tally.assessed) and not tally.met, common.title if common else ""
+    )

@@ -1,0 +1,87 @@
+"""How one answer stands on each criterion: its outcome, or how many of several attempts meet it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+from harness.model import Evidence, Outcome
+from harness.report import formatting
+from harness.report.answers import ModelAnswer
+from harness.report.attempts_report import met
+from harness.scoring.attempts import Attempts, CommonFault, CriterionTally
+
+
+@dataclass(frozen=True)
+class CriterionSide:
+    """One criterion in one answer.
+
+    Attributes:
+        evidence: of its record; None where the record does not know the criterion, and for several attempts.
+        fault: what is wrong; in most of several attempts.
+        attempts: the evidence of each of several attempts; empty for a single answer.
+    """
+
+    evidence: Evidence | None
+    fault: str
+    attempts: tuple[Evidence, ...] = ()
+
+    @cached_property
+    def met(self) -> float | None:
+        """Share of the criterion that is met, 0 to 1, the mean over attempts; None where it was not assessed."""
+        seen = [e for e in (self.evidence, *self.attempts) if e is not None and e.outcome.assessed]
+        return fmean(e.satisfied for e in seen) if seen else None
+
+    @property
+    def measured(self) -> bool:
+        """Whether any figure was measured."""
+        return any(e is not None and e.measured for e in (self.evidence, *self.attempts))
+
+    @cached_property
+    def text(self) -> str:
+        """The outcome with the fault and the figures behind it."""
+        if self.attempts:
+            full = sum(e.satisfied == 1 for e in self.attempts if e.outcome.assessed)
+            assessed = sum(e.outcome.assessed for e in self.attempts)
+            count = met(CriterionTally("", full, assessed), len(self.attempts))
+            return f"{count}: {self.fault}" if self.fault else count
+        if self.evidence is None:
+            return "not in this record"
+        fault = f": {self.fault}" if self.fault and self.evidence.outcome is Outcome.FAILED else ""
+        figures = formatting.measured(self.evidence)
+        return formatting.outcome(self.evidence) + fault + (f" ({figures})" if figures else "")
+
+
+ABSENT = CriterionSide(None, "")
+
+
+@dataclass(frozen=True)
+class AnswerSides:
+    """An answer, and how it stands on each criterion."""
+
+    answer: ModelAnswer
+    by_criterion: Mapping[str, CriterionSide]
+
+
+def sides(answer: ModelAnswer) -> AnswerSides:
+    """Every criterion of an answer."""
+    if answer.attempts:
+        return AnswerSides(answer, _sides_of_attempts(answer, answer.attempts))
+    record = answer.shown
+    faults = {f.criterion: f.title for f in record.findings}
+    return AnswerSides(answer, {e.criterion: CriterionSide(e, faults.get(e.criterion, "")) for e in record.evidence})
+
+
+def _sides_of_attempts(answer: ModelAnswer, attempts: Attempts) -> dict[str, CriterionSide]:
+    marked = {summary.name for summary in attempts.marked}
+    seen: dict[str, list[Evidence]] = {}
+    for record in answer.records:
+        for evidence in record.evidence if record.name in marked else ():
+            seen.setdefault(evidence.criterion, []).append(evidence)
+    faults: dict[str, CommonFault] = {}
+    for fault in sorted(attempts.faults, key=lambda fault: -fault.attempts):
+        faults.setdefault(fault.criterion, fault)
+    return {
+        id: CriterionSide(None, faults[id].title if id in faults else "", tuple(evidence))
+        for id, evidence in seen.items()
+    }

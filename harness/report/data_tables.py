@@ -1,0 +1,185 @@
+"""Records as tables of plain values: a row a grade, or a row a criterion of a grade; docs/data.md describes them."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from harness.model import Counterexample, Evidence, Figure, Outcome, Record
+from harness.scoring.gates import gates_marks
+
+Cell = str | bool | int | float | datetime | dict[str, Any] | None
+"""One value; None where there is none."""
+
+TEXT, NUMBER, WHOLE, FLAG, TIME, ANY = "string", "float64", "Int64", "bool", "datetime64[us, UTC]", "object"
+"""Types of columns, as pandas names them."""
+
+NOT_TIME = "box"
+"""The part of the stages' time that was spent in the box: no stage of its own."""
+
+Source = TypeVar("Source")
+
+
+@dataclass(frozen=True)
+class DataColumn(Generic[Source]):
+    """One column.
+
+    Attributes:
+        name: in data frames and files.
+        dtype: of pandas.
+        value: what a row has there.
+    """
+
+    name: str
+    dtype: str
+    value: Callable[[Source], Cell]
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """Rows of equal columns.
+
+    Attributes:
+        dtypes: of pandas, by the name of the column, in their order.
+        rows: cells in the order of the columns.
+    """
+
+    dtypes: dict[str, str]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def as_dicts(self) -> Iterator[dict[str, Cell]]:
+        """The rows by the names of their columns."""
+        return (dict(zip(self.dtypes, row, strict=True)) for row in self.rows)
+
+
+@dataclass(frozen=True)
+class GradedCriterion:
+    """One criterion of one grade."""
+
+    record: Record
+    evidence: Evidence
+
+
+def record_table(records: Sequence[Record]) -> DataTable:
+    """One row for each record, in their order; a column for each dimension and each stage that any of them has."""
+    dimensions = sorted({id for record in records for id in record.dimensions})
+    stages = sorted({stage for record in records for stage in record.seconds} - {NOT_TIME})
+    marks = (DataColumn(f"dimension.{id}", NUMBER, _dimension(id)) for id in dimensions)
+    times = (DataColumn(f"seconds.{stage}", NUMBER, _stage(stage)) for stage in stages)
+    return _table((*_NAMES, *_GRADE, *marks, *times), records)
+
+
+def evidence_table(records: Iterable[Record]) -> DataTable:
+    """One row for each criterion of each record, in their order."""
+    names = [DataColumn(name.name, name.dtype, _of_record(name.value)) for name in _NAMES]
+    return _table((*names, *_CRITERION), [GradedCriterion(r, e) for r in records for e in r.evidence])
+
+
+def plain(value: Any) -> Any:
+    """A cell as JSON values: what is not finite by the names that records use, a time in ISO 8601."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return {name: plain(v) for name, v in value.items()} if isinstance(value, dict) else value
+
+
+def json_text(value: Any) -> str:
+    """A cell as JSON on one line."""
+    return json.dumps(plain(value), allow_nan=False)
+
+
+def _table(columns: Sequence[DataColumn[Source]], sources: Iterable[Source]) -> DataTable:
+    rows = tuple(tuple(column.value(source) for column in columns) for source in sources)
+    return DataTable({column.name: column.dtype for column in columns}, rows)
+
+
+def _of_record(value: Callable[[Record], Cell]) -> Callable[[GradedCriterion], Cell]:
+    return lambda graded: value(graded.record)
+
+
+def _dimension(id: str) -> Callable[[Record], Cell]:
+    return lambda record: record.dimensions[id].score if id in record.dimensions else None
+
+
+def _stage(name: str) -> Callable[[Record], Cell]:
+    return lambda record: record.seconds.get(name)
+
+
+def _field(name: str) -> Callable[[Record], Cell]:
+    return lambda record: dict(record)[name]
+
+
+def _count(counts: Callable[[Evidence], bool]) -> Callable[[Record], Cell]:
+    return lambda record: sum(map(counts, record.evidence))
+
+
+def _of_example(value: Callable[[Counterexample], Figure | None]) -> Callable[[GradedCriterion], Cell]:
+    """What the smallest failing input says; None where there is none, or it does not say."""
+
+    def said(graded: GradedCriterion) -> Cell:
+        found = value(graded.evidence.counterexample) if graded.evidence.counterexample else None
+        return None if found == "" else found
+
+    return said
+
+
+def _seconds(record: Record) -> float:
+    return round(sum(spent for stage, spent in record.seconds.items() if stage != NOT_TIME), 3)
+
+
+_NAMES = tuple(
+    DataColumn(name, dtype, _field(name))
+    for name, dtype in (("model", TEXT), ("challenge", TEXT), ("attempt", WHOLE))
+    if name in Record.model_fields
+)
+"""What tells one grade from another."""
+
+_GRADE: tuple[DataColumn[Record], ...] = (
+    DataColumn("provenance", TEXT, lambda r: r.provenance.value),
+    DataColumn("collection", TEXT, lambda r: r.origin.collection if r.origin else None),
+    DataColumn("status", TEXT, lambda r: r.status.value),
+    DataColumn("ranked", FLAG, lambda r: r.ranked),
+    DataColumn("score", NUMBER, lambda r: r.overall.score),
+    DataColumn("low", NUMBER, lambda r: r.overall.low),
+    DataColumn("high", NUMBER, lambda r: r.overall.high),
+    DataColumn("coverage", NUMBER, lambda r: r.overall.coverage),
+    DataColumn("reward", NUMBER, lambda r: r.reward),
+    DataColumn("criteria", WHOLE, lambda r: len(r.evidence)),
+    DataColumn("assessed", WHOLE, _count(lambda e: e.outcome.assessed)),
+    DataColumn("passed", WHOLE, _count(lambda e: e.outcome is Outcome.PASSED)),
+    DataColumn("failed_critical", WHOLE, _count(gates_marks)),
+    DataColumn("seconds", NUMBER, _seconds),
+    DataColumn("made", TIME, lambda r: r.made),
+    DataColumn("seed", TEXT, lambda r: str(r.seed)),
+    DataColumn("tier", TEXT, lambda r: r.environment.tier.value),
+    DataColumn("device", TEXT, lambda r: r.environment.device),
+    DataColumn("cpu", TEXT, lambda r: r.environment.cpu),
+    DataColumn("harness", TEXT, lambda r: r.environment.harness),
+    DataColumn("key", TEXT, lambda r: r.key),
+)
+
+_CRITERION: tuple[DataColumn[GradedCriterion], ...] = (
+    DataColumn("criterion", TEXT, lambda g: g.evidence.criterion),
+    DataColumn("dimension", TEXT, lambda g: g.evidence.dimension),
+    DataColumn("severity", TEXT, lambda g: g.evidence.severity.value),
+    DataColumn("weight", WHOLE, lambda g: g.evidence.severity.weight),
+    DataColumn("outcome", TEXT, lambda g: g.evidence.outcome.value),
+    DataColumn("assessed", FLAG, lambda g: g.evidence.outcome.assessed),
+    DataColumn("satisfied", NUMBER, lambda g: g.evidence.satisfied if g.evidence.outcome.assessed else None),
+    DataColumn("rests_on", TEXT, lambda g: g.evidence.rests_on),
+    DataColumn("title", TEXT, lambda g: g.evidence.title or None),
+    DataColumn("detail", TEXT, lambda g: g.evidence.detail or None),
+    DataColumn("diagnosis", TEXT, lambda g: g.evidence.diagnosis.words if g.evidence.diagnosis else None),
+    DataColumn("mutant", TEXT, lambda g: g.evidence.diagnosis.mutant if g.evidence.diagnosis else None),
+    DataColumn("file", TEXT, lambda g: g.evidence.locations[0].file if g.evidence.locations else None),
+    DataColumn("line", WHOLE, lambda g: g.evidence.locations[0].line if g.evidence.locations else None),
+    DataColumn("probe", TEXT, _of_example(lambda e: e.probe)),
+    DataColumn("where", TEXT, _of_example(lambda e: e.where)),
+    DataColumn("expected", ANY, _of_example(lambda e: e.expected)),
+    DataColumn("got", ANY, _of_example(lambda e: e.got)),
+    DataColumn("seed", TEXT, lambda g: None if g.evidence.seed is None else str(g.evidence.seed)),
+    DataColumn("measured", ANY, lambda g: dict(g.evidence.measured)),
+)

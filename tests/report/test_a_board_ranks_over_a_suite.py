@@ -1,0 +1,105 @@
+"""A board ranks over its suite: what is outside it, and who answered little, changes nobody else's place."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sample_records as sample
+from toy_suites import written
+
+from harness.errors import NotFoundError, SpecError
+from harness.model import Challenge, ChallengeSuite, Record
+from harness.report.inputs import ReportInputs
+from harness.report.page import page
+from harness.report.scoreboard import Scoreboard, as_json, as_markdown, scoreboard
+from harness.scoring.suites import read_suites, suite_named
+from harness.workspace import Workspace
+
+CHECKOUT = Path(__file__).parents[2]
+FIRST, SECOND, NEW = (
+    sample.CHALLENGE.model_copy(update={"id": id, "title": id.title()}) for id in ("first", "second", "new")
+)
+CORE = ChallengeSuite(id="core", title="core", challenges=("first", "second"))
+WHOLE = [
+    sample.record(model, outcomes, challenge=challenge)
+    for model, outcomes in (("good", sample.RIGHT), ("poor", sample.NON_CAUSAL))
+    for challenge in (FIRST, SECOND)
+]
+OUTSIDE = sample.record("poor", sample.RIGHT, challenge=NEW)
+SPARSE = sample.record("sparse", sample.RIGHT, challenge=SECOND)
+
+
+def board(records: list[Record], suite: ChallengeSuite | None = CORE) -> Scoreboard:
+    challenges: list[Challenge] = [FIRST, SECOND, NEW]
+    return scoreboard(ReportInputs(challenges, records, suite=suite))
+
+
+def places(found: Scoreboard) -> dict[str, tuple[object, ...]]:
+    return {
+        row.standing.model: (row.rank, row.standing.mean, row.standing.strength, row.standing.chances)
+        for row in found.rows
+    }
+
+
+@pytest.mark.parametrize("suite", [CORE, None], ids=["core", "no suite"])
+@pytest.mark.parametrize("added", [[OUTSIDE], [SPARSE], [OUTSIDE, SPARSE]], ids=["challenge", "model", "both"])
+def test_nobody_else_moves(suite: ChallengeSuite | None, added: list[Record]) -> None:
+    before, after = places(board(WHOLE, suite)), places(board([*WHOLE, *added], suite))
+    assert {model: after[model] for model in before} == before
+    assert {before["good"][0], before["poor"][0]} == {"1 (gold)", "2 (silver)"}
+
+
+def test_what_is_left_out_is_told_with_what_shows_it() -> None:
+    text = as_markdown(board([*WHOLE, OUTSIDE]))
+    assert "to which these do not belong: new; harness scoreboard --suite all counts them." in text
+    assert "New" not in text.partition("\n| Rank")[2].partition("\n")[0]
+    without = as_markdown(board([*WHOLE, OUTSIDE], None))
+    assert "Ranked over first, second, which most models have answered together, and not over new." in without
+    assert "[New](new.md)" in without
+
+
+def test_a_sparse_model_is_told_what_it_lacks() -> None:
+    (row,) = [row for row in json.loads(as_json(board([*WHOLE, SPARSE])))["rows"] if row["model"] == "sparse"]
+    assert (row["rank"], row["provisional"], row["missing"]) == (None, 1, ["first"])
+    assert row["note"] == "provisional: graded on 1 of 2 challenges, not on first"
+
+
+def test_the_page_shows_models_that_answered_nothing_of_the_suite() -> None:
+    stranger = sample.record("stranger", sample.RIGHT, challenge=NEW)
+    text = page(ReportInputs([FIRST, SECOND, NEW], [*WHOLE, stranger], suite=CORE))
+    assert "not ranked: graded on 0 of 2 challenges" in text
+
+
+def test_the_committed_core_is_the_three_committed_challenges() -> None:
+    (suite,) = read_suites(Workspace(CHECKOUT))
+    assert (suite.id, list(suite.challenges)) == ("core", ["fused_softmax_topk", "kv_cache", "layernorm_backward"])
+    assert suite_named(Workspace(CHECKOUT), None) == suite
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            '[[suites]]\nid = "core"\ntitle = "c"\nchallenges = ["frist"]\n',
+            r"suites\.core: no challenge 'frist'; did you",
+        ),
+        ('[[suites]]\nid = "core"\ntitle = "c"\nchallenges = []\n', "suite 'core' names no challenge"),
+        ('[[suites]]\nid = "all"\ntitle = "c"\nchallenges = ["first"]\n', "give this one another id"),
+        ('[[suites]]\nid = "a"\ntitle = "c"\nchallenges = ["first", "first"]\n', "names 'first' twice"),
+        ('[[suites]]\nid = "a"\ntitle = "c"\nchallenges = ["first"]\n' * 2, "suite 'a' appears twice"),
+        ('[[suites]]\nid = "a"\ntitel = "c"\n', "titel"),
+    ],
+)
+def test_a_malformed_file_of_suites_is_told(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(SpecError, match=told) as raised:
+        read_suites(written(tmp_path, text))
+    assert "challenges/suites.toml" in str(raised.value)
+
+
+def test_a_suite_is_chosen_by_name(tmp_path: Path) -> None:
+    workspace = written(tmp_path, '[[suites]]\nid = "small"\ntitle = "s"\nchallenges = ["first"]\n')
+    found = suite_named(workspace, "small")
+    assert found is not None and found.challenges == ("first",)
+    assert suite_named(workspace, None) is None
+    with pytest.raises(NotFoundError, match="no suite 'smal'; did you mean 'small'"):
+        suite_named(workspace, "smal")
