@@ -28,9 +28,13 @@ help:
 	@sed -n 's/^# //p' Makefile | head -n 3
 
 grade: environment compilers
-	@status=0; $(BIN)/harness grade --all -j $(JOBS) || status=$$?; \
+	@status=0; begun=$$(date +%s); echo "grading every submission, $(JOBS) at a time"; \
+	$(BIN)/harness grade --all -j $(JOBS) || status=$$?; \
 	[ $$status -ne 130 ] || exit 130; \
-	$(BIN)/harness report && $(BIN)/harness scoreboard && exit $$status
+	echo "grading took $$(($$(date +%s) - begun)) s"; \
+	begun=$$(date +%s); echo "writing reports and the scoreboard"; \
+	$(BIN)/harness report && $(BIN)/harness scoreboard && \
+	echo "reports and scoreboard took $$(($$(date +%s) - begun)) s" && exit $$status
 
 test: environment
 	$(BIN)/python -m compileall -q harness tests
@@ -62,8 +66,9 @@ bench: environment
 compilers: environment
 	@$(BIN)/python -m harness.languages | while read -r extra size what; do \
 		[ $$extra = zig ] || [ -z "$(HARNESS_NO_NVCC)" ] || { echo "HARNESS_NO_NVCC is set: no CUDA compiler"; continue; }; \
-		echo "fetching $$what (about $$size MB, once)"; \
+		begun=$$(date +%s); echo "fetching $$what (about $$size MB, once)"; \
 		$(PIP) --editable ".[$$extra]" </dev/null || { echo "not fetched: going on without $$what" >&2; continue; }; \
+		echo "fetching took $$(($$(date +%s) - begun)) s"; \
 		[ $$extra != zig ] || $(BIN)/python -c "$$WARM" </dev/null; \
 	done
 
@@ -83,9 +88,9 @@ $(STAMP): pyproject.toml
 		echo "Install it, or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
 	@"$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null || { \
 		echo "$(PYTHON) has no venv module; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
-	@echo "making .venv with $$("$(PYTHON)" --version) and installing (once, about a minute)"
-	@"$(PYTHON)" -m venv .venv
-	@$(PIP) --editable '.[dev]'
+	@echo "making .venv with $$("$(PYTHON)" --version) and installing (once; one to three minutes)"
+	@begun=$$(date +%s); "$(PYTHON)" -m venv .venv && $(PIP) --editable '.[dev]' && \
+	echo "installing took $$(($$(date +%s) - begun)) s"
 	@touch $@
 
 clean:

@@ -47,15 +47,19 @@ for spec in "$here"/challenges/*/challenge.toml; do
     title=$(sed -n 's/^title = "\(.*\)".*/\1/p' "$spec" | head -n 1)
     criteria=$(count '^\[\[criteria\]\]' "$spec")
     critical=$(count '^severity = "critical"' "$spec")
-    guide+="$criteria"$'\t'"$critical"$'\t'"$id"$'\t'"$title"$'\n'
+    language=$(sed -n 's/^language = "\(.*\)".*/\1/p' "$spec" | head -n 1)
+    language=${language:-python}
+    [ "$language" = python ] && rank=0 || rank=1
+    guide+="$rank"$'\t'"$criteria"$'\t'"$language"$'\t'"$critical"$'\t'"$id"$'\t'"$title"$'\n'
 done
 
-echo "Made $name/ with these challenges, the easiest first by the number of things that are checked:"
+echo "Made $name/ with these challenges, those in Python first, then by the number of criteria:"
 echo
 place=0
-while IFS=$'\t' read -r criteria critical id title; do
+while IFS=$'\t' read -r _ criteria language critical id title; do
     place=$((place + 1))
-    printf '  %d. %-24s %3d criteria, %2d of them critical   %s\n' "$place" "$id" "$criteria" "$critical" "$title"
+    printf '  %d. %-24s %-7s %3d criteria, %2d of them critical   %s\n' \
+        "$place" "$id" "$language" "$criteria" "$critical" "$title"
 done < <(printf '%s' "$guide" | sort -n -k1,1 -k2,2)
 cat <<TEXT
 

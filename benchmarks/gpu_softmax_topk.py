@@ -3,7 +3,7 @@
     python benchmarks/gpu_softmax_topk.py
 
 Every figure is measured in this run, contenders in turns, the L2 cache emptied before each call. Needs an NVIDIA GPU,
-nvcc and the extra `harness[cuda]`; PyTorch is compared with where it is installed. It stops with a message
+nvcc and the extra `kernel-harness[cuda]`; PyTorch is compared with where it is installed. It stops with a message
 without a GPU.
 """
 

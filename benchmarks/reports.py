@@ -25,7 +25,8 @@ from harness.model import Challenge, Evidence, Outcome, Provenance, Record, Scor
 from harness.running.file_states import SETTLED_SECONDS
 from harness.scoring import score, standings
 from harness.scoring.duels import Duel
-from harness.workspace import Workspace, read_stored
+from harness.stored_files import read_stored
+from harness.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
 CHALLENGES = 40

@@ -1,15 +1,16 @@
 """harness: a grader for model-generated ML kernels.
 
-From Python: `harness.grade(folder) -> Record` and `harness.grade_many(folders) -> list[Record]`; see `harness.api`.
+From Python: `harness.grade(folder) -> Record` and `harness.grade_many(folders) -> list[Record]`; see `harness.api`. The
+published records as pandas data frames: `harness.records()` and `harness.evidence()`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.api import Record, grade, grade_many
+    from harness.api import Record, evidence, grade, grade_many, grade_many_async, grade_stream, records
 
 __version__ = "0.1.0"
-__all__ = ["Record", "__version__", "grade", "grade_many"]
+__all__ = ["Record", "__version__", "evidence", "grade", "grade_many", "grade_many_async", "grade_stream", "records"]
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Draw the cases of `drawn` tests, and keep tests that share a module's fixture in one process."""
+    """Draw the cases of `drawn` tests, keep those sharing a module's fixture in one process, and begin with slow ones:
+    begun last, they would leave one process at work and the others idle."""
     left_out = _left_out(items)
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
@@ -40,6 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         shared: dict[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
         if any(fixture.scope == "module" for found in shared.values() for fixture in found):
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def _left_out(items: Iterable[pytest.Item]) -> set[str]:

@@ -75,9 +75,13 @@ def check(
 
 def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
     """The verdicts on the challenge's own answers; printed unless `quiet`."""
+    from harness.cli import scaffold
+
     verdicts = _verdicts(code, seed)
     if not quiet:
         _print(code.challenge.id, verdicts, seed, verbose)
+    if same := scaffold.unchanged(code.workspace, code.challenge):
+        output.note(f"note: still as the template has it, about softmax by rows: {', '.join(same)}")
     unproved = _unproved(code)
     if unproved:
         output.note(f"note: no mutant proves that these criteria can fail: {', '.join(unproved)}")

@@ -65,9 +65,10 @@ def _compared(workspace: "Workspace", first: str, second: str, challenge: str | 
         raise typer.BadParameter(f"{left!r} is given twice: name two models\n  try: harness ls models")
     answered = _answered(workspace, (left, right))
     rubrics = [workspace.challenge(only)] if only else [workspace.challenge(id) for id in workspace.challenges()]
-    wanted = [(model, c.id) for model in (left, right) for c in rubrics if c.id in answered[model]]
+    known = {c.id for c in rubrics}
+    wanted = [name for name in workspace.recorded() if name.model in (left, right) and name.challenge in known]
     published = Store(workspace).published
-    compared = compare(rubrics, [published.record(f"{model}/{id}") for model, id in wanted], left, right)
+    compared = compare(rubrics, [published.record(str(name)) for name in wanted], left, right)
     if not compared.challenges:
         records = "; ".join(f"{model} on {', '.join(answered[model])}" for model in (left, right))
         what = f"no records of both on {only}" if only else "no challenge that both have a record on"
@@ -90,8 +91,9 @@ def _answered(workspace: "Workspace", models: Sequence[str]) -> dict[str, list[s
     from harness.errors import NotFoundError, nearest
 
     answered: dict[str, list[str]] = {}
-    for path in sorted(workspace.records_folder.glob("*/*.json")):
-        answered.setdefault(path.stem, []).append(path.parent.name)
+    for name in workspace.recorded():
+        if name.challenge not in answered.setdefault(name.model, []):
+            answered[name.model].append(name.challenge)
     if not answered:
         raise NotFoundError("no records yet\n  try: harness grade --all")
     for model in models:

@@ -4,12 +4,14 @@
 def submissions(incomplete: str) -> list[str]:
     """Submissions, models and challenges that begin so."""
     from harness.errors import HarnessError
+    from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace
 
     try:
         workspace = Workspace.find()
-        names = [f"{p.parent.name}/{p.name}" for p in workspace.submissions()]
-        known = [*names, *workspace.models(), *workspace.challenges()]
+        names = [SubmissionName.of_folder(folder) for folder in workspace.submissions()]
+        answers = dict.fromkeys(name.answer for name in names)
+        known = [*answers, *(str(name) for name in names if name.attempt), *workspace.models(), *workspace.challenges()]
     except (HarnessError, OSError):
         return []
     return [name for name in known if name.startswith(incomplete)]
@@ -32,10 +34,10 @@ def records(incomplete: str) -> list[str]:
     from harness.workspace import Workspace
 
     try:
-        paths = sorted(Workspace.find().records_folder.glob("*/*.json"))
+        names = map(str, Workspace.find().recorded())
     except (HarnessError, OSError):
         return []
-    return [name for p in paths if (name := f"{p.stem}/{p.parent.name}").startswith(incomplete)]
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def collections(incomplete: str) -> list[str]:

@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import complete, output
+from harness.cli import complete, output, replies
 
 if TYPE_CHECKING:
+    from harness.model import GradeProfile
     from harness.running.executor import NotGraded
     from harness.running.options import Options
     from harness.running.submission_grade import Graded
@@ -21,46 +23,71 @@ AUTO = "auto"
 Names = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="MODEL/CHALLENGE|MODEL|CHALLENGE|FOLDER",
-        help="Submissions to grade, by name or by path to a submission's folder.",
+        metavar="MODEL/CHALLENGE|MODEL|CHALLENGE|FOLDER|REPLY.md",
+        help="Submissions to grade, by name or by path; with --challenge, files with models' raw replies.",
         autocompletion=complete.submissions,
     ),
+]
+DeviceName = Annotated[
+    str, typer.Option(metavar="auto|gpu|emulated", help="Device for CUDA answers: a GPU, or the emulated device.")
+]
+LimitValues = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="LIMIT=VALUE", help="Override a limit of the challenge, as in start_seconds=5."),
+]
+Published = Annotated[
+    bool, typer.Option("--publish", help="Publish records of folders elsewhere, and in place of other folders' ones.")
+]
+Answered = Annotated[
+    str | None,
+    typer.Option(metavar="CHALLENGE", help="What the replies answer.", autocompletion=complete.challenges),
+]
+ProfileName = Annotated[
+    str, typer.Option(metavar="full|correctness|reward", help="Run everything, what gates marks, or that in brief.")
+]
+Criteria = Annotated[
+    list[str] | None, typer.Option("--criterion", metavar="CRITERION", help="Run this criterion only; may be repeated.")
+]
+Seconds = Annotated[
+    float | None, typer.Option(min=0.1, help="Cut a grade off after this wall time; it then has no reward.")
+]
+Forced = Annotated[bool, typer.Option("--force", "-f", help="Grade again even if nothing changed.")]
+Everything = Annotated[bool, typer.Option("--all", help="Grade every submission of the workspace.")]
+Unsafe = Annotated[bool, typer.Option("--unsafe", help="Grade even without isolation: only answers you trust.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; a record with a chosen seed is not ranked.")]
+Threshold = Annotated[
+    float | None, typer.Option(min=0, max=100, help="Exit with 1 if an overall mark is lower or missing.")
 ]
 
 
 def grade(
     names: Names = None,
-    everything: Annotated[bool, typer.Option("--all", help="Grade every submission of the workspace.")] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Grade again even if nothing changed.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the inputs; a record with a chosen seed is not ranked.")
-    ] = None,
+    everything: Everything = False,
+    force: Forced = False,
+    seed: Seed = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of submissions graded in parallel.")] = 1,
-    device: Annotated[
-        str, typer.Option(metavar="auto|gpu|emulated", help="Device for CUDA answers: a GPU, or the emulated device.")
-    ] = AUTO,
+    device: DeviceName = AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of records.")] = False,
-    fail_under: Annotated[
-        float | None, typer.Option(min=0, max=100, help="Exit with 1 if an overall mark is lower or missing.")
-    ] = None,
+    fail_under: Threshold = None,
     full: Annotated[bool, typer.Option("--full", help="Run the answers' own tests without a time limit.")] = False,
-    unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Grade even without isolation: only answers you trust.")
-    ] = False,
-    limits: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="LIMIT=VALUE", help="Override a limit of the challenge, as in start_seconds=5."),
-    ] = None,
+    unsafe: Unsafe = False,
+    limits: LimitValues = None,
+    challenge: Answered = None,
+    publish: Published = False,
+    profile: ProfileName = "full",
+    criterion: Criteria = None,
+    seconds: Seconds = None,
 ) -> None:
     """Grade submissions by running them.
 
     Submissions that have not changed since they were graded on this machine are skipped. Writes records to
-    reports/records/.
+    reports/records/; those of folders and replies outside submissions/ only with --publish.
 
     \b
     harness grade --all -j 2
     harness grade qwen3.6-27b kv_cache
-    harness grade ./my-answer --json
+    harness grade reply.md --challenge kv_cache
+    harness grade qwen3.6-27b --profile reward --json
     """
     _check_names(names or (), everything)
     from harness.running.options import Options
@@ -68,13 +95,20 @@ def grade(
 
     _permit(unsafe)
     workspace = Workspace.find()
-    folders = workspace.submissions() if everything else workspace.select(names or ())
-    options = Options(seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device)
+    options = Options(
+        seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device, elsewhere=publish,
+        profile=_profile(profile), only=tuple(criterion or ()), seconds=seconds,
+    )  # fmt: skip
     _check_device(workspace, device)
-    if not folders:
-        output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
-    results, interrupted = _run(workspace, folders, options, jobs)
+    with replies.laid_out(workspace, names or (), challenge) as named:
+        folders = workspace.submissions() if everything else named
+        if not folders:
+            output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
+        _tell_replaced(workspace, folders, options)
+        results, interrupted = _run(workspace, folders, options, jobs)
     _print(results, as_json)
+    _tell_unpublished(workspace, results, options)
+    _tell_unwritten(workspace, results)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
 
 
@@ -83,6 +117,18 @@ def _check_names(names: Sequence[str], everything: bool) -> None:
         raise typer.BadParameter(
             "name what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
         )
+
+
+def _profile(name: str) -> "GradeProfile":
+    from harness.errors import nearest
+    from harness.model import GradeProfile
+
+    try:
+        return GradeProfile(name)
+    except ValueError:
+        known = ", ".join(GradeProfile)
+        hint = nearest(name, map(str, GradeProfile))
+        raise typer.BadParameter(f"--profile: no profile {name!r}{hint}\n  profiles are {known}") from None
 
 
 def _permit(unsafe: bool) -> None:
@@ -162,7 +208,9 @@ def _run(
 
 
 def _name(folder: Path) -> str:
-    return f"{folder.resolve().parent.name}/{folder.resolve().name}"
+    from harness.model.submission_name import SubmissionName
+
+    return str(SubmissionName.of_folder(folder.resolve()))
 
 
 def _summary(result: "Graded") -> str:
@@ -176,10 +224,12 @@ def _summary(result: "Graded") -> str:
 
 def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
 
+    from harness.report import formatting
     from harness.running.executor import NotGraded
 
     graded = sorted(
-        (r for r in results if not isinstance(r, NotGraded)), key=lambda r: (r.record.challenge, r.record.model)
+        (r for r in results if not isinstance(r, NotGraded)),
+        key=lambda r: (r.record.challenge, r.record.submission_name.order),
     )
     if as_json:
         output.data([result.record.printed() for result in graded])
@@ -187,17 +237,73 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
         rows = [_row(result) for result in graded]
         cells = [list(row.values()) for row in rows]
         output.table(
-            list(rows[0]), cells, right=("correctness",), wraps=("overall, interval, coverage", "gravest finding")
+            list(rows[0]),
+            cells,
+            right=("correctness", "reward"),
+            wraps=("overall, interval, coverage", "gravest finding"),
         )
     reused = sum(result.reused for result in graded)
     if reused:
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
-    untrusted = sorted(r.record.name for r in graded if not r.record.environment.tier.trusted)
+    untrusted = [r.record.name for r in graded if not r.record.environment.tier.trusted]
     if untrusted:
         risk = "answers could reach files, network and other processes; their records are not ranked"
-        output.note(f"no isolation: {risk}: {', '.join(untrusted)}\n  try: harness doctor")
+        output.note(f"no isolation: {risk}: {formatting.some(untrusted)}\n  try: harness doctor")
     for error in _errors(results):
         output.note(f"error: {error}")
+
+
+def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
+    from harness.report import formatting
+    from harness.running.executor import NotGraded
+
+    graded = [r for r in results if not isinstance(r, NotGraded)]
+    if partly := [r.record.name for r in graded if r.record.partial]:
+        output.note(f"not published, for only a part of the criteria was run: {formatting.some(partly)}")
+        return
+    if options.elsewhere:
+        return
+    away = [r for r in graded if not workspace.holds(r.folder)]
+    if away:
+        names = formatting.some(result.record.name for result in away)
+        output.note(
+            f"not published, for it lies outside submissions/: {names}\n  try: --publish, or harness import reply"
+        )
+    for name, home in _others_records(workspace, [r.folder for r in graded if r not in away]):
+        output.note(f"not published, for the published record is that of {home}: {name}\n  --publish replaces it")
+
+
+def _tell_replaced(workspace: "Workspace", folders: Sequence[Path], options: "Options") -> None:
+    for name, home in _others_records(workspace, folders) if options.elsewhere else ():
+        output.note(f"note: --publish replaces the record of {home}: {name}")
+
+
+def _others_records(workspace: "Workspace", folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Names of submissions whose published record stands for something else, and for what."""
+    from harness.errors import SpecError
+    from harness.running.ownership import other_home
+
+    for folder in folders:
+        with suppress(SpecError):  # told where it is graded
+            submission = workspace.submission(folder)
+            if home := other_home(workspace, folder, submission):
+                yield submission.name, home
+
+
+def _tell_unwritten(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
+    """Where nothing is right, whether the answer lies in another file than the one that was graded."""
+    from harness.quality.unwritten import unwritten_entry
+    from harness.running.executor import NotGraded
+
+    for result in results:
+        if isinstance(result, NotGraded) or not workspace.holds(result.folder):
+            continue
+        correctness = result.record.dimensions.get("correctness")
+        if correctness is None or correctness.score != 0:
+            continue
+        functions = workspace.challenge(result.record.challenge).contract.functions
+        for remark in unwritten_entry(result.folder, workspace.submission(result.folder).entries, functions):
+            output.note(f"{result.record.name}: {remark}\n  name it in submission.toml: entry")
 
 
 def _errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
@@ -220,11 +326,13 @@ def _row(result: "Graded") -> dict[str, str]:
     record = result.record
     gravest = record.findings[0].title if record.findings else "-"
     correctness = record.dimensions.get("correctness")
+    earned = {"reward": "-" if record.reward is None else f"{record.reward:.2f}"} if record.partial else {}
     return {
         "challenge": record.challenge,
-        "model": record.model,
+        "model": record.model if record.attempt is None else f"{record.model}, attempt {record.attempt}",
         "overall, interval, coverage": formatting.standing(record.overall),
         "correctness": formatting.mark(correctness.score) if correctness else "-",
+        **earned,
         "gravest finding": "judge error" if record.error else gravest,
     }
 

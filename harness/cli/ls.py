@@ -21,13 +21,14 @@ class Listable(StrEnum):
     MODELS = "models"
     SUBMISSIONS = "submissions"
     COLLECTIONS = "collections"
+    SUITES = "suites"
 
 
 def ls(
     what: Annotated[Listable, typer.Argument(help="What to list.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """List challenges, models, submissions or collections.
+    """List challenges, models, submissions, collections or suites.
 
     Malformed entries are listed with their error.
     """
@@ -38,6 +39,7 @@ def ls(
         Listable.MODELS: _models,
         Listable.SUBMISSIONS: _submissions,
         Listable.COLLECTIONS: _collections,
+        Listable.SUITES: _suites,
     }[what]
     workspace = Workspace.find()
     rows = list(listing(workspace))
@@ -48,10 +50,14 @@ def ls(
             list(rows[0]),
             [list(row.values()) for row in rows],
             right=("criteria", "submissions", "answers"),
-            wraps=("title", "record"),
+            wraps=("title", "record", "challenges"),
         )
     else:
-        todo = "" if what is Listable.COLLECTIONS else f"\n  try: harness new {what.removesuffix('s')} -h"
+        todo = (
+            ""
+            if what in (Listable.COLLECTIONS, Listable.SUITES)
+            else f"\n  try: harness new {what.removesuffix('s')} -h"
+        )
         output.note(f"no {what} in {workspace.root}{todo}")
 
 
@@ -69,22 +75,25 @@ def _challenges(workspace: "Workspace") -> Iterator[Row]:
 
 
 def _models(workspace: "Workspace") -> Iterator[Row]:
-    folders = workspace.submissions()
+    from harness.model.submission_name import SubmissionName
+
+    answered = [SubmissionName.of_folder(folder).model for folder in workspace.submissions()]
     for model in workspace.models():
-        yield {"model": model, "submissions": sum(folder.parent.name == model for folder in folders)}
+        yield {"model": model, "submissions": answered.count(model)}
 
 
 def _submissions(workspace: "Workspace") -> Iterator[Row]:
     from harness.errors import HarnessError
+    from harness.model.submission_name import SubmissionName
 
     for folder in workspace.submissions():
-        name = f"{folder.parent.name}/{folder.name}"
+        name = str(SubmissionName.of_folder(folder))
         try:
             about = workspace.submission(folder).about
         except HarnessError as error:
             yield {"submission": name, "provenance": "", "language": "", "record": f"malformed: {error}"}
         else:
-            kept = workspace.record_path(about.model, about.challenge).is_file()
+            kept = workspace.record_path(about.model, about.challenge, about.attempt).is_file()
             record = "yes" if kept else "no"
             yield {"submission": name, "provenance": about.provenance, "language": about.language, "record": record}
 
@@ -103,3 +112,10 @@ def _collections(workspace: "Workspace") -> Iterator[Row]:
                 "collection": id, "title": collection.title, "answers": len(collection.answers), "fetched": fetched,
                 "licence": collection.licence,
             }  # fmt: skip
+
+
+def _suites(workspace: "Workspace") -> Iterator[Row]:
+    from harness.scoring.suites import read_suites
+
+    for suite in read_suites(workspace):
+        yield {"suite": suite.id, "title": suite.title, "challenges": ", ".join(suite.challenges)}

@@ -11,18 +11,24 @@ import typer
 
 import harness
 from harness.cli import (
+    ask,
+    cache,
     check,
     collection,
     compare,
     cuda,
     doctor,
+    export,
     grade,
     importing,
+    init,
     ls,
     new,
+    prompt,
     replay,
     report,
     review,
+    rm,
     scoreboard,
     show,
 )
@@ -67,8 +73,14 @@ app.command()(show.show)
 app.command()(compare.compare)
 app.command()(replay.replay)
 app.command()(review.review)
+app.command()(ask.ask)
 app.command()(check.check)
+app.command()(export.export)
+app.command()(init.init)
+app.command()(rm.rm)
+app.command()(prompt.prompt)
 app.add_typer(cuda.app, name="cuda")
+app.add_typer(cache.app, name="cache")
 app.add_typer(new.app, name="new")
 app.add_typer(importing.app, name="import")
 app.add_typer(collection.app, name="collection")

@@ -61,8 +61,8 @@ def submission(
     for path in scaffold.submission(Workspace.find(), name):
         output.line(f"made {output.place(path)}")
     challenge = name.partition("/")[2]
-    output.line(f"\nFill in the answer (challenges/{challenge}/PROMPT.md says what is asked), check")
-    output.line(f"submission.toml, then:  harness grade {name}")
+    output.line(f"\nFill in the answer (harness prompt {challenge} says what is asked), check submission.toml, then:")
+    output.line(f"  harness grade {name}")
 
 
 @app.command()

@@ -1,16 +1,19 @@
 """Renders the packaged templates into folders of a workspace."""
 
 import re
-from collections.abc import Mapping
+import shutil
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import TypeAdapter, ValidationError
 
-from harness.errors import SpecError
+from harness.bundled_challenges import bundled_folder
+from harness.errors import SpecError, StoreError
 from harness.languages import language
 from harness.model import Challenge, Identifier
-from harness.workspace import COLLECTIONS, Workspace
+from harness.workspace import COLLECTIONS, SETTINGS_FILE, Workspace
 
 CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A challenge's folders are imported as a Python package."""
@@ -39,6 +42,18 @@ def challenge(workspace: Workspace, name: str, language: str = "python") -> list
     return [path for kind, place in places.items() for path in _render(f"{kind}/{language}", place, words)]
 
 
+def unchanged(workspace: Workspace, challenge: Challenge) -> list[str]:
+    """What of a challenge still says what the template says: its `PROMPT.md`, its `summary`."""
+    folder = workspace.challenge_folder(challenge.id)
+    texts = dict(_rendered(f"challenge/{challenge.language}", {"id": challenge.id, "title": challenge.title}))
+    found = []
+    if (folder / "PROMPT.md").is_file() and (folder / "PROMPT.md").read_text("utf-8") == texts.get("PROMPT.md"):
+        found.append("PROMPT.md")
+    if challenge.summary == tomllib.loads(texts.get("challenge.toml", "")).get("summary"):
+        found.append("summary")
+    return found
+
+
 def submission(workspace: Workspace, name: str) -> list[Path]:
     """Make `submissions/<model>/<challenge>` for `MODEL/CHALLENGE`; the files made.
 
@@ -49,7 +64,7 @@ def submission(workspace: Workspace, name: str) -> list[Path]:
     model, slash, id = name.partition("/")
     if not slash:
         raise SpecError(name, "is no MODEL/CHALLENGE", hint=f"harness new model {name} makes one for every challenge")
-    _check_model(model)
+    check_model(model)
     return _answer(workspace, model, workspace.challenge(id))
 
 
@@ -59,9 +74,45 @@ def model(workspace: Workspace, name: str) -> list[Path]:
     Raises:
         SpecError: the name is not valid for a model, or the folder exists already.
     """
-    _check_model(name)
+    check_model(name)
     _refuse_existing(workspace.root / "submissions" / name)
     return [path for id in workspace.challenges() for path in _answer(workspace, name, workspace.challenge(id))]
+
+
+def workspace(folder: Path, with_challenges: bool = False) -> tuple[list[Path], list[Path]]:
+    """Make a workspace: the files and folders made, and those that were there and stay as they are.
+
+    Args:
+        folder: its root; may hold other files.
+        with_challenges: copy the bundled challenges and their references, to be changed.
+
+    Raises:
+        SpecError: it is a workspace already, or a file stands where a folder belongs.
+        PrerequisiteError: this installation has no bundled challenges.
+        StoreError: it cannot be written.
+    """
+    bundled = bundled_folder()
+    for taken in (folder / SETTINGS_FILE, folder / "challenges", folder / "references"):
+        if taken.exists():
+            raise SpecError(folder, f"is a workspace already: it holds {taken.name}; nothing was changed")
+    made: list[Path] = []
+    kept: list[Path] = []
+    try:
+        for name in ("submissions", "reports"):
+            (made if not (folder / name).exists() else kept).append(folder / name)
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        for name, text in _rendered("workspace", {}):
+            path = folder / name
+            (kept if path.exists() else made).append(path)
+            if not path.exists():
+                path.write_text(text, encoding="utf-8")
+        for name in ("challenges", "references") if with_challenges else ():
+            shutil.copytree(bundled / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            made.append(folder / name)
+    except OSError as error:
+        todo = "make room or make it writable, remove what was made there, and run the command again"
+        raise StoreError(f"{folder}: cannot be written: {error.strerror}\n  {todo}") from error
+    return made, kept
 
 
 def _answer(workspace: Workspace, model: str, challenge: Challenge) -> list[Path]:
@@ -78,7 +129,12 @@ def _answer(workspace: Workspace, model: str, challenge: Challenge) -> list[Path
     return [place / used.entry, *made]
 
 
-def _check_model(name: str) -> None:
+def check_model(name: str) -> None:
+    """Refuse what cannot name a model.
+
+    Raises:
+        SpecError: it cannot.
+    """
     try:
         TypeAdapter(Identifier).validate_python(name)
     except ValidationError:
@@ -104,12 +160,17 @@ def _templates() -> Environment:
 
 
 def _render(folder: str, place: Path, words: Mapping[str, object]) -> list[Path]:
-    """Render every template of a folder into `place`, under its name without `.j2`."""
-    templates = _templates()
+    """Write every template of a folder into `place`, a new folder."""
     place.mkdir(parents=True)
     made = []
-    for name in templates.list_templates(filter_func=lambda name: name.startswith(f"{folder}/")):
-        path = place / Path(name).name.removesuffix(".j2")
-        path.write_text(templates.get_template(name).render(words), encoding="utf-8")
-        made.append(path)
+    for name, text in _rendered(folder, words):
+        made.append(place / name)
+        made[-1].write_text(text, encoding="utf-8")
     return made
+
+
+def _rendered(folder: str, words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Name, without `.j2`, and text of every template of a folder."""
+    templates = _templates()
+    for name in templates.list_templates(filter_func=lambda name: name.startswith(f"{folder}/")):
+        yield Path(name).name.removesuffix(".j2"), templates.get_template(name).render(words)

@@ -8,6 +8,7 @@ import typer
 from harness.cli import output
 
 if TYPE_CHECKING:
+    from harness.model import ChallengeSuite
     from harness.report.scoreboard import Scoreboard
     from harness.running.published_records import PublishedRecords
     from harness.workspace import Workspace
@@ -32,9 +33,19 @@ class SourceOption(StrEnum):
 def scoreboard(
     format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.TABLE,
     source: Annotated[SourceOption, typer.Option("--source", help="Marks to rank by.")] = SourceOption.MEASURED,
+    suite: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Challenges to rank over: a suite of challenges/suites.toml, or all."),
+    ] = None,
 ) -> None:
-    """Rank all models over all challenges."""
+    """Rank all models over a suite of challenges.
+
+    Without --suite it is the one called core; where there is none, the challenges that most models answered together.
+    """
+    if suite is not None and source is SourceOption.PUBLISHED:
+        raise typer.BadParameter("--suite is for measured marks; published ones are ranked over all that they mark")
     from harness.running.store import Store
+    from harness.scoring.suites import suite_named
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -42,8 +53,9 @@ def scoreboard(
         text, *notes = _published(workspace, format)
     else:
         records = Store(workspace).published
-        name = f"scoreboard as {format} on {output.look()}"
-        text, *notes = records.view(name, lambda: _measured(records, format))
+        over = suite_named(workspace, suite)
+        name = f"scoreboard over {over} as {format} on {output.look()}"
+        text, *notes = records.view(name, lambda: _measured(records, format, over))
     if text:
         output.drawn(text)
     for note in notes:
@@ -58,10 +70,10 @@ def _published(workspace: "Workspace", format: Format) -> list[str]:
     return _drawn(scoreboard(gather(workspace), MarkSource.PUBLISHED), format)
 
 
-def _measured(records: "PublishedRecords", format: Format) -> list[str]:
+def _measured(records: "PublishedRecords", format: Format, suite: "ChallengeSuite | None") -> list[str]:
     from harness.report.scoreboard import measured_scoreboard
 
-    return _drawn(measured_scoreboard(records.measured()), format)
+    return _drawn(measured_scoreboard(records.measured(), suite), format)
 
 
 def _drawn(board: "Scoreboard", format: Format) -> list[str]:

@@ -1,12 +1,16 @@
-"""`harness show`: one record."""
+"""`harness show`: one record, or those of several attempts."""
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import complete, output
 from harness.cli.scoreboard import Format
+
+if TYPE_CHECKING:
+    from harness.scoring.attempts import Attempts
+    from harness.workspace import Workspace
 
 
 def show(
@@ -17,10 +21,11 @@ def show(
     format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.TABLE,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Show one grade with its findings.
+    """Show one grade with its findings, or several attempts.
 
     Prints marks, findings with their counterexamples, all evidence, and how the grade was made. JSON output is the
-    record itself; CSV output has one row per criterion.
+    record itself; CSV output has one row per criterion. Of several attempts it prints their mean with its spread, the
+    best and the worst, pass@k, and how many meet each criterion; CSV output has one row per attempt.
 
     \b
     harness show qwen3.6-27b/kv_cache
@@ -32,6 +37,9 @@ def show(
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
+    if attempts := _attempts(workspace, record):
+        _show_attempts(workspace, attempts, Format.JSON if as_json else format)
+        return
     missing = unfetched(workspace)
     kept = Store(workspace).published.record(record)
     if as_json or format is Format.JSON:
@@ -42,3 +50,27 @@ def show(
         output.line(shown_markdown(workspace.challenge(kept.challenge), kept, missing).removesuffix("\n"))
     else:
         output.show(drawn(workspace.challenge(kept.challenge), kept, missing))
+
+
+def _attempts(workspace: "Workspace", name: str) -> "Attempts | None":
+    """The recorded attempts that `MODEL/CHALLENGE` names; None where it names one record or none."""
+    from harness.running.store import Store
+    from harness.scoring.attempts import Attempts
+    from harness.scoring.record_summary import RecordSummary
+
+    known = [each for each in workspace.recorded() if each.attempt and each.answer == name.rstrip("/")]
+    published = Store(workspace).published
+    return Attempts(tuple(RecordSummary.of(published.record(str(each))) for each in known)) if known else None
+
+
+def _show_attempts(workspace: "Workspace", attempts: "Attempts", format: Format) -> None:
+    from harness.report.attempts_view import attempts_csv, attempts_json, attempts_markdown, attempts_shown
+
+    if format is Format.JSON:
+        output.data(attempts_json(attempts))
+    elif format is Format.CSV:
+        output.line(attempts_csv(attempts).removesuffix("\n"))
+    elif format is Format.MD:
+        output.line(attempts_markdown(workspace.challenge(attempts.challenge), attempts).removesuffix("\n"))
+    else:
+        output.show(attempts_shown(workspace.challenge(attempts.challenge), attempts))

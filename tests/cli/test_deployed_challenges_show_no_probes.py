@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.asking.task import task_prompt
+from harness.workspace import Workspace
+
 CHECKOUT = Path(__file__).parents[2]
 SCRIPT = CHECKOUT / "deploy_challenges.sh"
 
@@ -43,6 +46,16 @@ def test_the_order_goes_by_the_number_of_criteria(template: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert done.stdout.index("1. rows ") < done.stdout.index("2. a_larger ")
     assert (tmp_path / "out" / "rows" / "contract.py").is_file()
+
+
+def test_what_is_handed_out_is_what_a_model_is_asked(tmp_path: Path) -> None:
+    """By hand or by `harness ask`, a model reads the same task and the same contract."""
+    assert deploy("-n", "out", cwd=tmp_path).returncode == 0
+    for folder in (tmp_path / "out").iterdir():
+        prompt = task_prompt(Workspace(CHECKOUT), folder.name)
+        handed_out = [path.read_text().rstrip() for path in folder.iterdir()]
+        assert handed_out and all(text in prompt for text in handed_out)
+        assert len(prompt) < sum(map(len, handed_out)) + 80 * len(handed_out), "nothing but headings is added"
 
 
 @pytest.mark.parametrize(

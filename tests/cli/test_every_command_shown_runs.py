@@ -1,18 +1,25 @@
 """Every harness command that the README and the docs show runs, and the steps to add a model and a challenge work."""
 
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from cli_runs import ABOUT
 
 from harness.cli import scaffold
 from harness.workspace import Workspace
+from tests.asking.asked_models import say
 from tests.commands import called, environment
+from tests.fewer_criteria import copied
+from tests.review.judge_server import serving
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = [path.read_text(encoding="utf-8") for path in (CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md"))]
@@ -23,11 +30,14 @@ ONE = "one/rows"
 STANDS_FOR = {
     "NAME": ONE, "NAME...": ONE, "MODEL/CHALLENGE": ONE, "my-model": "one", "my-model/my_kernel": ONE,
     "my-model/layernorm_backward": ONE, "qwen3.6-27b/kv_cache": ONE, "path/to/folder": f"submissions/{ONE}",
-    "MODEL": "one", "CHALLENGE...": "rows", "layernorm_backward": "rows", "my_kernel": "rows", "CRITERION": "values",
+    "MODEL": "one", "CHALLENGE...": "rows", "CHALLENGE": "rows",
+    "layernorm_backward": "rows", "my_kernel": "rows", "CRITERION": "values",
     "decode_history": "values", "FILE.cu": FAULTY, "tests/cuda/faults/broadcast_overwritten.cu": FAULTY, "URL": NOBODY,
     "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "softmax.cu": FAULTY, "main.cu": FAULTY,
 }  # fmt: skip
 """The small workspace's names for those on the pages."""
+FEWER = {"--generated": "2", "--seeds": "2", "-n": "2", "--turns": "2"}
+"""Of what a page shows many, two take the same way in a fraction of the time."""
 ENDS_WITH = {"cuda check": 1, "review": 3, "grade one/rows --device": 2, "import collection": 2, "collection verify": 2}
 """Exit codes other than 0: a fault is found, a judge is not there, no challenge here is in CUDA, no collection is."""
 
@@ -47,7 +57,19 @@ def stood_for(line: str) -> tuple[str, ...]:
     words = words[: words.index("--")] if "--" in words else words
     if words[:1] == ["new"] and len(words) > 2:
         return (*words[:2], {"submission": "fresh/rows"}.get(words[1], f"fresh_{words[1]}"))
+    if words[:2] == ["import", "reply"]:
+        fresh = "fresh_attempts" if "--attempt" in words else "fresh_reply"
+        words = [fresh if before == "--model" else word for before, word in pairwise(["", *words])]
+    if words[:2] == ["import", "samples"]:
+        words = ["fresh_outputs" if before == "--model" else word for before, word in pairwise(["", *words])]
+        words = [f"appended_{word}" if "--append" in words and word.endswith(".jsonl") else word for word in words]
+    if words[:1] == ["rm"]:
+        return "rm", "three", "--yes"
+    if words[:1] == ["ask"] and len(words) > 1:
+        words[1] = "Fresh/Model"
     told = [STANDS_FOR.get(word, word) for word in words if word != "kernels.cu"]
+    told = ["all" if before == "--suite" else word for before, word in pairwise(["", *told])]
+    told = [FEWER.get(before, word) for before, word in pairwise(["", *told])]
     if words[:1] == ["compare"] and told[1] == told[2]:
         told[2] = "two"
     return tuple("made.out" if word == "FILE" or word.endswith((".xml", ".sarif")) else word for word in told)
@@ -62,21 +84,42 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("shown")
     (root / "challenges").mkdir()
     scaffold.challenge(Workspace(root), "rows")
-    for model in ("one", "two"):
+    for model in ("one", "two", "three"):
         folder = root / "submissions" / model / "rows"
         folder.mkdir(parents=True)
         (folder / "submission.toml").write_text(ABOUT.format(model=model))
         (folder / "answer.py").write_text((root / "references" / "rows" / "reference.py").read_text())
+    answer = (root / "references" / "rows" / "reference.py").read_text()
+    reply = f"```python\n{answer}```\n"
+    (root / "reply.md").write_text(reply)
+    for name in ("samples", "appended_samples"):
+        sample = {"model": f"fresh_{name}", "challenge": "rows", "reply": reply}
+        (root / f"{name}.jsonl").write_text(f"{json.dumps(sample)}\n" * 2)
+    (root / "outputs.jsonl").write_text(json.dumps({"choices": [{"text": reply}]}))
+    choices = [{"message": {"role": "assistant", "content": reply}}]
+    samples = [{"id": "rows", "epoch": 1, "output": {"choices": choices}}]
+    (root / "log.json").write_text(json.dumps({"eval": {"model": "vendor/fresh"}, "samples": samples}))
     assert called(root, "grade", "--all").returncode == 0
     return root
+
+
+@pytest.fixture(scope="module")
+def model_server(root: Path) -> Iterator[str]:
+    """URL of a server whose model answers the challenge."""
+    reply = (root / "reply.md").read_text()
+    with serving(lambda request: say(request, reply)) as server, patch.dict(os.environ, {"NO_PROXY": "127.0.0.1"}):
+        yield server.url
 
 
 @pytest.mark.drawn(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_command_runs(words: tuple[str, ...], root: Path) -> None:
-    bare = len(words) == 1 and words[0] in ("grade", "new", "cuda", "replay", "compare", "review", "ls")
-    ended = called(root, *words, *(["--help"] if bare or words == ("new", "submission") else []))
+def test_a_command_runs(words: tuple[str, ...], root: Path, model_server: str) -> None:
+    bare = len(words) == 1 and words[0] in (
+        "grade", "new", "cuda", "replay", "compare", "review", "ls", "ask", "export",
+    )  # fmt: skip
+    words = tuple(model_server if word == NOBODY and words[0] == "ask" else word for word in words)
+    ended = called(root, *words, *(["--help"] if bare or words in [("new", "submission"), ("import", "reply")] else []))
     expected = next((code for start, code in ENDS_WITH.items() if " ".join(words).startswith(f"{start} ")), 0)
     assert ended.returncode == expected, ended.stderr
     assert "Traceback" not in ended.stderr
@@ -85,6 +128,7 @@ def test_a_command_runs(words: tuple[str, ...], root: Path) -> None:
 def test_what_runs_is_what_the_pages_show() -> None:
     assert {words[0] for words in COMMANDS} >= {
         "grade", "report", "scoreboard", "show", "compare", "replay", "check", "new", "ls", "doctor", "cuda", "review",
+        "ask",
     }  # fmt: skip
 
 
@@ -94,9 +138,7 @@ def test_the_steps_of_the_readme_work_as_they_stand(section: str, tmp_path: Path
     text = PAGES[0].partition(f"{section}\n")[2]
     steps = re.findall(r"^\$ (.+)$", text.partition("```console\n")[2].partition("```")[0], re.MULTILINE)
     assert steps
-    for folder in ("challenges", "references"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "layernorm_backward").symlink_to(CHECKOUT / folder / "layernorm_backward")
+    copied("layernorm_backward", tmp_path, without=("any_size", "backward_speed"))
     binaries = tmp_path / "bin"
     binaries.mkdir()
     (binaries / "harness").write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m harness "$@"\n')

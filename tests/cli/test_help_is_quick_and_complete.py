@@ -16,8 +16,9 @@ from tests.commands import command, environment
 HEAVY = ("numpy", "pydantic", "pandas", "matplotlib", "scipy", "jinja2", "rich", "filelock")
 COMMANDS = (
     "grade", "report", "scoreboard", "show", "compare", "replay", "review", "check", "cuda", "cuda check", "cuda count",
-    "ls", "doctor", "new", "new challenge", "new submission", "new model", "import",
-    "import collection", "collection",
+    "export", "rm", "cache", "cache prune", "ls", "doctor", "init", "prompt", "ask", "new", "new challenge",
+    "new submission", "new model", "import",
+    "import collection", "import reply", "collection",
     "collection verify",
 )  # fmt: skip
 

@@ -30,6 +30,19 @@ def test_a_new_challenge_passes_its_check(run: Run, language: str) -> None:
     assert kinds.count("variant") >= 1
 
 
+def test_a_check_says_what_still_stands_as_the_template_has_it(run: Run, root: Path) -> None:
+    """A prompt that asks for another kernel than the probes judge is pointed out, until it is changed."""
+    told = run("check", "rows").stderr
+    assert "note: still as the template has it, about softmax by rows: PROMPT.md, summary" in told
+    challenge = root / "challenges" / "rows"
+    workspace = Workspace(root)
+    (challenge / "PROMPT.md").write_text("# Rows\n")
+    assert scaffold.unchanged(workspace, workspace.challenge("rows")) == ["summary"]
+    rubric = challenge / "challenge.toml"
+    rubric.write_text(rubric.read_text().replace('summary = "Softmax over', 'summary = "My softmax over'))
+    assert scaffold.unchanged(workspace, workspace.challenge("rows")) == []
+
+
 @pytest.mark.parametrize("language", ["python", "cuda"])
 def test_a_new_challenge_shows_its_mutants_to_every_probed_criterion(tmp_path: Path, language: str) -> None:
     (tmp_path / "challenges").mkdir()

@@ -107,7 +107,7 @@ def test_a_terminal_is_not_steered_by_an_answer(submit: Submit, root: Path) -> N
             shown += chunk
     os.close(leader)
     assert process.returncode == 0
-    assert "does not build" in shown.decode()
+    assert "does not load" in shown.decode()
     shown += subprocess.run(
         command("show", "evil/rows"), capture_output=True, cwd=root, env=environment(root), check=True
     ).stdout

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from harness.sandbox import Tier
 from harness.sandbox.tiers import why_not
+from tests.fewer_criteria import struck
 
 CHECKOUT = Path(__file__).parents[2]
 CHALLENGE = "layernorm_backward"
@@ -51,10 +52,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True)
     venv.create(folder / "venv", symlinks=True)
     packages = next((folder / "venv" / "lib").glob("python3*/site-packages"))
-    for found in needed("harness", {}):
+    for found in needed("kernel-harness", {}):
         for file in found.files or ():
             target = packages / file
-            if "__pycache__" not in target.parts:
+            if file.locate().exists():  # what was compiled as well: it is as old as its source says
                 target.parent.mkdir(parents=True, exist_ok=True)
                 linked(str(file.locate()), str(target))
     with zipfile.ZipFile(next((folder / "dist").glob("*.whl"))) as wheel:
@@ -62,28 +63,34 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "venv"
 
 
-@pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with one challenge and one bundled answer."""
-    folder = tmp_path_factory.mktemp("workspace")
-    for name in (f"challenges/{CHALLENGE}", f"references/{CHALLENGE}", f"submissions/{ANSWER}"):
-        shutil.copytree(CHECKOUT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
-
-
-def harness(installed: Path, workspace: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The installed command, with nothing on PATH but its own environment."""
+def harness(installed: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The installed command in a folder, with nothing on PATH but its own environment."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HARNESS", "PYTHON"))}
-    env = kept | {"PATH": str(installed / "bin"), "HARNESS_WORKSPACE": str(workspace)}
     program = "import sys; from harness.cli.main import run; sys.exit(run())"
     command = (str(installed / "bin" / "python"), "-c", program, *words)
-    return subprocess.run(command, cwd=workspace, env=env, capture_output=True, text=True, check=False)
+    env = kept | {"PATH": str(installed / "bin")}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
-def test_it_grades_a_bundled_answer_in_tier_c(installed: Path, workspace: Path) -> None:
+def test_its_challenges_are_in_the_package(installed: Path, tmp_path: Path) -> None:
+    """A workspace needs no copy of them, and none holds what was compiled where the wheel was built."""
+    assert harness(installed, tmp_path, "ls", "challenges").returncode == 2
+    assert harness(installed, tmp_path, "init").returncode == 0
+    listed = harness(installed, tmp_path, "ls", "challenges")
+    assert all(id in listed.stdout for id in ("layernorm_backward", "kv_cache", "fused_softmax_topk")), listed.stderr
+    (wheel,) = (installed.parent / "dist").glob("*.whl")
+    assert wheel.name.startswith("kernel_harness-")
+    assert not [name for name in zipfile.ZipFile(wheel).namelist() if "__pycache__" in name]
+
+
+def test_it_grades_a_bundled_answer_in_tier_c(installed: Path, tmp_path: Path) -> None:
     if reason := why_not(Tier.C):
         pytest.skip(f"no tier C: {reason}")
-    done = harness(installed, workspace, "grade", ANSWER, "--json", *HURRIED)
+    assert harness(installed, tmp_path, "init", "--with-challenges").returncode == 0
+    struck(CHALLENGE, tmp_path, without=("any_size", "backward_speed", "kill_rate"))
+    answer = CHECKOUT / "submissions" / ANSWER
+    shutil.copytree(answer, tmp_path / "submissions" / ANSWER, ignore=shutil.ignore_patterns("__pycache__"))
+    done = harness(installed, tmp_path, "grade", ANSWER, "--json", *HURRIED)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)[0]
     assert record["status"] == "graded", record["error"]

@@ -88,13 +88,13 @@ def test_a_folder_of_bare_code_needs_only_the_challenge(tmp_path: Path, right: s
 def test_malformed_input_is_our_exception_before_anything_runs(submit: Submit, tmp_path: Path, root: Path) -> None:
     good, bad = submit("good"), submit("bad", about=ABOUT + "entri = 1\n")
     with pytest.raises(SpecError, match=r"submission\.entri"):
-        harness.grade_many([good, bad])
+        harness.grade_many([good, bad], on_error="raise")
     assert not (root / ".harness").exists()
     with pytest.raises(SpecError, match="is no folder"):
         harness.grade(tmp_path / "nowhere", "rows")
     with pytest.raises(SpecError, match="not 'other'"):
         harness.grade(good, "other")
-    with pytest.raises(NotFoundError, match="holds no challenges"):
+    with pytest.raises(NotFoundError, match="holds neither challenges/ nor"):
         harness.grade(good, workspace=tmp_path)
 
 

@@ -32,7 +32,7 @@ def device() -> GpuDevice:
 
 @pytest.fixture(scope="module")
 def box(device: GpuDevice, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    pytest.importorskip("cupy", reason="no CuPy: pip install 'harness[cuda]' brings it")
+    pytest.importorskip("cupy", reason="no CuPy: pip install 'kernel-harness[cuda]' brings it")
     into, reference = tmp_path_factory.mktemp("built"), CHECKOUT / "references" / SYMBOL
     for name in ("answer.so", "reference.so"):
         build = build_for(device, reference, ["reference.cu"], into, tier=detect(), name=name)

@@ -34,7 +34,7 @@ from harness.model import (
     Status,
     Tier,
 )
-from harness.workspace import read_stored, write_atomically
+from harness.stored_files import read_stored, write_atomically
 from tests import shares
 
 words = st.text(st.characters(codec=None), max_size=20)  # half surrogate pairs, as names of files may hold, included

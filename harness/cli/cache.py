@@ -1,0 +1,69 @@
+"""`harness cache`: what runs leave on disk."""
+
+from typing import Annotated
+
+import typer
+
+from harness.cli import output
+
+app = typer.Typer(rich_markup_mode=None, help="Show what runs leave on disk, and prune it.")
+
+
+@app.callback(invoke_without_command=True)
+def show(context: typer.Context) -> None:
+    """Show what runs leave on disk, and prune it.
+
+    Without a command, lists what lies in the workspace's local folder and in the user's cache: where, how many, how
+    large and when last used.
+    """
+    if context.invoked_subcommand:
+        return
+    from harness.running.disk_use import disk_uses
+    from harness.workspace import Workspace
+
+    rows = [
+        [
+            use.kind,
+            use.count,
+            _size(use.size),
+            f"{use.used:%Y-%m-%d %H:%M}" if use.used else "-",
+            output.place(use.path),
+        ]
+        for use in disk_uses(Workspace.find())
+    ]
+    output.table(
+        ["kind", "number", "size", "last used, UTC", "where"], rows, right=("number", "size"), wraps=("where",)
+    )
+    output.note("  to remove what is not used any more: harness cache prune --dry-run")
+
+
+@app.command()
+def prune(
+    days: Annotated[
+        float, typer.Option("--older-than", metavar="DAYS", min=0, help="Keep what was used in the last days.")
+    ] = 7.0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> None:
+    """Remove what the current version of the harness no longer uses.
+
+    Takes compiled runtimes and trials of other versions, and all records made on this machine but the latest of each
+    submission. What was used within the last hour stays. Grades may run meanwhile; published records are not touched.
+    """
+    from harness.running.disk_use import prune as remove
+    from harness.running.disk_use import unused
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    found = unused(workspace, days)
+    for one in found:
+        what = f"{len(one.rows)} {one.kind} in" if one.rows else f"{_size(one.size)}, {one.kind}:"
+        output.line(f"{'would remove' if dry_run else 'removing'} {what} {output.place(one.path)}")
+    if not found:
+        output.note(f"nothing to remove: all is used, or was within {days:g} days")
+    elif not dry_run:
+        remove(workspace, found)
+        output.note(f"{_size(sum(one.size for one in found))} removed")
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"
