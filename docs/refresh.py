@@ -66,7 +66,7 @@ def refreshed(text: str, run: Callable[[str], Ran] = run) -> tuple[str, list[str
             return match[0]
         ran = run(command)
         if ran.code != int(match["code"] or 0) or not ran.out.strip():
-            failed.append(f"`{command}` exits {ran.code}: {ran.errors.strip()}")
+            failed.append(f"`{command}` exits {ran.code}: {ran.out.strip()}\n{ran.errors.strip()}")
             return match[0]
         lines = ran.out.replace(str(ROOT) + "/", "").rstrip().splitlines()
         shown = lines[: int(limit)] if limit else lines

@@ -1,8 +1,6 @@
 """Probes of gradient checking: the answer's pair under our check, and our pairs, right and wrong, under its check."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from harness.numerics import check_gradients
@@ -10,32 +8,24 @@ from harness.probing import (
     Answer,
     CallTimedOut,
     Draw,
-    Nothing,
+    NotRun,
     Partial,
     ProbeFailure,
-    RemoteObject,
     Scalar,
     expect,
     probe,
-    timing_lock,
 )
 
-from .binding import Floats, Inputs, alive, draw_inputs, forward, results
+from .binding import Floats, alive, draw_inputs, forward, results
 from .questions import ALIKE, FAULTS, STRANGE, Question, questions, right_question
 from .varied_questions import MISSED, right_questions, wrong_questions
 
 CHECK_SECONDS = 1.5
 """Longest wait for one verdict; a check that needs more at these sizes is out of reach at real ones."""
-LADDER = ((2, 4, 8), (2, 8, 32), (4, 16, 64), (8, 32, 128))
-TARGET = (8, 128, 512)
-ALLOWED = 10.0
-"""Processor seconds a check may take at TARGET."""
-PATIENCE = 0.6
-"""The ladder is left where the next step would take longer."""
-LONG = 0.1
-"""A check of this length is timed once."""
+SIZES = (((8, 32, 128), 2.5), ((8, 128, 512), 10.0))
+"""(B, T, D) at which a check is timed, and the processor seconds it may take there. One by elements needs half a minute
+for the smaller, one by directions a tenth of a second for the larger."""
 DEAF = "the check accepts layer norm's gradients for another forward"
-TOO_SLOW = f"the check would take longer than {ALLOWED:g} s at {TARGET}"
 
 
 @probe(B=3, T=4, D=8, dtype="float64", floors={"D": 3})
@@ -123,97 +113,30 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
 
 @probe(dtype="float64", traced=False)
 def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str) -> dict[str, float]:
-    """Processor time of one check at (8,128,512), extrapolated from small sizes.
+    """Processor seconds of one check at each of `SIZES`: measured there, extrapolated from nowhere.
 
-    A check runs forward passes, so its time is counted in passes of the same size. Their number is taken to go on
-    growing with the elements as over the last step (a loop over elements: in proportion; all rows at once: not at
-    all), and a pass is timed at (8,128,512) itself.
+    A check that never calls forward on as many elements differences something smaller, whose time says nothing here.
     """
-    steps: list[Step] = []
-    with timing_lock():
-        for step in _ladder(answer, draw, dtype):
-            steps.append(step)
-            if step.seconds * _times_to_target(step.elements) ** 1.5 < ALLOWED or _next_seconds(steps) > PATIENCE:
-                break
-        given = draw_inputs(draw, *TARGET, dtype)
-        one_pass = _pass_seconds(answer, _layer_norm(answer, draw, given), given, repeats=10)
-    last = steps[-1]
-    growth = min(1.0, _exponent([s.passes for s in steps], steps))  # no check needs more passes than elements
-    passes = last.passes * _times_to_target(last.elements) ** growth
-    figures = {"check_extrapolated_seconds": passes * one_pass}
-    detail = (
-        f"{last.seconds:.2g} s for {last.elements:,} elements, as long as {_rounded(last.passes)} forward passes; "
-        f"growing on as from step to step it would take {_rounded(passes)} at {TARGET}, {_rounded(passes * one_pass)} s"
-    )
-    expect.that(passes * one_pass <= ALLOWED, TOO_SLOW, detail, **figures)
+    figures: dict[str, float] = {}
+    for shape, allowed in SIZES:
+        question = right_question(draw, draw_inputs(draw, *shape, dtype), "layer_norm")
+        try:
+            said = _verdict(answer, question, fresh=False, seconds=allowed)
+        except CallTimedOut as late:
+            raise CallTimedOut(f"the check takes longer than {allowed:g} s at {shape}", late.detail) from None
+        figures[f"check_seconds_{math.prod(shape)}_elements"] = answer.cost.processor
+        _judged(answer, question, said)
+        most = answer.call("most_elements", returns=Scalar(int), module="planted")
+        if most < math.prod(shape):
+            raise NotRun(f"given {math.prod(shape):,} elements, the check calls forward on at most {most:,} at a time")
     return figures
 
 
-@dataclass(frozen=True)
-class Step:
-    """One check at one size: elements of x, processor seconds, and those in forward passes of that size."""
-
-    elements: int
-    seconds: float
-    passes: float
-
-
-def _ladder(answer: Answer, draw: Draw, dtype: str) -> Iterator[Step]:
-    """One check at size after size; where it is short, the better of two."""
-    for shape in LADDER:
-        given, elements, seconds = draw_inputs(draw, *shape, dtype), math.prod(shape), []
-        pair = _layer_norm(answer, draw, given)
-        try:
-            while len(seconds) < 2 and sum(seconds) < LONG:
-                expect.that(_said(answer, pair, given), "the check rejects a right pair", f"at {shape}")
-                seconds.append(max(answer.cost.processor, 1e-6))
-        except CallTimedOut as late:
-            least = CHECK_SECONDS * _times_to_target(elements)
-            detail = f"{late.detail} at {shape}; in proportion to the elements: {_rounded(least)} s at {TARGET}"
-            raise CallTimedOut(TOO_SLOW, detail, measured={"check_extrapolated_seconds": least}) from None
-        yield Step(elements, min(seconds), min(seconds) / _pass_seconds(answer, pair, given, repeats=20))
-
-
-def _pass_seconds(answer: Answer, pair: tuple[RemoteObject, RemoteObject], given: Inputs, repeats: int) -> float:
-    """Processor seconds of one forward pass of a planted pair over x; repeats make carrying x across cheap."""
-    inputs = (given.x, given.gamma, given.beta, given.eps)
-    answer.call("run_forward", repeats, pair[0], *inputs, returns=Nothing(), module="planted")
-    return max(answer.cost.processor, 1e-6) / repeats
-
-
-def _layer_norm(answer: Answer, draw: Draw, given: Inputs) -> tuple[RemoteObject, RemoteObject]:
-    return right_question(draw, given, "layer_norm").pair(answer)
-
-
-def _next_seconds(steps: Sequence[Step]) -> float:
-    """Time of the next check on the ladder, eight times the elements, if time grows on as it did."""
-    return steps[-1].seconds * 8 ** max(1.0, _exponent([s.seconds for s in steps], steps))
-
-
-def _exponent(costs: Sequence[float], steps: Sequence[Step]) -> float:
-    """Growth of a cost with the elements over the last step, not below 0."""
-    if len(steps) < 2:
-        return 0.0
-    return max(0.0, math.log(costs[-1] / costs[-2]) / math.log(steps[-1].elements / steps[-2].elements))
-
-
-def _rounded(value: float) -> str:
-    """Two digits, without an exponent where it is large."""
-    return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _times_to_target(elements: int) -> float:
-    return math.prod(TARGET) / elements
-
-
-def _verdict(answer: Answer, question: Question, *, fresh: bool = True) -> bool:
+def _verdict(answer: Answer, question: Question, *, fresh: bool = True, seconds: float = CHECK_SECONDS) -> bool:
     """What the answer's check says of a pair, whose functions stay in the worker."""
-    return _said(answer, question.pair(answer, fresh=fresh), question.given)
-
-
-def _said(answer: Answer, pair: tuple[RemoteObject, RemoteObject], given: Inputs) -> bool:
+    pair, given = question.pair(answer, fresh=fresh), question.given
     arrays: tuple[Any, ...] = (given.x, given.gamma, given.beta, given.dy)
-    options = {"returns": Scalar(bool), "seconds": CHECK_SECONDS, "echo": True}
+    options = {"returns": Scalar(bool), "seconds": seconds, "echo": True}
     return bool(answer.call("check_gradients", *pair, *arrays, given.eps, **options))
 
 

@@ -62,7 +62,8 @@ def test_the_caches_are_told_apart(runs: dict[str, Run]) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_an_element_loop_is_too_slow_for_real_sizes(runs: dict[str, Run], model: str) -> None:
-    """At (8,128,512) the loop takes minutes to half an hour by any machine, a projection tenths of a second."""
-    seconds = runs[model]["check_speed"].measured["check_extrapolated_seconds"]
-    assert isinstance(seconds, float)
-    assert seconds < 10 if model == "baseline" else seconds > 100
+    """At (8, 32, 128) the loop takes half a minute by any machine, a projection hundredths of a second."""
+    seen = runs[model]["check_speed"]
+    assert seen.outcome is (Outcome.PASSED if model == "baseline" else Outcome.FAILED)
+    if model != "baseline":
+        assert seen.title == "the check takes longer than 2.5 s at (8, 32, 128)"

@@ -126,7 +126,7 @@ def test_refreshing_replaces_outputs_and_nothing_else(refresh: ModuleType) -> No
     outputs["two"] = refresh.Ran(2, "", "error: no such thing")
     kept, failed = refresh.refreshed(made, outputs.__getitem__)
     assert kept == made
-    assert failed == ["`two` exits 2: error: no such thing"]
+    assert failed == ["`two` exits 2: \nerror: no such thing"]
 
 
 def test_what_needs_answers_that_are_not_here_stays(
