@@ -133,7 +133,6 @@ def _seconds(record: Record) -> float:
 _NAMES = tuple(
     DataColumn(name, dtype, _field(name))
     for name, dtype in (("model", TEXT), ("challenge", TEXT), ("attempt", WHOLE))
-    if name in Record.model_fields
 )
 """What tells one grade from another."""
 
