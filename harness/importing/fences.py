@@ -4,7 +4,7 @@ CommonMark closes an open block silently at the end of the text. Here that end i
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.importing.reply_text import ReplyText
@@ -120,6 +120,29 @@ def fenced(reply: ReplyText, whole: Callable[[FencedBlock], bool]) -> Fenced:
         above.clear()
         index = block.last
     return Fenced(tuple(blocks), tuple(html))
+
+
+def indented(reply: ReplyText) -> Iterator[FencedBlock]:
+    """What Markdown takes for code in a reply without fences: lines that are indented by four blanks or a tab."""
+    above: list[str] = []
+    index = 0
+    while index < len(reply.lines):
+        begins = not above or not above[-1].strip()
+        end = index
+        while begins and end < len(reply.lines) and end + 1 not in reply.thoughts and _is_indented(reply.lines[end]):
+            end += 1
+        content = [re.sub(r"^(?: {4}|\t)", "", line) for line in reply.lines[index:end]]
+        if any(map(str.strip, content)):
+            yield FencedBlock(index, end + 1, "", _joined(content).rstrip() + "\n", tuple(reversed(above[-60:])))
+            above.clear()
+            index = end
+        else:
+            above += [reply.lines[index]] if index + 1 not in reply.thoughts else []
+            index += 1
+
+
+def _is_indented(line: str) -> bool:
+    return line.startswith(("    ", "\t")) or not line.strip()
 
 
 def opening_tag(line: str) -> re.Match[str] | None:

@@ -13,10 +13,11 @@ import tomli_w
 from pydantic import ValidationError
 
 from harness.errors import ReplyError, SpecError, StoreError
-from harness.importing.fences import Fenced, FencedBlock, fenced
+from harness.importing.fences import Fenced, FencedBlock, fenced, indented
 from harness.importing.reply_blocks import BlockKind, language_of, read_block
 from harness.importing.reply_choice import NEXT, Choice, Extraction, choose
 from harness.importing.reply_names import file_name
+from harness.importing.reply_parts import parts_of
 from harness.importing.reply_text import ReplyProblem, ReplyText
 from harness.languages import Language, language
 from harness.model import Challenge, Provenance, Submission
@@ -100,8 +101,9 @@ def extract(reply: ReplyText, challenge: Challenge, used: Language) -> Extractio
         reply = inner
         found = fenced(reply, whole)
         _refuse_open_fences(reply, found, used)
-    blocks = found.blocks or tuple(_bare(reply, used))
-    read = [read_block(block, challenge, used, reply.path) for block in blocks]
+    blocks = found.blocks or _bare(reply, used) or _indented(reply, used)
+    parts = [part for block in blocks for part in parts_of(block, lambda text, path: _is_broken(text, path, used))]
+    read = [read_block(block, challenge, used, reply.path) for block in parts]
     return choose(Choice(reply.path, read, found.html, challenge, used))
 
 
@@ -119,6 +121,31 @@ def _bare(reply: ReplyText, used: Language) -> list[FencedBlock]:
     text = "\n".join(said).strip("\n") + "\n"
     first = next((number for number, line in enumerate(said) if line.strip()), 0)
     return [FencedBlock(first, len(said), used.name, text)] if used.syntax.is_code(text) else []
+
+
+def _indented(reply: ReplyText, used: Language) -> list[FencedBlock]:
+    """The indented blocks of a reply without fences; none where no one of them is code.
+
+    Raises:
+        ReplyError: the reply ends within the last one.
+    """
+    blocks = list(indented(reply))
+    if not any(used.syntax.is_code(block.text) for block in blocks):
+        return []
+    if blocks[-1].last > len(reply.lines):
+        raise ReplyError(
+            reply.path, ReplyProblem.CUT_OFF,
+            f"ends within the indented code that begins in line {blocks[-1].line + 1}, and may be cut off",
+            hint="where it is whole, put the code between ``` lines and import it again",
+        )  # fmt: skip
+    return blocks
+
+
+def _is_broken(text: str, path: str, used: Language) -> bool:
+    """Whether a text does not parse as the file of that path, or ends within a comment or string."""
+    known = language_of("", path, used)
+    outline = known.syntax.outline(text) if known else None
+    return known is not None and (known.syntax.is_open(text) or (outline is not None and outline.fault is not None))
 
 
 def _refuse_open_fences(reply: ReplyText, found: Fenced, used: Language) -> None:

@@ -103,13 +103,13 @@ def _names(block: FencedBlock) -> Iterator[FileName]:
     if name := _in_info(block.info):
         yield FileName(name, NamedBy.INFO)
     for line in _first_lines(block.text):
-        if (said := _COMMENT.match(line[:_LONGEST])) and (name := _label(said["said"])):
+        if (said := _COMMENT.match(line[:_LONGEST])) and (name := label_of(said["said"])):
             yield FileName(name, NamedBy.FIRST_LINE)
     filled = [line for line in block.above if line.strip(" \t>-=_*")]
     if filled and opening_tag(filled[0]) and (tagged := _ATTRIBUTE.search(filled[0][:_LONGEST])):
         yield FileName(tagged[1], NamedBy.LABEL)
     for line in filled[:_NEAR]:
-        if (line is filled[0] or _LABEL.match(line)) and (name := _label(line)):
+        if (line is filled[0] or _LABEL.match(line)) and (name := label_of(line)):
             yield FileName(name, NamedBy.LABEL)
     for line in filled[:1]:
         names = names_in(line)
@@ -132,7 +132,7 @@ def _first_lines(text: str) -> Sequence[str]:
     return lines if lines[0].startswith(("#!", "# -*-", "<?")) else lines[:1]
 
 
-def _label(line: str) -> str:
+def label_of(line: str) -> str:
     """The one file name of a line that says little else; empty where it is none such."""
     plain = " ".join(_MARKUP.sub(" ", _TAGS.sub(" ", line[:_LONGEST])).split())
     names = list(_name().finditer(plain))

@@ -3,37 +3,24 @@
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from harness.errors import NotFoundError, ReplyError
+from harness.importing.reply_json import words_of
 
 MAX_BYTES = 2 << 20
 """A larger reply is not read."""
 STANDARD_INPUT = "-"
-_DEPTH = 8
-_HOLDERS = (
-    "choices",
-    "candidates",
-    "output",
-    "messages",
-    "message",
-    "content",
-    "parts",
-    "text",
-    "response",
-    "completion",
-)
-"""Where chat interfaces and their exports keep what a model said."""
-_MODELS = (None, "assistant", "model", "ai", "bot")
-_THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking", "tool_use", "tool_result", "function_call")
 _TAG = r"(?:think|thinking|thought|thoughts|reasoning)"
 _OPENS = re.compile(rf"[ \t>]{{0,20}}<{_TAG}>", re.IGNORECASE)
 _CLOSES = re.compile(rf"</{_TAG}>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]{0,40}(?:`{3,}|~{3,})")
+_JSON_FENCE = re.compile(r"```json[ \t\r]*\n(?P<json>.*)\n```", re.DOTALL | re.IGNORECASE)
+_SHOWN = 8
+"""Fields of JSON that an error names."""
 _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -123,10 +110,12 @@ def _decoded(path: str, data: bytes) -> str:
 
 def _said(path: str, text: str) -> str:
     """The text, or what the model said in it where it is JSON of a chat interface."""
-    if text.lstrip()[:1] not in ("{", "[", '"'):
+    wrapped = _JSON_FENCE.fullmatch(text.strip())
+    inner = wrapped["json"] if wrapped else text
+    if inner.lstrip()[:1] not in ("{", "[", '"'):
         return text
     try:
-        value = json.loads(text)
+        value = json.loads(inner)
     except (ValueError, RecursionError):
         return text
     for name in ("choices", "candidates"):
@@ -136,24 +125,14 @@ def _said(path: str, text: str) -> str:
                 path, ReplyProblem.SEVERAL_REPLIES, f"is JSON whose {name!r} holds {len(several)} replies",
                 hint=f"import each alone:  jq '.{name}[0]' FILE | harness import reply - --model NAME --challenge ID",
             )  # fmt: skip
-    # half of a pair of escapes is no character, and no file can hold it
-    return "\n\n".join(_words(value, _DEPTH)).encode(errors="replace").decode()
-
-
-def _words(value: Any, depth: int) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif depth and isinstance(value, list):
-        for item in value:
-            yield from _words(item, depth - 1)
-    elif depth and isinstance(value, dict) and _is_answer(value):
-        held = next((value[name] for name in _HOLDERS if value.get(name)), None)
-        yield from _words(held, depth - 1)
-
-
-def _is_answer(value: Mapping[str, Any]) -> bool:
-    """Whether a part of a chat is what the model answered: no question, no reasoning, no call of a tool."""
-    return value.get("role") in _MODELS and value.get("type") not in _THOUGHTS and not value.get("thought")
+    said = words_of(value)
+    if not said.strip():
+        fields = f": its fields are {', '.join(list(value)[:_SHOWN])}" if isinstance(value, dict) and value else ""
+        raise ReplyError(
+            path, ReplyProblem.EMPTY, f"is JSON in which no reply was found{fields}",
+            hint="take the reply out of it:  jq -r .FIELD FILE | harness import reply - --model NAME --challenge ID",
+        )  # fmt: skip
+    return said
 
 
 def _thoughts(path: str, lines: tuple[str, ...]) -> Iterator[int]:

@@ -1,0 +1,65 @@
+"""What a model said in the JSON of a chat interface, or of a reply that was asked for in JSON."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_DEPTH = 8
+_HOLDERS = (
+    "choices", "candidates", "output", "messages", "message", "content", "parts", "text", "response", "completion",
+    "answer", "solution", "code",
+)  # fmt: skip
+"""Where chat interfaces, their exports and replies in JSON keep what a model said."""
+_MODELS = (None, "assistant", "model", "ai", "bot")
+_THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking", "tool_use", "tool_result", "function_call")
+_PATHS = ("path", "file", "filename", "file_name", "file_path", "filepath", "name")
+_CONTENTS = ("content", "contents", "code", "source", "text")
+_FILE = re.compile(r"[^\s\"'`{}]{1,300}\.[A-Za-z]\w{0,9}|Makefile|Dockerfile")
+_TICKS = re.compile(r"`{3,}")
+
+
+def words_of(value: Any) -> str:
+    """The text that a model said, files in it as fenced blocks that bear their names; empty where none is found."""
+    # half of a pair of escapes is no character, and no file can hold it
+    return "\n\n".join(_words(value, _DEPTH)).encode(errors="replace").decode()
+
+
+def _words(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif depth and isinstance(value, list):
+        for item in value:
+            yield from _words(item, depth - 1)
+    elif depth and isinstance(value, dict) and _is_answer(value):
+        if files := _files(value):
+            yield from (_fenced(path, text) for path, text in files.items())
+            return
+        held = next((value[name] for name in _HOLDERS if value.get(name)), None)
+        yield from _words(held, depth - 1)
+        yield from _words(value.get("files"), depth - 1)
+
+
+def _is_answer(value: Mapping[str, Any]) -> bool:
+    """Whether a part of a chat is what the model answered: no question, no reasoning, no call of a tool."""
+    return value.get("role") in _MODELS and value.get("type") not in _THOUGHTS and not value.get("thought")
+
+
+def _files(value: Mapping[str, Any]) -> dict[str, str]:
+    """The file that an object is, by its path, or the files that it maps names to; empty where it is neither."""
+    path = next((value[name] for name in _PATHS if _is_file(value.get(name))), None)
+    text = next((value[name] for name in _CONTENTS if isinstance(value.get(name), str)), None)
+    if path is not None and text is not None:
+        return {path: text}
+    if all(_is_file(name) and isinstance(text, str) for name, text in value.items()):
+        return dict(value)
+    return {}
+
+
+def _is_file(name: Any) -> bool:
+    return isinstance(name, str) and _FILE.fullmatch(name) is not None
+
+
+def _fenced(path: str, text: str) -> str:
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f'{fence} title="{path}"\n{text.removesuffix(chr(10))}\n{fence}'
