@@ -20,7 +20,8 @@ _PATCH = frozenset({"diff", "patch", "udiff"})
 _PLAIN = frozenset({"", "text", "txt", "plaintext", "plain", "output", "code", "none"})
 _DOCUMENTS = {
     "md": {"markdown", "md", "mdx", "gfm"}, "toml": {"toml", "ini"}, "yaml": {"yaml", "yml"}, "yml": {"yaml", "yml"},
-    "json": {"json", "jsonc"}, "sh": _SHELL, "bash": _SHELL, "txt": _PLAIN, "cmake": {"cmake"}, "rst": {"rst"},
+    "json": {"json", "jsonc"}, "sh": _SHELL, "bash": _SHELL, "txt": _PLAIN | {"cmake"}, "cmake": {"cmake"},
+    "rst": {"rst"},
 }  # fmt: skip
 _SHOWN = 5
 """Names that a block is told by which defines nothing of the contract."""

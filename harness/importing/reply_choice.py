@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from harness.errors import ReplyError
@@ -312,7 +313,7 @@ def _why(choice: Choice, block: ReplyBlock, entry: TakenFile) -> PassedOver:
         return _NEVER_FILES.get(block.kind) or _earlier(block, about)
     if block.kind in (BlockKind.SOURCE, BlockKind.PARTIAL, BlockKind.OUTPUT) and _repeats(block, choice.taken.values()):
         return PassedOver.EXCERPT
-    if _changes(block, about, entry):
+    if _changes(block, about, entry) and not _sketches_tests(choice, block, about):
         message = f"line {block.line} is the last word on {about.name.path}, and it is no whole file; found"
         raise choice.error(ReplyProblem.UNFINISHED, message, [*about.blocks, block])
     return _NEVER_FILES.get(block.kind, PassedOver.EXAMPLE)
@@ -332,10 +333,35 @@ def _earlier(block: ReplyBlock, about: TakenFile) -> PassedOver:
     return PassedOver.SUPERSEDED if block.name or block.outline.defines & defined else PassedOver.EXAMPLE
 
 
+def _sketches_tests(choice: Choice, block: ReplyBlock, about: TakenFile) -> bool:
+    """Whether a block only hints at tests, of which there are none: the answer is whole without it."""
+    known = frozenset[str]().union(*(b.outline.functions for b in about.blocks))
+    tested = any(b.kind is BlockKind.TESTS for file in choice.taken.values() for b in file.blocks)
+    return (
+        block.kind is BlockKind.PARTIAL
+        and not block.name
+        and block.outline.tests
+        and not (tested or block.outline.functions & known)
+    )
+
+
 def _repeats(block: ReplyBlock, files: Iterable[TakenFile]) -> bool:
-    """Whether all lines of a block stand in a file, in this order and with none between."""
-    own = _bare(block.block.text)
-    return any(own in _bare(file.text) for file in files)
+    """Whether all lines of a block stand in a file, in this order, and others between only where it leaves some out."""
+    lines = block.block.text.split("\n")
+    bounds = [0, *block.outline.gaps, len(lines) + 1]
+    pieces = [_bare("\n".join(lines[begin : end - 1])) for begin, end in pairwise(bounds)]
+    pieces = [piece for piece in pieces if piece.strip()]
+    return bool(pieces) and any(_in_order(pieces, _bare(file.text)) for file in files)
+
+
+def _in_order(pieces: Sequence[str], text: str) -> bool:
+    at = 0
+    for piece in pieces:
+        found = text.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece) - 1  # the line end is the next piece's as well
+    return True
 
 
 def _bare(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Several files in one code block: it is taken apart at the lines that name them."""
+"""Files in one code block, named by lines that are no code or stand between them: it is taken apart there."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,6 +9,7 @@ from harness.importing.fences import FencedBlock
 from harness.importing.reply_names import file_name, label_of
 
 _RULED = re.compile(r"(={3,}|-{3,}|\*{3,})[ \t]*(?P<said>[^=*\n]{1,300}?)[ \t]*\1[=*-]*$")
+_MAGIC = re.compile(r"%%(?:writefile|file)[ \t]{1,9}(?P<said>[^-\s].{0,300})$")
 _REMARK = re.compile(r"(?:#|//|/\*\*?)[ \t]{0,9}(?P<said>\S.{0,300}?)[ \t*/]{0,9}$")
 
 
@@ -27,7 +28,7 @@ def parts_of(block: FencedBlock, broken: Callable[[str, str], bool]) -> Sequence
     own = marks.get(first) or (named.path if (named := file_name(block)) else "")
     starts = [at for at in marks if at != first]
     names = [own, *(marks[at] for at in starts)]
-    if not own or not starts or len({*names}) < len(names):
+    if not own or len({*names}) < len(names) or not (starts or (first in marks and not _is_remark(lines[first]))):
         return [block]
     bounds = [first if first in marks else 0, *starts, len(lines)]
     parts = [_part(block, lines, begin, end) for begin, end in pairwise(bounds)]
@@ -40,8 +41,12 @@ def parts_of(block: FencedBlock, broken: Callable[[str, str], bool]) -> Sequence
 
 def _marked(line: str) -> str:
     """The file that a line names and says nothing else; empty where it is none such."""
-    found = _RULED.match(line) or _REMARK.match(line)
+    found = _MAGIC.match(line) or _RULED.match(line) or _REMARK.match(line)
     return label_of(found["said"]) if found else ""
+
+
+def _is_remark(line: str) -> bool:
+    return line.startswith(("#", "//", "/*"))
 
 
 def _part(block: FencedBlock, lines: Sequence[str], begin: int, end: int) -> FencedBlock:
@@ -49,7 +54,7 @@ def _part(block: FencedBlock, lines: Sequence[str], begin: int, end: int) -> Fen
     mark = _marked(lines[begin])
     if not mark:  # named from outside the block
         return replace(block, text=_text(lines[begin:end]), last=block.line + 1 + end)
-    ruled = not lines[begin].startswith(("#", "//", "/*"))
+    ruled = not _is_remark(lines[begin])
     text = _text(lines[begin + ruled : end])
     above = (f"`{mark}`",) if ruled else ()
     return replace(block, line=block.line + begin + ruled, last=block.line + 1 + end, info="", text=text, above=above)
