@@ -1,5 +1,6 @@
 """`harness export` writes the published records whole, or says what it needs and writes nothing."""
 
+import importlib.util
 import json
 import shutil
 from pathlib import Path
@@ -29,6 +30,16 @@ def test_each_format_holds_every_record(run: Run, published: Path) -> None:
     assert done.stderr == f"wrote {len(stored)} rows to out/grades.csv\n"
     criteria = run("export", "evidence", "--jsonl", "-").stdout.splitlines()
     assert len(criteria) == sum(len(json.loads(path.read_text())["evidence"]) for path in stored)
+
+
+def test_parquet_is_written_where_pyarrow_is_and_asked_for_elsewhere(run: Run, published: Path) -> None:
+    done = run("export", "--parquet", "grades.parquet")
+    made = published / "grades.parquet"
+    if importlib.util.find_spec("pyarrow"):
+        assert (done.returncode, made.read_bytes()[:4]) == (0, b"PAR1")
+    else:
+        assert (done.returncode, made.exists()) == (3, False)
+        assert "pip install 'kernel-harness[parquet]'" in done.stderr
 
 
 @pytest.mark.parametrize(
