@@ -7,7 +7,8 @@ usage() {
 Usage: deploy_challenges.sh -n NAME
 
 Makes the folder NAME in the current directory, with one sub-folder per challenge that holds the
-prompt (PROMPT.md) and the contract (contract.*). Give each sub-folder to a model; what it answers
+prompt (PROMPT.md, as `harness prompt` prints it where harness is installed) and the contract
+(contract.*). Give each sub-folder to a model; what it answers
 goes to submissions/MODEL/CHALLENGE/ of the workspace.
 
   -n NAME   the folder to make; it must not exist
@@ -35,6 +36,18 @@ shift $((OPTIND - 1))
 [ ! -e "$name" ] && [ ! -L "$name" ] || fail "'$name' exists; nothing was changed"
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+
+# what asks a model: the harness of this checkout, or the one that is installed
+harness=$here/.venv/bin/harness
+[ -x "$harness" ] || harness=$(command -v harness || true)
+# the task with its contract, as `harness ask` sends it; without harness the task alone
+prompt() {
+    if [ -z "$harness" ]; then
+        cat -- "$here/challenges/$1/PROMPT.md"
+    else
+        HARNESS_WORKSPACE=$here "$harness" prompt "$1" || fail "harness prompt $1 failed; nothing more is laid out"
+    fi
+}
 count() { grep -c "$1" "$2" || true; }
 
 guide=""
@@ -43,7 +56,8 @@ for spec in "$here"/challenges/*/challenge.toml; do
     folder=$(dirname -- "$spec")
     id=$(basename -- "$folder")
     mkdir -p -- "$name/$id"
-    cp -- "$folder/PROMPT.md" "$folder"/contract.* "$name/$id/"
+    prompt "$id" > "$name/$id/PROMPT.md"
+    cp -- "$folder"/contract.* "$name/$id/"
     title=$(sed -n 's/^title = "\(.*\)".*/\1/p' "$spec" | head -n 1)
     criteria=$(count '^\[\[criteria\]\]' "$spec")
     critical=$(count '^severity = "critical"' "$spec")

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,12 +15,28 @@ CHECKOUT = Path(__file__).parents[2]
 SCRIPT = CHECKOUT / "deploy_challenges.sh"
 
 
-def deploy(*arguments: str, cwd: Path, script: Path = SCRIPT) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(["bash", str(script), *arguments], capture_output=True, text=True, cwd=cwd, check=False)
+WITHOUT = "/usr/bin:/bin"
 
 
-def test_each_challenge_gets_a_folder_with_prompt_and_contract(tmp_path: Path) -> None:
-    done = deploy("-n", "round one", cwd=tmp_path)
+def deploy(
+    *arguments: str, cwd: Path, script: Path = SCRIPT, path: str = WITHOUT
+) -> "subprocess.CompletedProcess[str]":
+    command = ["bash", str(script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env={"PATH": path}, check=False)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """The script and the challenges where no harness is installed."""
+    shutil.copytree(CHECKOUT / "challenges", tmp_path / "checkout" / "challenges")
+    return Path(shutil.copy(SCRIPT, tmp_path / "checkout"))
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_each_challenge_gets_a_folder_with_prompt_and_contract(script: Path, tmp_path: Path, installed: bool) -> None:
+    """The prompt is what `harness prompt` prints, the task and its contract; without harness it is the task alone."""
+    path = f"{Path(sys.executable).parent}:{WITHOUT}" if installed else WITHOUT
+    done = deploy("-n", "round one", cwd=tmp_path, script=script, path=path)
     assert done.returncode == 0, done.stderr
     specs = {p.parent.name: tomllib.loads(p.read_text()) for p in (CHECKOUT / "challenges").glob("*/challenge.toml")}
     made = tmp_path / "round one"
@@ -29,7 +46,8 @@ def test_each_challenge_gets_a_folder_with_prompt_and_contract(tmp_path: Path) -
         source = CHECKOUT / "challenges" / name
         contracts = {p.name for p in source.glob("contract.*")}
         assert {p.name for p in (made / name).iterdir()} == {"PROMPT.md", *contracts}
-        assert (made / name / "PROMPT.md").read_bytes() == (source / "PROMPT.md").read_bytes()
+        asked = f"{task_prompt(Workspace(CHECKOUT), name)}\n" if installed else (source / "PROMPT.md").read_text()
+        assert (made / name / "PROMPT.md").read_text() == asked
         critical = sum(c["severity"] == "critical" for c in spec["criteria"])
         (line,) = [line for line in done.stdout.splitlines() if f" {name} " in line]
         assert f"{len(spec['criteria'])} criteria, {critical:2d} of them critical" in line
@@ -48,9 +66,9 @@ def test_the_order_goes_by_the_number_of_criteria(template: Path, tmp_path: Path
     assert (tmp_path / "out" / "rows" / "contract.py").is_file()
 
 
-def test_what_is_handed_out_is_what_a_model_is_asked(tmp_path: Path) -> None:
+def test_what_is_handed_out_without_harness_is_what_a_model_is_asked(script: Path, tmp_path: Path) -> None:
     """By hand or by `harness ask`, a model reads the same task and the same contract."""
-    assert deploy("-n", "out", cwd=tmp_path).returncode == 0
+    assert deploy("-n", "out", cwd=tmp_path, script=script).returncode == 0
     for folder in (tmp_path / "out").iterdir():
         prompt = task_prompt(Workspace(CHECKOUT), folder.name)
         handed_out = [path.read_text().rstrip() for path in folder.iterdir()]
@@ -80,6 +98,14 @@ def test_it_refuses_what_it_cannot_do(tmp_path: Path, arguments: list[str], word
     assert words in done.stderr
     assert done.stdout == ""
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_prompt_that_cannot_be_made_is_told(script: Path, tmp_path: Path) -> None:
+    (script.parent / "challenges" / "layernorm_backward" / "PROMPT.md").unlink()
+    path = f"{Path(sys.executable).parent}:{WITHOUT}"
+    done = deploy("-n", "out", cwd=tmp_path, script=script, path=path)
+    assert done.returncode == 2
+    assert "PROMPT.md: cannot be read" in done.stderr and "harness prompt layernorm_backward failed" in done.stderr
 
 
 def test_help(tmp_path: Path) -> None:
