@@ -122,8 +122,8 @@ def _refuse_what_is_no_text(path: Path, head: bytes) -> None:
     if head.startswith(ARCHIVE):
         hint = "of an inspect_ai log in its binary form, make JSON:  inspect log dump FILE.eval > FILE.json"
         raise SpecError(path, "is an archive, not JSON", hint=hint)
-    if b"\0" in head:
-        raise SpecError(path, f"is no text: byte {head.index(0)} is 0", hint="save it as JSON lines in UTF-8")
+    if b"\0" in (line := head.partition(b"\n")[0]):  # in a later line, that line alone is broken
+        raise SpecError(path, f"is no text: byte {line.index(0)} is 0", hint="save it as JSON lines in UTF-8")
 
 
 def _document(path: Path, file: BinaryIO) -> Any:

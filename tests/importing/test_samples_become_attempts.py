@@ -218,6 +218,12 @@ def test_a_line_that_is_no_json_stops_nothing(workspace: Workspace, line: bytes)
     assert isinstance(first, RefusedSample) and "line 1: " in first.why and isinstance(second, ImportedSample)
 
 
+def test_a_byte_of_zero_breaks_its_line_alone(workspace: Workspace) -> None:
+    data = json.dumps(sample()).encode()
+    results = taken(workspace, b"\n".join([data, b"\0\1", data]))
+    assert [type(result) for result in results] == [ImportedSample, RefusedSample, ImportedSample]
+
+
 def test_a_file_that_is_not_there_is_an_error(workspace: Workspace) -> None:
     with pytest.raises(NotFoundError, match="cannot be read"):
         list(read_samples(workspace.root / "none.jsonl", SampleFields()))
