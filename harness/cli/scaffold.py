@@ -1,5 +1,6 @@
 """Renders the packaged templates into folders of a workspace."""
 
+import contextlib
 import re
 import shutil
 import tomllib
@@ -13,6 +14,7 @@ from harness.bundled_challenges import bundled_folder
 from harness.errors import SpecError, StoreError
 from harness.languages import language
 from harness.model import Challenge, Identifier
+from harness.stored_files import remedy
 from harness.workspace import COLLECTIONS, SETTINGS_FILE, Workspace
 
 CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -39,7 +41,8 @@ def challenge(workspace: Workspace, name: str, language: str = "python") -> list
     for place in places.values():
         _refuse_existing(place)
     words = {"id": name, "title": name.replace("_", " ").strip().capitalize()}
-    return [path for kind, place in places.items() for path in _render(f"{kind}/{language}", place, words)]
+    with _written(*places.values()):
+        return [path for kind, place in places.items() for path in _render(f"{kind}/{language}", place, words)]
 
 
 def unchanged(workspace: Workspace, challenge: Challenge) -> list[str]:
@@ -60,6 +63,7 @@ def submission(workspace: Workspace, name: str) -> list[Path]:
     Raises:
         SpecError: it is no such name, or the folder exists already.
         NotFoundError: there is no such challenge.
+        StoreError: it cannot be written; nothing of it is left.
     """
     model, slash, id = name.partition("/")
     if not slash:
@@ -123,10 +127,18 @@ def _answer(workspace: Workspace, model: str, challenge: Challenge) -> list[Path
     words = {
         "model": model, "challenge": challenge.id, "language": used, "offers": offers,
     }  # fmt: skip
-    made = _render("submission", place, words)
-    contract = (workspace.challenge_folder(challenge.id) / used.contract).read_text(encoding="utf-8")
-    (place / used.entry).write_text(used.stub(contract), encoding="utf-8")
+    contract = _contract(workspace.challenge_folder(challenge.id) / used.contract)
+    with _written(place):
+        made = _render("submission", place, words)
+        (place / used.entry).write_text(used.stub(contract), encoding="utf-8")
     return [place / used.entry, *made]
+
+
+def _contract(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(path, f"cannot be read: {error}", hint="stubs are made of it") from None
 
 
 def check_model(name: str) -> None:
@@ -149,6 +161,25 @@ def check_model(name: str) -> None:
 def _refuse_existing(place: Path) -> None:
     if place.exists():
         raise SpecError(place, "exists already; nothing was changed")
+
+
+@contextlib.contextmanager
+def _written(*places: Path) -> Iterator[None]:
+    """New folders, written whole or not at all.
+
+    Raises:
+        StoreError: they cannot be written; nothing of them is left.
+    """
+    above = [folder for place in places for folder in place.parents if not folder.exists()]
+    try:
+        yield
+    except OSError as error:
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
+        for folder in above:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise StoreError(f"{places[0]}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
 
 
 def _templates() -> Environment:

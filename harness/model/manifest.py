@@ -81,10 +81,12 @@ def _spec_error(path: Path, error: ValidationError, kind: type[Model], table: Ma
     place = ".".join(_place(first["loc"], table))
     given = "" if first["type"] == "missing" or isinstance(first["input"], dict) else f" (got {_short(first['input'])})"
     more = error.error_count() - max(1, len(forms))
-    words = first["msg"].removeprefix("Value error, ")
+    words, hint = first["msg"].removeprefix("Value error, "), ""
     if first["type"] == "extra_forbidden":
-        words, given = f"unknown key{nearest(str(first['loc'][-1]), _keys(kind))}", ""
-    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(place))
+        meant = nearest(str(first["loc"][-1]), _keys(kind))
+        words, given = f"unknown key{meant}", ""
+        hint = "" if meant else "remove it; or update the harness, where the file is for a newer one"
+    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(place), hint=hint)
 
 
 def _place(loc: tuple[int | str, ...], table: Any) -> Iterator[str]:

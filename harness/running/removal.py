@@ -75,7 +75,8 @@ def remove(workspace: Workspace, removal: Removal) -> None:
         if removal.folder:
             _remove_empty(removal.folder.parent, removal.folder.parents[len(removal.name.parts) - 1])
     except OSError as error:
-        raise StoreError(f"{error.filename}: cannot be removed: {error.strerror}\n  {remedy(error)}") from error
+        place = removal.folder / error.filename if removal.folder else error.filename  # rmtree names a file alone
+        raise StoreError(f"{place}: cannot be removed: {error.strerror}\n  {remedy(error)}") from error
 
 
 def _homes(workspace: Workspace) -> dict[SubmissionName, Path | None]:

@@ -84,6 +84,7 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("bundled = true", "did you mean 'bundled_challenges'"),
+        ("schema = 9", "schema: unknown key\n  remove it; or update the harness"),
         ('bundled_challenges = "some"', "bundled_challenges"),
         ("bundled_challenges = ", "is not TOML"),
     ],

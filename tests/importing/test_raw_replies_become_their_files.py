@@ -1,9 +1,9 @@
 """Each raw reply becomes the files it holds, byte for byte, or an error that lists what was found; never half a file.
 
 The table's parts: `first` are the replies that the parser was built on; `later`, `fresh`, `last`, `frozen` and `second`
-were each written when it was done with all before. Of the 24 of `frozen` it read 21 rightly as it was, refused two that it
-reads now, and took one wrongly: it put two files of one block into one. Of the 20 first ones of `second` it then read 16 rightly and refused two that are
-whole; it took a notebook's `%%writefile` for code, and left out a `CMakeLists.txt`.
+were each written when it was done with all before. Of the 24 of `frozen` it read 21 rightly as it was, refused two that
+it reads now, and took one wrongly: it put two files of one block into one. Of the first 20 of `second` it then read
+16 rightly and refused two that are whole; it took a notebook's `%%writefile` for code, and left out a `CMakeLists.txt`.
 """
 
 import random

@@ -156,6 +156,34 @@ def test_a_folder_that_cannot_be_written(workspace, tmp_path, folder, jobs):
     goes_on(workspace, tmp_path)
 
 
+MADE = "new submission a/scaled_sum", "new challenge b", "import reply $R/reply.md --model c --challenge scaled_sum"
+"""Commands that make folders."""
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "why"),
+    [
+        ("mount -o remount,ro $W", "Read-only file system"),
+        ("head -c 2m /dev/zero > $W/filler 2>/dev/null || true", "No space left on device"),
+    ],
+)
+def test_what_cannot_be_made_whole_is_not_made(workspace, tmp_path, spoilt, why):
+    """A new folder on a read-only or full disk: the error names it, and nothing of it is left."""
+    (tmp_path / "reply.md").write_text("```python\ndef scaled(x, scale):\n    return x.sum() * scale\n```\n")
+    contract = workspace.root / "challenges" / "scaled_sum" / "contract.py"
+    contract.write_text("def scaled(x, scale): ...\n")
+    commands = "\n".join(f"{RUN} {command} || echo $?" for command in MADE)
+    script = f"""
+        cp -r $W {tmp_path}/copy; mount -t tmpfs -o size=1m none $W; cp -r {tmp_path}/copy/. $W; {spoilt}
+        {commands}
+        ls $W/submissions $W/challenges"""
+    done = bash(workspace, script, R=str(tmp_path))
+    assert codes(done) == ["3"] * len(MADE), done.stderr
+    for place in ("submissions/a/scaled_sum", "challenges/b", "submissions/c/scaled_sum"):
+        assert f"{workspace.root}/{place}: cannot be written: {why}" in done.stderr
+    assert not {"a", "b", "c"} & {*done.stdout.split()}
+
+
 WITHOUT_BUBBLEWRAP = """
 import shutil, subprocess, sys
 from harness.cli.main import main
