@@ -1,8 +1,10 @@
 """Folders are the registry: finds challenges, submissions, collections, references, records, and reads their files."""
 
+import json
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
@@ -23,6 +25,8 @@ COLLECTION_FILE = "collection.toml"
 """Folder of the collections under submissions/, and of the fetched ones in the local folder; no model has this name."""
 SETTINGS_FILE = "harness.toml"
 """In the root of a workspace that says something of itself."""
+_SHOWN = 5
+"""Files of a folder that a message names."""
 
 
 @dataclass(frozen=True)
@@ -246,7 +250,8 @@ class Workspace:
         named = [("submission.entry", entry) for entry in submission.entries]
         for field, name in (*named, *(("claims.where", claim.where) for claim in submission.claims if claim.where)):
             if not os.path.isfile(folder / name):
-                raise SpecError(path, f"names {name!r}, which is not in {folder}", field=field)
+                hint = _instead(folder, name) if field == "submission.entry" else ""
+                raise SpecError(path, f"names {name!r}, which is not in {folder}", field=field, hint=hint)
         return submission
 
     def select(self, names: Sequence[str]) -> list[Path]:
@@ -358,6 +363,17 @@ def known_languages() -> list[str]:
         command = f"{sys.executable} -m pip install --no-deps -e {Path(__file__).resolve().parents[1]}"
         raise PrerequisiteError(f"the installed harness registers no languages; install it again:\n  {command}")
     return names
+
+
+def _instead(folder: Path, entry: str) -> str:
+    """The files of a folder that could be meant by an entry which is not there."""
+    with suppress(OSError):
+        there = sorted(path.name for path in folder.iterdir() if path.suffix == Path(entry).suffix and path.is_file())
+        if len(there) == 1:
+            return f"it holds {there[0]}: say  entry = {json.dumps(there[0])}"
+        if there:
+            return f"it holds {', '.join(there[:_SHOWN])}: name one as the entry"
+    return "put the answer there, or name its file as the entry"
 
 
 def _known_language(path: Path, field: str, name: str) -> None:

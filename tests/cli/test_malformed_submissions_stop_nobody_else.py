@@ -132,6 +132,15 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
+def test_an_entry_that_is_not_there_is_named_with_the_file_that_is(run: Run, submit: Submit) -> None:
+    """As of a new submission whose answer came under another name."""
+    folder = submit("good")
+    (folder / "answer.py").rename(folder / "solution.py")
+    assert 'it holds solution.py: say  entry = "solution.py"' in run("grade", "good").stderr
+    (folder / "solution.py").unlink()
+    assert "put the answer there, or name its file as the entry" in run("grade", "good").stderr
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_each_is_told_and_the_rest_is_graded(run: Run, submit: Submit, root: Path, jobs: str) -> None:
     for name, (spoil, _, _) in CASES.items():
