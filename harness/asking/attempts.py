@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from harness.asking.answers import answer_files
+from harness.asking.attempt_answer import answer_files
 from harness.errors import SpecError, StoreError
 from harness.importing.reply import lay_out_files
 from harness.model import ASKED_FILE, Asked, AskSettings, Challenge

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.asking import feedback
-from harness.asking.answers import read_turn, why_unanswered
+from harness.asking.attempt_answer import read_turn, why_unanswered
 from harness.asking.attempts import PlannedAttempt
 from harness.asking.patience import Patience
 from harness.chat import ChatReply, ChatServer, Message

@@ -103,8 +103,9 @@ def samples(
 ) -> None:
     """Make attempts of many replies: JSON lines with model, challenge, attempt and reply, or an inspect_ai log.
 
-    Each reply is read as `harness import reply` reads one. What cannot be used is told with its line, and the others go
-    on; the exit code is 2 then. No attempt that is there is replaced: importing a mended file adds what is missing.
+    Each reply is read as `harness import reply` reads one. What cannot be used is reported with its line, and the
+    others go on; the exit code is 2 then. No attempt that is there is replaced: importing a mended file adds what is
+    missing.
 
     \b
     harness import samples replies.jsonl

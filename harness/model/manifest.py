@@ -86,6 +86,8 @@ def _spec_error(path: Path, error: ValidationError, kind: type[Model], table: Ma
         meant = nearest(str(first["loc"][-1]), _keys(kind))
         words, given = f"unknown key{meant}", ""
         hint = "" if meant else "remove it; or update the harness, where the file is for a newer one"
+    if first["type"] == "tuple_type":
+        words = "must be a list" + (f" of tables:  [[{first['loc'][-1]}]]" if isinstance(first["input"], dict) else "")
     return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(place), hint=hint)
 
 

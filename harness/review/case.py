@@ -11,8 +11,8 @@ from harness.model import Challenge, Identifier, Mark, Preference, Review, Revie
 from harness.model.submission_name import SubmissionName
 from harness.review import judge
 from harness.review.files import FOLDER, as_toml
+from harness.review.judge_prompt import Questions
 from harness.review.material import Mask, Material, gather, names_to_hide
-from harness.review.prompt import Questions
 from harness.review.prompt_injection import injections
 from harness.stored_files import write_atomically
 from harness.workspace import Workspace

@@ -6,8 +6,8 @@ from typing import Any
 
 from harness.chat import ChatProblem, ChatServer
 from harness.errors import ChatError
-from harness.review.prompt import Prompt
-from harness.review.reply import Refused
+from harness.review.judge_prompt import Prompt
+from harness.review.judge_reply import Refused
 
 KEYS = ("HARNESS_JUDGE_KEY", "OPENAI_API_KEY")
 """Variables a key is read from; the first that is set."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from harness.errors import JudgeError, NotFoundError
 from harness.model import Mark, Preference, Quote, Reviewer, ReviewerKind, identifier
+from harness.review.judge_prompt import Prompt, Questions
+from harness.review.judge_reply import JudgedMark, MarksReply, PairReply, Refused, Reply, parse
 from harness.review.material import Material
-from harness.review.prompt import Prompt, Questions
-from harness.review.reply import JudgedMark, MarksReply, PairReply, Refused, Reply, parse
 
 TRIES = 3
 """Requests for one usable reply."""

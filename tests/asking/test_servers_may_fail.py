@@ -1,4 +1,4 @@
-"""However a server fails, it is asked again where that may help; else the attempt is left out, and that is told."""
+"""However a server fails, it is asked again where that may help; else the attempt is left out with a message."""
 
 import datetime
 import email.utils

@@ -1,4 +1,4 @@
-"""Lanes of 8 and 16 bytes are served by shared memory 16 and 8 at a time; uneven loops are told as approximate."""
+"""Lanes of 8 and 16 bytes are served by shared memory 16 and 8 at a time; uneven loops are marked as approximate."""
 
 import pytest
 from cuda_programs import ran

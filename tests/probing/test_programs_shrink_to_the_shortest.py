@@ -1,4 +1,4 @@
-"""A program of calls that fails is told as the shortest one that fails alike, with the size where that begins."""
+"""A program of calls that fails is reported as the shortest one that fails alike, with the size where that begins."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Words of a submission that speak to the judge move reviewed criteria at most, and the reader is told of them."""
+"""Words of a submission that speak to the judge affect reviewed criteria at most, and are pointed out to the reader."""
 
 import json
 import re

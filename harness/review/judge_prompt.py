@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.model import Challenge, Criterion
+from harness.review.judge_reply import MarksReply, PairReply, response_format
 from harness.review.material import Material
-from harness.review.reply import MarksReply, PairReply, response_format
 
 _SYSTEM = """\
 You review {what} to a programming task by reading. You run nothing: what can be measured by running is measured \
