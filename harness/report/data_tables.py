@@ -131,8 +131,7 @@ def _seconds(record: Record) -> float:
 
 
 _NAMES = tuple(
-    DataColumn(name, dtype, _field(name))
-    for name, dtype in (("model", TEXT), ("challenge", TEXT), ("attempt", WHOLE))
+    DataColumn(name, dtype, _field(name)) for name, dtype in (("model", TEXT), ("challenge", TEXT), ("attempt", WHOLE))
 )
 """What tells one grade from another."""
 
