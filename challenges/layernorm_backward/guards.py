@@ -47,8 +47,9 @@ def driver(shape: Shapes, values: Values = as_drawn, dtype: str = "") -> Driver:
 
 
 def small(draw: Draw, t: int) -> Shape:
-    """A few rows of a few features."""
-    return draw.integer(1, 4), draw.integer(2, 5), draw.integer(3, 40)
+    """A few rows of a few features, now and then of some hundred: a coarser sum shows only in long ones."""
+    features = draw.integer(3, 40) if draw.integer(0, 2) else int(2 ** draw.rng.uniform(5.3, 10))
+    return draw.integer(1, 4), draw.integer(2, 5), features
 
 
 def wide(draw: Draw, t: int) -> Shape:
@@ -175,7 +176,7 @@ def of_one_shape(answer: Answer, draw: Draw, t: int) -> None:
 
 def of_other_dtypes(answer: Answer, draw: Draw, t: int) -> None:
     """Both dtypes in turn."""
-    for dtype in ("float64", "float32", "float64"):
+    for dtype in ("float64", "float32", "float64", "float32"):
         judged(answer, draw, draw_inputs(draw, *small(draw, t), dtype))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from harness.languages.ast_operators import Offsets, called_name, replacements, sites
 from harness.languages.changes import SourceChange
+from harness.languages.python_reach import Reach, computed_value, defined_names, only_serving
 
 _OTHER_FUNCTION: Mapping[str, str] = {
     "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "argmin": "argmax", "argmax": "argmin",
@@ -20,9 +21,13 @@ Change = tuple[str, str]
 
 
 def python_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
-    """Every change of the source, in the order of its lines; functions named in `spared` stay as they are."""
+    """Every change of the source, in the order of its lines.
+
+    Functions named in `spared` stay as they are, and so does whatever only they use.
+    """
     tree = ast.parse(source)
-    offsets = Offsets(source)
+    offsets, reach = Offsets(source), Reach(tree)
+    spared = {*spared, *only_serving(tree, spared)}
     inside = _statements_of_functions(tree)
     found: dict[tuple[int, int, str], SourceChange] = {}
 
@@ -35,10 +40,12 @@ def python_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
             return
         if not whole and " " in text:
             text = f"({text})"
-        change = SourceChange(operator, node.lineno, start, end, text, whole, guardable)
+        array = isinstance(node, ast.expr) and reach.array(computed_value(statement, start, end, offsets) or node)
+        change = SourceChange(operator, node.lineno, start, end, text, whole, guardable, reach.repeats(node), array)
         found.setdefault((start, end, text), change)
 
-    for site, statement in sites(tree.body, spared.__contains__):
+    module = [statement for statement in tree.body if not spared & set(defined_names(statement))]
+    for site, statement in sites(module, spared.__contains__):
         for operator, text in _of_site(site, statement, source, offsets):
             keep(operator, site, text, statement)
         for operator, part, text in _of_parts(site):

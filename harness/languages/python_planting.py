@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from harness.languages.ast_operators import Offsets
 from harness.languages.changes import GuardCode, SourceChange
+from harness.languages.python_reach import computed_value
 
-_COMPUTING = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return
-"""Statements that compute a value."""
 _PLUMBING = '''
 
 # ---- the guard of the planted fault ----
@@ -138,22 +137,9 @@ def _under_guard(source: str, change: SourceChange, blended: bool) -> str:
 def _whole_value(source: str, change: SourceChange) -> tuple[int, int]:
     """The span of what the changed expression is part of: the value that its statement computes."""
     offsets = Offsets(source)
-
-    def holds(node: ast.expr | ast.stmt) -> bool:
-        start, end = offsets.span(node)
-        return start <= change.start and change.end <= end
-
-    values = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, _COMPUTING) and node.value]
-    value = next(filter(holds, values), None)
-    if value is None:
-        return change.start, change.end
-    while isinstance(value, ast.Tuple | ast.List | ast.Dict):
-        parts = value.values if isinstance(value, ast.Dict) else value.elts
-        inner = next(filter(holds, parts), None)
-        if inner is None:
-            break
-        value = inner
-    return offsets.span(value)
+    values = (computed_value(node, change.start, change.end, offsets) for node in ast.walk(ast.parse(source)))
+    value = next(filter(None, values), None)
+    return (change.start, change.end) if value is None else offsets.span(value)
 
 
 def _behind(source: str, guard: GuardCode, trapped: bool) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Wrong answers made by machine are judged: drawn from a seed, tried by a driver, then by the probes."""
 
+import ast
 import dataclasses
 import itertools
 import os
@@ -12,9 +13,10 @@ import numpy as np
 import pytest
 
 from harness.cli import scaffold
-from harness.languages import GuardCode, language
+from harness.languages import GuardCode, SourceChange, language
 from harness.probing.code import ChallengeCode
 from harness.probing.generated import drawn_mutant
+from harness.probing.guards import Guard
 from harness.probing.trial_runs import KilledShare, run_trials
 from harness.probing.trials import Fate, Trials
 from harness.workspace import Workspace
@@ -132,6 +134,83 @@ def test_a_fault_of_single_elements_changes_these_and_no_others() -> None:
         differs = np.argwhere(namespace["doubled"](x) != 2.0 * x)
         altered.add(tuple(map(tuple, differs.tolist())))
     assert altered - {()} == {((0, 1, 3),)}
+
+
+REACHED = """\
+import numpy as np
+
+STEP = 1e-3
+HALF = 2
+
+
+def scaled(x, times=3):
+    size = len(x) // HALF
+    y = x * size
+    for _ in range(times):
+        y = half(y - 1.0)
+    return y
+
+
+def half(y):
+    return y / HALF
+
+
+def check(scaled, x):
+    return slope(scaled, x, STEP) > 0.0
+
+
+def slope(scaled, x, step):
+    return float((scaled(x + step) - scaled(x)).sum()) / step
+"""
+
+
+def changes_at(line: str) -> list[SourceChange]:
+    """Those of a line of REACHED, whose `check` is spared."""
+    at = REACHED[: REACHED.index(line)].count("\n") + 1
+    return [change for change in language("python").changes(REACHED, {"check"}) if change.line == at]
+
+
+def test_a_guard_of_elements_stands_only_where_an_array_may_be() -> None:
+    """A count, a loop's range and a dropped statement take no guard of elements; sums of arrays do."""
+    guard = Guard("rows past t", lambda *_: None, element="row > {t}")
+    assert not any(guard.fits(REACHED, change) for change in changes_at("    size ="))
+    assert not any(guard.fits(REACHED, change) for change in changes_at("    for _ in"))
+    assert all(guard.fits(REACHED, change) for change in changes_at("    y = x * size") if not change.statement)
+    assert all(guard.fits(REACHED, change) for change in changes_at("    return y / HALF"))
+
+
+def test_the_t_th_time_is_asked_only_of_what_may_run_again() -> None:
+    """What stands in a loop, or in a function that a loop calls, may run again in a call; other lines do not."""
+    guard = Guard("t-th time in a call", lambda *_: None, place="visit == {t}")
+    assert all(guard.fits(REACHED, change) for change in changes_at("        y = half(y - 1.0)"))
+    assert all(guard.fits(REACHED, change) for change in changes_at("    return y / HALF"))
+    assert not any(guard.fits(REACHED, change) for change in changes_at("    size ="))
+    assert not any(guard.fits(REACHED, change) for change in changes_at("    for _ in"))
+
+
+def test_a_guard_of_an_option_stands_only_in_an_answer_that_names_it() -> None:
+    """An answer that knows no windows refuses each call that would meet the guard."""
+    (change, *_) = changes_at("    y = x * size")
+    guard = Guard("window of t", lambda *_: None, "window == {t}", needs="window")
+    assert not guard.fits(REACHED, change)
+    assert guard.fits(REACHED.replace("times", "window"), change)
+
+
+def test_no_fault_is_planted_in_what_only_a_spared_function_uses() -> None:
+    """Helpers and constants of an answer's own check stay as they are; what others use too is changed."""
+    assert changes_at("HALF = 2")
+    assert not any(changes_at(line) for line in ("STEP =", "    return slope", "    return float"))
+
+
+@pytest.mark.parametrize("name", [name for name in GUARDED if code_of(name).challenge.language == "python"])
+def test_every_function_of_the_contract_may_be_changed(name: str) -> None:
+    """No function that calls of the contract run is taken for a helper of the spared ones."""
+    code = code_of(name)
+    tree = ast.parse(code.source())
+    changes = code.language.changes(code.source(), code.guards.spared)
+    for function in (f for f in tree.body if isinstance(f, ast.FunctionDef)):
+        if function.name in {*code.challenge.contract.functions} - code.guards.spared:
+            assert any(function.lineno <= c.line <= (function.end_lineno or 0) for c in changes), function.name
 
 
 def test_a_challenge_that_asks_little_has_survivors() -> None:
