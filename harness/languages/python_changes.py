@@ -23,7 +23,8 @@ Change = tuple[str, str]
 def python_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
     """Every change of the source, in the order of its lines.
 
-    Functions named in `spared` stay as they are, and so does whatever only they use.
+    Functions named in `spared` stay as they are, and so does whatever only they use, and a statement that calls one of
+    them and uses no result: a check of arguments.
     """
     tree = ast.parse(source)
     offsets, reach = Offsets(source), Reach(tree)
@@ -46,14 +47,25 @@ def python_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
 
     module = [statement for statement in tree.body if not spared & set(defined_names(statement))]
     for site, statement in sites(module, spared.__contains__):
+        if _calls_alone(statement, spared):
+            continue
         for operator, text in _of_site(site, statement, source, offsets):
             keep(operator, site, text, statement)
         for operator, part, text in _of_parts(site):
             keep(operator, part, text, statement)
     for function in _functions(tree, spared):
         for statement in _droppable(function):
-            keep("dropped statement", statement, "pass", statement)
+            if not _calls_alone(statement, spared):
+                keep("dropped statement", statement, "pass", statement)
     return sorted(found.values(), key=lambda change: (change.start, change.end, change.text))
+
+
+def _calls_alone(statement: ast.stmt, names: Collection[str]) -> bool:
+    """Whether a statement is a call of one of these functions and nothing else."""
+    match statement:
+        case ast.Expr(value=ast.Call() as call):
+            return called_name(call) in names
+    return False
 
 
 def _functions(tree: ast.AST, spared: Collection[str]) -> list[ast.FunctionDef]:

@@ -158,6 +158,11 @@ def _lambda(expression: str) -> str:
     if not expression:
         return "lambda **_: True"
     tree = ast.parse(expression, mode="eval")
-    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    free = sorted(named - {"len", "int", "round", "any", "all", "set", "sorted", "max", "min", "abs", "sum"})
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    free = sorted(
+        {node.id for node in names}
+        - bound
+        - {"len", "int", "round", "any", "all", "set", "sorted", "max", "min", "abs", "sum"}
+    )
     return f"lambda {''.join(f'{name}, ' for name in free)}**_: {expression}"

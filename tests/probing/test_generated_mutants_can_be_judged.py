@@ -103,11 +103,12 @@ def total(values, scale):
 """
 
 
+@pytest.mark.parametrize("condition", ["n > 3", "any(value % 5 == 3 for value in given)"])
 @pytest.mark.parametrize("acts", [True, False])
-def test_a_planted_fault_acts_only_where_its_guard_says(acts: bool) -> None:
+def test_a_planted_fault_acts_only_where_its_guard_says(acts: bool, condition: str) -> None:
     """Each change of a function alters its results under the guard or not at all, and never otherwise."""
-    names = "def total(values, scale):\n    return {'n': len(values)}\n"
-    guard = GuardCode(call="n > 3", names=names, functions=("total",))
+    names = "def total(values, scale):\n    return {'n': len(values), 'given': values}\n"
+    guard = GuardCode(call=condition, names=names, functions=("total",))
     given = ([1.0, 2.0, 4.0, 8.0], 3.0) if acts else ([1.0, 2.0, 4.0], 3.0)
     altered = 0
     for change in language("python").changes(SOURCE):
@@ -144,6 +145,7 @@ HALF = 2
 
 
 def scaled(x, times=3):
+    require(times > 0)
     size = len(x) // HALF
     y = x * size
     for _ in range(times):
@@ -159,6 +161,11 @@ def check(scaled, x):
     return slope(scaled, x, STEP) > 0.0
 
 
+def require(condition):
+    if not condition:
+        raise ValueError
+
+
 def slope(scaled, x, step):
     return float((scaled(x + step) - scaled(x)).sum()) / step
 """
@@ -167,7 +174,7 @@ def slope(scaled, x, step):
 def changes_at(line: str) -> list[SourceChange]:
     """Those of a line of REACHED, whose `check` is spared."""
     at = REACHED[: REACHED.index(line)].count("\n") + 1
-    return [change for change in language("python").changes(REACHED, {"check"}) if change.line == at]
+    return [change for change in language("python").changes(REACHED, {"check", "require"}) if change.line == at]
 
 
 def test_a_guard_of_elements_stands_only_where_an_array_may_be() -> None:
@@ -199,7 +206,7 @@ def test_a_guard_of_an_option_stands_only_in_an_answer_that_names_it() -> None:
 def test_no_fault_is_planted_in_what_only_a_spared_function_uses() -> None:
     """Helpers and constants of an answer's own check stay as they are; what others use too is changed."""
     assert changes_at("HALF = 2")
-    assert not any(changes_at(line) for line in ("STEP =", "    return slope", "    return float"))
+    assert not any(changes_at(line) for line in ("STEP =", "    require", "    return slope", "    return float"))
 
 
 @pytest.mark.parametrize("name", [name for name in GUARDED if code_of(name).challenge.language == "python"])
