@@ -131,10 +131,11 @@ def with_equal_rows(draw: Draw, given: Inputs, t: int) -> Inputs:
 
 
 def with_zero_row(draw: Draw, given: Inputs, t: int) -> Inputs:
-    """A row of dy is zero."""
-    dy = given.dy.copy()
-    dy[-1, draw.integer(0, dy.shape[1] - 1)] = 0.0
-    return given.but(dy=dy)
+    """A row of dy is zero, and one of x."""
+    x, dy = given.x.copy(), given.dy.copy()
+    for values in (x, dy):
+        values[-1, draw.integer(0, dy.shape[1] - 1)] = 0.0
+    return given.but(x=x, dy=dy)
 
 
 def with_zero_gamma(draw: Draw, given: Inputs, t: int) -> Inputs:
@@ -203,7 +204,7 @@ GUARDS = Guards(
         Guard("negative zero", driver(small, with_negative_zeros), "negative_zero()"),
         Guard("flat row", driver(small, with_flat_row), "flat_row()"),
         Guard("equal rows", driver(small, with_equal_rows), "equal_rows() and rows > 1"),
-        Guard("zero row of dy", driver(small, with_zero_row), "zero_row()"),
+        Guard("zero row", driver(small, with_zero_row), "zero_row()"),
         Guard("zero in gamma", driver(small, with_zero_gamma), "zero_gamma()"),
         Guard("gamma of ones", driver(small, with_unit_gamma), "unit_gamma()"),
         Guard("largest > 10^t", driver(small, scaled), "largest() > 10.0 ** {t}", low=1, high=9),
