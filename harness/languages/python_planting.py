@@ -21,7 +21,7 @@ class _Fault:
 
     def __init__(self, names, call, place, element):
         self.names, self.call, self.place, self.element = names, call, place, element
-        self.calls, self.visits, self.acts = 0, 0, False
+        self.calls, self.visits, self.acts, self.inside = 0, 0, False, False
 
     def __call__(self):
         if not self.acts:
@@ -50,11 +50,13 @@ class _Fault:
         return _numpy.where(where, other, value).astype(value.dtype) if where.any() and self.reached() else value
 
     def watched(self, function):
-        """A function of the contract whose arguments decide."""
+        """A function of the contract whose arguments decide; what it calls of the contract itself is part of it."""
 
         @_functools.wraps(function)
         def call(*args, **kwargs):
-            outer, self.calls = (self.visits, self.acts), self.calls + True
+            if self.inside:
+                return function(*args, **kwargs)
+            self.inside, self.calls = True, self.calls + True
             try:
                 found = self.names.get(function.__name__, dict)(*args, **kwargs)
                 names = {**found, "calls": self.calls}
@@ -68,7 +70,7 @@ class _Fault:
                     self.names["refused"](function.__name__, args, kwargs)
                 raise
             finally:
-                self.visits, self.acts = outer
+                self.visits, self.acts, self.inside = 0, False, False
             if "after" in self.names:
                 self.names["after"](function.__name__, result, args, kwargs)
             return result

@@ -122,6 +122,17 @@ def test_a_planted_fault_acts_only_where_its_guard_says(acts: bool, condition: s
     assert acts or not altered
 
 
+def test_a_call_that_the_answer_makes_itself_is_part_of_the_callers() -> None:
+    """Where one function of the contract calls another, the guard sees one call: the caller's, with its arguments."""
+    source = "def one(n):\n    return n + 1\n\n\ndef both(n):\n    return one(n) + one(0)\n"
+    names = "".join(f"def {name}(n):\n    return {{'n': n}}\n" for name in ("one", "both"))
+    guard = GuardCode(call="n > 3 and calls == 2", names=names, functions=("one", "both"))
+    change = next(c for c in language("python").changes(source) if c.operator == "arithmetic" and c.line == 2)
+    namespace: dict[str, Any] = {}
+    exec(language("python").planted(source, change, guard), namespace)
+    assert [namespace["both"](5), namespace["both"](5), namespace["both"](5)] == [7, 3, 7]
+
+
 def test_a_fault_of_single_elements_changes_these_and_no_others() -> None:
     """Under a guard that names elements of an array the others keep their value, and nothing is raised."""
     source = "import numpy as np\n\n\ndef doubled(x):\n    y = x * 2.0\n    return y\n"
