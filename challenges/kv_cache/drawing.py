@@ -70,6 +70,16 @@ class Writer:
         self._decode_all(self.caches["a"])
         return tuple(self.steps)
 
+    def stairs(self) -> Program:
+        """Prompts of two tokens behind every number of tokens up to the length: two slots climb, one of them odd."""
+        self._create()
+        create = self.caches["a"]
+        layer = create.layers - 1
+        self._feed(create, layer, [1], [1], decode=True)
+        while self._held(create, layer, 1) + 2 <= self.sizes["length"]:
+            self._feed(create, layer, [0, 1], [2, 2])
+        return tuple(self.steps)
+
     def _create(self) -> None:
         """The cache of the case, or a further one: as it, as it in the other dtype, or a small one."""
         name, sizes, dtype, options = "abc"[len(self.caches)], self.sizes, self.dtype, self.options

@@ -13,6 +13,9 @@ from harness.probing.guards import Driver, Guard, Guards
 from .binding import Cache, Tokens, exact, normal, right
 
 Change = Callable[[Draw, Tokens], Tokens]
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {"window": 3}, {"page_size": 2}, {"page_size": 5}, {"quantization": "int8"}, {"quantization": "int4"},
+)  # fmt: skip
 QUANTIZED = {"int8": 0.03, "int4": 0.2}
 """What an output may be off by, of the largest value it sees."""
 
@@ -113,13 +116,18 @@ def history(run: Run, draw: Draw, longest: int) -> None:
 
 
 def driver(dtype: str = "", **settings: Any) -> Driver:
-    """A short history under some settings, in either dtype or in one."""
+    """A short history under some settings, and one under an option besides, in either dtype or in one."""
 
     def drive(answer: Answer, draw: Draw, t: int) -> None:
         for used in (dtype,) if dtype else ("float64", "float32"):
             made = {name: value(draw, t) if callable(value) else value for name, value in settings.items()}
             longest, room = lengths_of(draw).values()
-            history(Run(answer, draw, dtype=used, layers=draw.integer(1, 3), room=room, **made), draw, longest)
+            for options in ({}, OPTIONS[draw.integer(0, len(OPTIONS) - 1)]):
+                try:
+                    run = Run(answer, draw, dtype=used, layers=draw.integer(1, 3), room=room, options=options, **made)
+                except ArgumentsRejected:
+                    continue  # an option that this answer does not offer
+                history(run, draw, longest)
 
     return drive
 
@@ -249,6 +257,18 @@ def two_handles(answer: Answer, draw: Draw, t: int) -> None:
         run.decode([2, 0])
 
 
+def in_step(answer: Answer, draw: Draw, t: int) -> None:
+    """Slots that hold the same number of tokens, and go on together."""
+    for dtype in ("float64", "float32"):
+        longest, room = lengths_of(draw).values()
+        run = Run(answer, draw, D=draw.integer(2, 9), layers=2, room=room, dtype=dtype)
+        slots, length = [int(s) for s in draw.permutation(run.slots)[:3]], draw.integer(1, longest)
+        for layer in range(run.layers):
+            run.prefill(slots, [length] * 3, layer)
+            run.decode(slots[::-1], layer)
+            run.prefill(slots[:2], [draw.integer(1, longest), draw.integer(1, longest)], layer)
+
+
 def forks(answer: Answer, draw: Draw, t: int) -> None:
     """Slots are copied, and go on apart."""
     run = Run(answer, draw, layers=2)
@@ -320,7 +340,7 @@ GUARDS = Guards(
         Guard("features past t", driver(D=over), element="feature > {t}", low=2, high=100),
         Guard("lengths differ", driver(slots=4), "len(set(lengths)) > 1"),
         Guard("holds differ", driver(slots=4), "len(set(held)) > 1"),
-        Guard("holds agree", driver(slots=3), "batch > 1 and len(set(held)) == 1 and held[0] > 0"),
+        Guard("holds agree", in_step, "batch > 1 and len(set(held)) == 1 and held[0] > 0"),
         Guard("slots out of order", driver(slots=4), "not ordered"),
         Guard("reused slot", driver(slots=3), "reused"),
         Guard("after a refusal", to_the_end, "after_refusal"),
@@ -332,11 +352,12 @@ GUARDS = Guards(
         Guard("equal keys", valued(with_equal_keys), "equal_keys()"),
         Guard("large query", valued(with_large_queries), "largest() > 50.0"),
         Guard("shared heads", driver(heads=6, kv_heads=lambda draw, t: draw.integer(1, 3)), "kv_heads < heads"),
-        Guard("window of t", optional(lambda draw, t: {"window": t}), "window == {t}", low=1, high=12),
-        Guard("pages of t", optional(lambda draw, t: {"page_size": t}), "page_size == {t}", low=1, high=20),
-        Guard("int8", optional(lambda draw, t: {"quantization": "int8"}), "bits == 'int8'"),
-        Guard("int4", optional(lambda draw, t: {"quantization": "int4"}), "bits == 'int4'"),
-        Guard("after a fork", forks, "forked"),
+        Guard("window of t", optional(lambda draw, t: {"window": t}), "window == {t}", low=1, high=12, needs="window"),
+        Guard("pages of t", optional(lambda draw, t: {"page_size": t}), "page_size == {t}", low=1, high=20,
+              needs="page_size"),
+        Guard("int8", optional(lambda draw, t: {"quantization": "int8"}), "bits == 'int8'", needs="int8"),
+        Guard("int4", optional(lambda draw, t: {"quantization": "int4"}), "bits == 'int4'", needs="int4"),
+        Guard("after a fork", forks, "forked", needs="fork"),
     ),
     names=Path(__file__).with_name("guard_names.py").read_text(encoding="utf-8"),
     spared=frozenset({

@@ -4,6 +4,7 @@ Programs without options are one criterion; each option has programs of its own,
 claimed.
 """
 
+import functools
 from collections.abc import Callable, Collection, Mapping
 
 from harness.probing import Answer, Axis, Draw, Drawn, ProbeFailure, expect, probe
@@ -18,9 +19,12 @@ from .history import run_program
 from .tokens import FAMILIES_OF_TOKENS
 
 SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
-LONG = {"length": Axis(150, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1, 3), "layers": Axis(1, 3)}
+LONG = {"length": Axis(220, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1, 3), "layers": Axis(1, 3)}
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
+STAIRS = {"D": Axis(2, 24), "H": Axis(1, 3)}
+CLIMBED = {"length": 69, "B": 2, "layers": 1}
+"""Sizes of the programs that climb: past one token less than any number up to 64 and past the next one."""
 SETTINGS = {"dtype": ("float64", "float32"), "family": FAMILIES_OF_TOKENS}
 SMALL = {"other": tuple(range(1, 21))}
 """Windows and pages of a further cache: every small one is met, however few are drawn."""
@@ -46,6 +50,7 @@ def _cost(length: int, D: int, B: int, H: int, layers: int, page: int = 1, windo
 
 def _programs(
     name: str, purpose: str, axes: Mapping[str, Axis], count: int, options: Options, *needs: str, sized: str = "",
+    write: Callable[[Writer], Program] = Writer.program,
 ) -> Probe:  # fmt: skip
     """A probe that runs programs of calls.
 
@@ -57,16 +62,17 @@ def _programs(
         options: of every cache of a case.
         needs: functions beside the required ones that the programs call.
         sized: the size of the option, of which further caches have another.
+        write: how a program is written.
     """
 
     def written(answer: Answer, draw: Draw, case: Case) -> tuple[int, Program]:
         extras = [*needs, *(["memory_bytes"] if answer.has("memory_bytes") else [])]
-        sizes = {size: int(case[size]) for size in axes}
+        sizes = CLIMBED | {size: int(case[size]) for size in axes}
         named = (n * times for n in answer.literals for times in (1, 2, 3, 4))
         borders = {*BORDERS, *named, *_page_ends(sizes)}
         others = [options({**case, sized: n}) for n in _others(case)] if sized else ()
         writer = Writer(draw, sizes, str(case["dtype"]), str(case["family"]), borders, options(case), extras, others)
-        return draw.integer(0, 2**62), writer.program()
+        return draw.integer(0, 2**62), write(writer)
 
     def body(answer: Answer, draw: Draw, **case: int | str) -> None:
         for function in needs:
@@ -88,9 +94,10 @@ def _programs(
         return Shrunk(case, found.failure, found.thresholds)
 
     body.__name__, body.__doc__ = name, purpose
+    cost = functools.partial(_cost, **{size: n for size, n in CLIMBED.items() if size not in axes})
     most = MOST if axes in (SIZES, LONG) else MOST_OF_OPTION
     settings = SETTINGS | SMALL if sized else SETTINGS
-    return probe(drawn=Drawn(axes, count, _cost, most, settings), shrinker=shrunk)(body)
+    return probe(drawn=Drawn(axes, count, cost, most, settings), shrinker=shrunk)(body)
 
 
 def _others(case: Case) -> tuple[int, int]:
@@ -113,6 +120,11 @@ any_long_program_is_right = _programs(
     "any_long_program_is_right",
     "So it is where hundreds of tokens are held.",
     LONG, LONG_PROGRAMS, lambda case: {},
+)  # fmt: skip
+every_number_held_is_right = _programs(
+    "every_number_held_is_right",
+    "So it is for prompts behind each small number of tokens.",
+    STAIRS, len(STAIRS), lambda case: {}, write=Writer.stairs,
 )  # fmt: skip
 any_program_with_shared_heads_is_right = _programs(
     "any_program_with_shared_heads_is_right",

@@ -28,7 +28,15 @@ PACKED = "    return nibbles[..., 0::2] | nibbles[..., 1::2] << 4\n"
 ROOM = "        if store.lengths[slot] + n > cache.max_length:\n"
 ROW_BYTES = "        return row * (pages_in_use * self.page_size if self.paged else sum(self.lengths))\n"
 
+HIDDEN = "    hidden = key > position\n"
+
 SIZES = (
+    Mutant(
+        "chunk behind an uneven end",
+        "sees only the first token of a chunk that begins one token before a multiple of 37",
+        criterion="any_history",
+        edits=((HIDDEN, "    hidden = key > (first if first % (6 * 6 + 1) == 36 else position)\n"),),
+    ),
     Mutant(
         "tokens beyond 200 not read",
         "reads no more than 200 tokens of a slot",

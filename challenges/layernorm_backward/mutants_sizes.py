@@ -47,6 +47,22 @@ SIZES = (
         ),
     ),
     _rare(
+        "one feature short of a tile", "takes the mean term over rows where features are one short of a multiple of 55",
+        (
+            MEAN_TERM,
+            "    axis = -2 if dxhat.shape[-1] % (5 * 11) == 54 else -1\n"
+            "    mean_term = dxhat.mean(axis=axis, keepdims=True)\n",
+        ),
+    ),
+    _rare(
+        "one row short of a block", "leaves the last row out of dbeta where rows are one short of a multiple of 61",
+        (
+            DBETA,
+            "    rows = dy.reshape(-1, dy.shape[-1])\n"
+            "    dbeta = rows[: len(rows) - (len(rows) % (7 * 9 - 2) == 60)].sum(axis=0)\n",
+        ),
+    ),
+    _rare(
         "narrow sums of wide rows", "takes the variance in float32 above 1,000 features",
         (
             VAR,

@@ -9,6 +9,9 @@ from .inputs import CHEAP, DTYPES, DY_USES, EPSILONS, PARAMETERS, ROWS, SCALES, 
 LEAST_D = 3
 """dx is 0 at D = 1 and nearly at D = 2, whatever is wrong; `every_shape_is_served` and the histories have these."""
 
+SMALL = tuple(range(LEAST_D, 67))
+"""Numbers of features, and of rows: each is met once, and so is one short of a multiple of any number to 64."""
+
 
 @probe(
     drawn=Drawn(
@@ -25,6 +28,13 @@ def any_size_is_right(
     return _judged(
         answer, draw, inputs_of(draw, B, T, D, dtype, x=x, dy=dy, gamma=gamma, beta=beta, scale=scale, eps=eps)
     )
+
+
+@probe(drawn=Drawn({"B": Axis(1, 1)}, len(SMALL), choices={"T": SMALL, "D": SMALL, "dtype": DTYPES}))
+def every_small_size_is_right(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> dict[str, float]:
+    """Each small number of features, and each of rows, so that whatever any block leaves over is met."""
+    plain = {"x": "normal", "dy": "normal", "gamma": "normal", "beta": "normal", "scale": "plain", "eps": 1e-5}
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **plain))
 
 
 def _mostly_large(B: int, T: int, D: int) -> float:

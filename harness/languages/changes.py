@@ -16,6 +16,8 @@ class SourceChange:
         text: what stands there instead.
         statement: whether the span is a whole statement; otherwise it is an expression.
         guardable: whether it may act under a condition of the call.
+        repeats: whether it may run more than once in a call.
+        array: whether what it is part of may be an array, so that it can act on some elements alone.
     """
 
     operator: str
@@ -25,6 +27,8 @@ class SourceChange:
     text: str
     statement: bool = False
     guardable: bool = True
+    repeats: bool = True
+    array: bool = True
 
     def applied(self, source: str) -> str:
         """The source with the span replaced, under no condition."""

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from harness.languages.ast_operators import Offsets, called_name, replacements, sites
 from harness.languages.changes import SourceChange
+from harness.languages.python_reach import Reach, computed_value, defined_names, only_serving
 
 _OTHER_FUNCTION: Mapping[str, str] = {
     "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "argmin": "argmax", "argmax": "argmin",
@@ -20,9 +21,14 @@ Change = tuple[str, str]
 
 
 def python_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
-    """Every change of the source, in the order of its lines; functions named in `spared` stay as they are."""
+    """Every change of the source, in the order of its lines.
+
+    Functions named in `spared` stay as they are, and so does whatever only they use, and a statement that calls one of
+    them and uses no result: a check of arguments.
+    """
     tree = ast.parse(source)
-    offsets = Offsets(source)
+    offsets, reach = Offsets(source), Reach(tree)
+    spared = {*spared, *only_serving(tree, spared)}
     inside = _statements_of_functions(tree)
     found: dict[tuple[int, int, str], SourceChange] = {}
 
@@ -35,18 +41,31 @@ def python_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
             return
         if not whole and " " in text:
             text = f"({text})"
-        change = SourceChange(operator, node.lineno, start, end, text, whole, guardable)
+        array = isinstance(node, ast.expr) and reach.array(computed_value(statement, start, end, offsets) or node)
+        change = SourceChange(operator, node.lineno, start, end, text, whole, guardable, reach.repeats(node), array)
         found.setdefault((start, end, text), change)
 
-    for site, statement in sites(tree.body, spared.__contains__):
+    module = [statement for statement in tree.body if not spared & set(defined_names(statement))]
+    for site, statement in sites(module, spared.__contains__):
+        if _calls_alone(statement, spared):
+            continue
         for operator, text in _of_site(site, statement, source, offsets):
             keep(operator, site, text, statement)
         for operator, part, text in _of_parts(site):
             keep(operator, part, text, statement)
     for function in _functions(tree, spared):
         for statement in _droppable(function):
-            keep("dropped statement", statement, "pass", statement)
+            if not _calls_alone(statement, spared):
+                keep("dropped statement", statement, "pass", statement)
     return sorted(found.values(), key=lambda change: (change.start, change.end, change.text))
+
+
+def _calls_alone(statement: ast.stmt, names: Collection[str]) -> bool:
+    """Whether a statement is a call of one of these functions and nothing else."""
+    match statement:
+        case ast.Expr(value=ast.Call() as call):
+            return called_name(call) in names
+    return False
 
 
 def _functions(tree: ast.AST, spared: Collection[str]) -> list[ast.FunctionDef]:

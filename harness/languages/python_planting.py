@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from harness.languages.ast_operators import Offsets
 from harness.languages.changes import GuardCode, SourceChange
+from harness.languages.python_reach import computed_value
 
-_COMPUTING = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return
-"""Statements that compute a value."""
 _PLUMBING = '''
 
 # ---- the guard of the planted fault ----
@@ -22,7 +21,7 @@ class _Fault:
 
     def __init__(self, names, call, place, element):
         self.names, self.call, self.place, self.element = names, call, place, element
-        self.calls, self.visits, self.acts = 0, 0, False
+        self.calls, self.visits, self.acts, self.inside = 0, 0, False, False
 
     def __call__(self):
         if not self.acts:
@@ -51,11 +50,13 @@ class _Fault:
         return _numpy.where(where, other, value).astype(value.dtype) if where.any() and self.reached() else value
 
     def watched(self, function):
-        """A function of the contract whose arguments decide."""
+        """A function of the contract whose arguments decide; what it calls of the contract itself is part of it."""
 
         @_functools.wraps(function)
         def call(*args, **kwargs):
-            outer, self.calls = (self.visits, self.acts), self.calls + True
+            if self.inside:
+                return function(*args, **kwargs)
+            self.inside, self.calls = True, self.calls + True
             try:
                 found = self.names.get(function.__name__, dict)(*args, **kwargs)
                 names = {**found, "calls": self.calls}
@@ -69,7 +70,7 @@ class _Fault:
                     self.names["refused"](function.__name__, args, kwargs)
                 raise
             finally:
-                self.visits, self.acts = outer
+                self.visits, self.acts, self.inside = 0, False, False
             if "after" in self.names:
                 self.names["after"](function.__name__, result, args, kwargs)
             return result
@@ -138,22 +139,9 @@ def _under_guard(source: str, change: SourceChange, blended: bool) -> str:
 def _whole_value(source: str, change: SourceChange) -> tuple[int, int]:
     """The span of what the changed expression is part of: the value that its statement computes."""
     offsets = Offsets(source)
-
-    def holds(node: ast.expr | ast.stmt) -> bool:
-        start, end = offsets.span(node)
-        return start <= change.start and change.end <= end
-
-    values = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, _COMPUTING) and node.value]
-    value = next(filter(holds, values), None)
-    if value is None:
-        return change.start, change.end
-    while isinstance(value, ast.Tuple | ast.List | ast.Dict):
-        parts = value.values if isinstance(value, ast.Dict) else value.elts
-        inner = next(filter(holds, parts), None)
-        if inner is None:
-            break
-        value = inner
-    return offsets.span(value)
+    values = (computed_value(node, change.start, change.end, offsets) for node in ast.walk(ast.parse(source)))
+    value = next(filter(None, values), None)
+    return (change.start, change.end) if value is None else offsets.span(value)
 
 
 def _behind(source: str, guard: GuardCode, trapped: bool) -> Iterator[str]:
@@ -172,6 +160,11 @@ def _lambda(expression: str) -> str:
     if not expression:
         return "lambda **_: True"
     tree = ast.parse(expression, mode="eval")
-    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    free = sorted(named - {"len", "int", "round", "any", "all", "set", "sorted", "max", "min", "abs", "sum"})
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    free = sorted(
+        {node.id for node in names}
+        - bound
+        - {"len", "int", "round", "any", "all", "set", "sorted", "max", "min", "abs", "sum"}
+    )
     return f"lambda {''.join(f'{name}, ' for name in free)}**_: {expression}"

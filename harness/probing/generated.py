@@ -84,18 +84,18 @@ def drawn_mutant(code: ChallengeCode, seed: int, number: int) -> GeneratedMutant
     origin = rng.choice(origins)
     operators = _changes(code, origin)
     change = rng.choice(operators[rng.choice(list(operators))])
-    guard = _guard(code, change, rng)
+    guard = _guard(code, _origins(code)[origin], change, rng)
     return _made(code, number, origin, change, guard, rng)
 
 
-def _guard(code: ChallengeCode, change: SourceChange, rng: random.Random) -> Guard:
+def _guard(code: ChallengeCode, source: str, change: SourceChange, rng: random.Random) -> Guard:
     """A guard that can stand at the change; the first, which is none, where it can have no other."""
     guards = code.guards.guards
     if not change.guardable:
         return guards[0]
     for _ in range(ATTEMPTS):
         guard = rng.choice(guards)
-        if not (guard.element and change.statement):
+        if guard.fits(source, change):
             return guard
     return guards[0]
 

@@ -2,11 +2,12 @@
 
 import math
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.languages import GuardCode
+from harness.languages import GuardCode, SourceChange
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 
@@ -27,6 +28,7 @@ class Guard:
         element: over the elements of the array that the changed expression gives, where the language has this.
         low: least threshold.
         high: largest threshold, drawn log-uniformly; 0 for a guard without one.
+        needs: a word without which no answer takes a call that meets it, as the name of an option.
     """
 
     name: str
@@ -36,6 +38,13 @@ class Guard:
     element: str = ""
     low: int = 1
     high: int = 0
+    needs: str = ""
+
+    def fits(self, source: str, change: SourceChange) -> bool:
+        """Whether any input may meet it at a change of a source."""
+        if self.needs and not re.search(rf"\b{self.needs}\b", source):
+            return False
+        return (change.array or not self.element) and (change.repeats or not self.place)
 
     @property
     def thresholded(self) -> bool:

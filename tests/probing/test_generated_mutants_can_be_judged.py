@@ -1,5 +1,6 @@
 """Wrong answers made by machine are judged: drawn from a seed, tried by a driver, then by the probes."""
 
+import ast
 import dataclasses
 import itertools
 import os
@@ -12,9 +13,10 @@ import numpy as np
 import pytest
 
 from harness.cli import scaffold
-from harness.languages import GuardCode, language
+from harness.languages import GuardCode, SourceChange, language
 from harness.probing.code import ChallengeCode
 from harness.probing.generated import drawn_mutant
+from harness.probing.guards import Guard
 from harness.probing.trial_runs import KilledShare, run_trials
 from harness.probing.trials import Fate, Trials
 from harness.workspace import Workspace
@@ -101,11 +103,12 @@ def total(values, scale):
 """
 
 
+@pytest.mark.parametrize("condition", ["n > 3", "any(value % 5 == 3 for value in given)"])
 @pytest.mark.parametrize("acts", [True, False])
-def test_a_planted_fault_acts_only_where_its_guard_says(acts: bool) -> None:
+def test_a_planted_fault_acts_only_where_its_guard_says(acts: bool, condition: str) -> None:
     """Each change of a function alters its results under the guard or not at all, and never otherwise."""
-    names = "def total(values, scale):\n    return {'n': len(values)}\n"
-    guard = GuardCode(call="n > 3", names=names, functions=("total",))
+    names = "def total(values, scale):\n    return {'n': len(values), 'given': values}\n"
+    guard = GuardCode(call=condition, names=names, functions=("total",))
     given = ([1.0, 2.0, 4.0, 8.0], 3.0) if acts else ([1.0, 2.0, 4.0], 3.0)
     altered = 0
     for change in language("python").changes(SOURCE):
@@ -117,6 +120,17 @@ def test_a_planted_fault_acts_only_where_its_guard_says(acts: bool) -> None:
             altered += 1
     assert (altered > 4) == acts
     assert acts or not altered
+
+
+def test_a_call_that_the_answer_makes_itself_is_part_of_the_callers() -> None:
+    """Where one function of the contract calls another, the guard sees one call: the caller's, with its arguments."""
+    source = "def one(n):\n    return n + 1\n\n\ndef both(n):\n    return one(n) + one(0)\n"
+    names = "".join(f"def {name}(n):\n    return {{'n': n}}\n" for name in ("one", "both"))
+    guard = GuardCode(call="n > 3 and calls == 2", names=names, functions=("one", "both"))
+    change = next(c for c in language("python").changes(source) if c.operator == "arithmetic" and c.line == 2)
+    namespace: dict[str, Any] = {}
+    exec(language("python").planted(source, change, guard), namespace)
+    assert [namespace["both"](5), namespace["both"](5), namespace["both"](5)] == [7, 3, 7]
 
 
 def test_a_fault_of_single_elements_changes_these_and_no_others() -> None:
@@ -132,6 +146,89 @@ def test_a_fault_of_single_elements_changes_these_and_no_others() -> None:
         differs = np.argwhere(namespace["doubled"](x) != 2.0 * x)
         altered.add(tuple(map(tuple, differs.tolist())))
     assert altered - {()} == {((0, 1, 3),)}
+
+
+REACHED = """\
+import numpy as np
+
+STEP = 1e-3
+HALF = 2
+
+
+def scaled(x, times=3):
+    require(times > 0)
+    size = len(x) // HALF
+    y = x * size
+    for _ in range(times):
+        y = half(y - 1.0)
+    return y
+
+
+def half(y):
+    return y / HALF
+
+
+def check(scaled, x):
+    return slope(scaled, x, STEP) > 0.0
+
+
+def require(condition):
+    if not condition:
+        raise ValueError
+
+
+def slope(scaled, x, step):
+    return float((scaled(x + step) - scaled(x)).sum()) / step
+"""
+
+
+def changes_at(line: str) -> list[SourceChange]:
+    """Those of a line of REACHED, whose `check` is spared."""
+    at = REACHED[: REACHED.index(line)].count("\n") + 1
+    return [change for change in language("python").changes(REACHED, {"check", "require"}) if change.line == at]
+
+
+def test_a_guard_of_elements_stands_only_where_an_array_may_be() -> None:
+    """A count, a loop's range and a dropped statement take no guard of elements; sums of arrays do."""
+    guard = Guard("rows past t", lambda *_: None, element="row > {t}")
+    assert not any(guard.fits(REACHED, change) for change in changes_at("    size ="))
+    assert not any(guard.fits(REACHED, change) for change in changes_at("    for _ in"))
+    assert all(guard.fits(REACHED, change) for change in changes_at("    y = x * size") if not change.statement)
+    assert all(guard.fits(REACHED, change) for change in changes_at("    return y / HALF"))
+
+
+def test_the_t_th_time_is_asked_only_of_what_may_run_again() -> None:
+    """What stands in a loop, or in a function that a loop calls, may run again in a call; other lines do not."""
+    guard = Guard("t-th time in a call", lambda *_: None, place="visit == {t}")
+    assert all(guard.fits(REACHED, change) for change in changes_at("        y = half(y - 1.0)"))
+    assert all(guard.fits(REACHED, change) for change in changes_at("    return y / HALF"))
+    assert not any(guard.fits(REACHED, change) for change in changes_at("    size ="))
+    assert not any(guard.fits(REACHED, change) for change in changes_at("    for _ in"))
+
+
+def test_a_guard_of_an_option_stands_only_in_an_answer_that_names_it() -> None:
+    """An answer that knows no windows refuses each call that would meet the guard."""
+    (change, *_) = changes_at("    y = x * size")
+    guard = Guard("window of t", lambda *_: None, "window == {t}", needs="window")
+    assert not guard.fits(REACHED, change)
+    assert guard.fits(REACHED.replace("times", "window"), change)
+
+
+def test_no_fault_is_planted_in_what_only_a_spared_function_uses() -> None:
+    """Helpers and constants of an answer's own check stay as they are; what others use too is changed."""
+    assert changes_at("HALF = 2")
+    assert not any(changes_at(line) for line in ("STEP =", "    require", "    return slope", "    return float"))
+
+
+@pytest.mark.parametrize("name", [name for name in GUARDED if code_of(name).challenge.language == "python"])
+def test_every_function_of_the_contract_may_be_changed(name: str) -> None:
+    """No function that calls of the contract run is taken for a helper of the spared ones."""
+    code = code_of(name)
+    tree = ast.parse(code.source())
+    changes = code.language.changes(code.source(), code.guards.spared)
+    for function in (f for f in tree.body if isinstance(f, ast.FunctionDef)):
+        if function.name in {*code.challenge.contract.functions} - code.guards.spared:
+            assert any(function.lineno <= c.line <= (function.end_lineno or 0) for c in changes), function.name
 
 
 def test_a_challenge_that_asks_little_has_survivors() -> None:
