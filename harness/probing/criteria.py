@@ -134,10 +134,8 @@ def _evidence(
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
     return Evidence.of(
         criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
-        locations=tuple(dict.fromkeys(place for outcome in failed for place in outcome.locations)),
-        also=_also(first, others),
-        counterexample=first.counterexample, diagnosis=diagnosis, loss=first.loss,
-        draws=draws, thresholds=first.thresholds, defect=first.defect,
+        locations=first.locations, also=_also(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
+        loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
     )  # fmt: skip
 
 
@@ -151,7 +149,7 @@ def _also(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observatio
     """What the other probes saw, without what the first or an earlier one saw already."""
     distinct = {(o.title, o.detail): o for o in reversed([first, *others])}
     return tuple(
-        Observation(title=o.title, detail=o.detail, counterexample=o.counterexample)
+        Observation(title=o.title, detail=o.detail, locations=o.locations, counterexample=o.counterexample)
         for o in others
         if distinct[o.title, o.detail] is o
     )
