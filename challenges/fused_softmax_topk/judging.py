@@ -138,9 +138,9 @@ def right(run: Launched, answer: Answer, draw: Draw, title: str | None = None) -
     return whole(run) if title is None else titled(whole, run, answer, draw, title)
 
 
-def same_work(watched: Launched, plainly: Callable[[], Launched]) -> None:
+def same_work(watched: Callable[[], Launched], plainly: Callable[[], Launched]) -> Launched:
     """`require_same_work`, judged by the choice and the values, without a map of what is lost."""
-    require_same_work(require_right, watched, plainly)
+    return require_same_work(require_right, watched, plainly)
 
 
 def require_right(run: Launched) -> None:

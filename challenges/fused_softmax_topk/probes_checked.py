@@ -58,7 +58,8 @@ def what_is_watched_does_the_work(answer: Answer, draw: Draw, *, rows: int, voca
     for seed in SEEDS[:2]:
         back = call(answer, draw, logits, k, mode="check", seed=seed, guard=0)
         if not back.report.found():
-            same_work(Launched.of(back, logits, k), lambda seed=seed: launch(answer, draw, logits, k, seed=seed))
+            run = Launched.of(back, logits, k)
+            same_work(lambda run=run: run, lambda seed=seed: launch(answer, draw, logits, k, seed=seed))
 
 
 def _sound(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0) -> None:

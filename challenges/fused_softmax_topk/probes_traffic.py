@@ -4,6 +4,7 @@ Counts are exact and the same on every run; no time is measured. The figures fee
 """
 
 from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, expect, probe
+from harness.probing.checked import require_launches
 from harness.probing.traffic import (
     Steps,
     allocated_bytes,
@@ -15,7 +16,7 @@ from harness.probing.traffic import (
     written_bytes,
 )
 
-from .binding import Launched, launch, normal, served
+from .binding import Launched, call, launch, normal, served
 from .judging import same_work
 
 VOCAB = 50257
@@ -113,8 +114,9 @@ def less_is_moved_than_the_naive_way(answer: Answer, draw: Draw, *, k: int) -> P
 @probe({"vocab": 300, "k": 5}, {"vocab": VOCAB, "k": K}, traced=False, fixed=("vocab", "k"))
 def work_is_put_on_the_given_stream(answer: Answer, draw: Draw, *, vocab: int, k: int) -> None:
     """Every launch and copy is on the stream that was passed, not on the default one."""
-    report = launch(answer, draw, normal(draw, ROWS, vocab), served(answer, k), mode="count").report
-    expect.that(bool(report.launches), "nothing is launched")
+    k = served(answer, k)
+    back = call(answer, draw, normal(draw, ROWS, vocab), k, mode="count")
+    report = require_launches(back, f"rows = {ROWS}, vocab = {vocab}, k = {k}")
     strays = sorted({n.kernel for n in report.launches if n.stream == 0})
     expect.that(not strays, "work is put on the default stream", f"launched on it: {', '.join(strays)}")
     copies = [copy for copy in report.streams.copies if copy.stream == 0]
@@ -126,10 +128,15 @@ def work_is_put_on_the_given_stream(answer: Answer, draw: Draw, *, vocab: int, k
 
 
 def _counted(answer: Answer, draw: Draw, k: int) -> Launched:
-    run = launch(answer, draw, normal(draw, ROWS, VOCAB), served(answer, k), mode="count")
-    if not run.report.launches:
-        raise ProbeFailure("nothing is launched", f"vocab = {VOCAB}, k = {k}")
-    same_work(run, lambda: launch(answer, draw, run.logits, run.k))
+    logits, k = normal(draw, ROWS, VOCAB), served(answer, k)
+
+    def counted() -> Launched:
+        run = launch(answer, draw, logits, k, mode="count")
+        if not run.report.launches:
+            raise ProbeFailure("nothing is launched", f"vocab = {VOCAB}, k = {k}")
+        return run
+
+    run = same_work(counted, lambda: launch(answer, draw, logits, k))
     if run.report.truncated:
         raise NotMeasurable("there are more launches than the device counts")
     return run

@@ -53,7 +53,7 @@ def resident(answer: Answer) -> int:
 
 def grown(
     answer: Answer, draw: Draw, shape: Shape, length: int, room: int,
-    after: Callable[[Cache], None] = lambda cache: None, **options: Any,
+    after: Callable[[Cache], None] = lambda cache: None, together: bool = True, **options: Any,
 ) -> int:  # fmt: skip
     """Bytes by which the process grows with a new cache that holds tokens in every slot of every layer.
 
@@ -64,6 +64,7 @@ def grown(
         length: tokens in each slot.
         room: max_length.
         after: what to do with the cache in the end.
+        together: whether all slots are filled by one call, or each by its own.
         **options: of the cache.
     """
     numbers = draw.normal(shape.slots, shape.kv_heads, length, shape.head_dim, dtype="float32")
@@ -73,14 +74,15 @@ def grown(
     before = resident(answer)
     cache = Cache(answer, tokens, layers=shape.layers, slots=shape.slots, room=room, **options)
     for layer in range(shape.layers):
-        cache.prefill(range(shape.slots), tokens, layer=layer)
+        for slots in (range(shape.slots),) if together else zip(range(shape.slots)):
+            cache.prefill(slots, tokens.rows(*slots), layer=layer)
     size = resident(answer) - before
     after(cache)
     answer.forget()
     return size
 
 
-def slopes(answer: Answer, draw: Draw, shape: Shape, length: int) -> tuple[float, float]:
+def slopes(answer: Answer, draw: Draw, shape: Shape, length: int, *, together: bool = True) -> tuple[float, float]:
     """Resident bytes by token filled, where no more is reserved, and by token reserved beyond those."""
-    full, wide = (grown(answer, draw, shape, length, room) for room in (length, 4 * length))
+    full, wide = (grown(answer, draw, shape, length, room, together=together) for room in (length, 4 * length))
     return round(full / (shape.slots * length), 1), round((wide - full) / (shape.slots * 3 * length), 1)

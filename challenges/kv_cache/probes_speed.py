@@ -82,7 +82,7 @@ class Decode:
         return Tokens(*(self.random.uniform(B, H, n, D, dtype="float32", low=-2, high=2) for _ in range(3)))
 
 
-@probe(B=2, H=4, n=256, D=64, fixed=("B", "H", "n", "D"), traced=False, races=True)
+@probe(B=2, H=4, n=256, D=64, fixed=("B", "H", "n", "D"), traced=False, races=True, measures=True)
 def a_decode_keeps_up_with_the_reference(answer: Answer, draw: Draw, *, B: int, H: int, n: int, D: int) -> Partial:
     """Time of a decode over the reference's: full credit up to the same time, then one over the ratio."""
     return compare_speed(answer, lambda: Decode(draw, B, H, n, D), Path(reference.__file__), IDENTITY)

@@ -6,12 +6,20 @@ standardise rows by a mean and a spread with weights, of which layer norm's are 
     centred = x - sum(mean_weights * x),  std = sqrt(sum(spread_weights * centred^2) + eps),  xhat = centred / std
 
 NumPy only. A check may ask about inputs of its own: weights, shares and rows are fitted to any shape. The module notes
-whether the latest pair was called at a second point, and on how many elements, and holds nothing else.
+whether the latest pair was called at a second point, how often, and on how many elements, and may be told to serve for
+a while only.
 """
+
+import time
 
 import numpy as np
 
-FIRST, MOVED, SIZE = [], [], [0]
+FIRST, MOVED, SIZE, PASSES = [], [], [0], [0]
+STOP = {"at": np.inf, "stopped": False}
+
+
+class OutOfTime(Exception):
+    """The processor time set by `stop_after` is over."""
 
 
 def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts, twist):
@@ -25,7 +33,8 @@ def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts,
     layout, one, other, blend, level = twist
     FIRST.clear()
     MOVED.clear()
-    SIZE[0] = 0
+    SIZE[0] = PASSES[0] = 0
+    STOP.update(at=np.inf, stopped=False)
 
     def forward(x, gamma, beta, eps):
         watch(x, gamma, beta)
@@ -104,7 +113,15 @@ def both(parts, gradient):
 
 
 def watch(*point):
-    """Note the size of x, and when forward is called at a second point: without one there is no finite difference."""
+    """Note a pass, the size of x, and whether forward is called at a second point: else there is no finite difference.
+
+    Raises:
+        OutOfTime: it is not served any more.
+    """
+    if time.process_time() > STOP["at"]:
+        STOP["stopped"] = True
+        raise OutOfTime
+    PASSES[0] += 1
     SIZE[0] = max(SIZE[0], np.size(point[0]))
     if not FIRST:
         FIRST.append([np.array(values) for values in point])
@@ -120,3 +137,13 @@ def moved():
 def most_elements():
     """The size of the largest x that forward was called on."""
     return SIZE[0]
+
+
+def stop_after(seconds):
+    """Serve no forward of the latest pair once this process has worked so many seconds from now on."""
+    STOP.update(at=time.process_time() + seconds, stopped=False)
+
+
+def passes():
+    """How often forward was called, and whether that was stopped."""
+    return PASSES[0], STOP["stopped"]

@@ -56,7 +56,7 @@ class Backward:
                 raise ProbeFailure(f"{name} is wrong while it is timed", detail)
 
 
-@probe(B=4, T=512, D=256, fixed=("B", "T", "D"), traced=False, races=True)
+@probe(B=4, T=512, D=256, fixed=("B", "T", "D"), traced=False, races=True, measures=True)
 def backward_keeps_up_with_the_reference(answer: Answer, draw: Draw, *, B: int, T: int, D: int) -> Partial:
     """Time of backward over the reference's: full credit up to the same time, then one over the ratio."""
     return compare_speed(answer, lambda: Backward(draw, B, T, D), Path(reference.__file__), IDENTITY)

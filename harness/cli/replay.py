@@ -24,7 +24,8 @@ def replay(
 ) -> None:
     """Run one criterion again on the same inputs.
 
-    Uses the seed of the record and prints expected and actual values. Exits with 1 if the result differs.
+    Uses the seed of the record and prints expected and actual values. Exits with 1 if the result differs. Of a
+    submission that does not build, its repaired copy is run, where the record has one.
 
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
@@ -49,7 +50,8 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
     from harness.report import formatting
 
     now, example = replayed.evidence, replayed.evidence.counterexample
-    output.line(f"{name} · {criterion.id}: {criterion.title}")
+    copy = " (a repaired copy: the submission does not build)" if replayed.repaired else ""
+    output.line(f"{name} · {criterion.id}: {criterion.title}{copy}")
     before, after = _described(replayed.recorded), _described(now)
     rows = {
         "probes": ", ".join(criterion.probes),

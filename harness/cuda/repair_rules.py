@@ -129,7 +129,7 @@ def _runs(source: SourceLines) -> Iterator[range]:
     """The lines that go on with a comment, as many together as there are."""
     # each as a comment for a moment: their words must open no brace, quote or comment below them
     guessed = [
-        f"//{line}" if index not in source.inside and _goes_on(source, index) else line
+        f"//{line}" if index not in source.inside and not _is_comment(line) and _goes_on(source, index) else line
         for index, line in enumerate(source.lines)
     ]
     without = SourceLines.of("\n".join(guessed))
@@ -145,6 +145,10 @@ def _runs(source: SourceLines) -> Iterator[range]:
         previous = without.code[index].strip() or previous
     if start is not None:
         yield range(start, len(source.lines))
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("//")
 
 
 def _goes_on(source: SourceLines, index: int) -> bool:

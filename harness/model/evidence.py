@@ -113,6 +113,8 @@ class Observation(ReadableModel):
     """The fault in a phrase."""
     detail: str = ""
     """What was seen."""
+    locations: tuple[Location, ...] = ()
+    """Places in the submission that the detail speaks of."""
     counterexample: Counterexample | None = None
     """Smallest failing input that this probe found."""
 

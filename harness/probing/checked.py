@@ -7,7 +7,7 @@ from harness.cuda.report import DeviceDefect, Report
 from harness.model import Location
 from harness.probing.answers import Answer
 from harness.probing.device import located
-from harness.probing.failures import NotMeasurable, ProbeFailure
+from harness.probing.failures import NotMeasurable, ProbeFailure, WrongOutputs
 from harness.probing.launching import DeviceCall
 
 Run = TypeVar("Run")
@@ -52,25 +52,37 @@ def require_order(answer: Answer, report: Report, where: str) -> None:
     _require_none(answer, report, where, ORDER, lambda kind: kind in ORDER)
 
 
-def require_same_work(judge: Callable[[Run], object], watched: Run, plainly: Callable[[], Run]) -> None:
+def require_same_work(judge: Callable[[Run], object], watched: Callable[[], Run], plainly: Callable[[], Run]) -> Run:
     """The run that is watched is the one that is graded: how a wrong result comes about earns nothing.
 
     Args:
         judge: raises `ProbeFailure` where a run's results are wrong.
-        watched: in mode check or count.
+        watched: makes the call, in mode check or count.
         plainly: makes the same call again, in mode plain.
 
+    Returns:
+        The run that was watched.
+
     Raises:
-        ProbeFailure: the result is wrong only under watch.
+        ProbeFailure: the call did not end well, or the result is wrong only under watch.
         NotMeasurable: it is wrong in either case, which other criteria judge.
     """
-    wrong = _failure(judge, lambda: watched)
-    if wrong is None:
-        return
+    try:
+        run = watched()
+    except WrongOutputs as incomplete:
+        raise _wrong(incomplete, judge, plainly) from None
+    wrong = _failure(judge, lambda: run)
+    if wrong is not None:
+        raise _wrong(wrong, judge, plainly)
+    return run
+
+
+def _wrong(seen: ProbeFailure, judge: Callable[[Run], object], plainly: Callable[[], Run]) -> Exception:
+    """What a result that is wrong under watch shows."""
     if _failure(judge, plainly) is None:
         title = "a run that is watched does other work than one that is not"
-        raise ProbeFailure(title, f"under watch {wrong.title}: {wrong.detail}", where=wrong.where)
-    raise NotMeasurable(f"the result is wrong here, so how it comes about is not assessed: {wrong.title}")
+        return ProbeFailure(title, f"under watch {seen.title}: {seen.detail}", where=seen.where)
+    return NotMeasurable(f"the result is wrong here, so how it comes about is not assessed: {seen.title}")
 
 
 def _failure(judge: Callable[[Run], object], run: Callable[[], Run]) -> ProbeFailure | None:

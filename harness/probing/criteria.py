@@ -134,10 +134,8 @@ def _evidence(
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
     return Evidence.of(
         criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
-        locations=tuple(dict.fromkeys(place for outcome in failed for place in outcome.locations)),
-        also=_also(first, others),
-        counterexample=first.counterexample, diagnosis=diagnosis, loss=first.loss,
-        draws=draws, thresholds=first.thresholds, defect=first.defect,
+        locations=first.locations, also=_also(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
+        loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
     )  # fmt: skip
 
 
@@ -151,7 +149,7 @@ def _also(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observatio
     """What the other probes saw, without what the first or an earlier one saw already."""
     distinct = {(o.title, o.detail): o for o in reversed([first, *others])}
     return tuple(
-        Observation(title=o.title, detail=o.detail, counterexample=o.counterexample)
+        Observation(title=o.title, detail=o.detail, locations=o.locations, counterexample=o.counterexample)
         for o in others
         if distinct[o.title, o.detail] is o
     )
@@ -192,7 +190,8 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
 
     A criterion that rests on others is not charged again for a fault that shows at plain sizes, which is one without a
     threshold, where one of the others failed by itself and is at least as severe. What a probe of fixed cases saw of a
-    feature is charged all the same; where all of these pass, the feature is not assessed.
+    feature is charged all the same, unless it was to measure something and came to no figure; where all of these pass,
+    the feature is not assessed.
     """
     items = list(evidence)
     rubric = {c.id: c for c in code.challenge.criteria}
@@ -200,7 +199,7 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
 
     def cause(e: Evidence) -> str | None:
         """The criterion that is charged for what this one saw; None where it is charged itself."""
-        if e.thresholds or any(code.probes[name].drawn is None for name in e.failed_probes):
+        if e.thresholds or not _may_be_anothers(code, e):
             return None
         weight = e.severity.weight
         others = (id for id in rubric[e.criterion].rests_on if id in failed and failed[id].severity.weight >= weight)
@@ -211,14 +210,23 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
         other = cause(e) if e.criterion in failed else None
         if other is None:
             return e
-        if any(code.probes[name].drawn is None for name in rubric[e.criterion].probes):
+        unmeasured = any(code.probes[name].measures for name in e.failed_probes)
+        if not unmeasured and any(code.probes[name].drawn is None for name in rubric[e.criterion].probes):
             detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
             return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
-        seen = f"fails as well, and gates nothing again while `{other}` fails: {e.seen}"
+        how = "was not measured" if unmeasured else "fails as well"
+        seen = f"{how}, and gates nothing again while `{other}` fails: {e.seen}"
         shown = {**UNSHOWN, "measured": e.measured}
         return _with(e, **shown, rests_on=other, own_outcome=e.outcome, detail=seen)
 
     return [settled(e) for e in items]
+
+
+def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:
+    """Whether every probe that failed drew its cases, or was to measure something and came to no figure of it."""
+    examples = [evidence.counterexample, *(further.counterexample for further in evidence.also)]
+    probes = [(code.probes[example.probe], example.measured) for example in examples if example]
+    return all(probe.drawn is not None or (probe.measures and not figures) for probe, figures in probes)
 
 
 def _with(evidence: Evidence, **changes: object) -> Evidence:

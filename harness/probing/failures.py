@@ -42,6 +42,10 @@ class ProbeFailure(Exception):
         self.defect = defect
 
 
+class WrongOutputs(ProbeFailure):
+    """A call of a device ended well and left outputs unwritten, or wrote beside them."""
+
+
 class ArgumentsRejected(ProbeFailure):
     """The answer raised ValueError: right where the arguments are wrong, a fault elsewhere."""
 

@@ -17,7 +17,7 @@ from harness.cuda.plausible import contradiction
 from harness.cuda.report import Report, parse
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import NotMeasurable, ProbeFailure
+from harness.probing.failures import NotMeasurable, ProbeFailure, WrongOutputs
 from harness.probing.patterns import pattern_of
 from harness.sandbox import Array, Scalar
 
@@ -259,7 +259,7 @@ def _require_inside(region: Region, where: str) -> None:
         most = "at least " if touched[0] or touched[-1] else ""  # what lies further out is not looked at
         count = f"{most}{int(touched.sum())} numbers beside {name}"
         detail = f"{where}: {count} are changed, the first at {name}[{place}]"
-        raise ProbeFailure(f"writes outside {name}", detail, where=f"{name}[{place}]")
+        raise WrongOutputs(f"writes outside {name}", detail, where=f"{name}[{place}]")
 
 
 def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None) -> None:
@@ -274,7 +274,7 @@ def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None)
     missing: Values = np.all(stale.reshape(shape[0], -1), axis=1)
     if len(shape) < 2 or not missing.any():
         detail = f"{where}: {int(stale.sum())} of {stale.size} entries of {name}, the first at {first}"
-        raise ProbeFailure("entries are never written", detail, where=place)
+        raise WrongOutputs("entries are never written", detail, where=place)
     rule = None if missing.all() else pattern_of(missing)
     diagnosis = None
     if rule and len(missing) >= FEWEST_ROWS:
@@ -283,7 +283,7 @@ def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None)
     loss = rule.loss("rows") if rule else None
     row = int(np.flatnonzero(missing)[0])
     detail = f"{where}: {int(missing.sum())} of {len(missing)} rows of {name}, the first is row {row}"
-    raise ProbeFailure("rows are never written", detail, where=place, diagnosis=diagnosis, loss=loss)
+    raise WrongOutputs("rows are never written", detail, where=place, diagnosis=diagnosis, loss=loss)
 
 
 def _messages(report: Report) -> str:

@@ -45,6 +45,7 @@ class Probe:
         shrinker: finds the smallest failing case, where sizes alone do not.
         races: whether it times the answer against the reference.
         slow_fails: whether it fails an answer that takes too long; else nothing is measured.
+        measures: whether a figure is the question: without one, what went wrong first may be another criterion's fault.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Probe:
     shrinker: Shrinker | None = None
     races: bool = False
     slow_fails: bool = True
+    measures: bool = False
 
     def in_brief(self) -> "Probe":
         """The same with few drawn cases: a large one for each size."""
@@ -108,7 +110,7 @@ class ProbeResult:
 def probe(
     *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
     drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, slow_fails: bool = True,
-    **case: Figure,
+    measures: bool = False, **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
@@ -121,13 +123,16 @@ def probe(
         shrinker: finds the smallest failing case, where sizes alone do not.
         races: True where the answer is timed against the reference.
         slow_fails: False where time is not the question: the probe of an answer that takes too long is not run.
+        measures: True where a figure is the question: a failure that came to none is not charged beside one of a
+            criterion under `rests_on`.
         **case: keyword arguments common to all cases.
     """
 
     def wrap(body: Body) -> Probe:
         every = tuple({**case, **given} for given in cases) or ((case,) if case or not drawn else ())
         kept = frozenset(fixed)
-        return Probe(body.__name__, body, every, floors or {}, kept, traced, drawn, shrinker, races, slow_fails)
+        name = body.__name__
+        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, races, slow_fails, measures)
 
     return wrap
 

@@ -73,6 +73,7 @@ class _Unit:
     name: str
     checks: tuple[_Check, ...]
     calls: frozenset[str]
+    off: str | None
 
     @property
     def is_test(self) -> bool:
@@ -99,8 +100,15 @@ def count_assertions(files: Iterable[SourceFile], command: Sequence[str] = ()) -
         real=sum(unit.real for unit in units),
         vacuous=tuple(SuiteFlaw(unit.path, c.line, c.vacuous) for unit in units for c in unit.checks if c.vacuous),
         tests=len(tests),
-        unchecked=tuple(SuiteFlaw(t.path, t.line, f"{t.name} checks nothing") for t in tests if t.name not in checked),
+        unchecked=tuple(SuiteFlaw(t.path, t.line, f"{t.name} {_asserts(t)}") for t in tests if t.name not in checked),
     )
+
+
+def _asserts(test: _Unit) -> str:
+    """What a test does that holds no real check."""
+    if test.checks:
+        return "asserts nothing that can be false"
+    return "asserts nothing itself: only an exception fails it" if test.off is None else "is switched off"
 
 
 def _units(file: SourceFile, tree: ast.Module, command: Sequence[str]) -> Iterator[_Unit]:
@@ -146,7 +154,7 @@ def _unit(
     path: str, name: str, line: int, body: Sequence[ast.stmt], off: str | None, functions: Sequence[Function]
 ) -> _Unit:
     checks = tuple(_Check(c.line, off or c.vacuous) for c in _checks(body, None, functions))
-    return _Unit(path, line, name, checks, _called(body))
+    return _Unit(path, line, name, checks, _called(body), off)
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterator[Function]:

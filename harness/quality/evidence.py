@@ -128,10 +128,11 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
         return _credited(criterion, 0.0, "no assertion that can fail was found", measured, title=NO_CHECK)
     weak_tests = len(seen.vacuous) + len(seen.unchecked)
     sound = seen.real / (seen.real + weak_tests)
-    weak = ", ".join(str(place) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
-    detail = f"{seen.real} assertions can fail" + (f"; not: {weak}" if weak else "")
+    weak = "; ".join(str(place) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
+    detail = f"{seen.real} assertion{'s' * (seen.real != 1)} can fail" + (f"; {weak}" if weak else "")
     places = (Location.within(place.path, place.line) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
-    title = f"{weak_tests} of the answer's tests and assertions cannot fail" if weak_tests else ""
+    faults = {"assertions cannot fail": seen.vacuous, "tests assert nothing that can be false": seen.unchecked}
+    title = ", and ".join(f"{len(flaws)} of the answer's {fault}" for fault, flaws in faults.items() if flaws)
     return _credited(criterion, sound, detail, measured, chain.from_iterable(places), title=title)
 
 

@@ -32,7 +32,7 @@ COMPLEX = 10
 WINDOW = 6
 """So many code lines in a row make a repetition."""
 FLAT = "(whole file)"
-"""Stands for the code of a file without a function."""
+"""Stands for the code of a file where no file has a function."""
 
 
 Curve = tuple[tuple[float, float], ...]
@@ -107,7 +107,7 @@ def measure(folder: Path, entries: Collection[str] = (), adapters: Collection[st
         metrics = [Metric(name, None, None, detail, locations=Location.within(path, line)) for name in CURVES]
     else:
         seen = tools.inspect(files)
-        functions = None if seen.functions is None else _with_flat_files(files, seen.functions)
+        functions = None if seen.functions is None else _or_whole_files(files, seen.functions)
         metrics = [
             _largest_file(files),
             _unanswered("complexity", "lizard") if functions is None else _complexity(files, functions),
@@ -146,13 +146,9 @@ def _sloc(files: Iterable[SourceFile]) -> int:
     return sum(file.sloc for file in files)
 
 
-def _with_flat_files(
-    files: Sequence[SourceFile], functions: tuple[FunctionMetrics, ...]
-) -> tuple[FunctionMetrics, ...]:
-    """`functions`, and each file that holds code but no function as one piece of its own."""
-    with_functions = {function.path for function in functions}
-    flat = [file for file in files if file.sloc and file.path not in with_functions]
-    return (*functions, *(FunctionMetrics(file.path, FLAT, 1, file.sloc, 1) for file in flat))
+def _or_whole_files(files: Sequence[SourceFile], functions: tuple[FunctionMetrics, ...]) -> tuple[FunctionMetrics, ...]:
+    """`functions`; of source that has none at all, each file that holds code as one piece."""
+    return functions or tuple(FunctionMetrics(file.path, FLAT, 1, file.sloc, 1) for file in files if file.sloc)
 
 
 def _largest_file(files: Sequence[SourceFile]) -> Metric:
@@ -177,8 +173,8 @@ def _function_length(functions: Sequence[FunctionMetrics]) -> Metric:
     ordered = sorted(functions, key=lambda function: function.length)
     tenth_longest = ordered[math.ceil(0.9 * len(ordered)) - 1]
     longest = ordered[-1]
-    flat = sum(function.name == FLAT for function in ordered)
-    pieces = _count(len(ordered) - flat, "function") + (f" and {_count(flat, 'file')} without one" if flat else "")
+    flat = longest.name == FLAT
+    pieces = _count(len(ordered), "file") + " without a function" if flat else _count(len(ordered), "function")
     detail = f"nine in ten of {pieces} have at most {tenth_longest.length} code lines; the longest has {longest.length}"
     return _metric("function_length", tenth_longest.length, detail, _place(longest))
 
@@ -207,8 +203,24 @@ def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetr
         annotated = sum(has for _, has in parameters)
         shares.append(100 * annotated / len(parameters))
         detail += f", {annotated} of {_count(len(parameters), 'parameter')} of theirs annotated"
-    bare = [place for place, name in named if not name.documented] or [place for place, has in parameters if not has]
-    return _metric("documentation", sum(shares) / len(shares), detail, next(iter(bare), ()))
+    return _metric("documentation", sum(shares) / len(shares), detail, *_lacks_most(named))
+
+
+def _lacks_most(named: Sequence[tuple[tuple[Location, ...], DocumentedName]]) -> tuple[tuple[Location, ...], str]:
+    """The place that lacks most, a documentation or the annotation of a parameter counting one each, and in words."""
+    place, name = max(named, key=lambda each: _lacks(each[1]), default=((), None))
+    if name is None or not _lacks(name):
+        return (), ""
+    bare = name.annotated.count(False)
+    lacks = [] if name.documented else ["documentation"]
+    lacks += [_count(bare, "annotation")] if bare else []
+    alike = sum(_lacks(other) == _lacks(name) for _, other in named) - 1
+    words = f"{', '.join(map(str, place))} lacks {' and '.join(lacks)}"
+    return place, words + (f"; {alike} more lack{'s' * (alike == 1)} as much" if alike else "")
+
+
+def _lacks(name: DocumentedName) -> int:
+    return (not name.documented) + name.annotated.count(False)
 
 
 def _public_names(

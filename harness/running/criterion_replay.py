@@ -1,16 +1,20 @@
 """One criterion of a record run again, with the seed it keeps."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import HarnessError, SpecError
+from harness.languages import AnswerFiles
 from harness.model import Evidence, Record
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import probe_criterion
 from harness.probing.opening import opened
 from harness.running.collected import charged_to_the_answer
-from harness.running.job import prepared
+from harness.running.job import Job, prepared
 from harness.running.options import Options
+from harness.sandbox import scratch
 from harness.workspace import Workspace
 
 
@@ -21,10 +25,12 @@ class Replayed:
     Attributes:
         recorded: what the record says.
         evidence: what came out now.
+        repaired: whether it was run of a repaired copy of the submission, which does not build itself.
     """
 
     recorded: Evidence
     evidence: Evidence
+    repaired: bool = False
 
     @property
     def same(self) -> bool:
@@ -33,7 +39,7 @@ class Replayed:
 
 
 def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | None = None) -> Replayed:
-    """Run one criterion's probes again on the submission with the recorded seed.
+    """Run one criterion's probes again with the recorded seed, on the submission or on the repaired copy of it.
 
     Args:
         workspace: where the challenge and, unless `folder` is given, the submission are.
@@ -43,7 +49,7 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
 
     Raises:
         SpecError: the criterion has no probes, or was not run.
-        HarnessError: the submission cannot be read or does not build any more.
+        HarnessError: the submission cannot be read or does not build any more, or its copy does not.
     """
     challenge = workspace.challenge(record.challenge)
     known = [c.id for c in challenge.criteria if c.probes]
@@ -51,20 +57,40 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         raise SpecError(
             record.name, f"{criterion!r} is not fed by probes; these are: {', '.join(known)}", field="criterion"
         )
-    recorded = next((e for e in record.evidence if e.criterion == criterion), None)
+    copied = record.repaired is not None and bool(record.repaired.evidence)
+    kept = record.repaired.evidence if record.repaired and copied else record.evidence
+    recorded = next((e for e in kept if e.criterion == criterion), None)
     if recorded is None or recorded.seed is None:
         why = f"was not run: {recorded.detail}" if recorded else "is not in this record; grade anew with --force"
         raise SpecError(record.name, f"{criterion!r} {why}", field="criterion")
     place = folder or workspace.folder_of(record)
     options = Options(device="emulated" if record.environment.device == "emulated" else "auto")
-    with prepared(workspace, place, options) as job, opened(challenge, job.answer, job.device) as opening:
+    with (
+        prepared(workspace, place, options) as job,
+        _files(job, copied) as files,
+        opened(challenge, files, job.device) as opening,
+    ):
         if opening.answer is None or opening.fault:
             raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
         wanted = challenge.criterion(criterion)
         evidence = probe_criterion(
             job.code, wanted, opening.answer, recorded.seed, submission=job.submission, adapters=job.adapters
         )
-        others = (e for e in record.evidence if e.criterion != criterion)
+        others = (e for e in kept if e.criterion != criterion)
         *_, evidence = settled_names(job.code, [*others, evidence], opening.answer)
         (evidence,) = charged_to_the_answer([evidence], job.origin)
-    return Replayed(recorded, evidence)
+    return Replayed(recorded, evidence, copied)
+
+
+@contextmanager
+def _files(job: Job, copied: bool) -> Iterator[AnswerFiles]:
+    """The submission's files, or those of a copy that is repaired as the recorded one was."""
+    if not copied:
+        yield job.answer
+        return
+    with scratch.folder() as folder:
+        repaired = job.language.repaired(job.answer, job.challenge, folder, job.adapters)
+        if repaired is None or repaired.detail:
+            why = repaired.detail if repaired else "no repair gets its compiler past the failure"
+            raise HarnessError(f"{job.submission.name}: its copy does not build any more: {why}")
+        yield replace(job.answer, folder=folder)

@@ -16,6 +16,7 @@ from harness.model import (
     Criterion,
     Evidence,
     GradeProfile,
+    Observation,
     Outcome,
     Record,
     RepairedGrade,
@@ -40,7 +41,7 @@ from harness.workspace import Workspace
 
 __all__ = ["Graded", "grade_one"]
 
-Located = TypeVar("Located", Evidence, BuildFailure)
+Located = TypeVar("Located", Evidence, Observation, BuildFailure)
 
 TURNS_REMARK = "asked in up to {} turns, each reply in view of what the grader found in the one before"
 FREE_BYTES = 1 << 20
@@ -168,7 +169,10 @@ def _adapter_fault(job: Job, failure: BuildFailure) -> str:
 def _located(job: Job, found: Located) -> Located:
     """`found` without places that the submission does not have: what names them may repeat the answer's own words."""
     places = tuple(place for place in found.locations if has_line(job.files.path, place))
-    return found.model_copy(update={"locations": places})
+    shown: dict[str, object] = {"locations": places}
+    if isinstance(found, Evidence):
+        shown["also"] = tuple(_located(job, further) for further in found.also)
+    return found.model_copy(update=shown)
 
 
 def _located_copy(job: Job, found: StageResult) -> RepairedGrade | None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from harness.model import Outcome
 from harness.probing.check import assess, sandboxed
 from harness.probing.code import ChallengeCode
@@ -29,3 +31,34 @@ def test_a_check_of_everything_is_timed() -> None:
     seen = speed_of(CODE.source())
     assert seen.outcome is Outcome.PASSED
     assert 0 < seen.measured["check_seconds_524288_elements"] < 10
+
+
+def behind(statement: str) -> str:
+    """The reference, whose check begins with `statement`."""
+    return CODE.source().replace(VERDICT, VERDICT + f"    {statement}\n")
+
+
+def test_a_check_that_calls_no_forward_is_not_timed() -> None:
+    assert speed_of(behind("return True")).outcome is Outcome.NOT_RUN
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check may take 0.3 s."""
+    probe = CODE.probes["the_check_is_of_use_at_real_sizes"]
+    monkeypatch.setitem(probe.body.__globals__, "SIZES", (((8, 32, 128), 0.3),))
+
+
+@pytest.mark.usefixtures("short")
+def test_a_slow_check_is_stopped_and_the_passes_told_are_those_it_made() -> None:
+    seen = speed_of(behind("while True: forward(x, gamma, beta, eps)"))
+    assert (seen.outcome, seen.title) == (Outcome.FAILED, "the check takes longer than 0.3 s at (8, 32, 128)")
+    passes = int(seen.detail.split("it ran ")[1].split(" forward")[0].replace(",", ""))
+    assert 1 <= passes < 10_000  # one takes 30 us and more
+
+
+@pytest.mark.usefixtures("short")
+def test_a_check_that_waits_is_not_called_slow() -> None:
+    """As one that a busy machine keeps waiting: only the processor's clock tells."""
+    seen = speed_of(behind("import time; time.sleep(60)"))
+    assert (seen.outcome, seen.measured) == (Outcome.NOT_RUN, {})

@@ -13,7 +13,8 @@ from corpora import (
     drawn_variants,
 )
 
-from harness.probing import Mutant, Variant
+from harness.model import Outcome
+from harness.probing import Answer, CallTimedOut, Draw, Mutant, Variant
 from harness.probing.check import assess, sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.null_answer import NullAnswer
@@ -74,3 +75,37 @@ def test_a_copy_of_the_values_earns_nothing() -> None:
 
 def test_there_are_as_many_faults_and_variants_as_promised() -> None:
     assert_enough(CODE, 30, 10)
+
+
+def before_each_prefill(statement: str) -> str:
+    """The reference, in which each prefill begins with `statement`."""
+    head = "def prefill(cache, layer, slots, q, k, v, lengths):\n"
+    rest = "    return whole(cache, layer, slots, q, k, v, lengths)\n"
+    return f"{CODE.source()}\n\nKEPT = []\nwhole = prefill\n\n\n{head}    {statement}\n{rest}"
+
+
+def test_the_memory_of_one_layer_is_measured_where_a_second_one_fails() -> None:
+    """A fault of layers is another criterion's."""
+    with sandboxed(CODE, before_each_prefill("assert not layer")) as answer:
+        (memory,) = assess(CODE, answer, SEED, "memory_growth")
+    assert (memory.outcome, list(memory.measured)) == (Outcome.PASSED, ["memory_overhead"])
+
+
+@pytest.mark.parametrize(("copies", "outcome"), [(0, Outcome.PASSED), (7, Outcome.FAILED)])
+def test_the_memory_of_a_slow_answer_is_measured_at_a_smaller_shape(
+    monkeypatch: pytest.MonkeyPatch, copies: int, outcome: Outcome
+) -> None:
+    """Eight times the bytes, as lists of Python numbers take, fail there, and the reference's do not."""
+    measure = CODE.probes["memory_grows_with_the_tokens"].body.__globals__
+    slopes = measure["slopes"]
+
+    def late(answer: Answer, draw: Draw, shape: object, length: int, **how: bool) -> tuple[float, float]:
+        if shape is measure["WIDE"]:
+            raise CallTimedOut("`prefill` does not end in time")
+        return slopes(answer, draw, shape, length, **how)
+
+    monkeypatch.setitem(measure, "slopes", late)
+    keeping = f"KEPT.extend(np.array([k, v]) for _ in range({copies}))"
+    with sandboxed(CODE, before_each_prefill(keeping)) as answer:
+        (memory,) = assess(CODE, answer, SEED, "memory_growth")
+    assert memory.outcome is outcome

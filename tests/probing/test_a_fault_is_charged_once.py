@@ -77,3 +77,22 @@ def test_what_a_probe_of_fixed_cases_saw_is_charged_beside_others(code):
 def test_a_lighter_criterion_takes_no_heavier_one_out(code, severity, charged):
     """`linear` is major: a critical failure must not rest on it."""
     assert settled(code, "any_size", {"linear", "any_size"}, severity=severity).faulty is charged
+
+
+@pytest.mark.parametrize(("figures", "charged"), [({}, False), ({"seconds": 3.0}, True)])
+def test_a_measurement_that_a_fault_stood_in_the_way_of_is_not_charged(code, figures, charged):
+    """A call that raised or a wrong value left nothing to measure; a figure is charged whatever else fails."""
+    timed = code.challenge.criterion("any_size").model_copy(update={"id": "timed", "probes": ("timed",)})
+    made = replace(code, challenge=code.challenge.model_copy(update={"criteria": (*code.challenge.criteria, timed)}))
+    made.probes.update(code.probes)
+    made.probes["timed"] = replace(code.probes[FIXED], name="timed", measures=True)
+
+    def evidence(c):
+        if c.id not in {"values", "timed"}:
+            return Evidence.of(c, Outcome.PASSED)
+        example = Counterexample(probe=c.probes[0], measured=figures if c.id == "timed" else {})
+        return Evidence.of(c, Outcome.FAILED, title="it raises", counterexample=example)
+
+    found = {e.criterion: e for e in charged_once(made, map(evidence, made.challenge.criteria))}["timed"]
+    assert (found.faulty, found.rests_on) == (charged, None if charged else "values")
+    assert charged or found.detail.startswith("was not measured")

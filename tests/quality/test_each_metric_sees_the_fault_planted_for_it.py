@@ -170,7 +170,7 @@ extern "C" int run(const float* x, float* y, int n) {
     assert metrics["function_length"].figure == 4
     assert (metrics["complexity"].figure, metrics["complexity"].worst) == (0, "add.cu:2 add")
     # one of two functions has a comment above it
-    assert (metrics["documentation"].figure, metrics["documentation"].worst) == (50, "add.cu:8 run")
+    assert (metrics["documentation"].figure, metrics["documentation"].worst) == (50, "add.cu:8 run lacks documentation")
     assert metrics["lint"].credit is None
 
 
@@ -212,9 +212,23 @@ def no_function(x):
     assert metrics["complexity"].worst == "nested.py:14 inner"
 
 
-def test_code_outside_of_functions_is_named_as_that(answer):
-    metric = measure(answer({"clean.py": CLEAN, "flat.py": "X = 1\nY = 2\n"})).metrics["function_length"]
-    assert metric.detail.startswith("nine in ten of 2 functions and 1 file without one have")
+def test_no_file_is_a_function_beside_functions(answer):
+    """A drawing printed line by line is no long function."""
+    flat = "\n".join(f"print({n})" for n in range(90)) + "\n"
+    alone = measure(answer({"flat.py": flat})).metrics["function_length"]
+    assert (alone.figure, alone.worst) == (90, "flat.py:1 (whole file)")
+    assert alone.detail.startswith("nine in ten of 1 file without a function have")
+    metric = measure(answer({"clean.py": CLEAN, "flat.py": flat})).metrics["function_length"]
+    assert (metric.figure, metric.credit) == (3, 1.0)
+    assert metric.detail.startswith("nine in ten of 2 functions have at most 3 code lines")
+
+
+def test_the_name_that_lacks_most_is_the_worst(answer):
+    """One that lacks documentation and two annotations lacks more than one before it without parameters."""
+    extra = "\n\ndef bare():\n    return 1\n\n\ndef more(x, y):\n    return x + y\n\n\ndef same(x, y):\n    return x\n"
+    metric = measure(answer(clean=CLEAN + extra)).metrics["documentation"]
+    assert metric.worst == "clean.py:21 more lacks documentation and 2 annotations; 1 more lacks as much"
+    assert [(place.line, place.function) for place in metric.locations] == [(21, "more")]
 
 
 def test_only_what_is_public_is_asked_for_annotations(answer):
@@ -224,7 +238,7 @@ def test_only_what_is_public_is_asked_for_annotations(answer):
     bare = '\n\ndef twice(x):\n    """Double."""\n    return x * 2\n'
     metric = measure(answer(clean=CLEAN + bare)).metrics["documentation"]
     assert metric.detail == "4 of 4 public names documented, 2 of 3 parameters of theirs annotated"
-    assert metric.worst == "clean.py:17 twice"
+    assert metric.worst == "clean.py:17 twice lacks 1 annotation"
 
 
 @pytest.mark.parametrize("name", ["test_add.cu", "add_test.cu", "tests/add.cu"])

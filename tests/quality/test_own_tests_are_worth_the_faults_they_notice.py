@@ -350,3 +350,19 @@ def test_a_test_program_to_compile_is_not_run_and_not_held_against_the_answer(an
         folder = answer({"kernel.cu": "void f() {}\n", name: "int main() {}\n"})
         found = own_tests_evidence([criterion], about, folder, detect(), seed=1)["passes"]
         assert found.outcome is outcome
+
+
+def test_a_test_that_only_an_exception_fails_is_told_apart_from_an_assertion_that_cannot_fail(answer):
+    suite = f"{STRONG}\n\ndef test_runs():\n    affine(1, 2, 3)\n\n\ndef test_nothing():\n    assert True\n"
+    criterion = Criterion(id="sound", dimension="tests", severity="minor", title="T", tests="real_assertions")
+    about = Submission.model_validate({
+        "submission": {"model": "m", "challenge": "c", "language": "python", "entry": "kernel.py",
+                       "provenance": "model-output"},
+        "tests": {"command": PYTEST},
+    })  # fmt: skip
+    folder = answer(kernel=KERNEL, test_kernel=suite)
+    found = own_tests_evidence([criterion], about, folder, detect(), seed=1)["sound"]
+    assert found.title == (
+        "1 of the answer's assertions cannot fail, and 2 of the answer's tests assert nothing that can be false"
+    )
+    assert "test_runs asserts nothing itself: only an exception fails it" in found.detail

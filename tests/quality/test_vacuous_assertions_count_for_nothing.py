@@ -98,6 +98,7 @@ def test_what_can_fail_is_counted(answer, statement):
 def test_a_test_switched_off_checks_nothing(answer, mark):
     report = counted(answer, f"@{mark}\ndef test_it():\n    assert f(x) == y\n")
     assert (report.real, len(report.vacuous), len(report.unchecked)) == (0, 1, 1)
+    assert str(report.unchecked[0]).endswith("test_it asserts nothing that can be false")
 
 
 def test_a_test_without_a_check_is_named(answer):
@@ -105,8 +106,8 @@ def test_a_test_without_a_check_is_named(answer):
         answer, "def test_runs():\n    print(f(x))\n\n\nclass TestMore:\n    def test_too(self):\n        f(x)\n"
     )
     assert [str(place) for place in report.unchecked] == [
-        "test_it.py:1 test_runs checks nothing",
-        "test_it.py:6 test_too checks nothing",
+        "test_it.py:1 test_runs asserts nothing itself: only an exception fails it",
+        "test_it.py:6 test_too asserts nothing itself: only an exception fails it",
     ]
 
 

@@ -10,6 +10,7 @@ from harness.cuda.nvcc import nvcc
 from harness.languages import AnswerFiles, RepairedAnswer
 from harness.languages.cuda import Cuda
 from harness.model import Challenge, Location, Outcome, Record, Repair, RepairKind, Status
+from harness.running.criterion_replay import replay
 from harness.running.options import Options
 from harness.running.submission_grade import grade_one
 from harness.scoring import score
@@ -104,3 +105,12 @@ def test_what_no_rule_knows_has_no_copy(workspace: Workspace) -> None:
     record = graded(workspace, "int rows = ;\n")
     assert record.status is Status.BUILD_FAILED and record.repaired is None
     assert record.findings[0].title == "does not build"
+
+
+def test_a_criterion_of_the_copy_can_be_replayed(workspace: Workspace, record: Record) -> None:
+    folder = workspace.root / "submissions" / "somebody" / "rows"
+    (folder / "answer.cu").write_text(broken(workspace))
+    again = replay(workspace, record, "values")
+    assert record.repaired and again.repaired and again.same
+    assert again.recorded in record.repaired.evidence
+    assert again.evidence.title == again.recorded.title

@@ -191,3 +191,16 @@ def test_no_source_holds_the_search_up(name: str) -> None:
     for said in (SYNTAX, 'identifier "FLT_MAX" is undefined', 'identifier "conut" is undefined'):
         change(text, text.count("\n"), said, "count")
     assert time.process_time() - start < 20
+
+
+def test_a_line_that_is_a_comment_already_is_neither_counted_nor_changed() -> None:
+    """A heading in `//` between two rules reads like prose: only the prose below the second heading runs on."""
+    rule = "// ==========\n"
+    first, second = f"{rule}//  1 LIMITS AND SIZES\n{rule}\nint a;\n\n", f"{rule}//  2 WARP SUMS\n//\n"
+    text = f"{first}{second} *  All of them shuffle.\n *\n{rule}int b;\n"
+    errors = [CompilerError("answer.cu", 10, "expected a declaration")]
+    proposal = proposed(RefusedFile("answer.cu", text, errors, lambda error: ""))
+    assert proposal is not None
+    assert proposal.repair.words.startswith("at line 10 of answer.cu 2 lines that go on")
+    lines = zip(text.split("\n"), proposal.text.split("\n"), strict=True)
+    assert [number for number, (old, new) in enumerate(lines, 1) if old != new] == [10, 11]
