@@ -58,6 +58,11 @@ class Probe:
     races: bool = False
     slow_fails: bool = True
 
+    @property
+    def measures_cost(self) -> bool:
+        """Whether time or memory is the question, and not whether what it brings is right."""
+        return self.races or not self.traced
+
     def in_brief(self) -> "Probe":
         """The same with few drawn cases: a large one for each size."""
         return replace(self, drawn=self.drawn.in_brief()) if self.drawn else self

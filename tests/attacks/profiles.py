@@ -106,7 +106,7 @@ def run(chosen: Iterable[Attack], profile: GradeProfile) -> Iterator[Earned]:
 
 
 def table(results: Iterable[Earned]) -> Iterator[str]:
-    """Lines: for each challenge how many earned nothing, what gates leave, or are without a reward; then what is wrong."""
+    """How many attacks on each challenge earned what, in a line; then a line for each that gained."""
     rows = list(results)
     for challenge in dict.fromkeys(row.challenge for row in rows):
         own = [row for row in rows if row.challenge == challenge and row.name != "the right answer, after them all"]

@@ -13,7 +13,7 @@ ONE_IN = {"python": 24, "cuda": 48}
 
 
 def drawn() -> dict[str, Attack]:
-    """A few attacks of each challenge that is gated against; `python -m tests.attacks --profile reward` runs them all."""
+    """A few attacks on each challenge; `python -m tests.attacks --profile reward` runs them all."""
     for_marks = profiles.attacks()
     chosen: list[str] = []
     for id in dict.fromkeys(attack.challenge for attack in for_marks.values()):
