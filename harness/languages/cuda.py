@@ -102,7 +102,7 @@ class Cuda(Language):
 
         symbols = challenge.contract.functions
         said = gate(files.folder, files.entries, symbols, tier=detect(), optimised=not brief)
-        if brief and not said.ok:  # what does not compile is refused by the words of a full grade
+        if brief and said.ok is False:  # what does not compile is refused by the words of a full grade
             said = gate(files.folder, files.entries, symbols, tier=detect())
         verdicts = {"no_spills": _spills(said)}
         return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), verdicts, _locations(said))

@@ -133,7 +133,8 @@ def compile_source(job: Job, found: StageResult) -> StageResult | None:
     if not criteria and job.options.partial:
         return None
     job.progress("compiling")
-    report = job.language.compile(job.answer, job.challenge, brief=job.brief and not job.options.only)
+    only_whether = job.brief and all(c.compiler == "compiles" for c in criteria)
+    report = job.language.compile(job.answer, job.challenge, brief=only_whether)
     evidence = compiler_evidence(criteria, report)
     if report is None:
         return StageResult(evidence) if evidence else None
