@@ -207,6 +207,10 @@ def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial
     try:
         with alone():
             return once(probe, answer, seed, case)
+    except CallTimedOut as late:
+        if late.starved:  # by work that is no grade, which `alone` does not keep out
+            raise NotRun(f"{late.title}, and other work had the processor for most of its time") from None
+        raise
     except MachineBusy as busy:
         raise NotRun(f"{title}, and could not be tried again with nothing beside it: {busy}") from None
 

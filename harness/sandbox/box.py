@@ -32,6 +32,8 @@ LONGEST_EXTENSION = 4.0
 """Times its limit after which a call ends, however long it waited for a processor: threads make each other wait."""
 SHORTEST_EXTENSION = 0.01
 """Seconds of such waiting that are not worth another look."""
+STARVED_BY = 2 * SHORTEST_EXTENSION
+"""Seconds of its limit that a call was not given, from which on its time-out tells of the machine."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,10 @@ class Box:
         if isinstance(answer, CallStatus):
             spent, queued = time.perf_counter() - start, process_stats.queued_seconds(self.pid) - queued
             processor = max(self._processor() - before, 0.0)
-            return replace(self._ended(answer, seconds), seconds=spent, processor=processor, queued=max(queued, 0.0))
+            # all its threads together: those that make each other wait use up a processor meanwhile
+            starved = answer is CallStatus.TIMEOUT and max(spent - queued, processor) < seconds - STARVED_BY
+            ended = self._ended(answer, seconds)
+            return replace(ended, seconds=spent, processor=processor, queued=max(queued, 0.0), starved=starved)
         try:
             if output is not None and output.size:
                 output.freeze()
