@@ -154,7 +154,7 @@ def test_what_other_work_starves_twice_is_not_run(toy):
     processor = sorted(os.sched_getaffinity(0))[0]
     loop = f"import os\nos.sched_setaffinity(0, {{{processor}}})\nprint(flush=True)\nwhile True: pass"
     with limited(toy, HANGS) as answer:
-        others = [subprocess.Popen([sys.executable, "-c", loop], stdout=-1) for _ in range(12)]
+        others = [subprocess.Popen([sys.executable, "-c", loop], stdout=-1) for _ in range(30)]
         try:
             assert all(other.stdout.readline() for other in others)
             evidence = judged(toy, Starving(answer))
