@@ -1,10 +1,17 @@
 """What a reward costs: the profile `full` beside `reward`, a batch, and how steady rewards are.
 
-    python benchmarks/rewards.py [--quick]
+    python benchmarks/rewards.py [--quick] [--part full|warm|batch|steady ...] [--challenge ID ...]
 
-Run it on a machine that does nothing else; `--quick` leaves out `full`, the 2,000 answers and the 50 grades of each
-answer. Warm grades are held to one processor. The processor time printed is that of the grader and of everything it
-started, where a cgroup can count it, else the grader's own.
+Run it on a machine that does nothing else; `--quick` leaves out `full` and `steady`, and grades a batch of 40. Each
+part can be run by itself:
+
+* `full`: wall time of a full grade of a right answer on two processors;
+* `warm`: a reward on one processor, of a right and of a wrong answer, the median of a few;
+* `batch`: rewards a second on two processors and what the grader's memory does over `--answers` of them;
+* `steady`: the rewards of one right and three wrong answers, `--repeats` times each with fresh seeds.
+
+The processor time printed is that of the grader and of everything it started, where a cgroup can count it, else of what
+it waited for. It tells of a busy machine what its wall time does not.
 
 Where the time went when a reward was a full grade, measured on two virtual cores with cProfile and process clocks: a
 right layer norm took 13.5 s of the grader's processor time. 11.3 s of it went into one minor criterion, the contest of
@@ -18,6 +25,7 @@ the next worker while one works.
 import argparse
 import os
 import resource
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -44,7 +52,13 @@ WRONG = {
 """Mutants graded beside the right answer; the first mutant of the challenge where none is named or one is gone."""
 ROUNDS = 5
 REPEATS = 50
-MANY = 2000
+MANY, FEW = 2000, 40
+PARTS = ("full", "warm", "batch", "steady")
+BATCHED = "layernorm_backward"
+"""The challenge whose answers are graded by the thousand."""
+FULL_SECONDS = 15.0
+"""Promised wall time of a full grade of a right answer on two processors that do nothing else."""
+PAGE = os.sysconf("SC_PAGE_SIZE")
 CGROUP = Path("/sys/fs/cgroup/cpuacct")
 
 
@@ -101,34 +115,52 @@ def graded(folder: Path, challenge: str, profile: str) -> harness.Record:
     return harness.grade(folder, challenge, profile=profile, force=True, workspace=ROOT)
 
 
-def compare(code: ChallengeCode, top: Path, clock: Callable[[], float], promises: Promises, full: bool) -> None:
-    """A right and a wrong answer, in brief and in full."""
+def full(code: ChallengeCode, top: Path, clock: Callable[[], float], promises: Promises) -> None:
+    """A full grade of a right answer: the baseline of the challenge, which has tests of its own."""
+    folder = ROOT / "submissions" / "baseline" / code.challenge.id
+    found = cost(lambda: graded(folder, code.challenge.id, "full"), clock)
+    print(f"{code.challenge.id:20s} full,   right {found}", flush=True)
+    promises.at_most(f"{code.challenge.id}: full grade of a right answer", found.wall, FULL_SECONDS, " s")
+
+
+def warm(code: ChallengeCode, top: Path, clock: Callable[[], float], promises: Promises) -> None:
+    """The reward of a right and of a wrong answer on one processor, after a first grade."""
     id = code.challenge.id
     right = lay_out(top / f"{id}-right", code.source(), code)
     wrong = lay_out(top / f"{id}-wrong", wrong_sources(code)[0], code)
-    if full:
-        print(f"{id:20s} full,   right {cost(lambda: graded(right, id, 'full'), clock)}")
     processors = os.sched_getaffinity(0)
     graded(right, id, "reward")
     os.sched_setaffinity(0, {min(processors)})
-    best = {}
+    middle = {}
     for name, folder in (("right", right), ("wrong", wrong)):
         costs = [cost(lambda f=folder: graded(f, id, "reward"), clock) for _ in range(ROUNDS)]
-        best[name] = sorted(costs, key=lambda each: each.wall)[ROUNDS // 2]
-        print(f"{id:20s} reward, {name} {best[name]}")
+        middle[name] = sorted(costs, key=lambda each: each.wall)[ROUNDS // 2]
+        print(f"{id:20s} reward, {name} {middle[name]}", flush=True)
     os.sched_setaffinity(0, processors)
-    promises.at_most(f"{id}: warm reward of a right answer", best["right"].wall, SECONDS[id], " s")
-    promises.at_most(f"{id}: wrong over right", best["wrong"].wall / best["right"].wall, 1.0)
+    promises.at_most(f"{id}: warm reward of a right answer", middle["right"].wall, SECONDS[id], " s")
+    promises.at_most(f"{id}: wrong over right", middle["wrong"].wall / middle["right"].wall, 1.0)
 
 
-def steady(code: ChallengeCode, top: Path, promises: Promises) -> None:
+def steady(code: ChallengeCode, top: Path, repeats: int, promises: Promises) -> None:
     """One right and three wrong answers, graded again and again with fresh seeds."""
     sources = [code.source(), *wrong_sources(code)]
     for number, source in enumerate(sources):
         folder = lay_out(top / f"{code.challenge.id}-steady-{number}", source, code)
-        rewards = Counter(graded(folder, code.challenge.id, "reward").reward for _ in range(REPEATS))
-        print(f"{code.challenge.id:20s} {'wrong' if number else 'right'} answer, {REPEATS} grades: {dict(rewards)}")
-        promises.at_most("different rewards of one answer", len(rewards), 1)
+        rewards = Counter(graded(folder, code.challenge.id, "reward").reward for _ in range(repeats))
+        which = f"wrong answer {number}" if number else "right answer"
+        print(f"{code.challenge.id:20s} {which}, {repeats} grades: {dict(rewards)}", flush=True)
+        promises.at_most(f"{which}: different rewards in {repeats} grades", len(rewards), 1)
+
+
+def resident_mib() -> float:
+    """Resident memory of this process and of those that grade for it; workers in the sandbox come and go."""
+    children = (Path(task, "children").read_text().split() for task in Path("/proc/self/task").iterdir())
+    graders = [pid for own in children for pid in own if b"grading_process" in _read(Path("/proc", pid, "cmdline"))]
+    return sum(int(_read(Path("/proc", pid, "statm")).split()[1]) for pid in ("self", *graders)) * PAGE / 2**20
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b"0 0"
 
 
 def batch(code: ChallengeCode, top: Path, answers: int, promises: Promises) -> None:
@@ -139,33 +171,47 @@ def batch(code: ChallengeCode, top: Path, answers: int, promises: Promises) -> N
     start, resident = time.perf_counter(), []
     stream = harness.grade_stream(folders, code.challenge.id, profile="reward", jobs=2, force=True, workspace=ROOT)
     for number, record in enumerate(stream):
-        assert record.reward == 1, record.error
+        if record.reward != 1:
+            sys.exit(f"a right answer earned {record.reward}: {record.error}")
         if number % max(answers // 10, 1) == 0:
-            resident.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+            resident.append(resident_mib())
     rate = answers / (time.perf_counter() - start)
     promises.at_least(f"{code.challenge.id}: rewards a second on two processors", rate, 2.0)
-    early = resident[len(resident) // 5]
-    print(
-        f"memory of the grader: {early:.0f} MiB after a fifth of {answers} answers, {resident[-1]:.0f} MiB at the end"
-    )
-    promises.at_most("growth of its memory from there", resident[-1] / early, 1.1)
+    late = max(len(resident) // 5, 1)
+    early = resident[late - 1 if len(resident) == late else late]
+    print(f"memory of the grading processes, MiB: {', '.join(f'{mib:.0f}' for mib in resident)}")
+    promises.at_most(f"growth of their memory from a fifth of {answers} answers on", max(resident[late:]) / early, 1.1)
 
 
 def main() -> None:
     """Print every figure; exit with 1 where a promise is broken."""
-    parser = argparse.ArgumentParser(description="What a reward costs.")
-    parser.add_argument("--quick", action="store_true", help="leave out what takes more than a few minutes")
-    quick = parser.parse_args().quick
+    asked = _asked()
     compute_in_one_thread()
     workspace, promises = Workspace.at(ROOT), Promises()
-    codes = [ChallengeCode(workspace, workspace.challenge(id)) for id in SECONDS]
+    codes = [ChallengeCode(workspace, workspace.challenge(id)) for id in asked.challenge]
+    batched = next((code for code in codes if code.challenge.id == BATCHED), codes[0])
     with tempfile.TemporaryDirectory() as top, counted() as clock:
-        for code in codes:
-            compare(code, Path(top), clock, promises, full=not quick)
-        batch(codes[0], Path(top), 40 if quick else MANY, promises)
-        if not quick:
-            steady(codes[0], Path(top), promises)
+        for part, measure in (("full", full), ("warm", warm)):
+            for code in codes if part in asked.part else ():
+                measure(code, Path(top), clock, promises)
+        if "batch" in asked.part:
+            batch(batched, Path(top), asked.answers, promises)
+        if "steady" in asked.part:
+            steady(batched, Path(top), asked.repeats, promises)
     promises.settle()
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="What a reward costs.")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes more than a few minutes")
+    parser.add_argument("--part", nargs="+", choices=PARTS, help="what to measure; everything by default")
+    parser.add_argument("--challenge", nargs="+", choices=list(SECONDS), default=list(SECONDS), help="of which")
+    parser.add_argument("--answers", type=int, help=f"answers of the batch; {MANY} by default, {FEW} with --quick")
+    parser.add_argument("--repeats", type=int, default=REPEATS, help=f"grades of each answer; {REPEATS} by default")
+    asked = parser.parse_args()
+    asked.part = asked.part or (("warm", "batch") if asked.quick else PARTS)
+    asked.answers = asked.answers or (FEW if asked.quick else MANY)
+    return asked
 
 
 if __name__ == "__main__":

@@ -215,8 +215,14 @@ class Language(Protocol):
         """Tools this machine lacks that an extra of this package brings."""
         return ()
 
-    def compile(self, files: AnswerFiles, challenge: Challenge) -> CompilerReport | None:
-        """What the language's compiler says of an answer; None where answers are not compiled before they run."""
+    def compile(self, files: AnswerFiles, challenge: Challenge, *, brief: bool = False) -> CompilerReport | None:
+        """What the language's compiler says of an answer; None where answers are not compiled before they run.
+
+        Args:
+            files: what the answer consists of.
+            challenge: what it answers.
+            brief: whether only `compiles` is asked for: what that takes no time for is left out.
+        """
         return None
 
     def repaired(

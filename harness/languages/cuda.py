@@ -96,11 +96,14 @@ class Cuda(Language):
 
         return tuple(EXTRAS[extra] for extra in lacking())
 
-    def compile(self, files: AnswerFiles, challenge: Challenge) -> CompilerReport:
+    def compile(self, files: AnswerFiles, challenge: Challenge, *, brief: bool = False) -> CompilerReport:
         """As `Language.compile`: with `no_spills` beside whether it compiles."""
         from harness.cuda.gate import gate
 
-        said = gate(files.folder, files.entries, challenge.contract.functions, tier=detect())
+        symbols = challenge.contract.functions
+        said = gate(files.folder, files.entries, symbols, tier=detect(), optimised=not brief)
+        if brief and said.ok is False:  # what does not compile is refused by the words of a full grade
+            said = gate(files.folder, files.entries, symbols, tier=detect())
         verdicts = {"no_spills": _spills(said)}
         return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), verdicts, _locations(said))
 

@@ -75,7 +75,13 @@ class WorkerLost(ProbeFailure):
 
 
 class CallTimedOut(WorkerLost):
-    """A call did not end in time. It counts only when it happens again with nothing beside it (see `probe.run`)."""
+    """A call did not end in time. It counts only when it happens again with nothing beside it (see `probe.run`).
+
+    Attributes:
+        starved: whether other work kept the processor from it for the rest of its time.
+    """
+
+    starved = False
 
 
 class TimeUsedUp(WorkerLost):

@@ -60,6 +60,11 @@ class Probe:
     slow_fails: bool = True
     measures: bool = False
 
+    @property
+    def measures_cost(self) -> bool:
+        """Whether time or memory is the question, and not whether what it brings is right."""
+        return self.races or not self.traced
+
     def in_brief(self) -> "Probe":
         """The same with few drawn cases: a large one for each size."""
         return replace(self, drawn=self.drawn.in_brief()) if self.drawn else self
@@ -207,6 +212,10 @@ def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial
     try:
         with alone():
             return once(probe, answer, seed, case)
+    except CallTimedOut as late:
+        if late.starved:  # by work that is no grade, which `alone` does not keep out
+            raise NotRun(f"{late.title}, and other work had the processor for most of its time") from None
+        raise
     except MachineBusy as busy:
         raise NotRun(f"{title}, and could not be tried again with nothing beside it: {busy}") from None
 

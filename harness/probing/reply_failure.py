@@ -22,7 +22,9 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
     if reply.status is CallStatus.MALFORMED:
         return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
     if reply.status is CallStatus.TIMEOUT:
-        return CallTimedOut(f"`{function}` does not end in time", reply.text)
+        late = CallTimedOut(f"`{function}` does not end in time", reply.text)
+        late.starved = reply.starved
+        return late
     titles = {
         CallStatus.CRASHED: f"the process ends inside `{function}`",
         CallStatus.OUTPUT_LIMIT: f"`{function}` prints without end",

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.model import Figure
-from harness.numerics.paired import PairedVerdict
+from harness.numerics.paired import PROCESSES, PairedComparison, PairedVerdict
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.failures import NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Partial
 from harness.sandbox import WorkerSpec, scratch
-from harness.timing.contest import CallCost, ContestResult, Role, Trial, contest
+from harness.timing.contest import CallCost, ContestResult, Enough, Role, Trial, contest
 from harness.timing.exclusive import timing_lock
 
 MAX_RATIO = 20.0
@@ -25,6 +25,8 @@ less than what a reader would call a difference. A NumPy answer that works row b
 FULL_CREDIT_RATIO = 1.25
 """Times of the reference up to which an answer counts as equally fast. Published answers that one run of a quiet
 machine put at 1.09 to 1.16 were level in the next, and equal files must have equal marks."""
+NARROW = 1.1
+"""Upper end of the ratio's interval over its lower one at which a contest for full credit may stop."""
 VERIFIED_CALLS = 3
 """Calls verified of an answer that cannot be timed."""
 
@@ -66,10 +68,13 @@ def compare_speed(answer: Answer, workload: Callable[[], Workload], reference: P
     if not isinstance(answer, SandboxedAnswer):
         _verified_only(answer, workload())
         raise NotMeasurable("time is measured in the box only")
-    return credit(measure(answer, workload, reference, identity))
+    return credit(measure(answer, workload, reference, identity, _full_credit_is_sure))
 
 
-def measure(answer: SandboxedAnswer, workload: Callable[[], Workload], reference: Path, identity: str) -> ContestResult:
+def measure(
+    answer: SandboxedAnswer, workload: Callable[[], Workload], reference: Path, identity: str,
+    enough: Enough = lambda _: False,
+) -> ContestResult:  # fmt: skip
     """Time an answer against the reference in fresh boxes, with no other timing of this user beside it.
 
     Time spent in these boxes and what the answer was seen doing there are added to its own.
@@ -79,6 +84,7 @@ def measure(answer: SandboxedAnswer, workload: Callable[[], Workload], reference
         workload: as for `compare_speed`.
         reference: as for `compare_speed`.
         identity: as for `compare_speed`.
+        enough: as for `contest`.
 
     Raises:
         ProbeFailure: an output of the answer was wrong, or did not come.
@@ -101,7 +107,16 @@ def measure(answer: SandboxedAnswer, workload: Callable[[], Workload], reference
             return Trial(contenders, work.draw)
 
         with timing_lock():
-            return contest(start)
+            return contest(start, enough=enough)
+
+
+def _full_credit_is_sure(compared: PairedComparison) -> bool:
+    """Whether the answer earns everything wherever in the interval its ratio lies, and the interval is narrow."""
+    return (
+        compared.processes >= PROCESSES
+        and compared.high <= FULL_CREDIT_RATIO
+        and compared.high <= NARROW * compared.low
+    )  # fmt: skip
 
 
 def credit(result: ContestResult) -> Partial:

@@ -71,6 +71,11 @@ class ModelAnswer:
         return self._marked.ranked
 
     @property
+    def turns(self) -> int:
+        """Replies the model was allowed."""
+        return self._marked.turns
+
+    @property
     def overall(self) -> Score:
         """The mark over all."""
         return self._marked.overall
@@ -90,10 +95,14 @@ def answers(records: Iterable[Record]) -> tuple[ModelAnswer, ...]:
 
 
 def in_order(marked: Iterable[AnyMarked]) -> list[AnyMarked]:
-    """The best overall first, those without one after them, baselines last; equal ones by name."""
+    """The best overall first, those without one after them, then answers made in several turns, baselines last.
 
-    def place(one: AnyMarked) -> tuple[bool, float, str]:
+    Equal ones by name.
+    """
+
+    def place(one: AnyMarked) -> tuple[bool, bool, float, str]:
         point = one.overall.score
-        return one.provenance is Provenance.BASELINE, 1.0 if point is None else -point, one.model
+        baseline = one.provenance is Provenance.BASELINE
+        return baseline, one.turns > 1, 1.0 if point is None else -point, one.model
 
     return sorted(marked, key=place)

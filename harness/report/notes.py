@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from harness.model import Challenge, ChallengeSuite, Status
 from harness.model.suite import EVERYTHING
 from harness.report import formatting
+from harness.scoring.ranking import APART
 from harness.scoring.record_summary import RecordSummary, criteria_text
 from harness.scoring.suites import SUITES_FILE
 
@@ -14,8 +15,8 @@ SEEN = (
 )
 
 SEVERAL_TURNS = (
-    "Asked in several turns: the model saw what the grader found in its earlier replies, so compare only with others "
-    "asked so"
+    f"Asked in several turns, and ranked among themselves ({APART}): the model saw what was found in its earlier "
+    "replies"
 )
 
 

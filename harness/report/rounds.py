@@ -11,6 +11,7 @@ from harness.report.notes import notes
 from harness.report.summary import ChallengeWinner, challenge_winners
 from harness.scoring import Standing, standings
 from harness.scoring.attempts import Attempts, MeasuredAnswer
+from harness.scoring.marked import first_group
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundV
 
 def _verdict(places: Sequence[Standing]) -> str:
     """Who won, by how much; the averages as they are printed."""
-    ranked = [place for place in places if place.rank is not None]
+    ranked = first_group([place for place in places if place.rank is not None])
     if not ranked:
         return "No model of this round has a mark on all of its challenges."
     first = ranked[0]

@@ -16,11 +16,20 @@ from harness.report import formatting
 from harness.report.attempts_report import AttemptsReport, attempts_data, attempts_report, common_faults, mean_of
 from harness.report.mark_source import Marks, MarkSource, marks, measured_marks
 from harness.report.notes import notes, removed_note, suite_notes
-from harness.report.summary import ChallengeWinner, Gap, Hybrid, Meeting, challenge_winners, gaps, hybrids, meetings
+from harness.report.summary import (
+    ChallengeWinner,
+    Gap,
+    Hybrid,
+    Meeting,
+    challenge_winners,
+    gaps,
+    hybrids,
+    meetings,
+)
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
 from harness.scoring.attempts import Attempts, MeasuredAnswer
-from harness.scoring.marked import Marked
+from harness.scoring.marked import Marked, first_group
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.ranking import MEDAL_COVERAGE, most_answered
 from harness.scoring.record_summary import RecordSummary
@@ -252,8 +261,13 @@ class Scoreboard:
 
     @property
     def ranked(self) -> tuple[ScoreboardRow, ...]:
-        """Rows of models with a rank."""
+        """Rows of models with a rank, those asked in several turns after the others."""
         return tuple(row for row in self.rows if row.standing.rank is not None)
+
+    @property
+    def apart(self) -> bool:
+        """Whether any model was asked in several turns, and is ranked apart."""
+        return any(row.standing.apart for row in self.rows)
 
     @property
     def provisional(self) -> bool:
@@ -263,12 +277,13 @@ class Scoreboard:
     @property
     def certainty(self) -> str:
         """How sure the order is, from drawing the challenges anew."""
+        ranked = first_group([row.standing for row in self.ranked])
         sure = [
-            f"{row.standing.model} comes first in {formatting.percent(row.standing.chances[0])}"
-            for row in self.ranked
-            if row.standing.chances and row.standing.chances[0] > 0
+            f"{place.model} comes first in {formatting.percent(place.chances[0])}"
+            for place in ranked
+            if place.chances and place.chances[0] > 0
         ]
-        if len(self.ranked) < 2 or not sure:
+        if len(ranked) < 2 or not sure:
             return ""
         too = ", and the attempts at each," if self.attempts else ""
         drawn = (
@@ -349,12 +364,14 @@ def as_csv(board: Scoreboard) -> str:
     writer = csv.writer(out, lineterminator="\n")
     parts = ("status", "score", "low", "high", "coverage", "integrity")
     header = ("rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note")
-    writer.writerow([*header, "provisional", "missing", *(f"{c.id}_{part}" for c in board.columns for part in parts)])
+    writer.writerow(
+        [*header, "provisional", "missing", "turns", *(f"{c.id}_{part}" for c in board.columns for part in parts)]
+    )
     for row in board.rows:
         s = row.standing
         provenance = "+".join(s.provenance)
         cells = [s.rank, s.medal, s.model, provenance, s.mean, s.coverage, s.graded, s.of, s.note]
-        cells += [s.provisional, " ".join(s.missing)]
+        cells += [s.provisional, " ".join(s.missing), s.turns]
         writer.writerow([*cells, *(value for entry in row.entries for value in _fields(entry))])
     return out.getvalue()
 
@@ -367,9 +384,13 @@ def _scoreboard(found: Marks, challenges: Iterable[Challenge], suite: ChallengeS
     seen = found.on({c.id for c in shown})
     counted = seen.on({*compared})
     by_name = {(m.model, m.challenge): m for m in found.marked}
+    places = standings(found.marked, compared, counted.head_to_heads)
+    alike = {
+        apart: counted.among([p.model for p in places if p.apart is apart], compared) for apart in (False, True)
+    }  # fmt: skip
     rows = tuple(
-        ScoreboardRow(place, tuple(Entry(c, by_name.get((place.model, c.id))) for c in shown), counted)
-        for place in standings(found.marked, compared, counted.head_to_heads)
+        ScoreboardRow(place, tuple(Entry(c, by_name.get((place.model, c.id))) for c in shown), alike[place.apart])
+        for place in places
     )
     return Scoreboard(seen, tuple(shown), compared, rows, uncounted=tuple(sorted(known - {*compared})))
 

@@ -11,7 +11,8 @@ from harness.report import formatting
 from harness.report.mark_source import Marks
 from harness.scoring import Standing
 from harness.scoring.duels import tally
-from harness.scoring.marked import Marked
+from harness.scoring.marked import Marked, first_group
+from harness.scoring.ranking import APART
 
 MOST_GAPS = 3
 """How many of the widest differences between two neighbours are listed."""
@@ -79,7 +80,7 @@ def challenge_winners(challenges: Iterable[Challenge], marks: Marks) -> tuple[Ch
 
 def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: Marks) -> tuple[Gap, ...]:
     """What lies between each ranked model and the next: their widest differences in a dimension."""
-    ranked = [s for s in standings if s.rank is not None]
+    ranked = first_group([s for s in standings if s.rank is not None])
     by_name = {(m.model, m.challenge): m for m in marks.marked}
     return tuple(
         Gap(
@@ -90,8 +91,8 @@ def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: 
 
 
 def hybrids(challenges: Iterable[Challenge], marks: Marks) -> tuple[Hybrid, ...]:
-    """The best of every part, for challenges that two models or more have marks on."""
-    return tuple(_hybrid(c, own) for c in challenges if len(own := _ordered(c, marks)) > 1)
+    """The best of every part, for challenges that two models or more have marks on, all asked alike."""
+    return tuple(_hybrid(c, own) for c in challenges if len(own := first_group(_ordered(c, marks))) > 1)
 
 
 def meetings(marks: Marks, order: Sequence[str]) -> Iterator[Meeting]:
@@ -106,15 +107,15 @@ def meetings(marks: Marks, order: Sequence[str]) -> Iterator[Meeting]:
 
 
 def _ordered(challenge: Challenge, marks: Marks) -> list[Marked]:
-    """The models with a mark on it, the best first."""
+    """The models with a mark on it, the best first, those asked in several turns after the others."""
     own = [m for m in marks.marked if m.challenge == challenge.id and m.overall.score is not None]
     models = [m for m in own if m.provenance is not Provenance.BASELINE]
-    return sorted(models, key=lambda m: (-(m.overall.score or 0.0), m.model))
+    return sorted(models, key=lambda m: (m.turns > 1, -(m.overall.score or 0.0), m.model))
 
 
 def _task(challenge: Challenge, own: Sequence[Marked], marks: Marks) -> ChallengeWinner:
-    order = tuple((m.model, formatting.standing(m.overall)) for m in own)
-    return ChallengeWinner(challenge.id, challenge.title, order, _winner(own, marks))
+    order = tuple((m.model + (APART if m.turns > 1 else ""), formatting.standing(m.overall)) for m in own)
+    return ChallengeWinner(challenge.id, challenge.title, order, _winner(first_group(own), marks))
 
 
 def _winner(own: Sequence[Marked], marks: Marks) -> str:

@@ -7,6 +7,7 @@ from harness.model import Challenge, Outcome, Provenance, Severity, Status
 from harness.report import formatting
 from harness.report.answers import ModelAnswer
 from harness.scoring.duels import NOISE
+from harness.scoring.marked import first_group
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def verdict(challenge: Challenge, answers: Sequence[ModelAnswer]) -> ChallengeVe
 def _lead(models: Sequence[ModelAnswer]) -> list[str]:
     if not models:
         return ["No model has a mark on this challenge."]
+    models = first_group(models)
     first = models[0]
     if len(models) == 1:
         return [f"{first.model} is the only model with a mark: {formatting.standing(first.overall)}."]

@@ -51,6 +51,7 @@ class Published:
     provenance: Provenance = field(default=Provenance.MODEL_OUTPUT, init=False)
     status: Status = field(default=Status.GRADED, init=False)
     ranked: bool = field(default=True, init=False)
+    turns: int = field(default=1, init=False)
 
 
 def published(reviews: Iterable[Review], round: str | None = None) -> tuple[Published, ...]:

@@ -1,9 +1,11 @@
 """The stages of a grade: each takes the job and what the stages before it found, and returns what it found itself."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import takewhile
 
 from harness.errors import HarnessError
 from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
@@ -18,7 +20,9 @@ from harness.quality.evidence import claims_evidence, own_tests_evidence, source
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
 from harness.running.collected import adapter_is_at_fault, charged_to_the_answer
 from harness.running.job import Job
+from harness.running.options import no_progress
 from harness.sandbox import detect, scratch
+from harness.sandbox.beside import Beside, waited_for
 from harness.sandbox.warm import kept_warm
 from harness.timing import clock
 
@@ -69,17 +73,42 @@ class Stage:
     Attributes:
         name: key of its time in the record.
         run: takes the job and what was found so far; returns None where the stage has nothing to do.
+        beside: whether it needs nothing that others find, and all it does is to wait for processes in the sandbox: it
+            runs beside those before it.
     """
 
     name: str
     run: Callable[[Job, StageResult], StageResult | None]
+    beside: bool = False
 
 
 def run_stages(job: Job) -> StageResult:
-    """Run all stages in their order; what they found together. Of a reply without an answer there is nothing to run."""
+    """Run all stages; what they found together. Of a reply without an answer there is nothing to run.
+
+    Those that may run beside others begin with the first one, in a thread, where there is a core for them. Nothing is
+    timed before they are over.
+    """
     if job.submission.about.unanswered:
         return _unanswered(job, job.submission.about.unanswered)
-    found = reduce(lambda found, stage: found | _timed(stage, job, found), STAGES, StageResult())
+    if not any(c.tests for c in job.criteria) or len(os.sched_getaffinity(0)) < 2:
+        return _finished(job, _in_turn(job, STAGES, StageResult()))
+    quiet = replace(job, progress=no_progress)  # lines of progress must not meet
+    work = Beside(lambda: _in_turn(quiet, [s for s in STAGES if s.beside], StageResult()))
+    with waited_for(work, job.deadline):
+        first = takewhile(lambda stage: not stage.beside, STAGES)
+        found = _in_turn(job, first, StageResult())
+        job.progress("own tests")
+        found |= work.result(job.deadline) or StageResult()
+        last = STAGES[max(n for n, stage in enumerate(STAGES) if stage.beside) + 1 :]
+        return _finished(job, _in_turn(job, last, found))
+
+
+def _in_turn(job: Job, stages: Iterable[Stage], found: StageResult) -> StageResult:
+    """What is found when `stages` have run one after the other."""
+    return reduce(lambda found, stage: found | _timed(stage, job, found), stages, found)
+
+
+def _finished(job: Job, found: StageResult) -> StageResult:
     return replace(found, cut_off=job.late())
 
 
@@ -104,7 +133,8 @@ def compile_source(job: Job, found: StageResult) -> StageResult | None:
     if not criteria and job.options.partial:
         return None
     job.progress("compiling")
-    report = job.language.compile(job.answer, job.challenge)
+    only_whether = job.brief and all(c.compiler == "compiles" for c in criteria)
+    report = job.language.compile(job.answer, job.challenge, brief=only_whether)
     evidence = compiler_evidence(criteria, report)
     if report is None:
         return StageResult(evidence) if evidence else None
@@ -215,8 +245,8 @@ STAGES = (
     Stage("compiler", compile_source),
     Stage("build_and_probes", probe),
     Stage("repaired_copy", probe_repaired),
-    Stage("source", measure_source),
-    Stage("own_tests", run_own_tests),
+    Stage("source", measure_source, beside=True),
+    Stage("own_tests", run_own_tests, beside=True),
     Stage("claims", check_claims),
 )
 
@@ -225,13 +255,20 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
     """What the probes of each criterion see, with the cause where one is established."""
     answer.deadline = job.deadline
     found: dict[str, Evidence] = {}
-    for criterion in sorted(criteria, key=lambda c: c.id != job.challenge.anchor) if job.brief else criteria:
+    for criterion in _in_order(job, criteria):
         job.progress(criterion.id)
         found[criterion.id] = _in_vain(job, criterion, found) or _probed(job, criterion, answer)
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged
     return linked_to_races(job.code, settled_names(job.code, charged, answer), answer)
+
+
+def _in_order(job: Job, criteria: list[Criterion]) -> list[Criterion]:
+    """In which criteria are probed: in brief the anchor first; else last those that nothing may run beside."""
+    if job.brief:
+        return sorted(criteria, key=lambda c: c.id != job.challenge.anchor)
+    return sorted(criteria, key=lambda c: any(probe.measures_cost for probe in job.code.probes_of(c)))
 
 
 def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:

@@ -255,5 +255,7 @@ def _remarks(job: Job) -> Iterator[str]:
         yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:
         yield "the seed was chosen by hand: this record decides no ranking"
+    if job.brief:  # nobody reads the source of an answer that a training loop throws away
+        return
     yield from unwritten_entry(job.files.path, job.submission.entries, job.challenge.contract.functions)
     yield from hints(job.files.path, job.submission.entries, job.adapters)

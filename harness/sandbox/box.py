@@ -29,9 +29,13 @@ PROCESSES = 64
 ORPHANED_SECONDS = 60
 """Processor seconds beyond the time for all probes after which the kernel ends an unwatched worker."""
 LONGEST_EXTENSION = 4.0
-"""Times its limit after which a call ends, however long it waited for a processor: threads make each other wait."""
+"""Times its limit after which a call ends that used it up, though a thread waited: threads make each other wait."""
+LONGEST_STARVED = 16.0
+"""Times its limit after which a call ends that was not given its limit."""
 SHORTEST_EXTENSION = 0.01
 """Seconds of such waiting that are not worth another look."""
+STARVED_BY = 2 * SHORTEST_EXTENSION
+"""Seconds of its limit that a call was not given, from which on its time-out tells of the machine."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +226,10 @@ class Box:
         if isinstance(answer, CallStatus):
             spent, queued = time.perf_counter() - start, process_stats.queued_seconds(self.pid) - queued
             processor = max(self._processor() - before, 0.0)
-            return replace(self._ended(answer, seconds), seconds=spent, processor=processor, queued=max(queued, 0.0))
+            # all its threads together: those that make each other wait use up a processor meanwhile
+            starved = answer is CallStatus.TIMEOUT and max(spent - queued, processor) < seconds - STARVED_BY
+            ended = self._ended(answer, seconds)
+            return replace(ended, seconds=spent, processor=processor, queued=max(queued, 0.0), starved=starved)
         try:
             if output is not None and output.size:
                 output.freeze()
@@ -246,14 +253,15 @@ class Box:
 
         `queued` is what it had waited before.
         """
-        start, left = time.perf_counter(), seconds
+        start, left, before = time.perf_counter(), seconds, self._processor()
         while True:
             answer = channel.receive(left)
             if answer is not CallStatus.TIMEOUT:
                 return answer
             spent = time.perf_counter() - start
             left = seconds - spent + process_stats.queued_seconds(self.pid) - queued
-            if left < SHORTEST_EXTENSION or spent > seconds * LONGEST_EXTENSION:
+            used = self._processor() - before >= seconds
+            if left < SHORTEST_EXTENSION or spent > seconds * (LONGEST_EXTENSION if used else LONGEST_STARVED):
                 return CallStatus.TIMEOUT
 
     def _rest(self) -> None:

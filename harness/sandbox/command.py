@@ -18,6 +18,7 @@ from typing import Self
 from harness.errors import BoxError
 from harness.model import Tier
 from harness.sandbox import visible_files
+from harness.sandbox.beside import assert_wanted
 from harness.sandbox.channel import Output, readable
 from harness.sandbox.implementations import new_sandbox
 from harness.sandbox.protocol import Confinement, FileAccess, InsidePaths, Sandbox
@@ -108,6 +109,7 @@ def run(
 
     Raises:
         BoxError: the command could not be started at all, which is no word about it.
+        GivenUp: the thread runs beside a grade that ended before.
     """
     access = FileAccess(folder, extra or {}, writable or {}, scratch_mib, devices)
     limits = _Limits(seconds, wall_seconds or max(WALL_FACTOR * seconds, WALL_SECONDS))
@@ -241,6 +243,7 @@ class _Watch:
     def wait(self) -> CommandLimit | None:
         """The limit that it exceeded; None when it ended first."""
         while not self._ended():
+            assert_wanted()
             self._read()
             if exceeded := self._exceeded():
                 return exceeded

@@ -43,6 +43,7 @@ class Reply:
         processor: processor seconds of the worker over the same span.
         queued: seconds of them in which the worker was ready to run and had no processor.
         echo: the array arguments as they were after the call, when asked for.
+        starved: whether it timed out having had less time on a processor than its limit: other work took the rest.
     """
 
     status: CallStatus
@@ -55,6 +56,7 @@ class Reply:
     processor: float = 0.0
     queued: float = 0.0
     echo: tuple[Any, ...] = ()
+    starved: bool = False
 
     @property
     def alive(self) -> bool:

@@ -90,6 +90,11 @@ class Attempts:
         return all(summary.ranked for summary in self.summaries)
 
     @property
+    def turns(self) -> int:
+        """Replies the model was allowed, the most of any attempt."""
+        return max(summary.turns for summary in self.summaries)
+
+    @property
     def integrity(self) -> int:
         """How many findings of all attempts tell of conduct in the box."""
         return sum(summary.integrity for summary in self.summaries)

@@ -1,7 +1,7 @@
 """What has marks: the record of a grade, or what published reviews said of an answer."""
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from harness.model import Provenance, Score, Status
 
@@ -30,9 +30,29 @@ class Marked(Protocol):
         """Whether the marks count in ranks."""
 
     @property
+    def turns(self) -> int:
+        """Replies the model was allowed; with several, each after the first made in view of what was found before."""
+
+    @property
     def overall(self) -> Score:
         """The mark over all."""
 
     @property
     def dimensions(self) -> Mapping[str, Score]:
         """Marks by heading."""
+
+
+class AskedFor(Protocol):
+    """What a model was asked for, in one turn or in several."""
+
+    @property
+    def turns(self) -> int:
+        """Replies the model was allowed."""
+
+
+AskedAlike = TypeVar("AskedAlike", bound=AskedFor)
+
+
+def first_group(ordered: Sequence[AskedAlike]) -> list[AskedAlike]:
+    """Those that compare with the first of them: asked in one turn, or in several, as it was."""
+    return [one for one in ordered if (one.turns > 1) is (ordered[0].turns > 1)]

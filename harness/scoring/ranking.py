@@ -2,7 +2,8 @@
 
 A medal is a model's own where the order holds when the challenges, and the attempts at them, are drawn anew; those
 that are not clearly behind its best share it. A model that lacks challenges has a provisional place among those that
-have them all, by the challenges it has: it moves nobody else.
+have them all, by the challenges it has: it moves nobody else. Models that were asked in several turns, each in view of
+what was found before, are ranked among themselves: a first reply does not compare with a mended one.
 """
 
 from bisect import bisect_right
@@ -25,6 +26,8 @@ from harness.scoring.strength import STABLE, AttemptMarks, ahead, drawn_means, e
 
 MEDAL_COVERAGE = 0.7
 MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
+APART = "\N{DAGGER}"
+"""Behind the place of a model that was asked in several turns."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Standing:
         duels: how many it had.
         strength: by all of these, on the scale of Elo; None when it is not ranked.
         chances: share of the draws of challenges in which it comes to each rank, the first rank first.
+        turns: replies it was allowed, the most on any challenge; with several, its place is among models asked so.
     """
 
     model: str
@@ -65,19 +69,28 @@ class Standing:
     duels: int = 0
     strength: float | None = None
     chances: tuple[float, ...] = ()
+    turns: int = 1
+
+    @property
+    def apart(self) -> bool:
+        """Whether its place is among models that were asked in several turns."""
+        return self.turns > 1
 
     @property
     def place(self) -> str:
-        """Its rank, in brackets where it is provisional; empty where it has none."""
+        """Its rank, in brackets where it is provisional, and marked where it is ranked apart; empty where none."""
+        mark = APART if self.apart else ""
         if self.rank is not None:
-            return str(self.rank)
-        return "" if self.provisional is None else f"({self.provisional})"
+            return f"{self.rank}{mark}"
+        return "" if self.provisional is None else f"({self.provisional}){mark}"
 
 
 def standings(
     marked: Iterable[Marked], challenges: Sequence[str], head_to_heads: Iterable[HeadToHead] = ()
 ) -> tuple[Standing, ...]:
     """All models, the best first, then those that are not ranked, baselines last; equal means by name.
+
+    Models that were asked in several turns follow after all others, in the same order and ranked among themselves.
 
     Not ranked are baselines, models with a grade that does not count (a seed chosen by hand, or a part of the probes),
     and models without an overall on every challenge, whose place is provisional. Where no model has an overall on
@@ -92,6 +105,13 @@ def standings(
     for one in marked:
         by_model.setdefault(one.model, []).append(one)
     rows = [_Row(model, by_model[model], challenges) for model in sorted(by_model)]
+    duels = list(head_to_heads)
+    groups = ([row for row in rows if (row.turns > 1) is apart] for apart in (False, True))
+    return tuple(chain.from_iterable(_ranked(group, challenges, duels) for group in groups))
+
+
+def _ranked(rows: list["_Row"], challenges: Sequence[str], head_to_heads: Iterable[HeadToHead]) -> tuple[Standing, ...]:
+    """The standings of models that are ranked among themselves."""
     means = sorted(row.mean for row in rows if row.mean is not None and not row.unranked)
     provisional = _provisional(rows)
     last = len(rows) + 1
@@ -108,9 +128,10 @@ def most_answered(marked: Iterable[Marked]) -> tuple[str, ...]:
 
     The table is that of most marks, then of most models; its challenges are those that one model has, or that all have
     who have some challenge. One more challenge, or a model that answered few, leaves a large table as it is. Baselines,
-    and grades that do not count, decide it only where there is nothing else.
+    grades that do not count and answers made in several turns decide it only where there is nothing else.
     """
     every = list(marked)
+    every = [m for m in every if m.turns == 1] or every
     with_marks = [m for m in every if _has_mark(m)]
     counting = [m for m in with_marks if m.ranked and m.provenance is not Provenance.BASELINE]
     answered: dict[str, set[str]] = {}
@@ -205,6 +226,7 @@ class _Row:
         self.of = len(challenges)
         self.provenance = tuple(sorted({r.provenance for r in records}))
         self.baseline = Provenance.BASELINE in self.provenance
+        self.turns = max((r.turns for r in self.records), default=1)
         marks = [r.overall for r in self.records if _has_mark(r)]
         self.graded = len(marks)
         total = sum((exact(m.score) for m in marks if m.score is not None), Fraction(0))
@@ -252,5 +274,5 @@ class _Row:
         mean = None if self.mean is None else float(self.mean)
         return Standing(
             self.model, self.provenance, mean, self.coverage, self.graded, self.of, rank, medal, note,
-            provisional, self.missing,
+            provisional, self.missing, turns=self.turns,
         )  # fmt: skip

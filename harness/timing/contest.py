@@ -127,13 +127,20 @@ class ContestResult:
         return self.background > BACKGROUND
 
 
-def contest(start: Callable[[], Trial], *, trials: int = PROCESSES, seconds: float = SECONDS) -> ContestResult:
-    """Time an answer against a reference until the pairs decide, or time is up.
+Enough = Callable[[PairedComparison], bool]
+"""Whether a comparison says all that is asked, though it is not decided which side is faster."""
+
+
+def contest(
+    start: Callable[[], Trial], *, trials: int = PROCESSES, seconds: float = SECONDS, enough: Enough = lambda _: False
+) -> ContestResult:
+    """Time an answer against a reference until the pairs decide, they say enough, or time is up.
 
     Args:
         start: opens a trial. What it or a contender raises ends the contest and is passed on.
         trials: how many, at least `PROCESSES` for a verdict.
         seconds: processor time of play after which an undecided contest ends.
+        enough: asked at every look, of processor and of wall time; what satisfies it by both ends the contest.
 
     Returns:
         The result; its verdict is `unclear` when nothing was decided.
@@ -150,7 +157,7 @@ def contest(start: Callable[[], Trial], *, trials: int = PROCESSES, seconds: flo
                 tracks[-1].warm_up()
             return tracks
 
-        tracks, processor = _play(entered, seconds)
+        tracks, processor = _play(entered, seconds, enough)
         return _result(tracks, processor, clock.now() - began)
 
 
@@ -250,12 +257,16 @@ def _faults(entrant: _Entrant) -> list[float]:
     return entrant.faults
 
 
-def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Track], PairedComparison]:
-    """Rounds in turns until the processor times decide or time is up; all trials, and the comparison at the last look.
+def _play(entered: Callable[[], list[_Track]], seconds: float, enough: Enough) -> tuple[list[_Track], PairedComparison]:
+    """Rounds in turns until the processor times decide, both clocks say enough, or time is up.
 
     Args:
         entered: opens the trials that run side by side.
         seconds: processor time of play.
+        enough: as for `contest`.
+
+    Returns:
+        All trials, and the comparison of processor times at the last look.
     """
     running = entered()
     tracks, pairs, rule, comparison = list(running), 0, Rule(), compare([])
@@ -272,6 +283,8 @@ def _play(entered: Callable[[], list[_Track]], seconds: float) -> tuple[list[_Tr
         if pairs in LOOKS:
             comparison = rule.look(_ratios(tracks, _processor))
             if comparison.decided or _background(tracks) > BACKGROUND:
+                return tracks, comparison
+            if enough(comparison) and enough(compare(_ratios(tracks, _wall))):
                 return tracks, comparison
         if pairs in RESTART_PAIRS:
             for track in running:

@@ -7,8 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.model import GradeProfile
+from harness.running.linear_algebra import compute_in_one_thread
 from harness.sandbox import detect
-from tests.attacks import corpus, nursery
+from tests.attacks import corpus, nursery, profiles
 
 
 def main() -> int:
@@ -21,6 +23,8 @@ def main() -> int:
         nursery.serve(asked.nursery)
         return 0
     print(f"tier {tier}: {tier.promise}", flush=True)
+    if asked.profile:
+        return _under_profile(asked.profile, asked)
     chosen = [
         attack
         for name, attack in corpus.attacks(*asked.files).items()
@@ -33,6 +37,26 @@ def main() -> int:
     untrue = _untrue(asked.page, verdicts, tier) if asked.page else []
     print(*untrue, sep="\n", end="\n" * bool(untrue))
     return int(any(v.wrong for v in verdicts) or not verdicts or bool(untrue))
+
+
+def _under_profile(profile: GradeProfile, asked: argparse.Namespace) -> int:
+    """Grade the attacks on marks under a profile, one after the other; 1 when one gains or a right answer loses."""
+    compute_in_one_thread()
+    chosen = [
+        attack
+        for name, attack in profiles.attacks().items()
+        if not asked.only or any(part in name for part in asked.only)
+    ]
+    start = time.monotonic()
+    results = []
+    for earned in profiles.run(chosen, profile):
+        results.append(earned)
+        if asked.verbose or earned.wrong:
+            said = "; ".join(earned.wrong) or "as it should be"
+            print(f"{earned.seconds:5.1f} s  {earned.name} @ {earned.challenge}: {earned.reward}: {said}", flush=True)
+    print(*profiles.table(results), sep="\n")
+    print(f"{len(results)} graded under `{profile}` in {time.monotonic() - start:.0f} s")
+    return int(any(earned.wrong for earned in results) or not results)
 
 
 def _untrue(page: Path, verdicts: Sequence[corpus.Verdict], tier: str) -> list[str]:
@@ -55,6 +79,11 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--verbose", action="store_true", help="a line for every attack")
     parser.add_argument("--files", metavar="PATTERN", nargs="+", default=(), help="those in these files alone")
     parser.add_argument("--page", type=Path, help="fail where the table of this Markdown page says otherwise")
+    parser.add_argument(
+        "--profile", type=GradeProfile, choices=list(GradeProfile), metavar="NAME",
+        help="grade the attacks on marks under a profile instead, all in one process, and compare their rewards with "
+        "what the gates leave",
+    )  # fmt: skip
     parser.add_argument("--nursery", type=float, help=argparse.SUPPRESS)
     return parser.parse_args()
 

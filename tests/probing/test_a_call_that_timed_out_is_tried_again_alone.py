@@ -139,6 +139,40 @@ def test_waiting_for_a_processor_is_not_counted_as_the_calls_time(toy):
         assert answer.charged_seconds < 0.5
 
 
+class Starving(AnswerWrapper):
+    """Every worker is held to a processor that others keep busy."""
+
+    answer: SandboxedAnswer
+
+    def call(self, *args: Any, **options: Any) -> Any:
+        os.sched_setaffinity(self.answer.box().pid, {sorted(os.sched_getaffinity(0))[0]})
+        return super().call(*args, **options)
+
+
+@pytest.mark.slow
+def test_what_other_work_starves_twice_is_not_run(toy):
+    processor = sorted(os.sched_getaffinity(0))[0]
+    loop = f"import os\nos.sched_setaffinity(0, {{{processor}}})\nprint(flush=True)\nwhile True: pass"
+    with limited(toy, HANGS) as answer:
+        others = [subprocess.Popen([sys.executable, "-c", loop], stdout=-1) for _ in range(30)]
+        try:
+            assert all(other.stdout.readline() for other in others)
+            evidence = judged(toy, Starving(answer))
+        finally:
+            for other in others:
+                other.kill()
+                other.communicate()
+    assert evidence.outcome is Outcome.NOT_RUN
+    assert "other work had the processor" in evidence.detail
+
+
+def test_threads_that_starve_each_other_are_no_excuse(toy):
+    crowd = "import threading\ndef spin():\n    while True: pass\n"
+    crowd += "def scaled(x, scale):\n    for _ in range(8): threading.Thread(target=spin, daemon=True).start()\n"
+    with limited(toy, crowd + "    spin()\n") as answer:
+        assert judged(toy, answer).outcome is Outcome.FAILED
+
+
 @pytest.mark.parametrize("kind", ["alone", "beside_others"])
 def test_nothing_runs_beside_what_runs_alone(kind):
     with exclusive.alone():

@@ -137,3 +137,27 @@ def test_a_medal_goes_to_all_that_are_not_clearly_behind_its_best_and_to_nobody_
         alike = all(lead[: number + 1] < STABLE)
         assert (place.medal == "gold") is alike
     assert 1 < sum(s.medal == "gold" for s in places) < 50
+
+
+def test_models_asked_in_several_turns_are_ranked_among_themselves_and_move_nobody():
+    once = [*both("first", 90, 80), *both("second", 20, 70), graded("half", "a", 60)]
+    several = [*both("mended", 99, 99, turns=3), *both("partly", 70, 60), *both("tried", 50, 50, turns=2)]
+    several[2] = several[2].model_copy(update={"turns": 3})  # one challenge asked so is enough
+    places = standings([*once, *several], TASKS)
+    assert places[:3] == standings(once, TASKS)
+    assert [(s.model, s.rank, s.place, s.medal) for s in places[3:]] == [
+        ("mended", 1, "1†", "gold"), ("partly", 2, "2†", "silver"), ("tried", 3, "3†", "bronze"),
+    ]  # fmt: skip
+    assert [s.turns for s in places] == [1, 1, 1, 3, 3, 2]
+
+
+def test_a_model_asked_in_several_turns_that_lacks_challenges_is_placed_among_such():
+    places = shown([*both("once", 10, 10), *both("mended", 90, 90, turns=3), graded("sparse", "a", 50, turns=3)])
+    assert places == {"once": "1", "mended": "1†", "sparse": "(2)†"}
+
+
+def test_answers_made_in_several_turns_do_not_decide_what_is_compared():
+    once = [r for number in range(2) for r in both(f"m{number}", number, number)]
+    several = [graded(f"t{number}", id, 1, turns=2) for number in range(9) for id in ("a", "b", "c")]
+    assert most_answered([*once, *several]) == ("a", "b")
+    assert most_answered(several) == ("a", "b", "c")

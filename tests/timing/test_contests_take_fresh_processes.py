@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.numerics.paired import LOOKS, PROCESSES, PairedVerdict
+from harness.numerics.paired import LOOKS, PROCESSES, PairedComparison, PairedVerdict
 from harness.timing.contest import IDENTITY_EVERY, RESTART_PAIRS, CallCost, ContestResult, Role, Trial, contest
 
 SPREAD = 0.5
@@ -96,3 +96,22 @@ def test_a_plain_difference_needs_three() -> None:
     field, result = raced(1.5, 0.05)
     assert result.comparison.verdict is PairedVerdict.SLOWER
     assert len(field.trials) == PROCESSES
+
+
+def test_a_contest_may_stop_when_both_clocks_say_enough() -> None:
+    field = Field(1.0, 0.05)
+    result = contest(field.start, seconds=60.0, enough=lambda compared: compared.high < 1.25)
+    assert result.comparison.pairs < LOOKS[-1] and result.comparison.high < 1.25
+    assert result.wall.high < 1.25
+
+
+def test_a_contest_goes_on_where_one_clock_does_not_say_enough() -> None:
+    asked = []
+
+    def enough(compared: PairedComparison) -> bool:
+        asked.append(compared)
+        return len(asked) % 2 == 1  # of processor time, never of wall time
+
+    field = Field(1.0, SPREAD)
+    result = contest(field.start, seconds=60.0, enough=enough)
+    assert result.comparison.pairs == LOOKS[-1]
