@@ -16,16 +16,7 @@ from harness.report import formatting
 from harness.report.attempts_report import AttemptsReport, attempts_data, attempts_report, common_faults, mean_of
 from harness.report.mark_source import Marks, MarkSource, marks, measured_marks
 from harness.report.notes import notes, removed_note, suite_notes
-from harness.report.summary import (
-    ChallengeWinner,
-    Gap,
-    Hybrid,
-    Meeting,
-    challenge_winners,
-    gaps,
-    hybrids,
-    meetings,
-)
+from harness.report.summary import ChallengeWinner, Gap, Hybrid, Meeting, challenge_winners, gaps, hybrids, meetings
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
 from harness.scoring.attempts import Attempts, MeasuredAnswer
@@ -364,9 +355,8 @@ def as_csv(board: Scoreboard) -> str:
     writer = csv.writer(out, lineterminator="\n")
     parts = ("status", "score", "low", "high", "coverage", "integrity")
     header = ("rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note")
-    writer.writerow(
-        [*header, "provisional", "missing", "turns", *(f"{c.id}_{part}" for c in board.columns for part in parts)]
-    )
+    columns = (f"{c.id}_{part}" for c in board.columns for part in parts)
+    writer.writerow([*header, "provisional", "missing", "turns", *columns])
     for row in board.rows:
         s = row.standing
         provenance = "+".join(s.provenance)

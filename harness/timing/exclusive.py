@@ -39,11 +39,12 @@ def beside_others() -> Iterator[None]:
 
 @contextmanager
 def alone(wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """Run the block with no work of another grade of this user beside it. Not to be used inside `beside_others`.
+    """Run the block with no other work of this user's grades beside it. Not to be used inside `beside_others`.
 
     Raises:
         MachineBusy: the others did not end within `wait` seconds.
     """
+    alone_in_grade()
     deadline = time.monotonic() + wait
     with _opened("gate") as gate, _opened("work") as work:
         _lock(gate, deadline)
