@@ -58,7 +58,7 @@ class PlainC(Language):
         """The compiler."""
         return (("c compiler", _named(host_compiler())),)
 
-    def compile(self, files: AnswerFiles, challenge: Challenge) -> CompilerReport:
+    def compile(self, files: AnswerFiles, challenge: Challenge, *, brief: bool = False) -> CompilerReport:
         """Whether it compiles without a warning."""
         if host_compiler() is None:
             return CompilerReport("", None, "no C compiler here")
