@@ -8,7 +8,7 @@ from harness.probing import Draw, InputUse
 from harness.probing.programs import Program
 
 from .calls import FAULTS, LEAST_CODED, Ask, Call, Create, Feed, Fork, Release, Row, Wrong
-from .tokens import CODED, TELLING
+from .tokens import CODED, EVEN, TELLING
 
 T = TypeVar("T")
 SHARE = 0.4
@@ -78,6 +78,17 @@ class Writer:
         self._feed(create, layer, [1], [1], decode=True)
         while self._held(create, layer, 1) + 2 <= self.sizes["length"]:
             self._feed(create, layer, [0, 1], [2, 2])
+        return tuple(self.steps)
+
+    def short(self) -> Program:
+        """Two slots in every layer: prompts of a third of the length, two tokens each, and chunks behind them."""
+        self._create()
+        create, longest = self.caches["a"], self.sizes["length"] // 3
+        for layer in range(create.layers):
+            self._feed(create, layer, [1, 0], [longest, longest // 2 + 1])
+            for _ in range(2):
+                self._feed(create, layer, [0, 1], [1, 1], decode=True)
+            self._feed(create, layer, [0, 1], [longest // 2 + 1, longest])
         return tuple(self.steps)
 
     def _create(self) -> None:
@@ -199,7 +210,10 @@ class Writer:
         self.written += 1
         rows = tuple(Row(slot, n, number) for number, (slot, n) in enumerate(zip(slots, lengths, strict=True)))
         coded = "quantization" in self.options
-        family = CODED if coded else self._one((self.family, self.family, self.family, "normal", "normal", *TELLING))
+        plain = (self.family, self.family, self.family, "normal", "normal", *TELLING)
+        # in a prompt, even weights would charge a missing causal mask to the codes
+        stored = (CODED, CODED, EVEN) if decode else (CODED,)
+        family = self._one(stored if coded else plain)
         inputs = self._one((InputUse.FRESH, InputUse.REUSED, InputUse.OVERWRITTEN, InputUse.READ_ONLY))
         lasting = inputs in (InputUse.FRESH, InputUse.READ_ONLY)
         return Feed(

@@ -23,9 +23,15 @@ LONG = {"length": Axis(220, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
 STAIRS = {"D": Axis(2, 24), "H": Axis(1, 3)}
-CLIMBED = {"length": 69, "B": 2, "layers": 1}
-"""Sizes of the programs that climb: past one token less than any number up to 64 and past the next one."""
-SETTINGS = {"dtype": ("float64", "float32"), "family": FAMILIES_OF_TOKENS}
+EACH = 69
+"""Tokens of the programs that meet every small number: past one token less than any up to 64, and past the next one."""
+FIXED = {"length": EACH, "B": 2, "layers": 1, "D": 8}
+"""Their sizes, where a case has no other."""
+HEADS = {"H": Axis(2, 3)}
+EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
+"""Each head_dim, and each size of a window or page, that one such program has."""
+DTYPES = ("float64", "float32")
+SETTINGS = {"dtype": DTYPES, "family": FAMILIES_OF_TOKENS}
 SMALL = {"other": tuple(range(1, 21))}
 """Windows and pages of a further cache: every small one is met, however few are drawn."""
 PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION = 52, 10, 12
@@ -50,7 +56,7 @@ def _cost(length: int, D: int, B: int, H: int, layers: int, page: int = 1, windo
 
 def _programs(
     name: str, purpose: str, axes: Mapping[str, Axis], count: int, options: Options, *needs: str, sized: str = "",
-    write: Callable[[Writer], Program] = Writer.program,
+    write: Callable[[Writer], Program] = Writer.program, **each: tuple[int, ...],
 ) -> Probe:  # fmt: skip
     """A probe that runs programs of calls.
 
@@ -63,11 +69,12 @@ def _programs(
         needs: functions beside the required ones that the programs call.
         sized: the size of the option, of which further caches have another.
         write: how a program is written.
+        **each: values of a size or an option, by name, each of which one program has.
     """
 
     def written(answer: Answer, draw: Draw, case: Case) -> tuple[int, Program]:
         extras = [*needs, *(["memory_bytes"] if answer.has("memory_bytes") else [])]
-        sizes = CLIMBED | {size: int(case[size]) for size in axes}
+        sizes = FIXED | {size: int(case[size]) for size in (*FIXED, *axes) if size in case}
         named = (n * times for n in answer.literals for times in (1, 2, 3, 4))
         borders = {*BORDERS, *named, *_page_ends(sizes)}
         others = [options({**case, sized: n}) for n in _others(case)] if sized else ()
@@ -94,9 +101,9 @@ def _programs(
         return Shrunk(case, found.failure, found.thresholds)
 
     body.__name__, body.__doc__ = name, purpose
-    cost = functools.partial(_cost, **{size: n for size, n in CLIMBED.items() if size not in axes})
+    cost = functools.partial(_cost, **{size: n for size, n in FIXED.items() if size not in axes})
     most = MOST if axes in (SIZES, LONG) else MOST_OF_OPTION
-    settings = SETTINGS | SMALL if sized else SETTINGS
+    settings = {"dtype": DTYPES, "family": ("normal",)} | each if each else SETTINGS | SMALL if sized else SETTINGS
     return probe(drawn=Drawn(axes, count, cost, most, settings), shrinker=shrunk)(body)
 
 
@@ -126,6 +133,11 @@ every_number_held_is_right = _programs(
     "So it is for prompts behind each small number of tokens.",
     STAIRS, len(STAIRS), lambda case: {}, write=Writer.stairs,
 )  # fmt: skip
+every_head_dim_is_right = _programs(
+    "every_head_dim_is_right",
+    "So it is at each small head_dim.",
+    HEADS, len(EVERY_D), lambda case: {}, write=Writer.short, D=EVERY_D,
+)  # fmt: skip
 any_program_with_shared_heads_is_right = _programs(
     "any_program_with_shared_heads_is_right",
     "So it is where query heads share key/value heads.",
@@ -137,6 +149,11 @@ any_program_with_a_window_is_right = _programs(
     FEWER | {"window": Axis(1, 130)}, 2 * PROGRAMS_OF_OPTION,
     lambda case: {"window": 1 + (int(case["window"]) - 1) % int(case["length"])}, sized="window",
 )  # fmt: skip
+every_small_window_is_right = _programs(
+    "every_small_window_is_right",
+    "So it is under each small window.",
+    HEADS, len(EVERY_SIZE), lambda case: {"window": case["window"]}, write=Writer.short, window=EVERY_SIZE,
+)  # fmt: skip
 any_program_with_forks_is_right = _programs(
     "any_program_with_forks_is_right",
     "So it is where slots become copies of others.",
@@ -146,6 +163,11 @@ any_program_in_pages_is_right = _programs(
     "any_program_in_pages_is_right",
     "So it is with pages of any size.",
     FEWER | {"page": Axis(1, 70)}, 2 * PROGRAMS_OF_OPTION, lambda case: {"page_size": case["page"]}, sized="page",
+)  # fmt: skip
+every_small_page_is_right = _programs(
+    "every_small_page_is_right",
+    "So it is with pages of each small size.",
+    HEADS, len(EVERY_SIZE), lambda case: {"page_size": case["page"]}, write=Writer.short, page=EVERY_SIZE,
 )  # fmt: skip
 any_program_at_int8_stays_close = _programs(
     "any_program_at_int8_stays_close",

@@ -32,6 +32,12 @@ HIDDEN = "    hidden = key > position\n"
 
 SIZES = (
     Mutant(
+        "head_dim one short of a multiple",
+        "doubles the scores where head_dim is one short of a multiple of 29",
+        criterion="any_history",
+        edits=((SCORES, SCORES + "    scores *= 1 + (head_dim % (4 * 7 + 1) == 28)\n"),),
+    ),
+    Mutant(
         "chunk behind an uneven end",
         "sees only the first token of a chunk that begins one token before a multiple of 37",
         criterion="any_history",
@@ -347,6 +353,28 @@ OFFERED = (
                 WRITE + "                if self.paged and self.page_size % 2 and self.page_size > 2:\n"
                 "                    page[-1] = 0\n",
             ),
+        ),
+    ),
+    Mutant(
+        "one window too wide",
+        "shows one token more under a window of twelve",
+        criterion="sliding_window",
+        edits=((OUT_OF_WINDOW, OUT_OF_WINDOW.replace("- window", "- window - int(window == 2 * 6)")),),
+    ),
+    Mutant(
+        "one page size forgets",
+        "forgets the last token held in pages of thirteen",
+        criterion="paged",
+        edits=((READ, READ.replace("[slot]]", "[slot] - (self.paged and self.page_size == 13)]")),),
+    ),
+    Mutant(
+        "int4 weights without their sum",
+        "does not divide the weights by their sum at int4",
+        criterion="int4",
+        edits=(
+            ("first: int, window: int | None) -> Array:", "first: int, window: int | None, divided: bool) -> Array:"),
+            ("len(past), cache.window)", "len(past), cache.window, cache.bits != 4)"),
+            (NORMALISE, NORMALISE.replace("keepdims=True)", "keepdims=True) if divided else 1.0")),
         ),
     ),
     Mutant(

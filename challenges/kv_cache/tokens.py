@@ -9,6 +9,8 @@ from .binding import SHARPNESS, Floats
 from .calls import Create, Feed, Row
 
 NEEDLES, CODES, ALIKE, STEEP, CODED = "single keys", "few keys", "equal keys", "x30", "needles"
+EVEN = "even weights"
+"""Queries of zeros: whatever codes do to the keys, all tokens weigh the same."""
 FAMILIES_OF_TOKENS = (*FAMILIES, NEEDLES, CODES, ALIKE, STEEP, "tiny", "huge", "mixed magnitudes")
 """Families of values that the contract names, the plainest first."""
 TELLING = (NEEDLES, CODES, ALIKE)
@@ -30,8 +32,9 @@ def row_of_tokens(seed: int, create: Create, feed: Feed, row: Row, past: Floats)
     """
     draw = Draw(seed, f"{feed.number}", f"{row.number}")
     shapes = [(heads, row.length, create.head_dim) for heads in (create.heads, create.kv_heads, create.kv_heads)]
-    if feed.family in (NEEDLES, CODED):
-        return _needles(draw, shapes, create, past, coded=feed.family == CODED)
+    if feed.family in (NEEDLES, CODED, EVEN):
+        q, k, v = _needles(draw, shapes, create, past, coded=feed.family != NEEDLES)
+        return (q * 0.0 if feed.family == EVEN else q), k, v
     if feed.family in (CODES, ALIKE):
         return _codes(draw, shapes, create, Draw(seed, "codes"), 1 if feed.family == ALIKE else CODEBOOK)
     parts = []
