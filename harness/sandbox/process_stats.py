@@ -140,3 +140,25 @@ class IdleMeter:
     def share(self) -> float:
         """Processor time over wall time of all pauses; 0 before they come to `IDLE_SECONDS`."""
         return self.processor / self.seconds if self.seconds >= IDLE_SECONDS else 0.0
+
+
+def peak_resident_bytes(pid: int) -> int:
+    """Most resident memory that process `pid` had in bytes since it began, or since `restart_peak`.
+
+    Raises:
+        ProcessLookupError: the process is gone.
+    """
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration) as error:
+        raise ProcessLookupError(pid) from error
+
+
+def restart_peak(pid: int) -> bool:
+    """Let `peak_resident_bytes` of process `pid` begin anew; False where the kernel does not allow it."""
+    try:
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
