@@ -1,0 +1,114 @@
+"""How far an honest attention may be from the exact one, for every entry of every output, at any size.
+
+The model is fl(a op b) = (a op b)(1 + d), |d| <= u, u half the distance from 1 to the next number.
+
+**Scores.** In any order of summation <q, k> is off by at most (D - 1) u sum|q_d k_d| (N. J. Higham, Accuracy and
+Stability of Numerical Algorithms, 2nd ed., 2002, eq. 4.4). That is reached where the sum drifts and every rounding goes
+one way; where terms cancel, so do roundings (N. J. Higham and T. Mary, SIAM J. Sci. Comput. 41, 2019, theorem 2.4):
+
+    score_off = u (D |s| + (4 sqrt(D) + 8) A)        A = sum_d |q_d k_d| / sqrt(D), 8 for the scale and the exponential
+
+**Exponentials.** exp(s - m) in steps, over every raise of the maximum, costs u for each unit of m - s and a few
+roundings for each tile: raised_off = score_off + u (2 (m - s) + 4 tiles + 8), relative to each weight.
+
+**Output.** With weights w and o = sum w v, weights off by the factors 1 + d_j move o by sum_j w_j d_j (v_j - o). Where
+some d_j is no small number (scores of 1e11), the row's largest score keeps its weight and the others may have up to
+exp(d_j + d_top) times theirs. Sums over N keys, in any order, as above; that of the weights only drifts.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.probing import ProbeFailure
+
+from . import oracle
+from .binding import Inputs
+
+Floats = NDArray[Any]
+SMALL = 0.1
+"""Relative errors of weights up to which their squares are left out."""
+LARGEST = 60.0
+"""Exponent beyond which a weight may have become anything."""
+
+
+def right_and_bound(given: Inputs, rows: Sequence[int] | None = None) -> tuple[Floats, Floats]:
+    """The exact output of some rows (B,H,R,D), all by default, and for each entry how far an honest answer may be off.
+
+    Worked out in long double for float64, in float64 for float32; the bound in float64.
+    """
+    wide = np.longdouble if given.dtype == "float64" else np.float64
+    scaled = oracle.scores(given.q, given.k, given.causal, rows, wide)
+    weights = oracle.weights(scaled)
+    o = weights @ given.v.astype(wide)
+    rough = scaled.astype(np.float64), weights.astype(np.float64), o.astype(np.float64)
+    return o, _bound(given, rows, *rough)
+
+
+def _bound(given: Inputs, rows: Sequence[int] | None, scaled: Floats, weights: Floats, o: Floats) -> Floats:
+    length = scaled.shape[-1]
+    unit, tiny = float(np.finfo(given.q.dtype).eps) / 2, float(np.finfo(given.q.dtype).tiny)
+    values, sizes = abs(given.v.astype(np.float64)), abs(o)
+    off = _weights_off(given, rows, scaled, unit)
+    # a weight of exactly 0 may have been left out, and 0 times what it may be off by says nothing
+    moved = np.where(weights > 0, weights * off, 0.0)
+    first = 1.2 * (moved @ values + moved.sum(axis=-1, keepdims=True) * sizes)
+    large = (np.where(weights > tiny, off, 0.0).max(axis=-1) > SMALL)[..., None]
+    if large.any():
+        first = np.where(large, _anything_large(scaled, off, values, sizes), first)
+    summed = length * (3 * sizes + np.sqrt(weights * weights @ (values * values))) + 4 * (weights @ values)
+    bound: Floats = first + unit * summed + tiny * length * (1 + values.max(axis=2, keepdims=True))
+    return bound
+
+
+def _weights_off(given: Inputs, rows: Sequence[int] | None, scaled: Floats, unit: float) -> Floats:
+    """Relative error (B,H,R,N) that each weight may have, infinite where it is hidden."""
+    length, features = scaled.shape[-1], given.q.shape[3]
+    places = np.arange(length) if rows is None else np.asarray(rows)
+    queries, keys = abs(given.q[:, :, places].astype(np.float64)), abs(given.k.astype(np.float64))
+    terms = queries @ keys.swapaxes(-1, -2) / np.sqrt(features)
+    score_off = features * abs(scaled) + (4 * np.sqrt(features) + 8) * terms
+    below = scaled.max(axis=-1, keepdims=True) - scaled
+    tiles = -(-length // min(given.tile, length))
+    off: Floats = unit * (score_off + 2 * below + 4 * tiles + 8)
+    return off
+
+
+def _anything_large(scaled: Floats, off: Floats, values: Floats, sizes: Floats) -> Floats:
+    """How far o may be off where weights may be off by any factor: the largest score's keeps its own."""
+    top = scaled.argmax(axis=-1)[..., None]
+    gap = scaled - np.take_along_axis(scaled, top, axis=-1)
+    factor = np.where(np.isfinite(scaled), off, 0.0) + np.take_along_axis(off, top, axis=-1)
+    raised = np.exp(np.minimum(gap + factor, LARGEST)) * -np.expm1(-factor)
+    np.put_along_axis(raised, top, 0.0, axis=-1)
+    most = 2 * values.max(axis=2, keepdims=True)
+    bound: Floats = np.minimum(raised @ values + raised.sum(axis=-1, keepdims=True) * sizes, most)
+    return bound
+
+
+def require_within(actual: Floats, exact: Floats, bound: Floats, rows: Sequence[int] | None = None) -> dict[str, float]:
+    """The largest error over its bound; it must not be over 1.
+
+    Args:
+        actual: the answer's output (B,H,N,D).
+        exact: the right one (B,H,R,D).
+        bound: of each entry.
+        rows: those that are judged; all by default.
+    """
+    places = np.arange(actual.shape[2]) if rows is None else np.asarray(rows)
+    judged = actual[:, :, places]
+    over = abs(judged - exact) / bound
+    over[~np.isfinite(judged)] = np.inf
+    index = np.unravel_index(int(np.argmax(over)), over.shape)
+    worst = float(over[index])
+    if worst <= 1:
+        return {"o_error_over_bound": worst}
+    at = (*index[:2], places[index[2]], index[3])
+    where = f"o[{', '.join(map(str, at))}]"
+    seen = f"{where} is {judged[index]:.9g} instead of {exact[index]:.9g}; rounding may cost {bound[index]:.2g}"
+    raise ProbeFailure(
+        "o is wrong", seen, where=where, expected=float(exact[index]), got=float(judged[index]),
+        measured={"o_error_over_bound": worst},
+    )  # fmt: skip

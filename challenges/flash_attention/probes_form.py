@@ -1,0 +1,95 @@
+"""Probes of form: dtypes, shapes, and wrong arguments."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from harness.probing import (
+    Answer,
+    ArgumentsRejected,
+    Array,
+    Draw,
+    Partial,
+    ProbeFailure,
+    Tree,
+    WorkerLost,
+    expect,
+    probe,
+)
+
+from .binding import DTYPES, FUNCTION, alive, attention, draw_inputs, right
+
+SHAPES = (
+    (1, 1, 1, 1, 1), (1, 1, 1, 5, 4), (3, 1, 2, 1, 1), (1, 4, 3, 2, 2), (2, 1, 7, 3, 3), (1, 2, 5, 33, 16),
+    (1, 1, 65, 4, 64), (5, 3, 2, 7, 1),
+)  # fmt: skip
+NO_VALUE_ERROR = 0.5
+"""Share of an answer that refuses wrong arguments by another exception than the one asked for."""
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), B=1, H=2, N=8, D=4, tile=4, floors={"N": 2, "D": 2})
+def results_have_the_dtype_of_the_inputs(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """o is float32 for float32 and float64 for float64."""
+    for causal in (True, False):
+        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+        o = answer.call(FUNCTION, *given.arrays, tile, causal, returns=Tree(16 * given.q.nbytes))
+        found = o.dtype.name if isinstance(o, np.ndarray) else type(o).__name__
+        expect.that(found == dtype, "o has another dtype than the inputs", f"{found} for {dtype} inputs")
+        alive(o, given)
+
+
+@probe(*({"B": B, "H": H, "N": N, "D": D, "tile": tile, "dtype": dtype}
+         for B, H, N, D, tile in SHAPES for dtype in DTYPES))  # fmt: skip
+def every_shape_is_served(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Any B, H, N, D from 1 up, odd ones included, with the mask and without."""
+    for causal in (True, False):
+        right(answer, draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal), draw)
+
+
+@probe(B=2, H=2, N=6, D=4, tile=3, dtype="float64", fixed=("B", "H", "N", "D", "tile"))
+def wrong_arguments_are_refused(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> Partial:
+    """Tiles of no rows and shapes that do not match raise; another exception than ValueError earns half."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    alive(attention(answer, given), given)
+    plan = Array(given.q.shape, dtype)
+
+    def attempt(**changes: Any) -> Callable[[], Any]:
+        call = {"q": given.q, "k": given.k, "v": given.v, "tile": tile} | changes
+        return lambda: answer.call(FUNCTION, *call.values(), True, returns=plan)
+
+    others = {"a k": "k", "a v": "v"}
+    shapes = {"of another D": (B, H, N, D + 1), "of another H": (B, H + 1, N, D), "of another B": (B + 1, H, N, D),
+              "of another N": (B, H, N + 1, D), "of one head": (B, 1, N, D), "of three axes": (H, N, D)}  # fmt: skip
+    attempts = {f"{what} {how}": attempt(**{name: draw.normal(*shape)})
+                for what, name in others.items() for how, shape in shapes.items()}  # fmt: skip
+    flat = draw.normal(N, D)
+    attempts["q, k and v of two axes"] = attempt(q=flat, k=flat, v=flat)
+    attempts |= {f"a tile size of {size}": attempt(tile=size) for size in (0, -1, -3)}
+    otherwise = [what for what, each in attempts.items() if not refused(each, what)]
+    detail = f"another exception than ValueError for {', '.join(otherwise)}" if otherwise else ""
+    return Partial(NO_VALUE_ERROR if otherwise else 1.0, {}, detail)
+
+
+def refused(attempt: Callable[[], Any], what: str) -> bool:
+    """Whether `attempt` raises ValueError rather than another exception.
+
+    Raises:
+        ProbeFailure: it raises nothing, or the answer's process is gone.
+    """
+    try:
+        attempt()
+    except ArgumentsRejected:
+        return True
+    except WorkerLost:
+        raise
+    except ProbeFailure as why:
+        expect.that(" raises " in why.title, f"accepts {what}", f"{what} must raise ValueError: {why.title}")
+        return False
+    raise ProbeFailure(f"accepts {what}", f"{what} must raise ValueError")

@@ -1,0 +1,135 @@
+"""Probes of what nobody chose: drawn sizes, tiles, values and histories of calls."""
+
+from harness.probing import Answer, Axis, Draw, Drawn, InputUse, probe
+
+from .binding import DTYPES, Inputs, attention
+from .bounds import require_within, right_and_bound
+from .inputs import CHEAP, ROWS, SCORES, inputs_of
+
+SAMPLED = 12
+"""Rows of queries that are judged at large sizes, of each head."""
+TILES = 40
+"""Tiles of a sequence at most, where sizes are drawn; `any_number_of_tiles_is_right` has more."""
+MANY = 300_000
+"""Scores up to which all rows are judged."""
+
+
+def cost(B: int, H: int, N: int, D: int, tile: int) -> float:
+    """What a case costs: products of scores and values, and what an answer takes that goes row by row."""
+    return float(B * H * N * (N * (D + 12) + 1000))
+
+
+@probe(
+    drawn=Drawn(
+        {"B": Axis(1, 400), "H": Axis(1, 400), "N": Axis(2, 400), "D": Axis(1, 600), "tile": Axis(1, 600)}, 90, cost,
+        2e6, {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "scores": SCORES},
+    ),
+)  # fmt: skip
+def any_size_is_right(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str, causal: bool, q: str, k: str,
+    v: str, scores: str,
+) -> dict[str, float]:  # fmt: skip
+    """Drawn sizes and tiles, mostly small, of drawn families of values: within what rounding may cost.
+
+    A single position gives its value whatever is wrong; `every_shape_is_served` and the histories have it.
+    """
+    given = inputs_of(draw, (B, H, N, D), _wide(tile, N), dtype, causal=causal, q=q, k=k, v=v, scores=scores)
+    return _judged(answer, draw, given)
+
+
+LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain", "plain", "x30", "rising", "falling")}
+
+
+@probe(
+    drawn=Drawn(
+        {"N": Axis(200, 2600), "tile": Axis(16, 3000)}, 16, lambda N, tile: float(N) ** 8, 2600.0**8, LARGE, 1000.0**8
+    ),
+)  # fmt: skip
+def any_long_sequence_is_right(
+    answer: Answer, draw: Draw, *, N: int, tile: int, dtype: str, causal: bool, scores: str
+) -> dict[str, float]:
+    """Hundreds and thousands of positions, of which some rows are judged."""
+    plain = {"q": "normal", "k": "normal", "v": "normal", "scores": scores}
+    sizes = (1, 1, N, draw.integer(1, 24))
+    return _judged(answer, draw, inputs_of(draw, sizes, _wide(tile, N), dtype, causal=causal, **plain))
+
+
+@probe(drawn=Drawn({"D": Axis(48, 1500)}, 14, choices=LARGE))
+def any_wide_row_is_right(
+    answer: Answer, draw: Draw, *, D: int, dtype: str, causal: bool, scores: str
+) -> dict[str, float]:
+    """Up to 1,500 features."""
+    plain = {"q": "normal", "k": "normal", "v": "normal", "scores": scores}
+    N = draw.integer(3, 24)
+    return _judged(answer, draw, inputs_of(draw, (1, 1, N, D), draw.integer(1, N), dtype, causal=causal, **plain))
+
+
+@probe(
+    drawn=Drawn({"B": Axis(1, 3000), "H": Axis(1, 3000)}, 10, lambda B, H: float(B * H) ** 4, 6000.0**4, LARGE, 1e3**4),
+)  # fmt: skip
+def any_large_batch_is_right(
+    answer: Answer, draw: Draw, *, B: int, H: int, dtype: str, causal: bool, scores: str
+) -> dict[str, float]:
+    """Thousands of batch items and heads."""
+    plain = {"q": "normal", "k": "normal", "v": "normal", "scores": scores}
+    N = draw.integer(2, 8)
+    sizes = (B, H, N, draw.integer(1, 8))
+    return _judged(answer, draw, inputs_of(draw, sizes, draw.integer(1, N), dtype, causal=causal, **plain))
+
+
+@probe(
+    drawn=Drawn(
+        {"N": Axis(1, 150), "tile": Axis(1, 12)}, 10, lambda N, tile: float(N * N), 22500.0,
+        {"dtype": DTYPES, "causal": (True, False), "scores": ("plain", "plain", "x30", "rising", "falling")},
+    ),
+)  # fmt: skip
+def any_number_of_tiles_is_right(
+    answer: Answer, draw: Draw, *, N: int, tile: int, dtype: str, causal: bool, scores: str
+) -> dict[str, float]:
+    """Up to 150 tiles of a row each."""
+    plain = {"q": "normal", "k": "normal", "v": "normal", "scores": scores}
+    return _judged(answer, draw, inputs_of(draw, (1, 1, N, draw.integer(1, 8)), tile, dtype, causal=causal, **plain))
+
+
+def _wide(tile: int, length: int) -> int:
+    """The tile, or what cuts the length into `TILES`: an answer takes its time over every pair of tiles."""
+    return max(tile, length // TILES)
+
+
+@probe(
+    drawn=Drawn(
+        {"B": Axis(1, 8), "H": Axis(1, 8), "N": Axis(1, 200), "D": Axis(1, 128), "tile": Axis(1, 260)}, 16, cost, 2e5,
+        {"dtype": DTYPES, "causal": (True, False), "family": CHEAP},
+    ),
+)  # fmt: skip
+def any_history_is_right(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str, causal: bool, family: str
+) -> None:
+    """Several calls in one process, of the same and of other shapes, dtypes and tiles, in arrays that are read-only or
+    lie where earlier ones lay: every result is right."""
+    answer.fresh()
+    for turn in range(draw.integer(3, 12)):
+        other = turn and draw.integer(0, 2) == 0
+        sizes = (H, B, N, D) if other else (B, H, N, D)
+        used = DTYPES[1 - DTYPES.index(dtype)] if other and draw.integer(0, 1) else dtype
+        hidden = causal if draw.integer(0, 2) else not causal
+        rows = tile if draw.integer(0, 2) else draw.integer(1, N + 1)
+        names = {"q": "normal", "k": family if turn % 2 else "normal", "v": "normal", "scores": "plain"}
+        use = (InputUse.READ_ONLY, InputUse.REUSED)[draw.integer(0, 1)]
+        given = inputs_of(draw, sizes, _wide(rows, N), used, causal=hidden, **names)
+        require_within(attention(answer, given, use), *right_and_bound(given))
+
+
+def _judged(answer: Answer, draw: Draw, given: Inputs) -> dict[str, float]:
+    """The largest error over its bound, at all rows or at some."""
+    B, H, N, _ = given.q.shape
+    rows = None if B * H * N * N <= MANY else _some(draw, N, given.tile)
+    return require_within(attention(answer, given, InputUse.READ_ONLY), *right_and_bound(given, rows), rows)
+
+
+def _some(draw: Draw, length: int, tile: int) -> list[int]:
+    """The first and last rows, those around an end of a tile, and some between."""
+    edge = tile * draw.integer(1, max(1, length // tile))
+    drawn = draw.rng.integers(0, length, SAMPLED - 6)
+    places = {0, 1, length - 1, length - 2, edge - 1, edge, *map(int, drawn)}
+    return sorted(place for place in places if 0 <= place < length)

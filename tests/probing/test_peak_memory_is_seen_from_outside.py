@@ -1,0 +1,47 @@
+"""What a call holds at most is read from outside its process: given back or not, hidden by earlier peaks or not."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.probing import Array, NotMeasurable
+from harness.probing.check import sandboxed
+from harness.probing.code import ChallengeCode
+from harness.probing.null_answer import NullAnswer
+from harness.probing.peak_memory import PeakMeter
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+SOURCE = """
+import numpy as np
+
+HELD = np.ones(8 << 20)
+HELD = None
+
+
+def flash_attention_fwd(q, k, v, tile_size, causal=True):
+    passing = np.ones(tile_size << 20, np.uint8)
+    del passing
+    return q + v
+"""
+
+
+def test_memory_that_is_given_back_counts_and_arguments_do_not() -> None:
+    """The module held 64 MiB while it loaded; a call holds what `tile_size` says in MiB, and 2 MiB that it returns."""
+    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
+    given = np.ones((1, 1, 4096, 128), np.float32)
+    plan = Array(given.shape, "float32")
+    with sandboxed(code, SOURCE) as answer:
+        meter = PeakMeter(answer)
+        taken = {}
+        for mebibytes in (1, 24, 6):
+            _, taken[mebibytes] = meter.call("flash_attention_fwd", given, given, given, mebibytes, True, returns=plan)
+    # what it returns is held twice while it crosses; the allocator's steps are below a MiB
+    assert 23 <= taken[24] / 2**20 <= 27, taken
+    assert 5 <= taken[6] / 2**20 <= 9, taken
+
+
+def test_what_runs_in_no_process_of_its_own_is_not_measured() -> None:
+    with pytest.raises(NotMeasurable):
+        PeakMeter(NullAnswer("zeros"))
