@@ -17,8 +17,9 @@ def flash_attention_fwd(q, k, v, tile_size, causal=True):
                 o, logarithm = tile, of_tile
             else:
                 both = np.logaddexp(logarithm, of_tile)
-                o = o * np.exp(logarithm - both) + tile * np.exp(of_tile - both)
-                logarithm = both
+                # what is lost of `both` where it is large must not be missing in the mean
+                old, new = np.exp(logarithm - both), np.exp(of_tile - both)
+                o, logarithm = (o * old + tile * new) / (old + new), both
         rows.append(o)
     return np.concatenate(rows, axis=2)
 

@@ -1,0 +1,201 @@
+"""How the probes of `flash_attention_backward` draw inputs, call an answer, and judge what it returns.
+
+At plain sizes numbers are judged in the conditioning form: the error of an output divided by how far the long-double
+oracle moves when every input moves by half an ulp. Gradients get one addition: where they nearly vanish, their terms
+cancel, which the conditioning of the exact function does not see, so their spread is at least half an ulp of the terms.
+At drawn and large sizes, and on ramps, `bounds` says for each entry what rounding may cost.
+
+Every output is compared at every position, and every relation starts from an output that is neither constant nor a copy
+of an input.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.numerics import PASS, conditioning
+from harness.probing import Answer, Array, Draw, InputUse, Keep, ProbeFailure, expect
+
+from . import oracle
+
+Floats = NDArray[Any]
+FORWARD, BACKWARD = "flash_attention_fwd", "flash_attention_bwd"
+DTYPES = ("float32", "float64")
+
+
+class Results(NamedTuple):
+    """What the two passes give, or one figure about each: (B,H,N,D)."""
+
+    o: Any
+    dq: Any
+    dk: Any
+    dv: Any
+
+
+FIELDS = Results._fields
+GRADIENTS = FIELDS[1:]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """One forward and its backward: q, k, v, do (B,H,N,D), the tile of each pass, and whether the future is hidden."""
+
+    q: Floats
+    k: Floats
+    v: Floats
+    do: Floats
+    tile: int
+    back_tile: int
+    causal: bool = True
+
+    @property
+    def dtype(self) -> str:
+        return str(self.q.dtype.name)
+
+    @property
+    def unit(self) -> float:
+        """Half the distance from 1 to the next number of the dtype."""
+        return float(np.finfo(self.q.dtype).eps) / 2
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats]:
+        return self.q, self.k, self.v
+
+    def but(self, **changes: Any) -> "Inputs":
+        """The same with other values in some places, in this dtype."""
+        cast = {
+            name: np.ascontiguousarray(value, self.q.dtype) if isinstance(value, np.ndarray) else value
+            for name, value in changes.items()
+        }
+        return replace(self, **cast)
+
+
+def draw_inputs(
+    draw: Draw, B: int, H: int, N: int, D: int, tile: int, dtype: str, *, causal: bool = True, times: float = 1.0
+) -> Inputs:
+    """Normal inputs; q and k are `times` as large. The backward has the tile of the forward."""
+    q, k = (draw.normal(B, H, N, D, dtype=dtype, std=times) for _ in range(2))
+    v, do = (draw.normal(B, H, N, D, dtype=dtype) for _ in range(2))
+    return Inputs(q, k, v, do, tile, tile, causal)
+
+
+def forward(answer: Answer, given: Inputs, inputs: InputUse = InputUse.FRESH) -> tuple[Floats, Any]:
+    """o, and the cache as a handle."""
+    plan = (Array(given.q.shape, given.dtype), Keep())
+    o, cache = answer.call(FORWARD, *given.arrays, given.tile, given.causal, returns=plan, inputs=inputs)
+    return o, cache
+
+
+def gradient_plan(given: Inputs) -> tuple[Array, Array, Array]:
+    """What a backward returns."""
+    plan = Array(given.q.shape, given.dtype)
+    return plan, plan, plan
+
+
+def backward(
+    answer: Answer, given: Inputs, cache: Any, o: Floats | None = None, inputs: InputUse = InputUse.FRESH
+) -> Results:
+    """The gradients for one do; `o` is passed through."""
+    plan = gradient_plan(given)
+    return Results(
+        o, *answer.call(BACKWARD, given.do, cache, given.back_tile, given.causal, returns=plan, inputs=inputs)
+    )
+
+
+def results(answer: Answer, given: Inputs, inputs: InputUse = InputUse.FRESH) -> Results:
+    """All outputs of one forward and its backward."""
+    o, cache = forward(answer, given, inputs)
+    return backward(answer, given, cache, o, inputs)
+
+
+def alive(got: Results, given: Inputs) -> Results:
+    """`got`, once its parts are seen to be neither constant nor copies of an input: such outputs keep many laws."""
+    for name in FIELDS:
+        if getattr(got, name) is not None:
+            expect.alive(name, getattr(got, name), *given.arrays, given.do)
+    return got
+
+
+def exact(given: Inputs) -> Results:
+    """The oracle's outputs, long double."""
+    return _exact(*given.arrays, given.do, given.causal)
+
+
+def spreads(given: Inputs, draw: Draw) -> Results:
+    """What half an ulp of the inputs, and for gradients half an ulp of their terms, moves each output by."""
+    moved = conditioning(lambda *arrays: _exact(*arrays, given.causal), (*given.arrays, given.do), draw.rng)
+    least = (0.0, *(float(size.max()) * given.unit for size in terms(given)))
+    return Results(*map(max, moved, least))
+
+
+def terms(given: Inputs) -> tuple[Floats, Floats, Floats]:
+    """Size (B,H,N,D) of what is added up in dq, dk and dv."""
+    whole = oracle.attention(*given.arrays, given.do, given.causal)
+    delta = abs(given.do * whole.o).sum(axis=-1, keepdims=True)
+    sizes = whole.weights * (abs(whole.slopes) + delta) / np.sqrt(given.q.shape[3])
+    turned, flows = sizes.swapaxes(-1, -2), whole.weights.swapaxes(-1, -2)
+    return sizes @ abs(given.k), turned @ abs(given.q), flows @ abs(given.do)
+
+
+def match_oracle(got: Results, given: Inputs, draw: Draw, names: Iterable[str] = FIELDS) -> dict[str, float]:
+    """Error ratio of the outputs named against the oracle; none may be over the limit."""
+    right, spread = exact(given), spreads(given, draw)
+    return {n: expect.close(n, getattr(got, n), getattr(right, n), getattr(spread, n)) for n in names}
+
+
+def agree(name: str, got: Floats, wanted: Floats, spread: float, title: str, doing: str) -> float:
+    """Half the error ratio of two results that are equal but for rounding: each may be off by the limit.
+
+    Args:
+        name: the output.
+        got: one result of the answer.
+        wanted: the other, or what follows from it.
+        spread: of the output, as `spreads` gives it.
+        title: the fault in a phrase, if they differ.
+        doing: what was done to get the two.
+    """
+    try:
+        return expect.close(name, got, wanted.astype(np.longdouble), 2 * spread)
+    except ProbeFailure as why:
+        raise ProbeFailure(
+            title, f"{doing}: {why.detail}", where=why.where, expected=why.expected, got=why.got, measured=why.measured
+        ) from None
+
+
+def all_agree(
+    got: Results, wanted: Results, spread: Results, title: Callable[[str], str], doing: str,
+    names: Iterable[str] = FIELDS,
+) -> float:  # fmt: skip
+    """`agree` for each of the outputs named; the largest ratio."""
+    return max(agree(n, *(getattr(r, n) for r in (got, wanted, spread)), title(n), doing) for n in names)
+
+
+def identical(got: Results, wanted: Results, title: str, doing: str) -> None:
+    """Two results are the same to the last bit; the title names the output."""
+    for name in FIELDS:
+        if getattr(got, name) is not None:
+            expect.same(name, getattr(got, name), getattr(wanted, name), title.format(name), doing)
+
+
+def within_rounding(got: Floats, wanted: Floats, scale: Floats, given: Inputs, title: str) -> None:
+    """Every entry of `got` is `wanted` but for rounding: the limit times the unit of each term summed in it.
+
+    Args:
+        got: what follows from the answer's outputs.
+        wanted: what it must be.
+        scale: sum of the sizes of the terms that make up each entry.
+        given: whose dtype rounds.
+        title: the fault in a phrase.
+    """
+    gap = abs(got - wanted) / scale
+    worst, limit = float(gap.max()) if np.isfinite(gap).all() else np.inf, 2 * PASS * given.unit
+    seen = f"off by {worst:.2g} of the size of the terms; rounding may cost {limit:.2g}"
+    expect.that(worst <= limit, title, seen, difference=worst)
+
+
+def _exact(q: Floats, k: Floats, v: Floats, do: Floats, causal: bool) -> Results:
+    whole = oracle.attention(q, k, v, do, causal)
+    return Results(whole.o, whole.dq, whole.dk, whole.dv)

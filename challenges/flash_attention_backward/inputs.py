@@ -1,0 +1,66 @@
+"""Inputs by name: the families of values that q, k, v and do are drawn from, and what their scores look like."""
+
+import numpy as np
+
+from harness.probing import Draw
+from harness.probing.families import FAMILIES, MAGNITUDES, values
+
+from .binding import Floats, Inputs
+
+HEIGHT = 400.0
+"""A ramp of scores runs from -400 to 400, so that its ends are further apart than 709, where float64's exp ends."""
+FAR = 60.0
+"""One score far above all others: beside exp(60) they are nothing in either dtype."""
+SPECIAL = tuple(name for name in FAMILIES if name != "normal")
+ROWS = ("normal",) * 10 + SPECIAL
+"""Of q, k, v and do: half of the draws normal, so that one strange array does not hide what the others show."""
+CHEAP = ("normal",) * 4 + ("some zeros", "equal rows", "sorted", "constant rows", "integers", "some rows constant")
+"""Families that are drawn quickly."""
+SCORES = ("plain",) * 8 + (
+    "x30", "rising", "falling", "far above", "tiny q", "tiny k", "tiny v", "huge v", "tiny do", "huge do",
+)  # fmt: skip
+"""What the scores look like, and magnitudes at the ends of what the contract names, of one array at a time."""
+
+
+def inputs_of(
+    draw: Draw, sizes: tuple[int, int, int, int], tiles: tuple[int, int], dtype: str, *, causal: bool, q: str, k: str,
+    v: str, do: str, scores: str,
+) -> Inputs:  # fmt: skip
+    """Inputs of the families and the scores named, magnitudes within the contract's."""
+    families = {"q": q, "k": k, "v": v, "do": do}
+    arrays = {name: values(draw, family, *sizes) for name, family in families.items()}
+    low, high = MAGNITUDES[dtype]
+    how, _, which = scores.partition(" ")
+    if scores == "x30":
+        arrays["q"], arrays["k"] = 30 * arrays["q"], 30 * arrays["k"]
+    elif scores in ("rising", "falling"):
+        arrays["q"], arrays["k"] = ramp(draw, sizes, rising=scores == "rising")
+    elif scores == "far above":
+        arrays["q"], arrays["k"] = far_above(draw, sizes)
+    elif scores != "plain":
+        arrays[which] *= low * 10 if how == "tiny" else high / 10
+    return Inputs(*(values.astype(dtype) for values in arrays.values()), *tiles, causal)
+
+
+def ramp(draw: Draw, sizes: tuple[int, int, int, int], *, rising: bool) -> tuple[Floats, Floats]:
+    """q and k (B,H,N,D) whose scores run from -400 to 400, or back, with the key's position."""
+    B, H, N, _ = sizes
+    heights = np.linspace(-HEIGHT, HEIGHT, N) * (1 if rising else -1)
+    return _along(draw, sizes, np.broadcast_to(heights, (B, H, N)))
+
+
+def far_above(draw: Draw, sizes: tuple[int, int, int, int]) -> tuple[Floats, Floats]:
+    """q and k (B,H,N,D) where one key scores far above all others, for every query."""
+    B, H, N, _ = sizes
+    heights = draw.normal(B, H, N)
+    heights[:, :, draw.integer(0, N - 1)] += FAR
+    return _along(draw, sizes, heights)
+
+
+def _along(draw: Draw, sizes: tuple[int, int, int, int], heights: Floats) -> tuple[Floats, Floats]:
+    """q and k whose scores are `heights` (B,H,N) of the key, a little more or less for each query."""
+    features = sizes[3]
+    direction = draw.normal(features)
+    direction = direction / np.linalg.norm(direction) if np.linalg.norm(direction) > 0 else np.ones(features)
+    size = 1 + 0.05 * draw.uniform(*sizes[:3], 1)
+    return np.sqrt(features) * size * direction, heights[..., None] * direction

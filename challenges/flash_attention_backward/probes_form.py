@@ -1,0 +1,167 @@
+"""Probes of form: dtypes, shapes, the cache as data, and wrong arguments."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from harness.probing import (
+    Answer,
+    ArgumentsRejected,
+    Array,
+    Draw,
+    Keep,
+    Partial,
+    ProbeFailure,
+    Tree,
+    WorkerLost,
+    expect,
+    probe,
+)
+
+from .binding import (
+    BACKWARD,
+    DTYPES,
+    FIELDS,
+    FORWARD,
+    GRADIENTS,
+    Inputs,
+    Results,
+    alive,
+    all_agree,
+    backward,
+    draw_inputs,
+    forward,
+    gradient_plan,
+    match_oracle,
+    results,
+    spreads,
+)
+
+SHAPES = (
+    (1, 1, 1, 1, 1), (1, 1, 1, 5, 4), (3, 1, 2, 1, 1), (1, 4, 3, 2, 2), (2, 1, 7, 3, 3), (1, 2, 5, 33, 16),
+    (1, 1, 33, 4, 64), (5, 3, 2, 7, 1),
+)  # fmt: skip
+CACHE_LIMIT = 64
+"""Times the bytes of q that a cache may take to cross; small arrays have more around them."""
+NAMES = ("O", "L", "Q", "K", "V")
+NO_VALUE_ERROR = 0.5
+"""Share of an answer that refuses wrong arguments by another exception than the one asked for."""
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), B=1, H=2, N=8, D=4, tile=4, floors={"N": 2, "D": 2})
+def results_have_the_dtype_of_the_inputs(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """o, dq, dk and dv are float32 for float32 and float64 for float64."""
+    for causal in (True, False):
+        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+        room = Tree(CACHE_LIMIT * given.q.nbytes)
+        o, cache = answer.call(FORWARD, *given.arrays, tile, causal, returns=(room, Keep()))
+        gradients = answer.call(BACKWARD, given.do, cache, tile, causal, returns=(room, room, room))
+        for name, values in zip(FIELDS, (o, *gradients), strict=True):
+            found = values.dtype.name if isinstance(values, np.ndarray) else type(values).__name__
+            expect.that(found == dtype, f"{name} has another dtype than the inputs", f"{found} for {dtype} inputs")
+        alive(Results(o, *gradients), given)
+
+
+@probe(*({"B": B, "H": H, "N": N, "D": D, "tile": tile, "dtype": dtype}
+         for B, H, N, D, tile in SHAPES for dtype in DTYPES))  # fmt: skip
+def every_shape_is_served(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Any B, H, N, D from 1 up, odd ones included, with the mask and without."""
+    for causal in (True, False):
+        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+        match_oracle(results(answer, given), given, draw)
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), B=2, H=2, N=12, D=4, tile=5, floors={"N": 2, "D": 2})
+def the_cache_holds_five_arrays(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> dict[str, float]:
+    """A dict of exactly O, L, Q, K and V: the output, one number a row, and the three inputs."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    o, cache = cache_of(answer, given)
+    expect.alive("o", o, *given.arrays)
+    kind = type(cache).__name__
+    expect.that(isinstance(cache, dict), "the cache is no dict", f"{kind} instead of a dict of {', '.join(NAMES)}")
+    odd = sorted(map(str, set(cache) ^ set(NAMES)))
+    found = f"it holds {', '.join(sorted(map(str, cache)))}"
+    expect.that(not odd, "the cache holds other entries than O, L, Q, K and V", found, cache_entries=len(cache))
+    for name, wanted in (("O", o), ("Q", given.q), ("K", given.k), ("V", given.v)):
+        held = cache[name]
+        expect.that(isinstance(held, np.ndarray), f"{name} of the cache is no array", type(held).__name__)
+        same = held.shape == wanted.shape and held.dtype == wanted.dtype and bool(np.array_equal(held, wanted))
+        expect.that(same, f"{name} of the cache is not what it is named after", f"{held.dtype} {held.shape}")
+    row = cache["L"]
+    fits = isinstance(row, np.ndarray) and row.shape == (B, H, N) and row.dtype.name in (dtype, "float64")
+    expect.that(fits, "L of the cache is not one number a row", type(row).__name__)
+    return {"cache_entries": len(cache)}
+
+
+@probe({"dtype": "float64"}, {"dtype": "float32"}, B=2, H=2, N=12, D=4, tile=5, floors={"N": 2, "D": 2})
+def the_cache_is_enough_in_another_process(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """A forward here, its cache carried as plain data, its backward in a new process: the same gradients."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    o, cache = cache_of(answer, given)
+    here = alive(backward(answer, given, cache, o), given)
+    answer.fresh()
+    there = backward(answer, given, cache, o)
+    title = "{} needs more than the cache".format
+    all_agree(there, here, spreads(given, draw), title, "backward beside the forward and in a new process", GRADIENTS)
+
+
+@probe(B=2, H=2, N=6, D=4, tile=3, dtype="float64", fixed=("B", "H", "N", "D", "tile"))
+def wrong_arguments_are_refused(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> Partial:
+    """Tiles of no rows and shapes that do not match raise; another exception than ValueError earns half."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    o, cache = forward(answer, given)
+    alive(backward(answer, given, cache, o), given)
+
+    def fwd(**changes: Any) -> Callable[[], Any]:
+        call = {"q": given.q, "k": given.k, "v": given.v, "tile": tile} | changes
+        return lambda: answer.call(FORWARD, *call.values(), True, returns=(Array(given.q.shape, dtype), Keep()))
+
+    def bwd(do: Any = given.do, back: int = tile) -> Callable[[], Any]:
+        return lambda: answer.call(BACKWARD, do, cache, back, True, returns=gradient_plan(given))
+
+    shapes = {"of another D": (B, H, N, D + 1), "of another H": (B, H + 1, N, D), "of another N": (B, H, N + 1, D),
+              "of one head": (B, 1, N, D), "of three axes": (H, N, D)}  # fmt: skip
+    attempts = {f"{what} {how}": fwd(**{name: draw.normal(*shape)})
+                for what, name in (("a k", "k"), ("a v", "v")) for how, shape in shapes.items()}  # fmt: skip
+    attempts |= {f"a do {how}": bwd(do=draw.normal(*shape)) for how, shape in shapes.items()}
+    attempts |= {f"a tile size of {size}": fwd(tile=size) for size in (0, -1)}
+    attempts |= {f"a tile size of {size} in the backward": bwd(back=size) for size in (0, -1)}
+    otherwise = [what for what, each in attempts.items() if not refused(each, what)]
+    detail = f"another exception than ValueError for {', '.join(otherwise)}" if otherwise else ""
+    return Partial(NO_VALUE_ERROR if otherwise else 1.0, {}, detail)
+
+
+def refused(attempt: Callable[[], Any], what: str) -> bool:
+    """Whether `attempt` raises ValueError rather than another exception.
+
+    Raises:
+        ProbeFailure: it raises nothing, or the answer's process is gone.
+    """
+    try:
+        attempt()
+    except ArgumentsRejected:
+        return True
+    except WorkerLost:
+        raise
+    except ProbeFailure as why:
+        expect.that(" raises " in why.title, f"accepts {what}", f"{what} must raise ValueError: {why.title}")
+        return False
+    raise ProbeFailure(f"accepts {what}", f"{what} must raise ValueError")
+
+
+def cache_of(answer: Answer, given: Inputs) -> tuple[Any, Any]:
+    """o, and the cache as data."""
+    plan = (Array(given.q.shape, given.dtype), Tree(CACHE_LIMIT * given.q.nbytes))
+    o, cache = answer.call(FORWARD, *given.arrays, given.tile, given.causal, returns=plan)
+    return o, cache

@@ -1,0 +1,131 @@
+"""Probes of what nobody chose: drawn sizes, tiles, values and histories of calls."""
+
+from harness.probing import Answer, Axis, Draw, Drawn, InputUse, probe
+
+from .binding import DTYPES, Inputs, backward, forward, results
+from .bounds import require_within, right_and_bounds
+from .inputs import CHEAP, ROWS, SCORES, inputs_of
+
+ROUGH = 60_000
+"""Scores from which on the oracle works in float64."""
+TILES = 24
+"""Tiles of a sequence at most, where sizes are drawn; `any_number_of_tiles_is_right` has more."""
+NORMAL = {"q": "normal", "k": "normal", "v": "normal", "do": "normal"}
+LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain", "plain", "x30", "rising", "falling")}
+
+
+def cost(B: int, H: int, N: int, D: int, tile: int, back: int) -> float:
+    """What a case costs: products of scores and values, and what an answer takes that goes row by row."""
+    return float(B * H * N * (N * (D + 12) + 2000))
+
+
+@probe(
+    drawn=Drawn(
+        {"B": Axis(1, 300), "H": Axis(1, 300), "N": Axis(2, 300), "D": Axis(1, 400), "tile": Axis(1, 400),
+         "back": Axis(1, 400)}, 72, cost, 8e5,
+        {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "do": ROWS, "scores": SCORES},
+    ),
+)  # fmt: skip
+def any_size_is_right(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, back: int, dtype: str, causal: bool,
+    q: str, k: str, v: str, do: str, scores: str,
+) -> dict[str, float]:  # fmt: skip
+    """Drawn sizes and tiles, mostly small, of drawn families of values: all outputs are within what rounding may cost.
+
+    A single position has no gradient but dv; `every_shape_is_served` and the histories have it.
+    """
+    tiles = _wide(tile, N), _wide(back, N)
+    given = inputs_of(draw, (B, H, N, D), tiles, dtype, causal=causal, q=q, k=k, v=v, do=do, scores=scores)
+    return _judged(answer, given)
+
+
+@probe(drawn=Drawn({"N": Axis(150, 1400)}, 12, lambda N: float(N), 1400.0, LARGE, 700.0))
+def any_long_sequence_is_right(
+    answer: Answer, draw: Draw, *, N: int, dtype: str, causal: bool, scores: str
+) -> dict[str, float]:
+    """Hundreds of positions, and more than a thousand."""
+    tile, back = (_wide(round(N * 2 ** float(draw.uniform(1, low=-5.0, high=0.5)[0])), N) for _ in range(2))
+    sizes = (1, 1, N, draw.integer(1, 8))
+    return _judged(answer, inputs_of(draw, sizes, (tile, back), dtype, causal=causal, scores=scores, **NORMAL))
+
+
+@probe(drawn=Drawn({"D": Axis(48, 1200)}, 12, choices=LARGE))
+def any_wide_row_is_right(
+    answer: Answer, draw: Draw, *, D: int, dtype: str, causal: bool, scores: str
+) -> dict[str, float]:
+    """Up to 1,200 features."""
+    N = draw.integer(3, 20)
+    sizes, tiles = (1, 1, N, D), (draw.integer(1, N), draw.integer(1, N))
+    return _judged(answer, inputs_of(draw, sizes, tiles, dtype, causal=causal, scores=scores, **NORMAL))
+
+
+@probe(
+    drawn=Drawn({"B": Axis(1, 1500), "H": Axis(1, 1500)}, 8, lambda B, H: float(B * H) ** 4, 3000.0**4, LARGE, 1e3**4),
+)  # fmt: skip
+def any_large_batch_is_right(
+    answer: Answer, draw: Draw, *, B: int, H: int, dtype: str, causal: bool, scores: str
+) -> dict[str, float]:
+    """Thousands of batch items and heads."""
+    N = draw.integer(2, 7)
+    sizes, tiles = (B, H, N, draw.integer(1, 6)), (draw.integer(1, N), draw.integer(1, N))
+    return _judged(answer, inputs_of(draw, sizes, tiles, dtype, causal=causal, scores=scores, **NORMAL))
+
+
+@probe(
+    drawn=Drawn(
+        {"N": Axis(1, 110), "tile": Axis(1, 10)}, 10, lambda N, tile: float(N * N), 12100.0, LARGE,
+    ),
+)  # fmt: skip
+def any_number_of_tiles_is_right(
+    answer: Answer, draw: Draw, *, N: int, tile: int, dtype: str, causal: bool, scores: str
+) -> dict[str, float]:
+    """Up to 110 tiles of a row each."""
+    sizes, tiles = (1, 1, N, draw.integer(1, 8)), (tile, draw.integer(tile, tile + 2))
+    return _judged(answer, inputs_of(draw, sizes, tiles, dtype, causal=causal, scores=scores, **NORMAL))
+
+
+@probe(
+    drawn=Drawn(
+        {"B": Axis(1, 6), "H": Axis(1, 6), "N": Axis(1, 120), "D": Axis(1, 64), "tile": Axis(1, 160),
+         "back": Axis(1, 160)}, 14, cost, 1e5,
+        {"dtype": DTYPES, "causal": (True, False), "family": CHEAP},
+    ),
+)  # fmt: skip
+def any_history_is_right(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, back: int, dtype: str, causal: bool,
+    family: str,
+) -> None:  # fmt: skip
+    """Several forwards alive at once, their backwards in any order and repeatedly, other shapes and dtypes in turn:
+    every result is right."""
+    answer.fresh()
+    living = []
+    for turn in range(draw.integer(4, 12)):
+        if not living or draw.integer(0, 1):
+            other = turn and draw.integer(0, 2) == 0
+            sizes = (H, B, N, D) if other else (B, H, N, D)
+            used = DTYPES[1 - DTYPES.index(dtype)] if other and draw.integer(0, 1) else dtype
+            hidden = causal if draw.integer(0, 2) else not causal
+            tiles = _wide(tile if draw.integer(0, 2) else draw.integer(1, N + 1), N), _wide(back, N)
+            names = NORMAL | {"k": family if turn % 2 else "normal", "scores": "plain"}
+            given = inputs_of(draw, sizes, tiles, used, causal=hidden, **names)
+            o, cache = forward(answer, given, InputUse.READ_ONLY)
+            require_within((o, None, None, None), *right_and_bounds(given))
+            living.append((given, cache))
+        else:
+            given, cache = living[draw.integer(0, len(living) - 1)]
+            again = given.but(do=draw.normal(*given.q.shape))
+            use = (InputUse.READ_ONLY, InputUse.OVERWRITTEN)[draw.integer(0, 1)]
+            require_within(backward(answer, again, cache, inputs=use), *right_and_bounds(again))
+
+
+def _wide(tile: int, length: int) -> int:
+    """The tile, or what cuts the length into `TILES`: an answer takes its time over every pair of tiles."""
+    return max(tile, length // TILES)
+
+
+def _judged(answer: Answer, given: Inputs) -> dict[str, float]:
+    """The largest errors over their bounds of one forward and backward."""
+    B, H, N, _ = given.q.shape
+    return require_within(
+        results(answer, given, InputUse.READ_ONLY), *right_and_bounds(given, rough=B * H * N * N > ROUGH)
+    )

@@ -1,0 +1,160 @@
+"""Probes of the values themselves: o, L and the gradients against the oracle, and laws that only right ones keep."""
+
+import numpy as np
+
+from harness.probing import Answer, Array, Draw, Keep, Tree, expect, probe
+
+from . import oracle
+from .binding import (
+    BACKWARD,
+    DTYPES,
+    FORWARD,
+    GRADIENTS,
+    Inputs,
+    Results,
+    alive,
+    backward,
+    draw_inputs,
+    exact,
+    forward,
+    gradient_plan,
+    match_oracle,
+    results,
+    spreads,
+    terms,
+    within_rounding,
+)
+from .bounds import logsumexp_bound
+
+SMALL = {"B": 1, "H": 1, "N": 8, "D": 4, "tile": 4}
+MIDDLE = {"B": 2, "H": 2, "N": 20, "D": 8, "tile": 6}
+LARGE = {"B": 1, "H": 1, "N": 64, "D": 16, "tile": 16}
+LEAST = {"N": 2, "D": 2}
+
+
+@probe(*({**sizes, "dtype": dtype} for sizes in (SMALL, MIDDLE) for dtype in DTYPES), floors=LEAST)
+def o_matches_the_oracle(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """o is the weighted mean of v, twice: an earlier o of the same shape must not pass for the next one."""
+    for given in [draw_inputs(draw, B, H, N, D, tile, dtype) for _ in range(2)]:
+        o, _ = forward(answer, given)
+        expect.close("o", o, exact(given).o, spreads(given, draw).o)
+
+
+@probe(*({**sizes, "dtype": dtype} for sizes in (SMALL, MIDDLE) for dtype in DTYPES),
+       {**LARGE, "dtype": "float64"}, floors=LEAST)  # fmt: skip
+def gradients_match_the_oracle(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """dq, dk and dv, twice."""
+    for _ in range(2 if LARGE["N"] > N else 1):
+        given = draw_inputs(draw, B, H, N, D, tile, dtype)
+        match_oracle(results(answer, given), given, draw, GRADIENTS)
+
+
+@probe({"D": 1}, {"D": 3}, {"D": 16}, {"D": 48}, B=1, H=1, N=12, tile=5, dtype="float64", fixed=("D",))
+def gradients_are_scaled_by_the_features(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """The scale 1/sqrt(D) is in the scores, in dq and in dk, at every D."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    match_oracle(results(answer, given), given, draw)
+
+
+@probe(*({**MIDDLE, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+def l_is_the_logarithm_of_the_sum(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """cache["L"] is the log-sum-exp of the scaled scores that a row sees, with the mask and without."""
+    for causal in (True, False):
+        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+        plan = (Array(given.q.shape, dtype), Tree(64 * given.q.nbytes))
+        _, cache = answer.call(FORWARD, *given.arrays, tile, causal, returns=plan)
+        found = cache.get("L") if isinstance(cache, dict) else None
+        expect.that(isinstance(found, np.ndarray), "the cache has no array L")
+        expect.that(found.shape == (B, H, N), "L has another shape", f"{found.shape} instead of {(B, H, N)}")
+        expect.that(found.dtype.kind == "f", "L holds no real numbers", found.dtype.name)
+        expect.alive("L", found)
+        whole = oracle.attention(*given.arrays, given.do, causal)
+        over = abs(found - whole.logsumexp) / logsumexp_bound(given, whole)
+        over[~np.isfinite(found)] = np.inf
+        at = np.unravel_index(int(np.argmax(over)), over.shape)
+        where = f"L[{', '.join(map(str, at))}]"
+        detail = f"{where} is {found[at]:.9g} instead of {float(whole.logsumexp[at]):.9g}"
+        expect.that(bool(over[at] <= 1), "L is not the logarithm of the sum of the exponentials", detail)
+
+
+@probe(*({**MIDDLE, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+def gradients_are_linear_in_do(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """What do and another one give adds up to what their sum gives; -4 times do gives -4 times as much."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    other = given.but(do=draw.normal(B, H, N, D))
+    both = given.but(do=given.do + other.do)
+    o, cache = forward(answer, given)
+    one, two, sum_ = (backward(answer, each, cache, o) for each in (given, other, both))
+    alive(one, given)
+    sizes = [a + b + c for a, b, c in zip(*map(terms, (given, other, both)), strict=True)]
+    scaled = backward(answer, given.but(do=-4 * given.do), cache, o)
+    for name, size in zip(GRADIENTS, sizes, strict=True):
+        a, b, c = (getattr(each, name).astype(np.longdouble) for each in (one, two, sum_))
+        within_rounding(a + b, c, size, given, f"{name} is not linear in do")
+        within_rounding(getattr(scaled, name).astype(np.longdouble), -4 * a, size, given, f"{name} is not linear in do")
+
+
+@probe(*({**MIDDLE, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+def gradients_are_adjoint_to_the_derivative(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """<dq,a> + <dk,b> + <dv,c> = <do, dF[a,b,c]>, the derivative of o along any direction, in every head."""
+    for causal in (True, False):
+        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+        moves = [draw.normal(B, H, N, D) for _ in range(3)]
+        got = alive(results(answer, given), given)
+        along = (given.do.astype(np.longdouble) * oracle.tangent(*given.arrays, causal, *moves)).sum(axis=(2, 3))
+        analytic, size = 0, 0
+        for name, move, term in zip(GRADIENTS, moves, terms(given), strict=True):
+            analytic = analytic + (getattr(got, name).astype(np.longdouble) * move).sum(axis=(2, 3))
+            size = size + (term * abs(move)).sum(axis=(2, 3))
+        within_rounding(analytic, along, size, given, "the gradients are not adjoint to the derivative of o")
+
+
+@probe(*({**MIDDLE, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+def gradients_keep_the_sums_of_softmax(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Keys moved alike change nothing, so dk adds up to 0; weights add up to 1, so dv adds up to the sum of do; and q
+    times a number over k changes nothing, so <q,dq> = <k,dk>."""
+    for causal in (True, False):
+        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+        got = alive(results(answer, given), given)
+        dq, dk, dv, q, k, do = (a.astype(np.longdouble) for a in (*got[1:], given.q, given.k, given.do))
+        size_q, size_k, size_v = terms(given)
+        within_rounding(dk.sum(axis=2), 0 * dk[:, :, 0], size_k.sum(axis=2), given, "dk does not add up to zero")
+        title = "dv does not add up to the sum of do"
+        within_rounding(dv.sum(axis=2), do.sum(axis=2), size_v.sum(axis=2), given, title)
+        size = (size_q * abs(q)).sum(axis=(2, 3)) + (size_k * abs(k)).sum(axis=(2, 3))
+        title = "<q,dq> differs from <k,dk>"
+        within_rounding((q * dq).sum(axis=(2, 3)), (k * dk).sum(axis=(2, 3)), size, given, title)
+
+
+@probe(SMALL, floors=LEAST, dtype="float64")
+def causal_is_the_default(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Both passes without `causal` hide the future."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    o, cache = answer.call(FORWARD, *given.arrays, tile, returns=(Array(given.q.shape, dtype), Keep()))
+    got = Results(o, *answer.call(BACKWARD, given.do, cache, tile, returns=gradient_plan(given)))
+    match_oracle(alive(got, given), given, draw)
+
+
+@probe(*({**sizes, "dtype": dtype} for sizes in (SMALL, MIDDLE) for dtype in DTYPES), floors=LEAST)
+def everything_is_right_without_the_mask(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """With causal=False every position sees all of them."""
+    given: Inputs = draw_inputs(draw, B, H, N, D, tile, dtype, causal=False)
+    match_oracle(results(answer, given), given, draw)

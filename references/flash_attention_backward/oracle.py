@@ -1,0 +1,60 @@
+"""Oracle of attention and its gradients, in long double where nothing else is asked: all scores at once.
+
+q, k, v, do (B,H,N,D). x86 long double carries 64 mantissa bits.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Long = NDArray[np.longdouble]
+AnyArray = NDArray[np.floating[Any]]
+
+
+class Exact(NamedTuple):
+    """The outputs o (B,H,N,D), L (B,H,N) and gradients (B,H,N,D), and what they are made of (B,H,N,N)."""
+
+    o: Long
+    logsumexp: Long
+    dq: Long
+    dk: Long
+    dv: Long
+    scores: Long
+    weights: Long
+    slopes: Long
+    dscores: Long
+
+
+def attention(
+    q: AnyArray, k: AnyArray, v: AnyArray, do: AnyArray, causal: bool, wide: type = np.longdouble
+) -> Exact:
+    """Everything about one forward and its backward."""
+    q, k, v, do = (values.astype(wide) for values in (q, k, v, do))
+    scale = 1 / np.sqrt(wide(q.shape[3]))
+    scores = scale * (q @ k.swapaxes(-1, -2))
+    if causal:
+        scores[:, :, np.triu(np.ones(scores.shape[2:], bool), 1)] = -np.inf
+    largest = scores.max(axis=-1, keepdims=True)
+    weights = np.exp(scores - largest)
+    total = weights.sum(axis=-1, keepdims=True)
+    weights = weights / total
+    o = weights @ v
+    slopes = do @ v.swapaxes(-1, -2)
+    dscores = weights * (slopes - (do * o).sum(axis=-1, keepdims=True))
+    turned = dscores.swapaxes(-1, -2)
+    return Exact(
+        o, (largest + np.log(total))[..., 0], scale * (dscores @ k), scale * (turned @ q),
+        weights.swapaxes(-1, -2) @ do, scores, weights, slopes, dscores,
+    )  # fmt: skip
+
+
+def tangent(
+    q: AnyArray, k: AnyArray, v: AnyArray, causal: bool, move_q: AnyArray, move_k: AnyArray, move_v: AnyArray
+) -> Long:
+    """Directional derivative of o (B,H,N,D) when q, k and v move along move_q, move_k and move_v."""
+    exact = attention(q, k, v, np.zeros_like(v), causal)
+    q, k, v, move_q, move_k, move_v = (a.astype(np.longdouble) for a in (q, k, v, move_q, move_k, move_v))
+    moved = (move_q @ k.swapaxes(-1, -2) + q @ move_k.swapaxes(-1, -2)) / np.sqrt(np.longdouble(q.shape[3]))
+    mean = (exact.weights * moved).sum(axis=-1, keepdims=True)
+    return (exact.weights * (moved - mean)) @ v + exact.weights @ move_v
