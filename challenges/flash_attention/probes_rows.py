@@ -41,14 +41,14 @@ def the_first_row_is_the_first_value(
 def the_past_is_seen(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
-    """A key that every later query points to gives them its value; without the mask, the earlier ones too."""
-    for causal in (True, False):
-        place = draw.integer(0, N - 1)
+    """A key that outweighs all others gives its value to every later query, whichever it is; without the mask, to the
+    earlier ones too."""
+    for place, causal in ((place, causal) for place in range(N) for causal in (True, False)):
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
         k = 0.01 * given.k
-        q = np.abs(given.q) + 1
         k[:, :, place] = 100.0
-        o = alive(attention(answer, given.but(q=q, k=k)), given)
+        pointed = given.but(q=np.abs(given.q) + 1, k=k)
+        o = alive(attention(answer, pointed), pointed)
         seen = slice(place if causal else 0, N)
         wanted = np.broadcast_to(given.v[:, :, place : place + 1], o[:, :, seen].shape)
         doing = f"a key at position {place} that outweighs all others, causal={causal}"
