@@ -9,7 +9,7 @@ from harness.model import Status
 from harness.workspace import Workspace
 from tests.commands import called
 
-BUNDLED = ("fused_softmax_topk", "kv_cache", "layernorm_backward")
+BUNDLED = tuple(sorted(place.parent.name for place in bundled_folder().glob("challenges/*/challenge.toml")))
 
 
 @pytest.fixture
@@ -20,6 +20,7 @@ def made(tmp_path: Path) -> Path:
 
 def test_the_challenges_of_the_package_belong_to_it(made: Path) -> None:
     assert tuple(Workspace(made).challenges()) == BUNDLED
+    assert {"fused_softmax_topk", "kv_cache", "layernorm_backward"} <= set(BUNDLED)
     assert not (made / "challenges").exists()
     listed = called(made, "ls", "challenges")
     assert listed.returncode == 0
