@@ -7,6 +7,7 @@
   of it: `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `NotMeasurable` and `NotRun` blame no answer.
 * `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` say what a call returns. `Keep` brings a `RemoteObject`, which stays
   in the answer's process; a `RemoteFunction` is one of a module loaded there.
+* A `ServedFunction` is one that a call is given and that runs in a process of its own, which counts its calls.
 * `InputUse` is what the caller does with the arrays of a call: read-only, overwritten or reused afterwards.
 * A failure may carry a `Location` in the answer's files, and a `Loss`: which places are lost (`LossMap`,
   `LossByDistance`).
@@ -35,7 +36,7 @@ from harness.probing.probe import Partial, probe
 from harness.probing.scaling import require_subquadratic, timings
 from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import Axis, Drawn
-from harness.sandbox import Array, InputUse, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, Tree
+from harness.sandbox import Array, InputUse, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, ServedFunction, Tree
 from harness.timing.exclusive import timing_lock
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "RemoteFunction",
     "RemoteObject",
     "Scalar",
+    "ServedFunction",
     "Shrunk",
     "Tree",
     "Variant",

@@ -1,49 +1,33 @@
-"""Whoever is being probed: a submission in the box, or one of our own modules."""
+"""Whoever is being probed: what a probe sees, and a submission in the box."""
 
-import copy
-import itertools
 import math
-import os
-import time
-import types
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
 from harness.model import Signal
 from harness.probing.failures import (
-    ArgumentsRejected,
     CallTimedOut,
-    NotOffered,
     NotRun,
-    ProbeFailure,
     TimeUsedUp,
     WorkerLost,
 )
-from harness.probing.mutants import module_of
-from harness.probing.reply_failure import failure_of
+from harness.probing.reply_failure import failure_of, misuse
 from harness.sandbox import (
-    Array,
     Box,
     CallStatus,
     InputUse,
-    Keep,
-    Nothing,
     Plan,
-    RemoteFunction,
     RemoteObject,
     Reply,
-    Scalar,
-    Tree,
+    ServedUse,
     WorkerSpec,
-    process_stats,
     start_fork_server,
 )
-from harness.sandbox.boot.wire import CallerArrays
 from harness.sandbox.fork_server import ForkServer
+from harness.sandbox.function_server import FunctionServer
 from harness.sandbox.warm import LentForkServer
+from harness.sandbox.worker_spec import rlimits
 from harness.timing import clock
 
 OUTPUT_KEPT = 64 << 10
@@ -68,6 +52,8 @@ class Answer(Protocol):
     """Of the last call."""
     echo: tuple[Any, ...]
     """The array arguments after the last call that asked for them."""
+    served: Mapping[str, ServedUse]
+    """How the last call used the functions that it was given, by name."""
     capabilities: Mapping[str, Any]
     """Optional features the answer claims, with their settings, as submission.toml states them."""
 
@@ -90,7 +76,8 @@ class Answer(Protocol):
 
         Args:
             function: its name.
-            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them.
+            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them; and
+                `ServedFunction`, as an argument of its own.
             returns: the plan of the result.
             seconds: wall time allowed.
             hold: keep the result on the answer's side as well; the value is then `(value, RemoteObject)`.
@@ -140,6 +127,7 @@ class SandboxedAnswer:
         self.literals = literals
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
+        self.served: Mapping[str, ServedUse] = {}
         self.sandbox_seconds = 0.0
         self.charged_seconds = 0.0
         self.calls = 0
@@ -147,6 +135,7 @@ class SandboxedAnswer:
         self.signals: list[Signal] = []
         self.printed = ""
         self._fork_server: ForkServer | LentForkServer | None = None
+        self._server: FunctionServer | None = None
         self._box: Box | None = None
         self._kept: list[RemoteObject] = []
         self._loaded: dict[str, str] = {}
@@ -163,7 +152,8 @@ class SandboxedAnswer:
         start = clock.now()
         try:
             self._fork_server = self._fork_server or start_fork_server(self.target)
-            self._box = Box(self.target, self._fork_server)
+            self._server = self._server or FunctionServer(self._fork_server, rlimits(self.target))
+            self._box = Box(self.target, self._fork_server, self._server)
             reply = self._box.open()
         except BaseException:  # an interrupt included: nothing else would end this worker
             self.close()
@@ -179,6 +169,9 @@ class SandboxedAnswer:
     def close(self) -> None:
         """Close the box, and end the process that its workers come from."""
         self._leave()
+        if self._server is not None:
+            self._server.close()
+        self._server = None
         if self._fork_server is not None:
             self._fork_server.close()
         self._fork_server = None
@@ -274,119 +267,14 @@ class SandboxedAnswer:
         self.charged_seconds += _charged(reply)
         self.processor_seconds += reply.processor
         self.calls += 1
-        if reply.status is CallStatus.RETURNED:
+        self.served = reply.served
+        misused = misuse(reply.served, function, reply.locations)
+        if reply.status is CallStatus.RETURNED and misused is None:
             return reply.value
         if not reply.alive:
             self._leave()
         self._require_time()
-        raise failure_of(reply, function)
-
-
-class LocalAnswer:
-    """A trusted module, called in this process under the same contract: for mutants and references."""
-
-    processor_seconds = 0.0
-
-    def __init__(self, module: types.ModuleType) -> None:
-        self.module = module
-        self.capabilities: Mapping[str, Any] = {}
-        self.literals: Collection[int] = ()
-        self.cost = Cost()
-        self.echo: tuple[Any, ...] = ()
-        self._modules = {"submission": module}
-        self._kept: dict[int, Any] = {}
-        self._ids = itertools.count(1)
-        self._caller = CallerArrays()
-
-    def has(self, function: str) -> bool:
-        """As `Answer.has`."""
-        return callable(getattr(self.module, function, None))
-
-    def call(
-        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
-    ) -> Any:  # fmt: skip
-        """As `Answer.call`; time is not limited."""
-        arrays: list[Any] = []
-        given = [self._revive(a, inputs, arrays) for a in args]
-        named = {k: self._revive(v, inputs, arrays) for k, v in kwargs.items()}
-        try:
-            result = self._run(module, function, given, named)
-            self.echo = tuple(map(copy.copy, arrays)) if echo else ()
-            value = self._fit(result, returns, function)
-        finally:
-            self._caller.ended(arrays, inputs)
-        return (value, self._keep(result)) if hold else value
-
-    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """As `Answer.fetch`."""
-        return self._fit(self._kept[kept.id], returns, "an object kept")
-
-    def load(self, name: str, source: str) -> None:
-        """As `Answer.load`."""
-        self._modules[name] = module_of(name, source)
-
-    def fresh(self) -> None:
-        """Forget what was kept; the process stays."""
-        self._kept.clear()
-
-    def forget(self) -> None:
-        """As `Answer.forget`."""
-        self._kept.clear()
-
-    def resident_bytes(self) -> int:
-        """Resident memory of this process."""
-        return process_stats.resident_bytes(os.getpid())
-
-    def _run(self, module: str, function: str, given: list[Any], named: dict[str, Any]) -> Any:
-        wall, processor = time.perf_counter(), time.process_time()
-        try:
-            with np.errstate(all="ignore"):
-                result = getattr(self._modules[module], function)(*given, **named)
-        except NotImplementedError as error:
-            raise NotOffered(f"`{function}` raises NotImplementedError", str(error)) from None
-        except Exception as error:
-            kind = ArgumentsRejected if isinstance(error, ValueError) else ProbeFailure
-            raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
-        self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
-        return result
-
-    def _keep(self, value: Any) -> RemoteObject:
-        kept = RemoteObject(next(self._ids))
-        self._kept[kept.id] = value
-        return kept
-
-    def _revive(self, value: Any, use: InputUse, arrays: list[Any]) -> Any:
-        if isinstance(value, np.ndarray):
-            arrays.append(self._caller.passed(value.copy(), use, len(arrays)))
-            return arrays[-1]
-        if isinstance(value, RemoteObject):
-            return self._kept[value.id]
-        if isinstance(value, RemoteFunction):
-            return getattr(self._modules[value.module], value.name)
-        if isinstance(value, dict):
-            return {k: self._revive(v, use, arrays) for k, v in value.items()}
-        if isinstance(value, (list, tuple)):
-            return type(value)(self._revive(v, use, arrays) for v in value)
-        return value
-
-    def _fit(self, value: Any, plan: Plan, function: str) -> Any:
-        if isinstance(plan, Keep):
-            return self._keep(value)
-        if isinstance(plan, Tree):
-            return copy.deepcopy(value)
-        if isinstance(plan, tuple) and isinstance(value, (tuple, list)) and len(value) == len(plan):
-            return tuple(self._fit(v, p, function) for v, p in zip(value, plan, strict=True))
-        if isinstance(plan, Array) and isinstance(value, np.ndarray):
-            if (value.shape, value.dtype) == (plan.shape, np.dtype(plan.dtype)):
-                return value.copy()
-        elif isinstance(plan, Scalar):
-            plain = value.item() if isinstance(value, np.generic) else value
-            if type(plain) is plan.kind:
-                return plain
-        elif isinstance(plan, Nothing) and value is None:
-            return None
-        raise ProbeFailure(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
+        raise misused or failure_of(reply, function)
 
 
 def _charged(reply: Reply) -> float:

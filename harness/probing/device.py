@@ -11,7 +11,7 @@ from harness.errors import PrerequisiteError
 from harness.model import Signal
 from harness.probing.answers import Answer, Cost, SandboxedAnswer
 from harness.probing.failures import NotMeasurable
-from harness.sandbox import Array, Plan, RemoteObject, Reply
+from harness.sandbox import Array, Plan, RemoteObject, Reply, ServedUse
 
 CHECKED = "instrumented.so"
 """The build whose reports hold addresses."""
@@ -48,6 +48,7 @@ class GpuAnswer:
         self.literals = real.literals
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
+        self.served: Mapping[str, ServedUse] = {}
 
     @property
     def functions(self) -> list[str]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from harness.errors import HarnessError
 from harness.model import Counterexample, Diagnosis, Evidence, Outcome
-from harness.probing.answers import Answer, LocalAnswer
+from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.failures import CallTimedOut, ProbeFailure
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import Mutant
 from harness.probing.probe import Probe, ProbeResult, once
 from harness.probing.sizes import Case

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.probing.answers import Cost
-from harness.sandbox import Array, InputUse, Keep, Plan, RemoteObject, Scalar, Tree
+from harness.sandbox import Array, InputUse, Keep, Plan, RemoteObject, Scalar, ServedFunction, ServedUse, Tree
 
 
 class NullAnswer:
@@ -22,6 +22,7 @@ class NullAnswer:
         self.literals: Collection[int] = ()
         self.cost = Cost(1e-6, 1e-6)
         self.echo: tuple[Any, ...] = ()
+        self.served: Mapping[str, ServedUse] = {}
         self._ids = itertools.count(1)
 
     def has(self, function: str) -> bool:
@@ -34,6 +35,7 @@ class NullAnswer:
     ) -> Any:  # fmt: skip
         """Something of the right form."""
         self.echo = tuple(a.copy() for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray))
+        self.served = {a.name: ServedUse() for a in (*args, *kwargs.values()) if isinstance(a, ServedFunction)}
         value = self._make(returns, args)
         return (value, RemoteObject(next(self._ids))) if hold else value
 

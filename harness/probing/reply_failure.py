@@ -1,5 +1,8 @@
 """What the sandbox's reply to a call says about the answer, where it brought no value."""
 
+from collections.abc import Mapping
+
+from harness.model import Location
 from harness.probing.failures import (
     ArgumentsRejected,
     CallTimedOut,
@@ -8,7 +11,7 @@ from harness.probing.failures import (
     ProbeFailure,
     WorkerLost,
 )
-from harness.sandbox import CallStatus, Reply
+from harness.sandbox import CallStatus, Reply, ServedUse
 
 
 def failure_of(reply: Reply, function: str) -> ProbeFailure:
@@ -32,3 +35,15 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
         CallStatus.PROTOCOL_VIOLATION: "the worker's protocol is broken",
     }
     return WorkerLost(titles[reply.status], reply.text)
+
+
+def misuse(used: Mapping[str, ServedUse], function: str, locations: tuple[Location, ...] = ()) -> ProbeFailure | None:
+    """What an answer did that it may not do with the functions that a call was given; None where nothing."""
+    for name, use in used.items():
+        if use.fault:
+            title = f"`{function}` calls `{name}` with what it does not take"
+            return ProbeFailure(title, use.fault, locations=locations)
+        if use.exhausted:
+            detail = f"more than {use.calls - 1:,} times" if use.calls else ""
+            return ProbeFailure(f"`{function}` calls `{name}` without end", detail, locations=locations)
+    return None

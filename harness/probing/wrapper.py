@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from harness.probing.answers import Answer, Cost
-from harness.sandbox import Plan, RemoteObject
+from harness.sandbox import Plan, RemoteObject, ServedUse
 
 
 class AnswerWrapper:
@@ -19,6 +19,7 @@ class AnswerWrapper:
         self.capabilities: Mapping[str, Any] = answer.capabilities
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
+        self.served: Mapping[str, ServedUse] = {}
 
     @property
     def literals(self) -> Collection[int]:
@@ -35,9 +36,9 @@ class AnswerWrapper:
         return self.answer.has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """As the answer, with its cost and echo."""
+        """As the answer, with its cost, its echo and its use of functions."""
         value = self.answer.call(function, *args, returns=returns, **options)
-        self.cost, self.echo = self.answer.cost, self.answer.echo
+        self.cost, self.echo, self.served = self.answer.cost, self.answer.echo, self.answer.served
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:

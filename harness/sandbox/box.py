@@ -5,29 +5,27 @@ import itertools
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, Self
 
-from harness.model import Limits, Signal, SignalKind, Tier
+from harness.model import Signal, SignalKind
 from harness.sandbox import process_stats
 from harness.sandbox.boot import wire
 from harness.sandbox.channel import OUTPUT_LIMIT, Channel
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
+from harness.sandbox.function_server import FunctionServer
 from harness.sandbox.memory_file import MemoryFile, StillWritable
 from harness.sandbox.protocol import FileAccess
 from harness.sandbox.raised import raised_reply
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
-from harness.sandbox.tiers import detect
 from harness.sandbox.warm import NAMESPACED, LentForkServer, lender
+from harness.sandbox.worker_spec import WorkerSpec, rlimits
 
 IDLE_SHARE = 0.05
 """Share of a core that a worker may use while no call is pending."""
 PROCESSES = 64
 """Threads that a worker may have, with those that NumPy starts."""
-ORPHANED_SECONDS = 60
-"""Processor seconds beyond the time for all probes after which the kernel ends an unwatched worker."""
 LONGEST_EXTENSION = 4.0
 """Times its limit after which a call ends that used it up, though a thread waited: threads make each other wait."""
 LONGEST_STARVED = 16.0
@@ -38,48 +36,29 @@ STARVED_BY = 2 * SHORTEST_EXTENSION
 """Seconds of its limit that a call was not given, from which on its time-out tells of the machine."""
 
 
-@dataclass(frozen=True)
-class WorkerSpec:
-    """What a box runs.
-
-    Attributes:
-        folder: the snapshot, shown read-only.
-        entry: module with the contract's functions, relative to the folder.
-        functions: names the parent wants to know the presence of.
-        limits: time, memory and scratch space.
-        tier: how it is held.
-        devices: device files and what their driver reads, shown inside; a driver reserves more addresses than any
-            limit of memory allows and opens many files, so these two are then not limited.
-        sources: the submission's own files in the folder: an exception raised in one of them has a place.
-    """
-
-    folder: Path
-    entry: str
-    functions: tuple[str, ...]
-    limits: Limits
-    tier: Tier = field(default_factory=detect)
-    devices: tuple[Path, ...] = ()
-    sources: tuple[str, ...] = ()
-
-
 class Box:
     """One worker process with one submission in it.
 
     Open it, call, close it (or use it as a context manager). After a reply that is not `alive` the worker is
     gone and only `close` makes sense. A box without a fork server given starts one of its own: a process that shares
-    nothing with any before it, its address space included.
+    nothing with any before it, its address space included. So it is with what serves functions to the answer.
 
     Attributes:
         signals: what the submission did that honest code has no reason to do.
     """
 
-    def __init__(self, spec: WorkerSpec, fork_server: ForkServer | LentForkServer | None = None) -> None:
+    def __init__(
+        self, spec: WorkerSpec, fork_server: ForkServer | LentForkServer | None = None,
+        server: FunctionServer | None = None,
+    ) -> None:  # fmt: skip
         self.spec = spec
         self.signals: list[Signal] = []
         self._ids = itertools.count(1)
         self._kept = itertools.count(1)
         self._fork_server = fork_server
         self._own_fork_server = fork_server is None
+        self._server = server
+        self._own_server = server is None
         self._worker: WorkerProcess | None = None
         self._idle: process_stats.IdleMeter | None = None
 
@@ -91,7 +70,9 @@ class Box:
         """
         if self._fork_server is None:
             self._fork_server = start_fork_server(self.spec)
-        self._worker = self._fork_server.fork(_rlimits(self.spec))
+        if self._server is None:
+            self._server = FunctionServer(self._fork_server, rlimits(self.spec))
+        self._worker = self._fork_server.fork(rlimits(self.spec))
         self._idle = process_stats.IdleMeter(self.pid)
         return self._import(self._fork_server.folder)
 
@@ -119,7 +100,8 @@ class Box:
 
         Args:
             function: its name.
-            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them.
+            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them; and
+                `ServedFunction`, as an argument of its own.
             returns: the plan of the result.
             seconds: wall time allowed; the limit of the spec by default.
             hold: keep the result in the worker as well; the value is then `(value, RemoteObject)`.
@@ -134,7 +116,8 @@ class Box:
             "args": [wire.describe(a, arena) for a in args],
             "kwargs": {k: wire.describe(v, arena) for k, v in kwargs.items()},
         }  # fmt: skip
-        return self._transfer(request, arena, returns, seconds, hold, echo)
+        functions = [a for a in (*args, *kwargs.values()) if isinstance(a, wire.ServedFunction)]
+        return self._transfer(request, arena, returns, seconds, hold, echo, functions)
 
     def fetch(self, kept: wire.RemoteObject, returns: Plan) -> Reply:
         """Bring an object that was kept in the worker across, as it is now."""
@@ -174,6 +157,9 @@ class Box:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
+        if self._own_server and self._server is not None:
+            self._server.close()
+            self._server = None
         if self._own_fork_server and self._fork_server is not None:
             self._fork_server.close()
             self._fork_server = None
@@ -185,17 +171,19 @@ class Box:
         self.close()
 
     def _transfer(
-        self, request: dict[str, Any], arena: wire.Arena, returns: Plan, seconds: float | None, hold: bool, echo: bool
-    ) -> Reply:
+        self, request: dict[str, Any], arena: wire.Arena, returns: Plan, seconds: float | None, hold: bool, echo: bool,
+        functions: Sequence[wire.ServedFunction] = (),
+    ) -> Reply:  # fmt: skip
         plan = outline(returns, self._kept)
         held = next(self._kept) if hold else None
         size = room(returns) + (arena.size + wire.ALIGNMENT if echo else 0)
         if size > (most := self.spec.limits.scratch_mib << 20):
             raise ValueError(f"a result of {size:,} bytes is asked for, and scratch_mib lets a file hold {most:,}")
         request |= {"plan": plan, "hold": held, "echo": echo, "input": bool(arena.size), "output": size}
+        request["link"] = bool(functions)
         with MemoryFile.of(arena) as given, MemoryFile.blank(size) as output:
             fds = ([given.fd] if arena.size else []) + ([output.fd] if size else [])
-            reply = self._ask(request, seconds or self.spec.limits.call_seconds, fds, output)
+            reply = self._served(functions, request, seconds or self.spec.limits.call_seconds, fds, output)
             if reply.status is not CallStatus.RETURNED:
                 return reply
             reader = Reader(output.fd, size)
@@ -205,6 +193,24 @@ class Box:
             except MalformedReply as mismatch:
                 return replace(reply, status=CallStatus.MALFORMED, value=None, text=str(mismatch))
         return replace(reply, value=value if held is None else (value, wire.RemoteObject(held)), echo=after)
+
+    def _served(
+        self, functions: Sequence[wire.ServedFunction], request: dict[str, Any], seconds: float, fds: Sequence[int],
+        output: MemoryFile,
+    ) -> Reply:  # fmt: skip
+        """As `_ask`, with functions for the answer to call; the reply says how it used them.
+
+        Raises:
+            BoxError: the process that serves them failed.
+        """
+        worker = self._worker
+        if not functions or self._server is None or worker is None:
+            return self._ask(request, seconds, fds, output)
+        with self._server.serving(functions) as call:
+            worker.channel.beside = self._server.notices
+            reply = self._ask(request, seconds, (call.link, *fds), output)
+            worker.channel.beside = None
+        return replace(reply, served=call.use)
 
     def _ask(
         self, request: Mapping[str, Any], seconds: float, fds: Sequence[int] = (), output: MemoryFile | None = None
@@ -219,12 +225,12 @@ class Box:
         self._wake()
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
-        queued = process_stats.queued_seconds(self.pid)
+        queued = self._queued()
         before, start = self._processor(), time.perf_counter()
         answer = self._receive(channel, seconds, queued) if channel.send(message, fds) else CallStatus.CRASHED
         self._collect()
         if isinstance(answer, CallStatus):
-            spent, queued = time.perf_counter() - start, process_stats.queued_seconds(self.pid) - queued
+            spent, queued = time.perf_counter() - start, self._queued() - queued
             processor = max(self._processor() - before, 0.0)
             # all its threads together: those that make each other wait use up a processor meanwhile
             starved = answer is CallStatus.TIMEOUT and max(spent - queued, processor) < seconds - STARVED_BY
@@ -236,7 +242,7 @@ class Box:
         except StillWritable:
             return self._broken(SignalKind.LATE_WRITE, "the output could still be written after the reply")
         spent, processor = time.perf_counter() - start, self._processor() - before
-        queued = process_stats.queued_seconds(self.pid) - queued
+        queued = self._queued() - queued
         self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
             return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
@@ -253,16 +259,28 @@ class Box:
 
         `queued` is what it had waited before.
         """
-        start, left, before = time.perf_counter(), seconds, self._processor()
+        start, left, before = time.perf_counter(), seconds, self._worked()
         while True:
             answer = channel.receive(left)
             if answer is not CallStatus.TIMEOUT:
                 return answer
             spent = time.perf_counter() - start
-            left = seconds - spent + process_stats.queued_seconds(self.pid) - queued
-            used = self._processor() - before >= seconds
+            left = seconds - spent + self._queued() - queued
+            used = self._worked() - before >= seconds
             if left < SHORTEST_EXTENSION or spent > seconds * (LONGEST_EXTENSION if used else LONGEST_STARVED):
                 return CallStatus.TIMEOUT
+
+    def _queued(self) -> float:
+        """Seconds that the worker, and what serves it functions, waited for a processor."""
+        server = self._server.pid if self._server is not None else 0
+        return process_stats.queued_seconds(self.pid) + (process_stats.queued_seconds(server) if server else 0.0)
+
+    def _worked(self) -> float:
+        """Processor seconds of the worker and of what serves it functions."""
+        server = self._server.pid if self._server is not None else 0
+        with contextlib.suppress(ProcessLookupError):
+            return self._processor() + (process_stats.processor_seconds(server) if server else 0.0)
+        return self._processor()
 
     def _rest(self) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -343,20 +361,3 @@ def start_fork_server(spec: WorkerSpec) -> ForkServer | LentForkServer:
         fork_server.close()
         raise
     return fork_server
-
-
-def _rlimits(spec: WorkerSpec) -> dict[str, int]:
-    limits = spec.limits
-    found = {
-        "RLIMIT_CORE": 0,
-        "RLIMIT_CPU": int(limits.probes_seconds) + ORPHANED_SECONDS,
-        "RLIMIT_AS": limits.memory_mib << 20,
-        "RLIMIT_FSIZE": limits.scratch_mib << 20,
-        "RLIMIT_NOFILE": 64,
-        "RLIMIT_MEMLOCK": 0,
-        "RLIMIT_MSGQUEUE": 0,
-    }
-    if spec.devices:
-        del found["RLIMIT_AS"]
-        found["RLIMIT_NOFILE"] = 4096
-    return found

@@ -82,7 +82,12 @@ class Output:
 
 
 class Channel:
-    """Sends requests and takes replies; what arrives unasked is seen and reported."""
+    """Sends requests and takes replies; what arrives unasked is seen and reported.
+
+    Attributes:
+        notices: what the kernel tells of the worker.
+        beside: what it tells of a process that the worker may wait for; answered meanwhile.
+    """
 
     def __init__(self, control: socket.socket, output: Output) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -91,6 +96,7 @@ class Channel:
         self.output = output
         self.pid = 0
         self.notices: Notices | None = None
+        self.beside: Notices | None = None
         self.bounds: ResourceBounds | None = None
         self.exceeded = ""
 
@@ -140,9 +146,9 @@ class Channel:
             selector.register(self.control, selectors.EVENT_READ)
             if self.output.open:
                 selector.register(self.output.fd, selectors.EVENT_READ)
-            notices = self.notices
-            if notices is not None and notices.fd >= 0:
-                selector.register(notices.fd, selectors.EVENT_READ)
+            told = self._told()
+            for fd in told:
+                selector.register(fd, selectors.EVENT_READ)
             while True:
                 left = deadline - time.perf_counter()
                 if left <= 0:
@@ -156,13 +162,17 @@ class Channel:
                         return CallStatus.OUTPUT_LIMIT
                     if not self.output.open:
                         selector.unregister(self.output.fd)
-                if notices is not None and notices.fd in ready:
-                    notices.serve()
+                for fd in ready & told.keys():
+                    told[fd].serve()
                 if self.control.fileno() in ready:
                     answer, fds = self._taken()
                     for fd in fds:
                         os.close(fd)
                     return CallStatus.PROTOCOL_VIOLATION if fds else answer
+
+    def _told(self) -> dict[int, Notices]:
+        """What has to be answered while this waits, by descriptor."""
+        return {notices.fd: notices for notices in (self.notices, self.beside) if notices and notices.fd >= 0}
 
     def _exceeds(self) -> bool:
         if self.bounds is not None:

@@ -1,6 +1,7 @@
 """How a request to a worker ended, and what it returned."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -29,8 +30,23 @@ class CallStatus(Enum):
 
 
 @dataclass(frozen=True)
+class ServedUse:
+    """How a call used a function that it was given; counted where the answer reaches nothing.
+
+    Attributes:
+        calls: how often it was called.
+        fault: what was wrong with the first call that it refused; empty where it refused none.
+        exhausted: whether it was called more often than it answers.
+    """
+
+    calls: int = 0
+    fault: str = ""
+    exhausted: bool = False
+
+
+@dataclass(frozen=True)
 class Reply:
-    """The result of one request. Everything in it but the times is what the submission claims.
+    """The result of one request. Everything in it but the times and `served` is what the submission claims.
 
     Attributes:
         status: how the request ended.
@@ -43,6 +59,7 @@ class Reply:
         processor: processor seconds of the worker over the same span.
         queued: seconds of them in which the worker was ready to run and had no processor.
         echo: the array arguments as they were after the call, when asked for.
+        served: how the functions that it was given were used, by name.
         starved: whether it timed out having had less time on a processor than its limit: other work took the rest.
     """
 
@@ -56,6 +73,7 @@ class Reply:
     processor: float = 0.0
     queued: float = 0.0
     echo: tuple[Any, ...] = ()
+    served: Mapping[str, ServedUse] = field(default_factory=dict)
     starved: bool = False
 
     @property

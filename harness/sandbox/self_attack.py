@@ -18,9 +18,10 @@ from pathlib import Path
 from harness.errors import BoxError, PrerequisiteError
 from harness.model import Limits, Tier
 from harness.sandbox import scratch
-from harness.sandbox.box import Box, WorkerSpec
+from harness.sandbox.box import Box
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import Scalar
+from harness.sandbox.worker_spec import WorkerSpec
 
 _ATTACKER = Path(__file__).with_name("attacker.py")
 _LIMITS = Limits(start_seconds=30, call_seconds=10, memory_mib=1024, scratch_mib=1)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.cuda.driver.driver import REPORT_BYTES
-from harness.probing.answers import LocalAnswer
 from harness.probing.code import ChallengeCode
+from harness.probing.local_answer import LocalAnswer
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

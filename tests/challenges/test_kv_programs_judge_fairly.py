@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from harness.probing import InputUse, Mutant
-from harness.probing.answers import LocalAnswer
 from harness.probing.code import ChallengeCode
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import run
 from harness.workspace import Workspace
 

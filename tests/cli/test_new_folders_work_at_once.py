@@ -9,9 +9,9 @@ from cli_runs import Run
 from harness.cli import scaffold
 from harness.errors import SpecError
 from harness.model import Outcome
-from harness.probing.answers import LocalAnswer
 from harness.probing.check import assess
 from harness.probing.code import ChallengeCode
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 from harness.workspace import Workspace
 

@@ -1,8 +1,8 @@
 """A failure comes with the smallest counterexample found and the name of the fault that behaves the same."""
 
 from harness.model import Outcome
-from harness.probing.answers import LocalAnswer
 from harness.probing.criteria import probe_criterion
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 
 

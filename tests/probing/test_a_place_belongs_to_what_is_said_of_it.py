@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from harness.model import Location
 from harness.probing import ProbeFailure
-from harness.probing.answers import LocalAnswer
 from harness.probing.criteria import probe_criterion
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 
 PLACE = Location(file="answer.py", line=3)

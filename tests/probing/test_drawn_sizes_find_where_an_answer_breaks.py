@@ -5,8 +5,8 @@ import pytest
 
 from harness.model import Draws
 from harness.probing import Array, NotRun, expect, probe
-from harness.probing.answers import LocalAnswer
 from harness.probing.failures import OutOfMemory
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 from harness.probing.probe import once, run
 from harness.probing.sizes import Axis, Drawn

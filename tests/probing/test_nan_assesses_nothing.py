@@ -7,9 +7,9 @@ import pytest
 
 from harness.model import Outcome
 from harness.probing import expect
-from harness.probing.answers import LocalAnswer
 from harness.probing.criteria import probe_criterion
 from harness.probing.failures import NotRun
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 
 

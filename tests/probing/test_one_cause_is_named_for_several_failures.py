@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from harness.model import Evidence
-from harness.probing.answers import LocalAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.local_answer import LocalAnswer
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -11,7 +11,8 @@ import pytest
 from harness.model import Limits, SignalKind
 from harness.numerics.paired import PairedComparison, PairedVerdict
 from harness.probing import Draw, NotMeasurable, NotRun, ProbeFailure, WorkerLost
-from harness.probing.answers import LocalAnswer, SandboxedAnswer
+from harness.probing.answers import SandboxedAnswer
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 from harness.probing.null_answer import NullAnswer
 from harness.probing.speed import MAX_RATIO, compare_speed, credit, measure

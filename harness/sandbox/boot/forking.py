@@ -19,7 +19,9 @@ import socket
 import sys
 from typing import Any
 
-MODULES = ("descendants", "fence", "landlock_rules", "process_control", "seccomp", "syscalls", "wire", "worker")
+MODULES = (
+    *("descendants", "fence", "landlock_rules", "process_control", "seccomp", "served", "syscalls", "wire", "worker"),
+)
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import descendants  # noqa: E402
 import fence  # noqa: E402

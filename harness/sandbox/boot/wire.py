@@ -6,11 +6,13 @@ harness, as `wire`. Nothing is ever pickled, and nothing here runs code that a m
 A value is described as JSON. Scalars and strings stand for themselves; the rest are one-key objects:
 `{"array": [dtype, shape, offset]}`, `{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`,
 `{"kept": id}` for an object that stays in the worker, `{"function": [module, name]}` for one loaded there,
-`{"other": text}` for anything that cannot cross.
+`{"served": [name, attributes]}` for one that another process serves, `{"other": text}` for anything that cannot cross.
 """
 
 import json
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -45,6 +47,27 @@ class RemoteFunction:
 
     def __repr__(self) -> str:
         return f"RemoteFunction({self.module}.{self.name})"
+
+
+@dataclass(frozen=True)
+class ServedFunction:
+    """A function that a call is given and that runs in a process of its own: the answer holds no more than a stub.
+
+    Attributes:
+        name: what the contract calls it.
+        source: trusted source, which imports nothing but the standard library and NumPy.
+        factory: the function of that source which makes it.
+        arguments: of the factory; plain values, and lists of them.
+        attributes: plain values that the stub has as attributes.
+        most: calls that it answers; a further one is a fault.
+    """
+
+    name: str
+    source: str
+    factory: str
+    arguments: tuple[Any, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    most: int = 10_000
 
 
 class InputUse(StrEnum):
@@ -143,6 +166,8 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
         return {"kept": value.id}
     if isinstance(value, RemoteFunction):
         return {"function": [value.module, value.name]}
+    if isinstance(value, ServedFunction):
+        return {"served": [value.name, dict(value.attributes)]}
     if isinstance(value, (np.bool_, np.integer, np.floating)) and value.dtype.itemsize <= 8:
         return value.item()
     if isinstance(value, np.ndarray):

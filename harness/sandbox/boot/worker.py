@@ -14,6 +14,7 @@ import traceback
 import types
 from typing import Any
 
+import served
 import wire
 
 
@@ -34,11 +35,12 @@ class Worker:
         self.modules: dict[str, types.ModuleType] = {}
         self.folder = ""
         self.caller = wire.CallerArrays()
+        self.link: served.Link | None = None
 
     def serve(self) -> None:
         """Answer until the parent hangs up."""
         while True:
-            data, ancillary, _, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, socket.CMSG_SPACE(2 * 4))
+            data, ancillary, _, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, socket.CMSG_SPACE(3 * 4))
             if not data:
                 return
             fds = [fd for _, _, raw in ancillary for fd in array.array("i", raw)]
@@ -67,6 +69,8 @@ class Worker:
             return {"value": None}
         if operation == "fetch":
             return self.ship(self.kept[request["kept"]], request, [], fds)
+        if operation == "serve":
+            return self.serve_functions(request["functions"], fds.pop(0))
         return self.call(request, fds)
 
     def open(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -87,17 +91,29 @@ class Worker:
         self.modules[name] = module
         return {"value": None}
 
+    def serve_functions(self, wanted: list[Any], link: int) -> dict[str, Any]:
+        """Make functions of loaded modules, and serve them to an answer until the parent speaks again."""
+        functions = {}
+        for name, module, factory, arguments, most in wanted:
+            made = getattr(self.modules[module], factory)(*arguments)
+            functions[name] = served.CountedFunction(name, made, most)
+        return {"value": served.serve(self.control, link, functions)}
+
     def call(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
         """Call one function of the submission or of a loaded module."""
         given: list[Any] = []
-        source, use = fds[0] if request["input"] else -1, wire.InputUse(request["inputs"])
-        args = [self.revive(a, source, given, use) for a in request["args"]]
-        kwargs = {k: self.revive(v, source, given, use) for k, v in request["kwargs"].items()}
-        function = getattr(self.modules[request["module"]], request["function"])
+        use = wire.InputUse(request["inputs"])
+        self.link = served.Link(fds.pop(0), use is wire.InputUse.READ_ONLY) if request["link"] else None
+        source = fds[0] if request["input"] else -1
         try:
+            args = [self.revive(a, source, given, use) for a in request["args"]]
+            kwargs = {k: self.revive(v, source, given, use) for k, v in request["kwargs"].items()}
+            function = getattr(self.modules[request["module"]], request["function"])
             return self.ship(function(*args, **kwargs), request, given, fds)
         finally:
             self.caller.ended(given, use)
+            if self.link is not None:
+                self.link.close()
 
     def revive(self, item: Any, source: int, given: list[Any], use: wire.InputUse) -> Any:
         """Build an argument from its description; `given` holds the arrays so far."""
@@ -111,6 +127,8 @@ class Worker:
             return self.kept[body]
         if kind == "function":
             return getattr(self.modules[body[0]], body[1])
+        if kind == "served":
+            return served.Stub(self.link, *body)
         if kind == "dict":
             return {self.revive(k, source, given, use): self.revive(v, source, given, use) for k, v in body}
         built = [self.revive(i, source, given, use) for i in body]

@@ -1,0 +1,172 @@
+"""One of our own modules, called in this process under the contract of an answer."""
+
+import contextlib
+import copy
+import itertools
+import os
+import time
+import types
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from harness.probing.answers import Cost
+from harness.probing.failures import ArgumentsRejected, NotOffered, ProbeFailure
+from harness.probing.mutants import module_of
+from harness.probing.reply_failure import misuse
+from harness.sandbox import (
+    Array,
+    InputUse,
+    Keep,
+    Nothing,
+    Plan,
+    RemoteFunction,
+    RemoteObject,
+    Scalar,
+    ServedFunction,
+    ServedUse,
+    Tree,
+    process_stats,
+)
+from harness.sandbox.boot.served import CountedFunction, LocalFunction
+from harness.sandbox.boot.wire import CallerArrays
+
+
+class LocalAnswer:
+    """A trusted module, called in this process under the same contract: for mutants and references."""
+
+    processor_seconds = 0.0
+
+    def __init__(self, module: types.ModuleType) -> None:
+        self.module = module
+        self.capabilities: Mapping[str, Any] = {}
+        self.literals: Collection[int] = ()
+        self.cost = Cost()
+        self.echo: tuple[Any, ...] = ()
+        self.served: Mapping[str, ServedUse] = {}
+        self._modules = {"submission": module}
+        self._kept: dict[int, Any] = {}
+        self._ids = itertools.count(1)
+        self._caller = CallerArrays()
+        self._functions: dict[str, CountedFunction] = {}
+
+    def has(self, function: str) -> bool:
+        """As `Answer.has`."""
+        return callable(getattr(self.module, function, None))
+
+    def call(
+        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
+        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """As `Answer.call`; time is not limited."""
+        arrays: list[Any] = []
+        self._functions = {}
+        given = [self._revive(a, inputs, arrays) for a in args]
+        named = {k: self._revive(v, inputs, arrays) for k, v in kwargs.items()}
+        try:
+            result = self._used(function, lambda: self._run(module, function, given, named))
+            self.echo = tuple(map(copy.copy, arrays)) if echo else ()
+            value = self._fit(result, returns, function)
+        finally:
+            self._caller.ended(arrays, inputs)
+        return (value, self._keep(result)) if hold else value
+
+    def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
+        """As `Answer.fetch`."""
+        return self._fit(self._kept[kept.id], returns, "an object kept")
+
+    def load(self, name: str, source: str) -> None:
+        """As `Answer.load`."""
+        self._modules[name] = module_of(name, source)
+
+    def fresh(self) -> None:
+        """Forget what was kept; the process stays."""
+        self._kept.clear()
+
+    def forget(self) -> None:
+        """As `Answer.forget`."""
+        self._kept.clear()
+
+    def resident_bytes(self) -> int:
+        """Resident memory of this process."""
+        return process_stats.resident_bytes(os.getpid())
+
+    def _run(self, module: str, function: str, given: list[Any], named: dict[str, Any]) -> Any:
+        wall, processor = time.perf_counter(), time.process_time()
+        try:
+            with np.errstate(all="ignore"):
+                result = getattr(self._modules[module], function)(*given, **named)
+        except NotImplementedError as error:
+            raise NotOffered(f"`{function}` raises NotImplementedError", str(error)) from None
+        except Exception as error:
+            kind = ArgumentsRejected if isinstance(error, ValueError) else ProbeFailure
+            raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
+        self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
+        return result
+
+    def _used(self, function: str, run: Callable[[], Any]) -> Any:
+        """What a call returns, where it used the functions that it was given as it may."""
+        try:
+            result = run()
+        except ProbeFailure as failure:
+            raise self._misused(function) or failure from None
+        misused = self._misused(function)
+        if misused is not None:
+            raise misused
+        return result
+
+    def _misused(self, function: str) -> ProbeFailure | None:
+        self.served = {n: ServedUse(one.calls, one.fault, one.exhausted) for n, one in self._functions.items()}
+        return misuse(self.served, function)
+
+    def _keep(self, value: Any) -> RemoteObject:
+        kept = RemoteObject(next(self._ids))
+        self._kept[kept.id] = value
+        return kept
+
+    def _revive(self, value: Any, use: InputUse, arrays: list[Any]) -> Any:
+        if isinstance(value, np.ndarray):
+            arrays.append(self._caller.passed(value.copy(), use, len(arrays)))
+            return arrays[-1]
+        if isinstance(value, RemoteObject):
+            return self._kept[value.id]
+        if isinstance(value, RemoteFunction):
+            return getattr(self._modules[value.module], value.name)
+        if isinstance(value, ServedFunction):
+            made = getattr(module_of(value.name, value.source), value.factory)(*value.arguments)
+            self._functions[value.name] = CountedFunction(value.name, made, value.most)
+            return LocalFunction(self._functions[value.name], value.attributes, use is InputUse.READ_ONLY)
+        if isinstance(value, dict):
+            return {k: self._revive(v, use, arrays) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._revive(v, use, arrays) for v in value)
+        return value
+
+    def _fit(self, value: Any, plan: Plan, function: str) -> Any:
+        if isinstance(plan, Keep):
+            return self._keep(value)
+        if isinstance(plan, Tree):
+            with contextlib.suppress(TypeError):  # a generator, for one, cannot be copied and is no plain data
+                return _crossed(value)
+        if isinstance(plan, tuple) and isinstance(value, (tuple, list)) and len(value) == len(plan):
+            return tuple(self._fit(v, p, function) for v, p in zip(value, plan, strict=True))
+        if isinstance(plan, Array) and isinstance(value, np.ndarray):
+            if (value.shape, value.dtype) == (plan.shape, np.dtype(plan.dtype)):
+                return value.copy()
+        elif isinstance(plan, Scalar):
+            plain = value.item() if isinstance(value, np.generic) else value
+            if type(plain) is plan.kind:
+                return plain
+        elif isinstance(plan, Nothing) and value is None:
+            return None
+        raise ProbeFailure(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
+
+
+def _crossed(value: Any) -> Any:
+    """A copy of free-form data as the box would bring it: NumPy's scalars become Python's."""
+    if isinstance(value, dict):
+        return {key: _crossed(item) for key, item in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_crossed, value))
+    return value.item() if isinstance(value, np.generic) else copy.deepcopy(value)
