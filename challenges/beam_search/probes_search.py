@@ -1,0 +1,147 @@
+"""Probes of what a search finds: sequences, their order and their scores, on models that a script gives."""
+
+from dataclasses import replace
+
+from harness.probing import Answer, Axis, Draw, Drawn, probe
+
+from .oracle import Expected
+from .searches import EOS, Search, drawn, redrawn
+
+ALPHAS = (0.0, 0.6, 1.5)
+SURE = {"plain": 1.0, "flat": 0.6, "sure": 2.5}
+"""The spread of the model's logits."""
+SIZES = {
+    "width": Axis(1, 8), "steps": Axis(1, 24), "vocab": Axis(1, 64), "prompts": Axis(1, 12), "length": Axis(1, 60),
+}  # fmt: skip
+SETTINGS = {"alpha": (*ALPHAS, 1.0), "ends": tuple(EOS), "sure": tuple(SURE)}
+SEARCHES = 44
+FEW = 6
+"""Models drawn before a drawn search is made shorter."""
+MOST = 600.0
+"""What the largest search may cost, as `_cost` counts: so much must fit into one reply."""
+
+
+@probe({"width": 1, "steps": 1}, {"width": 1, "steps": 4}, {"width": 2, "steps": 3}, {"width": 3, "steps": 5},
+       vocab=7, length=2, floors={"vocab": 2})  # fmt: skip
+def small_searches_are_right(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int, length: int) -> None:
+    """One prompt, no penalty: two models in turn, with all other arguments the same."""
+    search = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps)
+    search.judge(answer)
+    redrawn(draw, search, lambda other: _sequences(other) != _sequences(search) or vocab == 1).judge(answer)
+
+
+@probe({"width": 1, "alpha": 0.6, "ends": "even"}, {"width": 2, "alpha": 0.0, "ends": "frequent"},
+       {"width": 3, "alpha": 1.5, "ends": "even"}, {"width": 4, "alpha": 0.6, "ends": "rare"},
+       {"width": 5, "alpha": 0.0, "ends": "even"}, {"width": 6, "alpha": 1.5, "ends": "frequent"},
+       {"width": 7, "alpha": 0.6, "ends": "frequent"}, {"width": 8, "alpha": 0.0, "ends": "rare"},
+       steps=6, vocab=14, length=3, fixed=("alpha",), floors={"vocab": 2})  # fmt: skip
+def every_width_is_right(
+    answer: Answer, draw: Draw, *, width: int, alpha: float, ends: str, steps: int, vocab: int, length: int
+) -> None:
+    """K from 1 to 8."""
+    drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps, alpha=alpha, ends=ends).judge(answer)
+
+
+@probe({"width": 2, "alpha": 0.0}, {"width": 3, "alpha": 0.6}, {"width": 4, "alpha": 1.5}, {"width": 6, "alpha": 0.6},
+       steps=6, vocab=8, fixed=("alpha", "width", "steps", "vocab"))  # fmt: skip
+def finished_beams_stay(answer: Answer, draw: Draw, *, width: int, alpha: float, steps: int, vocab: int) -> None:
+    """Two that end after different numbers of tokens come back, though the search goes on after the first."""
+    drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, alpha=alpha, ends="frequent",
+          wanted=lambda search: _ends_apart(search.expected[0])).judge(answer)  # fmt: skip
+
+
+@probe({"width": 1, "alpha": 1.5}, {"width": 2, "alpha": 0.0}, {"width": 3, "alpha": 1.5}, {"width": 4, "alpha": 0.6},
+       steps=6, vocab=5, fixed=("alpha", "width", "steps", "vocab"))  # fmt: skip
+def finished_beams_compete(answer: Answer, draw: Draw, *, width: int, alpha: float, steps: int, vocab: int) -> None:
+    """One that ended is pushed out by better ones that end later; with K = 1 none can be, and the search ends."""
+    drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, alpha=alpha, ends="even", spread=2.5,
+          wanted=lambda search: search.expected[0].displaced or width == 1).judge(answer)  # fmt: skip
+
+
+@probe({"alpha": 0.6, "length": 1}, {"alpha": 1.5, "length": 3}, {"alpha": 0.6, "length": 11},
+       {"alpha": 1.5, "length": 6}, width=4, steps=7, vocab=9,
+       fixed=("alpha", "width", "steps", "vocab", "length"))  # fmt: skip
+def the_penalty_counts_generated_tokens(
+    answer: Answer, draw: Draw, *, alpha: float, length: int, width: int, steps: int, vocab: int
+) -> None:
+    """Beams of different lengths are ranked by log-probability over length ** alpha, without the prompt, with EOS."""
+    drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps, alpha=alpha, ends="even", spread=1.5,
+          wanted=lambda search: _lengths(search.expected[0]) > 1).judge(answer)  # fmt: skip
+
+
+@probe({"ends": "first", "width": 1, "eos": 0}, {"ends": "never", "width": 2, "eos": 3},
+       {"ends": "frequent", "width": 1, "eos": 5}, {"ends": "rare", "width": 3, "eos": 0},
+       {"ends": "first", "width": 3, "eos": 5}, steps=5, vocab=6, fixed=("eos", "steps", "vocab", "width"))  # fmt: skip
+def eos_may_be_any_token(
+    answer: Answer, draw: Draw, *, ends: str, width: int, eos: int, steps: int, vocab: int
+) -> None:
+    """The first and the last of the vocabulary, likely or not, likeliest at once; inside a prompt it ends nothing."""
+    search = drawn(draw, vocab=vocab, lengths=[3], width=width, steps=steps, alpha=0.6, ends=ends, eos=eos)
+    search.judge(answer)
+    prompts = ((1, eos, 2), (2, 4, eos))
+    redrawn(draw, replace(search, prompts=prompts)).judge(answer, "EOS in the prompt")
+
+
+@probe({"alpha": 0.0, "ends": "even"}, {"alpha": 0.6, "ends": "frequent"}, {"alpha": 1.5, "ends": "rare"},
+       width=3, steps=5, vocab=8, fixed=("alpha", "vocab", "width", "steps"))  # fmt: skip
+def prompts_do_not_see_each_other(
+    answer: Answer, draw: Draw, *, alpha: float, ends: str, width: int, steps: int, vocab: int
+) -> None:
+    """Prompts of several lengths give together what each gives alone, whichever ends first; one of them comes twice."""
+    lengths = (1, 5, 2, 9)
+    search = drawn(draw, vocab=vocab, lengths=lengths, width=width, steps=steps, alpha=alpha, ends=ends,
+                   wanted=lambda search: ends == "rare" or len({one.steps for one in search.expected}) > 1)  # fmt: skip
+    search.judge(answer, "together")
+    for item in (1, 2):
+        search.alone(item).judge(answer, "alone")
+    twice = (search.prompts[2], search.prompts[0], search.prompts[2])
+    redrawn(draw, replace(search, prompts=twice)).judge(answer, "one prompt twice")
+
+
+@probe({"vocab": 1, "width": 1, "steps": 2}, {"vocab": 2, "width": 2, "steps": 3}, {"vocab": 2, "width": 5, "steps": 2},
+       {"vocab": 3, "width": 8, "steps": 3}, {"vocab": 1, "width": 3, "steps": 3}, {"vocab": 5, "width": 4, "steps": 1},
+       fixed=("vocab", "width", "steps"))  # fmt: skip
+def small_vocabularies_are_served(answer: Answer, draw: Draw, *, vocab: int, width: int, steps: int) -> None:
+    """Fewer tokens than beams: at first there are fewer beams than K, and at the end as many as exist."""
+    for ends in ("even", "never"):
+        drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, alpha=0.6, ends=ends).judge(answer)
+
+
+def _cost(width: int, steps: int, vocab: int, prompts: int, length: int) -> float:
+    return prompts * width * (steps + 3.0)
+
+
+@probe(drawn=Drawn(SIZES, SEARCHES, _cost, MOST, SETTINGS))
+def any_search_is_right(
+    answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int, prompts: int, length: int, alpha: float,
+    ends: str, sure: str,
+) -> None:  # fmt: skip
+    """Any number of prompts of any lengths, any settings; the longest prompt has `length` tokens."""
+    lengths = [draw.integer(1, length) for _ in range(prompts - 1)]
+    lengths.insert(draw.integer(0, len(lengths)), length)
+    given = Search(
+        0, vocab, tuple(tuple(draw.integer(0, vocab - 1) for _ in range(n)) for n in lengths), width, steps, alpha,
+        draw.integer(0, vocab - 1), ends, SURE[sure],
+    )  # fmt: skip
+    while True:
+        try:
+            search = redrawn(draw, given, tries=FEW)
+            break
+        except LookupError:  # long beams under a strong penalty score alike: the search must then be shorter
+            given = replace(given, steps=max(1, given.steps * 2 // 3))
+    search.judge(answer)
+
+
+def _sequences(search: Search) -> list[tuple[int, ...]]:
+    return [tokens for one in search.expected for tokens, _ in one.beams]
+
+
+def _ends_apart(one: Expected) -> bool:
+    """Whether two finished beams of different lengths come back, one of them kept through a later step."""
+    lengths = {len(tokens) for (tokens, _), done in zip(one.beams, one.finished, strict=True) if done}
+    return one.outlived and len(lengths) > 1
+
+
+def _lengths(one: Expected) -> int:
+    """How many different lengths come back."""
+    return len({len(tokens) for tokens, _ in one.beams})

@@ -1,0 +1,80 @@
+"""The model that a search is given: every exact sequence of tokens has a distribution of its own.
+
+This file is loaded into the process that serves the model, where nothing but NumPy is beside it.
+"""
+
+import numpy as np
+
+GOLDEN, MIX, MIX_2, ROUND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (1 << 64) - 1
+
+
+def scripted(seed, vocab, eos, spread, bias, first_bias, prompts):
+    """A model of log-probabilities.
+
+    Args:
+        seed: of all distributions.
+        vocab: tokens.
+        eos: the token that `bias` makes likelier.
+        spread: of the logits before they are normalised: the larger, the surer the model is.
+        bias: added to the logit of EOS.
+        first_bias: added to it as well where the sequence is one of `prompts`.
+        prompts: lists of tokens.
+    """
+    starts = {tuple(prompt) for prompt in prompts}
+    places = np.arange(1, vocab + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+
+    def model(tokens):
+        sequence = checked(tokens, vocab)
+        logits = spread * numbers(hashed(seed, sequence), places)
+        logits[eos] += bias + (first_bias if sequence in starts else 0.0)
+        top = logits.max()
+        return logits - (top + np.log(np.exp(logits - top).sum()))
+
+    return model
+
+
+def checked(tokens, vocab):
+    """The tokens as a tuple of ints.
+
+    Raises:
+        ValueError: they are no sequence of tokens; the message says what was passed.
+    """
+    if isinstance(tokens, np.ndarray) and tokens.ndim == 1 and tokens.dtype.kind in "iu":
+        tokens = tokens.tolist()
+    if not isinstance(tokens, (list, tuple)):
+        raise ValueError(f"tokens is {described(tokens)}, not a list of ints")
+    if not tokens:
+        raise ValueError("tokens is empty")
+    for place, token in enumerate(tokens):
+        if isinstance(token, bool) or not isinstance(token, (int, np.integer)):
+            raise ValueError(f"tokens[{place}] is {described(token)}, not an int")
+        if not 0 <= token < vocab:
+            raise ValueError(f"tokens[{place}] is {token}, and the vocabulary has {vocab} tokens")
+    return tuple(map(int, tokens))
+
+
+def described(value):
+    """A value in a few words."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    text = f"{value!r}"
+    return f"the {type(value).__name__} {text[:40]}{'...' if len(text) > 40 else ''}"
+
+
+def hashed(seed, sequence):
+    """A number of 64 bits for a sequence."""
+    state = (seed * GOLDEN + len(sequence)) & ROUND
+    for token in sequence:
+        state = ((state ^ (token + 1)) * MIX) & ROUND
+        state ^= state >> 29
+    return state
+
+
+def numbers(state, places):
+    """About normal numbers, one for each place: two uniform ones summed."""
+    mixed = places + np.uint64(state)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(MIX)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(MIX_2)
+    mixed ^= mixed >> np.uint64(31)
+    low, high = (mixed & np.uint64(0xFFFFFFFF)).astype(float), (mixed >> np.uint64(32)).astype(float)
+    return (low + high) / 2.0**31 - 2.0

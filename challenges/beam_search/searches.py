@@ -1,0 +1,255 @@
+"""A search to ask an answer for: scripted model, prompts, settings, what it must come to, and the comparison."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from harness.probing import Answer, Draw, InputUse, ProbeFailure, RemoteObject, ServedFunction, Tree
+
+from . import oracle, scripted
+
+SOURCE = Path(scripted.__file__).read_text(encoding="utf-8")
+MARGIN = 2e-6
+"""No two candidates of a pool score nearer to each other."""
+NEAR = 1e-6
+"""Of a score, or of 1 where that is larger: by how much a score may be off before it is another one."""
+EXACT = 1e-12
+"""The same for an answer that sums in double precision: tens of terms, each with an error of 1e-16."""
+TRIES = 200
+"""Models that are drawn for one in which no two candidates are too near, and what is wanted happens."""
+RESULT = Tree(1 << 14)
+EOS = {"even": 0.0, "frequent": 1.2, "rare": -3.0, "never": -60.0, "first": 0.0}
+"""What is added to the logit of EOS, in units of how sure the model is, by how often it is to be taken."""
+
+Results = list[list[tuple[list[int], float]]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """The arguments of one call.
+
+    Attributes:
+        seed: of the scripted model.
+        vocab: tokens.
+        prompts: lists of tokens.
+        width: K.
+        steps: max_new_tokens.
+        alpha: of the length penalty.
+        eos: the token.
+        ends: how often EOS is taken, of `EOS`.
+        spread: how sure the model is.
+    """
+
+    seed: int
+    vocab: int
+    prompts: tuple[tuple[int, ...], ...]
+    width: int
+    steps: int
+    alpha: float
+    eos: int
+    ends: str
+    spread: float
+
+    @property
+    def _script(self) -> tuple[Any, ...]:
+        first = 6.0 * max(self.spread, 1.0) if self.ends == "first" else 0.0
+        bias = EOS[self.ends] * max(self.spread, 1.0)
+        return (self.seed, self.vocab, self.eos, self.spread, bias, first, [list(prompt) for prompt in self.prompts])
+
+    @property
+    def calls_allowed(self) -> int:
+        """Of the model, as the contract says."""
+        return (self.width + 1) * sum(one.steps for one in self.expected)
+
+    @cached_property
+    def expected(self) -> tuple[oracle.Expected, ...]:
+        """What it must come to, prompt by prompt."""
+        return tuple(self._outcomes)
+
+    @property
+    def _outcomes(self) -> Iterator[oracle.Expected]:
+        model = scripted.scripted(*self._script)
+        for prompt in self.prompts:
+            yield oracle.search(model, prompt, self.width, self.steps, self.alpha, self.eos)
+
+    def apart(self) -> bool:
+        """Whether no two candidates of a pool are too near to each other; looks no further than it has to."""
+        found = list(takewhile(lambda one: one.gap >= MARGIN, self._outcomes))
+        if len(found) < len(self.prompts):
+            return False
+        self.__dict__["expected"] = tuple(found)
+        return True
+
+    @property
+    def model(self) -> ServedFunction:
+        """What the answer is given; it answers far more calls than the contract allows."""
+        most = 1000 + 50 * self.steps * self.width * max(len(self.prompts), 1)
+        return ServedFunction("model", SOURCE, "scripted", self._script, {"vocab_size": self.vocab}, most)
+
+    def ask(self, answer: Answer, prompts: RemoteObject | None = None, inputs: InputUse = InputUse.FRESH) -> Results:
+        """What the answer returns, in the form of the contract.
+
+        Args:
+            answer: whom to ask.
+            prompts: kept in its process, where they are not passed anew.
+            inputs: what the arrays are like that the model gives.
+        """
+        given = prompts if prompts is not None else [list(prompt) for prompt in self.prompts]
+        settings = (self.width, self.steps, self.alpha, self.eos)
+        found = answer.call("batched_beam_search", self.model, given, *settings, returns=RESULT, inputs=inputs)
+        return formed(found, len(self.prompts))
+
+    def judge(self, answer: Answer, what: str = "") -> Results:
+        """Ask, and compare with what it must come to; the results."""
+        found = self.ask(answer)
+        self.compare(found, what)
+        return found
+
+    def compare(self, found: Results, what: str = "", within: float = NEAR) -> float:
+        """The largest error of a score, relative to it or to 1 where that is larger.
+
+        Raises:
+            ProbeFailure: a sequence, an order or a score is another one.
+        """
+        words = f"{what}: " if what else ""
+        pairs = enumerate(zip(found, self.expected, strict=True))
+        return max((_compared(beams, one, self, f"results[{item}]", words, within) for item, (beams, one) in pairs),
+                   default=0.0)  # fmt: skip
+
+    def alone(self, item: int) -> "Search":
+        """The same for one of its prompts, with the same model."""
+        return _OfOne(**vars_of(self), item=item)
+
+    def __str__(self) -> str:
+        lengths = ", ".join(str(len(prompt)) for prompt in self.prompts)
+        return (
+            f"K = {self.width}, alpha = {self.alpha:g}, {self.steps} new tokens, vocabulary of {self.vocab}, EOS "
+            f"{self.eos} ({self.ends}), prompts of {lengths} tokens"
+        )
+
+
+@dataclass(frozen=True)
+class _OfOne(Search):
+    """A search for one prompt of several, by the model of them all."""
+
+    item: int = 0
+
+    @cached_property
+    def expected(self) -> tuple[oracle.Expected, ...]:
+        return (Search(**vars_of(self)).expected[self.item],)
+
+    def ask(self, answer: Answer, prompts: RemoteObject | None = None, inputs: InputUse = InputUse.FRESH) -> Results:
+        given, settings = [list(self.prompts[self.item])], (self.width, self.steps, self.alpha, self.eos)
+        return formed(
+            answer.call("batched_beam_search", self.model, given, *settings, returns=RESULT, inputs=inputs), 1
+        )
+
+
+def vars_of(search: Search) -> dict[str, Any]:
+    """The fields of a search."""
+    return {name: getattr(search, name) for name in Search.__dataclass_fields__}
+
+
+def drawn(
+    draw: Draw, *, vocab: int, lengths: Sequence[int], width: int, steps: int, alpha: float = 0.0, ends: str = "rare",
+    spread: float = 1.0, eos: int | None = None, wanted: Callable[[Search], bool] = lambda search: True,
+) -> Search:  # fmt: skip
+    """A search in which no two candidates are too near, and which is as `wanted`.
+
+    Args:
+        draw: source of model, prompts and EOS.
+        vocab: tokens.
+        lengths: of the prompts.
+        width: K.
+        steps: max_new_tokens.
+        alpha: of the penalty.
+        ends: how often EOS is taken.
+        spread: how sure the model is.
+        eos: the token; any by default.
+        wanted: what must happen in it.
+    """
+    end = draw.integer(0, vocab - 1) if eos is None else eos
+    prompts = tuple(tuple(draw.integer(0, vocab - 1) for _ in range(length)) for length in lengths)
+    return redrawn(draw, Search(0, vocab, prompts, width, steps, alpha, end, ends, spread), wanted)
+
+
+def redrawn(
+    draw: Draw, given: Search, wanted: Callable[[Search], bool] = lambda search: True, tries: int = TRIES
+) -> Search:
+    """The same search with another model, in which no two candidates are too near, and which is as `wanted`.
+
+    Raises:
+        LookupError: there is hardly such a model.
+    """
+    for _ in range(tries):
+        search = replace(given, seed=draw.integer(0, 2**53))
+        if search.apart() and wanted(search):
+            return search
+    raise LookupError(f"no model was drawn in {tries} that fits: {given}")
+
+
+def formed(found: Any, prompts: int) -> Results:
+    """Results in the form of the contract.
+
+    Raises:
+        ProbeFailure: they have another one.
+    """
+    if not isinstance(found, (list, tuple)):
+        raise _misshapen("the result", found, "a list with an entry for each prompt")
+    if len(found) != prompts:
+        raise ProbeFailure("there is not one result for each prompt", f"{len(found)} for {prompts} prompts",
+                           where="results", expected=prompts, got=len(found))  # fmt: skip
+    return [_beams(item, f"results[{n}]") for n, item in enumerate(found)]
+
+
+def _beams(item: Any, place: str) -> list[tuple[list[int], float]]:
+    if not isinstance(item, (list, tuple)):
+        raise _misshapen(place, item, "a list of pairs")
+    beams = []
+    for n, pair in enumerate(item):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise _misshapen(f"{place}[{n}]", pair, "a pair of tokens and score")
+        tokens, score = pair
+        if not isinstance(tokens, (list, tuple)) or any(type(token) is not int for token in tokens):
+            raise _misshapen(f"{place}[{n}][0]", tokens, "a list of ints")
+        if type(score) not in (int, float):
+            raise _misshapen(f"{place}[{n}][1]", score, "a number")
+        beams.append((list(tokens), float(score)))
+    return beams
+
+
+def _misshapen(place: str, value: Any, wanted: str) -> ProbeFailure:
+    seen = "None" if value is None else f"the {type(value).__name__} {value!r:.60}"
+    return ProbeFailure("the results do not have the form of the contract", f"{place} is {seen}, not {wanted}",
+                        where=place)  # fmt: skip
+
+
+def _compared(
+    beams: list[tuple[list[int], float]], one: oracle.Expected, search: Search, place: str, words: str, within: float
+) -> float:
+    wanted = [(list(tokens), float(score)) for tokens, score in one.beams]
+    context = f" ({words}{search})"
+    if len(beams) != len(wanted):
+        title = "there are too few results" if len(beams) < len(wanted) else "there are too many results"
+        raise ProbeFailure(title, f"{place} has {len(beams)} instead of {len(wanted)}{context}", where=place,
+                           expected=len(wanted), got=len(beams))  # fmt: skip
+    order = [tokens for tokens, _ in wanted]
+    for n, (tokens, _) in enumerate(beams):
+        if tokens != order[n]:
+            same = sorted(tokens for tokens, _ in beams) == sorted(order)
+            title = "the results are in another order" if same else "another sequence is found"
+            raise ProbeFailure(title, f"{place}[{n}] is {tokens} instead of {order[n]}{context}",
+                               where=f"{place}[{n}]", expected=f"{order[n]}", got=f"{tokens}")  # fmt: skip
+    worst = 0.0
+    for n, ((_, got), (_, right)) in enumerate(zip(beams, wanted, strict=True)):
+        error = abs(got - right) / max(1.0, abs(right))
+        if not error <= within or not math.isfinite(got):
+            detail = f"the score of {place}[{n}] is {got:.9g} instead of {right:.9g}{context}"
+            raise ProbeFailure("a score is wrong", detail, where=f"{place}[{n}][1]", expected=right, got=got,
+                               measured={"score_error": error})  # fmt: skip
+        worst = max(worst, error)
+    return worst
