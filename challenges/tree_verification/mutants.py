@@ -1,0 +1,217 @@
+"""Wrong verifications: edits of the reference, each with the criterion that must notice it."""
+
+from harness.probing import Mutant
+
+CAUSAL = "        mask[row, : row + 1] = True\n"
+INHERIT = "        mask[row] = mask[row_of(prompt_len, parent)]\n"
+ITSELF = "        mask[row, row] = True\n"
+MASK = "    mask = build_tree_mask(prompt_len, parents)\n"
+POSITIONS = "    positions = tree_positions(prompt_len, parents)\n"
+DEEPER = "        positions.append(before + 1)\n"
+START = "    positions = list(range(prompt_len))\n"
+ASK = "    logits = np.asarray(model(list(prompt) + list(tree_tokens), mask, positions))\n"
+CHOICES = "    choices = logits.argmax(axis=1)\n"
+ACCEPTED = "    accepted: list[int] = []\n"
+WANTED = "        wanted = int(choices[row_of(prompt_len, node)])\n"
+CHILDREN = "        children = [child for child, parent in enumerate(parents) if parent == node]\n"
+MATCHING = "        matching = [child for child in children if tree_tokens[child] == wanted]\n"
+NONE = "        if not matching:\n"
+TAKE = "        node = matching[0]\n"
+APPEND = "        accepted.append(wanted)\n"
+RETURN = "    return accepted, wanted\n"
+DRAFTED = "        tree_tokens, parents = draft(context)\n"
+VERIFIED = "        accepted, next_token = verify_and_accept(model, context, tree_tokens, parents)\n"
+EXTEND = "        generated.extend(accepted)\n"
+NEXT = "        generated.append(next_token)\n"
+CUT = "    return generated[:max_new_tokens]\n"
+LENGTHS = "    if len(tree_tokens) != len(parents):\n"
+EARLIER = "        if not -1 <= parent < node:\n"
+MODEL = "Model = Callable[..., Any]\n"
+MASK_DONE = "    return mask\n"
+LOOP = "    while True:\n"
+
+
+def _mutant(name: str, fault: str, criterion: str, *edits: tuple[str, str]) -> Mutant:
+    return Mutant(name, fault, criterion=criterion, edits=edits)
+
+
+MASKS = (
+    _mutant("prompt not causal", "lets prompt tokens see later ones", "mask",
+            (CAUSAL, "        mask[row, :prompt_len] = True\n")),
+    _mutant("prompt blind to itself", "lets no prompt token see itself", "mask",
+            (CAUSAL, "        mask[row, :row] = True\n")),
+    _mutant("nodes blind to themselves", "lets no node see itself", "mask",
+            (ITSELF, "        mask[row, row] = False\n")),
+    _mutant("all earlier nodes seen", "lets a node see all nodes before it", "mask",
+            (INHERIT, "        mask[row, :row] = True\n")),
+    _mutant("parent seen alone", "lets a node see the prompt and its parent, and no further ancestor", "mask",
+            (INHERIT, "        mask[row, :prompt_len] = True\n"
+                      "        mask[row, row_of(prompt_len, parent)] = True\n")),
+    _mutant("grandparents at most", "lets a node see no ancestor beyond its grandparent", "mask",
+            (ITSELF, ITSELF + "        line, at = [node], parent\n        while at >= 0:\n            line.append(at)\n"
+                     "            at = parents[at]\n"
+                     "        mask[row, [prompt_len + one for one in line[3:]]] = False\n")),
+    _mutant("siblings seen", "lets siblings see each other", "mask",
+            (MASK_DONE, "    for one, parent in enumerate(parents):\n        for other in range(len(parents)):\n"
+                        "            if parents[other] == parent:\n"
+                        "                mask[prompt_len + one, prompt_len + other] = True\n" + MASK_DONE)),
+    _mutant("prompt sees the tree", "lets prompt tokens see the tree", "mask",
+            (MASK_DONE, "    mask[:prompt_len, prompt_len:] = True\n" + MASK_DONE)),
+    _mutant("mask transposed", "exchanges rows and columns of the mask", "mask", (MASK_DONE, "    return mask.T\n")),
+    _mutant("mask inverted", "has True where a token may not attend", "mask", (MASK_DONE, "    return ~mask\n")),
+    _mutant("mask of numbers", "returns a mask of zeros and ones", "mask",
+            (MASK_DONE, "    return mask.astype(float)\n"), (MASK, MASK.replace("\n", " == 1\n"))),
+    _mutant("last of the prompt hidden", "hides the last prompt token from the tree", "mask",
+            (MASK_DONE, "    mask[prompt_len:, prompt_len - 1] = False\n" + MASK_DONE)),
+    _mutant("first of the prompt alone", "shows roots the first prompt token alone", "mask",
+            (INHERIT, "        mask[row] = mask[0 if parent < 0 else prompt_len + parent]\n")),
+)  # fmt: skip
+PLACES = (
+    _mutant("positions by slot", "gives a node the position of its place in the list", "positions",
+            (POSITIONS, "    positions = list(range(prompt_len + len(parents)))\n")),
+    _mutant("positions without the prompt", "counts a node's depth without the prompt", "positions",
+            (POSITIONS, POSITIONS + "    positions = [p if p < prompt_len else p - prompt_len for p in positions]\n")),
+    _mutant("positions of the parent", "gives a node the position of its parent", "positions",
+            (DEEPER, "        positions.append(before)\n")),
+    _mutant("positions from one", "counts positions from 1 on", "positions",
+            (START, "    positions = list(range(1, prompt_len + 1))\n")),
+    _mutant("positions one too deep", "gives a node a position one too large", "positions",
+            (POSITIONS, POSITIONS + "    positions = [p + (n >= prompt_len) for n, p in enumerate(positions)]\n")),
+    _mutant("siblings in a row", "gives siblings positions one after the other", "positions",
+            (DEEPER, "        positions.append(before + 1 + parents[: len(positions) - prompt_len].count(parent))\n")),
+)  # fmt: skip
+LOGITS = (
+    _mutant("own logits", "compares a node with the logits of its own row", "plain_chain",
+            (CHILDREN, CHILDREN + WANTED.replace("node)", "children[0] if children else node)"))),
+    _mutant("logits of the slot before", "compares a node with the logits of the slot before it", "parent_logits",
+            (MATCHING, MATCHING.replace("== wanted", "== int(choices[prompt_len + child - 1])"))),
+    _mutant("logits of the sibling before", "compares a sibling with the logits of the one before it", "parent_logits",
+            (MATCHING, "        rows = [row_of(prompt_len, node), *(prompt_len + child for child in children)]\n"
+                       "        matching = [child for child, row in zip(children, rows) "
+                       "if tree_tokens[child] == int(choices[row])]\n")),
+    _mutant("next token of the last slot", "emits the choice after the last node of the list", "golden_rule",
+            (RETURN, "    return accepted, int(choices[-1])\n")),
+    _mutant("next token of the prompt", "always emits the choice after the prompt", "plain_chain",
+            (RETURN, "    return accepted, int(choices[prompt_len - 1])\n")),
+    _mutant("first row of the prompt", "compares roots with the logits of the first prompt token", "plain_chain",
+            (WANTED, "        wanted = int(choices[row_of(prompt_len, node) if node >= 0 else 0])\n")),
+    _mutant("least likely", "takes the least likely token", "plain_chain",
+            (CHOICES, "    choices = logits.argmin(axis=1)\n")),
+    _mutant("second choice accepted", "accepts the second best token as well", "golden_rule",
+            (MATCHING, "        second = int(np.argsort(logits[row_of(prompt_len, node)])[-2])\n"
+                       "        matching = [child for child in children if tree_tokens[child] in (wanted, second)]\n"),
+            (APPEND, "        accepted.append(tree_tokens[node])\n")),
+)  # fmt: skip
+PATHS = (
+    _mutant("matching nodes anywhere", "accepts every node that its parent's logits name, even of a rejected parent",
+            "subtree_invalidation",
+            (RETURN, "    named = [n for n, p in enumerate(parents) "
+                     "if tree_tokens[n] == int(choices[row_of(prompt_len, p)])]\n"
+                     "    last = named[-1] if named else -1\n"
+                     "    return [tree_tokens[n] for n in named], int(choices[row_of(prompt_len, last)])\n")),
+    _mutant("rejected once only", "rejects the children of a rejected node and not theirs", "subtree_invalidation",
+            (RETURN, "    named = [tree_tokens[n] == int(choices[row_of(prompt_len, p)]) "
+                     "for n, p in enumerate(parents)]\n"
+                     "    kept = [n for n, p in enumerate(parents) if named[n] and (p < 0 or named[p])]\n"
+                     "    last = kept[-1] if kept else -1\n"
+                     "    return [tree_tokens[n] for n in kept], int(choices[row_of(prompt_len, last)])\n")),
+    _mutant("children of anybody", "goes on with any later node that has the token", "subtree_invalidation",
+            (CHILDREN, "        children = [child for child in range(len(parents)) if child > node]\n")),
+    _mutant("children by depth", "goes on with any node of the next depth", "subtree_invalidation",
+            (CHILDREN, "        deep = tree_positions(prompt_len, parents)[prompt_len:]\n"
+                       "        level = deep[node] if node >= 0 else prompt_len - 1\n"
+                       "        children = [child for child in range(len(parents)) if deep[child] == level + 1]\n")),
+    _mutant("a token for each wrong sibling", "emits the model's token for each wrong sibling it meets", "golden_rule",
+            (TAKE, "        accepted.extend(wanted for child in children if child < matching[0])\n" + TAKE)),
+    _mutant("read as a chain", "takes the nodes for a chain", "parent_logits",
+            (CHILDREN, "        children = [node + 1] if node + 1 < len(parents) else []\n")),
+    _mutant("one token twice", "keeps back the last accepted token", "plain_chain",
+            (RETURN, "    return accepted[:-1], wanted\n")),
+    _mutant("no next token", "emits nothing where the tree is wrong at once", "plain_chain",
+            (RETURN, "    return accepted, None\n")),
+    _mutant("drafted token emitted", "emits the drafted token in place of the model's", "plain_chain",
+            (RETURN, "    return accepted, tree_tokens[children[0]] if children else wanted\n")),
+    _mutant("one node too many", "accepts the first child of the last right node unseen", "plain_chain",
+            (NONE, "        if not matching and children:\n"
+                   "            accepted.append(tree_tokens[children[0]])\n" + NONE)),
+    _mutant("numbers of nodes", "returns the numbers of the accepted nodes instead of their tokens", "plain_chain",
+            (APPEND, "        accepted.append(node)\n")),
+    _mutant("from the end", "returns the accepted tokens backwards", "plain_chain",
+            (RETURN, "    return accepted[::-1], wanted\n")),
+    _mutant("kept logits", "takes the logits of an earlier call with the same tokens", "plain_chain",
+            (MODEL, MODEL + "SEEN = {}\n"),
+            (ASK, "    key = (*prompt, -1, *tree_tokens, -1, *parents)\n    if key not in SEEN:\n"
+                  "        SEEN[key] = np.asarray(model(list(prompt) + list(tree_tokens), mask, positions))\n"
+                  "    logits = SEEN[key]\n")),
+    _mutant("stops at a wrong sibling", "stops where the first child is wrong", "longest_path",
+            (MATCHING, MATCHING.replace("in children if", "in children[:1] if"))),
+    _mutant("children side by side", "overlooks children that do not lie beside their first sibling", "longest_path",
+            (MATCHING, "        children = [c for n, c in enumerate(children) if c == children[0] + n]\n" + MATCHING)),
+    _mutant("no token after the leaf", "emits no token after a path that is right to its end", "longest_path",
+            (RETURN, "    return accepted, None if accepted and not children else wanted\n")),
+    _mutant("two tokens at most", "accepts at most two tokens", "longest_path",
+            (NONE, "        if not matching or len(accepted) == 2:\n")),
+)  # fmt: skip
+CONDUCT = (
+    _mutant("two passes", "calls the model twice", "one_call", (ASK, ASK + ASK)),
+    _mutant("a pass for each node", "calls the model again for each accepted token", "one_call",
+            (APPEND, APPEND + ASK.replace("    logits", "        logits"))),
+    _mutant("written in place", "writes into the model's arrays", "read_only_arrays",
+            (CHOICES, "    logits -= 0.0\n" + CHOICES)),
+    _mutant("prompt extended", "appends what it accepts to the prompt that it is given", "ownership",
+            (RETURN, "    prompt.extend(accepted)\n" + RETURN)),
+    _mutant("tree emptied", "takes the tokens out of the list that it is given", "ownership",
+            (RETURN, "    tree_tokens.clear()\n" + RETURN)),
+    _mutant("parents shifted", "shifts the parents that it is given", "ownership",
+            (RETURN, "    parents[:] = [parent + 1 for parent in parents]\n" + RETURN)),
+    _mutant("own parent accepted", "accepts a node that is its own parent", "argument_errors",
+            (EARLIER, "        if not -1 <= parent <= node:\n")),
+    _mutant("parents unchecked", "accepts parents below -1", "argument_errors",
+            (EARLIER, "        if not -9 <= parent < node:\n")),
+    _mutant("lengths unchecked", "accepts lists of different lengths", "argument_errors",
+            (LENGTHS, "    if len(tree_tokens) < len(parents):\n")),
+    _mutant("empty prompt accepted", "accepts an empty prompt", "argument_errors",
+            ("    if prompt_len < 1:\n", "    if prompt_len < 0:\n")),
+)  # fmt: skip
+FORMS = (
+    _mutant("one list", "returns one list of tokens", "plain_chain", (RETURN, "    return [*accepted, wanted]\n")),
+    _mutant("a generator", "returns a generator", "plain_chain",
+            (RETURN, "    return (part for part in (accepted, wanted))\n")),
+    _mutant("next token in a list", "returns the next token in a list", "plain_chain",
+            (RETURN, "    return accepted, [wanted]\n")),
+    _mutant("tokens as floats", "returns tokens as floats", "plain_chain",
+            (RETURN, "    return [float(token) for token in accepted], float(wanted)\n")),
+)  # fmt: skip
+GENERATION = (
+    _mutant("draft believed", "emits drafted tokens without looking", "generation",
+            (EXTEND, "        generated.extend(tree_tokens)\n")),
+    _mutant("prompt forgotten", "verifies without what was generated", "generation",
+            (VERIFIED, VERIFIED.replace("context", "prompt"))),
+    _mutant("tokens skipped", "keeps one accepted token and drops the others", "generation",
+            (EXTEND, "        generated.extend(accepted[:1])\n")),
+    _mutant("next token dropped twice", "drops accepted tokens where there are any", "generation",
+            (EXTEND, "        generated.extend(accepted[1:])\n")),
+    _mutant("prompt returned", "returns the prompt with what was generated", "generation",
+            (CUT, "    return [*prompt, *generated][:max_new_tokens]\n")),
+    _mutant("one token too few", "returns one token too few", "generation",
+            (CUT, "    return generated[: max_new_tokens - 1]\n")),
+    _mutant("ends with the draft", "ends where the draft has nothing to say", "generation",
+            (DRAFTED, DRAFTED + "        if not tree_tokens:\n            break\n")),
+    _mutant("one verification", "ends after the first verification", "generation",
+            (NEXT, NEXT + "        break\n")),
+    _mutant("draft unused", "verifies an empty tree each time", "draft_used",
+            (DRAFTED, DRAFTED + "        tree_tokens, parents = [], []\n")),
+    _mutant("draft of the prompt", "asks the draft about the prompt alone", "draft_used",
+            (DRAFTED, DRAFTED.replace("draft(context)", "draft(list(prompt))"))),
+)  # fmt: skip
+RARE = (
+    _mutant("thirty-two nodes", "shows nodes after the thirty-second what the node before them sees", "any_tree",
+            (INHERIT, "        mask[row] = mask[row_of(prompt_len, parent) if node < 32 else row - 1]\n")),
+    _mutant("a window of 32", "lets prompt tokens see no more than 32 tokens", "any_tree",
+            (CAUSAL, "        mask[row, max(0, row - 31) : row + 1] = True\n")),
+    _mutant("six levels", "gives no node a depth beyond 6", "any_tree",
+            (DEEPER, "        positions.append(min(before + 1, prompt_len + 5))\n")),
+    _mutant("thirty-two tokens", "never takes a token beyond the first 32", "any_tree",
+            (CHOICES, "    choices = logits[:, :32].argmax(axis=1)\n")),
+)  # fmt: skip
+MUTANTS = (*MASKS, *PLACES, *LOGITS, *PATHS, *CONDUCT, *FORMS, *GENERATION, *RARE)

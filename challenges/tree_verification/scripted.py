@@ -1,0 +1,132 @@
+"""The model and the draft that an answer is given: what the model says depends on exactly what a token sees.
+
+This file is loaded into the process that serves them, where nothing but NumPy is beside it.
+"""
+
+import numpy as np
+
+GOLDEN, MIX, MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+HIDDEN = -1e9
+"""Of an additive mask, at most this is as good as minus infinity."""
+
+
+def scripted(seed, vocab, ordered):
+    """A model of logits: row i depends on the tokens that row i of the mask lets it see, and on their positions.
+
+    Args:
+        seed: of all rows.
+        vocab: tokens.
+        ordered: whether the positions that are passed count; else each token's is the number of tokens it sees, less 1.
+    """
+    places = np.arange(1, vocab + 1, dtype=np.uint64) * GOLDEN
+
+    def model(tokens, mask, positions=None):
+        tokens = whole("tokens", tokens, 0, vocab)
+        seen = allowed(mask, len(tokens))
+        if positions is not None:
+            given = whole("positions", positions, 0, 1 << 31)
+            if len(given) != len(tokens):
+                raise ValueError(f"there are {len(given)} positions for {len(tokens)} tokens")
+        if positions is None or not ordered:
+            given = seen.sum(axis=1) - 1
+        pairs = mixed(np.array(tokens, dtype=np.uint64) * GOLDEN + np.array(given, dtype=np.uint64) * MIX_2)
+        states = mixed(seen.astype(np.uint64) @ pairs + np.uint64(seed))
+        return (mixed(states[:, None] + places) >> np.uint64(11)).astype(float) / 2.0**50 - 4.0
+
+    return model
+
+
+def chosen(model, tokens):
+    """The token that greedy decoding takes after `tokens`."""
+    return ranked(model, tokens)[0]
+
+
+def ranked(model, tokens):
+    """All tokens, the likeliest after `tokens` first."""
+    causal = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
+    return np.argsort(-model(tokens, causal)[-1]).tolist()
+
+
+def drafting(seed, vocab, ordered, kind, depth):
+    """A draft: a tree that continues a sequence.
+
+    Args:
+        seed, vocab, ordered: of the model.
+        kind: "right": a chain of what the model takes; "wrong": one that it does not take; "mixed": a chain of what it
+            takes with a wrong sibling before each node, and children of these; "half": a chain that goes wrong; "none".
+        depth: of the tree.
+    """
+    model = scripted(seed, vocab, ordered)
+
+    def draft(tokens):
+        context, found, parents, last = list(whole("tokens", tokens, 0, vocab)), [], [], -1
+        for level in range(depth if kind != "none" else 0):
+            right = chosen(model, context)
+            wrong = (right + 1 + level % (vocab - 1)) % vocab if vocab > 1 else right
+            token = wrong if kind == "wrong" or (kind == "half" and 2 * level >= depth) else right
+            if kind == "mixed" and vocab > 1:
+                found += [wrong, chosen(model, [*context, wrong])]
+                parents += [last, len(parents)]
+            found.append(token)
+            parents.append(last)
+            last = len(parents) - 1
+            context.append(token)
+        return found, parents
+
+    return draft
+
+
+def whole(name, values, low, high):
+    """A sequence of ints in range as a list.
+
+    Raises:
+        ValueError: it is none; the message says what was passed.
+    """
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+        values = values.tolist()
+    if not isinstance(values, (list, tuple)):
+        raise ValueError(f"{name} is {described(values)}, not a list of ints")
+    if not values:
+        raise ValueError(f"{name} is empty")
+    for place, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise ValueError(f"{name}[{place}] is {described(value)}, not an int")
+        if not low <= value < high:
+            raise ValueError(f"{name}[{place}] is {value}, not one of {low} to {high - 1}")
+    return [int(value) for value in values]
+
+
+def allowed(mask, size):
+    """A mask as booleans.
+
+    Raises:
+        ValueError: it is neither a boolean nor an additive one of that size; the message says what was passed.
+    """
+    if not isinstance(mask, np.ndarray):
+        raise ValueError(f"mask is {described(mask)}, not an array")
+    if mask.shape != (size, size):
+        raise ValueError(f"mask is {described(mask)}, not of shape {(size, size)}")
+    if mask.dtype.kind == "b":
+        return mask
+    if mask.dtype.kind != "f":
+        raise ValueError(f"mask is {described(mask)}, neither bool nor floating")
+    open_ = mask == 0
+    if not (open_ | (mask <= HIDDEN)).all():
+        odd = mask[~(open_ | (mask <= HIDDEN))][0]
+        raise ValueError(f"mask holds {odd:g}, and an additive one holds 0 and minus infinity")
+    return open_
+
+
+def described(value):
+    """A value in a few words."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    text = f"{value!r}"
+    return f"the {type(value).__name__} {text[:40]}{'...' if len(text) > 40 else ''}"
+
+
+def mixed(numbers):
+    """Each number of 64 bits mixed until all its bits depend on each other."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * MIX
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * MIX_2
+    return numbers ^ (numbers >> np.uint64(31))

@@ -1,0 +1,41 @@
+"""Right verifications that work differently: files of their own, and edits of the reference."""
+
+from harness.probing import Variant
+
+from .mutants import ACCEPTED, ASK, CHILDREN, CHOICES, EXTEND, MASK_DONE, NEXT, POSITIONS, RETURN, VERIFIED
+
+VARIANTS = (
+    Variant("walked paths", "walks up from each node; an additive mask of float32, and no positions",
+            file="variants/walked_paths.py"),
+    Variant("one sweep", "sweeps over the nodes once and keeps those that are right; a mask of large negative numbers",
+            file="variants/one_sweep.py"),
+    Variant("cautious", "looks at the first child only, and emits no token after a path that is right to its end",
+            file="variants/cautious.py", unmet=("longest_path",)),
+    Variant("additive mask", "adds 0 and minus infinity",
+            edits=((MASK_DONE, "    return np.where(mask, 0.0, -np.inf)\n"),)),
+    Variant("no positions", "leaves positions to the model", edits=((POSITIONS, "    positions = None\n"),)),
+    Variant("arrays passed", "passes arrays of NumPy integers",
+            edits=((ASK, ASK.replace("list(prompt) + list(tree_tokens)", "np.array([*prompt, *tree_tokens])")
+                    .replace("positions))", "np.array(positions, dtype=np.int32)))")),)),
+    Variant("arguments by name", "passes mask and positions by name",
+            edits=((ASK, ASK.replace("mask, positions", "positions=positions, mask=mask")),)),
+    Variant("probabilities compared", "takes the argmax of the softmax",
+            edits=((CHOICES, "    weights = np.exp(logits - logits.max(axis=1, keepdims=True))\n"
+                             "    choices = (weights / weights.sum(axis=1, keepdims=True)).argmax(axis=1)\n"),)),
+    Variant("all accepted", "returns the next token among the accepted ones",
+            edits=((RETURN, "    return [*accepted, wanted], None\n"),
+                   (VERIFIED, VERIFIED + "        accepted, next_token = accepted[:-1], accepted[-1]\n"))),
+    Variant("children listed first", "lists the children of every node before it looks at any",
+            edits=((ACCEPTED, ACCEPTED + "    family: dict[int, list[int]] = {}\n"
+                                         "    for child, parent in enumerate(parents):\n"
+                                         "        family.setdefault(parent, []).append(child)\n"),
+                   (CHILDREN, "        children = family.get(node, [])\n"))),
+    Variant("next token verified again", "lets the next pass decide about the token after an accepted path",
+            edits=((NEXT, "        if not accepted:\n            generated.append(next_token)\n"),)),
+    Variant("too many tokens", "generates as much as a pass gives, and cuts nothing off",
+            edits=(("    return generated[:max_new_tokens]\n", "    return generated\n"),)),
+    Variant("NumPy numbers", "returns tuples and NumPy integers",
+            edits=((RETURN, "    return tuple(map(np.int64, accepted)), np.int32(wanted)\n"),
+                   (EXTEND, "        generated.extend(map(int, accepted))\n"),
+                   (NEXT, "        generated.append(int(next_token))\n"))),
+)  # fmt: skip

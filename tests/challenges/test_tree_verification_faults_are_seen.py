@@ -1,0 +1,54 @@
+"""Every faulty verification fails the criterion it names, every right one passes all probes, null ones earn nothing."""
+
+from pathlib import Path
+
+import pytest
+from corpora import (
+    assert_caught,
+    assert_enough,
+    assert_null_earns_nothing,
+    assert_right,
+    drawn_mutants,
+    drawn_variants,
+)
+
+from harness.probing import Draw, Mutant, Variant
+from harness.probing.code import ChallengeCode
+from harness.probing.null_answer import NullAnswer
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("tree_verification"))
+TREES, ORACLE = CODE.module("trees"), CODE.module("oracle")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", drawn_mutants(CODE), ids=lambda mutant: mutant.name)
+def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
+    assert_caught(CODE, mutant)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("right", drawn_variants(CODE), ids=lambda variant: variant.name if variant else "reference")
+def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
+    """But for the criteria that a variant says it does not meet."""
+    assert_right(CODE, right, right.unmet if right else (), growth="")
+
+
+@pytest.mark.parametrize("kind", NullAnswer.KINDS)
+def test_a_null_answer_earns_nothing(kind: str) -> None:
+    assert_null_earns_nothing(CODE, kind)
+
+
+def test_there_are_as_many_faults_and_variants_as_promised() -> None:
+    assert_enough(CODE, 40, 8)
+
+
+@pytest.mark.parametrize("shape", TREES.SHAPES)
+def test_a_drawn_tree_is_what_its_draft_says(shape: str) -> None:
+    """Right: all of a longest path is greedy decoding. Wrong: no root is. And no two siblings hold the same token."""
+    parents = TREES.SHAPES[shape]
+    for draft, holds in (("right", TREES.depth_of(parents)), ("wrong", 0)):
+        tree = TREES.drawn(Draw(3), parents, prompt=3, vocab=13, draft=draft, ordered=True)
+        assert tree.longest == holds
+        assert len(set(zip(tree.parents, tree.tokens, strict=True))) == len(parents)
