@@ -1,7 +1,8 @@
 """Right answers tampered with: the reference runs, and what makes its results right is taken away.
 
 What tampering touches are the arrays of a call: those given, those returned, and those that the driver's `launch`
-wrote to. Whatever else crosses (handles, refusals, plain values, the device's report) passes as it is.
+wrote to; and the numbers of free-form data that holds no array, all of them as one. Whatever else crosses (handles,
+refusals, plain values, the device's report) passes as it is.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from harness.probing.answers import Answer
 from harness.probing.wrapper import AnswerWrapper
-from harness.sandbox import Plan, RemoteObject
+from harness.sandbox import Plan, RemoteObject, Tree
 
 Values = NDArray[Any]
 Place = tuple[Any, ...]
@@ -29,6 +30,8 @@ class Tampering:
     """
 
     applied = True
+    of_plain_numbers = True
+    """Whether it says something of numbers that are in no array, and so have no type that could be wider."""
 
     def given(self, values: Values) -> Values:
         """What an array given becomes before the call."""
@@ -66,6 +69,8 @@ class RandomValues(Tampering):
 
 class NarrowedValues(Tampering):
     """Real numbers pass through a narrower type on their way in and out."""
+
+    of_plain_numbers = False
 
     def __init__(self, narrow: str) -> None:
         self.narrow = np.dtype(narrow)
@@ -142,6 +147,8 @@ class TamperedAnswer(AnswerWrapper):
         self.echo = tuple(map(_restored, given, went, self.answer.echo))
         if function == "launch":
             return self._launched(value, _buffers(args), _buffers(sent), place)
+        if isinstance(returns, Tree) and not any(True for _ in _arrays(value)):
+            return self._plain(value, place)
         return self._returned(value, place)
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
@@ -156,6 +163,14 @@ class TamperedAnswer(AnswerWrapper):
     def _returned(self, value: Any, place: Place) -> Any:
         numbers = count()
         return _mapped(value, lambda values: self.tampering.returned(values, (*place, next(numbers))))
+
+    def _plain(self, value: Any, place: Place) -> Any:
+        """Free-form data without arrays: its numbers tampered with as one array; whole ones stay whole."""
+        numbers = list(_numbers(value))
+        if not self.tampering.of_plain_numbers or not numbers:
+            return value
+        changed = iter(self.tampering.returned(np.array(numbers, dtype=np.float64), place).tolist())
+        return _renumbered(value, changed)
 
     def _launched(self, value: Any, given: Sequence[Values], sent: Sequence[Values], place: Place) -> Any:
         """The reply to a launch: its code, the buffers that came back, and the device's report."""
@@ -185,6 +200,25 @@ def _arrays(value: Any) -> Iterator[Values]:
     elif isinstance(value, (list, tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _arrays(item)
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Every number in lists, tuples and dicts, in order."""
+    if type(value) in (int, float):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(item)
+
+
+def _renumbered(value: Any, numbers: Iterator[float]) -> Any:
+    """The same data with other numbers in their order."""
+    if type(value) in (int, float):
+        number = next(numbers)
+        return round(number) if type(value) is int and np.isfinite(number) else number
+    if isinstance(value, dict):
+        return {key: _renumbered(item, numbers) for key, item in value.items()}
+    return type(value)(_renumbered(item, numbers) for item in value) if type(value) in (list, tuple) else value
 
 
 def _shapes(value: Any) -> Any:

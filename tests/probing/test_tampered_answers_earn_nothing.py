@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from harness.cuda.host_compiler import host_compiler
-from harness.probing.answers import Cost, LocalAnswer
+from harness.probing.answers import Cost
 from harness.probing.check import assess, check, credited, sandboxed
 from harness.probing.code import ChallengeCode
+from harness.probing.local_answer import LocalAnswer
 from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.sandbox import Array, Scalar
 from harness.workspace import Workspace
@@ -16,6 +17,8 @@ from harness.workspace import Workspace
 WORKSPACE = Workspace(Path(__file__).parents[2])
 KERNEL = "fused_softmax_topk"
 PYTHON = ("layernorm_backward", "kv_cache")
+OF_LISTS = ("beam_search", "tree_verification")
+"""Whose results are numbers in lists, which have no type that could be narrowed."""
 SEED = 11
 
 
@@ -32,7 +35,14 @@ def test_no_criterion_of_a_challenge_pays_for_it(challenge, name):
     assert answer.tampering.applied
 
 
-@pytest.mark.parametrize("challenge", PYTHON)
+@pytest.mark.parametrize("name", [name for name in TAMPERINGS if "float" not in name])
+@pytest.mark.parametrize("challenge", OF_LISTS)
+def test_numbers_in_lists_are_tampered_with_as_well(challenge, name):
+    code = code_of(challenge)
+    assert credited(code, TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]()), SEED) == []
+
+
+@pytest.mark.parametrize("challenge", (*PYTHON, *OF_LISTS))
 def test_each_one_fails_for_what_was_done_to_it(challenge):
     code = code_of(challenge)
     answer = TamperedAnswer(LocalAnswer(code.imported()), Tampering())
@@ -67,7 +77,7 @@ def test_an_earlier_process_leaves_no_memory(toy, name):
 class Driver:
     """A device whose kernel halves its input, between guards: what `launch` brings back, and nothing else."""
 
-    capabilities, cost, echo = {}, Cost(), ()
+    capabilities, cost, echo, served = {}, Cost(), (), {}
 
     def call(self, function, symbol, arguments, *, returns, **options):
         given, out = arguments[0]["buffer"], arguments[2]["buffer"].copy()
