@@ -10,6 +10,7 @@ MODULES = (
     "credit_hidden_state.py",
     "credit_checks.py",
     "credit_tests.py",
+    "credit_served.py",
 )
 PLANTED = corpus.selection(*MODULES)
 

@@ -29,7 +29,8 @@ def test_the_corpus_has_the_size_that_is_claimed() -> None:
     twins = [attack for attack in everything if attack.expect is Expect.HONEST]
     assert len(everything) - len(twins) >= 150
     assert len(twins) >= 40
-    assert {attack.challenge for attack in everything} == {"layernorm_backward", "kv_cache", "fused_softmax_topk"}
+    asked = {"layernorm_backward", "kv_cache", "fused_softmax_topk", "beam_search", "tree_verification"}
+    assert asked <= {attack.challenge for attack in everything}
 
 
 def test_every_class_has_a_part_in_some_draw_and_none_takes_long() -> None:
