@@ -41,6 +41,8 @@ class Limits(Model):
     """Wall time to import the submission."""
     call_seconds: Seconds = 10.0
     """Wall time for one call through the contract."""
+    function_seconds: dict[Text, Seconds] = Field(default_factory=dict)
+    """The same for functions that take longer, such as a training run, by name."""
     probes_seconds: Seconds = 120.0
     """Wall time for all calls of all probes; what is asked for after that fails."""
     memory_mib: Mebibytes = Field(default=2048, ge=64)
@@ -50,6 +52,14 @@ class Limits(Model):
     tests_seconds: Seconds = 120.0
     """Processor time for the answer's own tests, on the answer and on all mutants; where it does not suffice, no kill
     rate is taken."""
+
+    def __hash__(self) -> int:
+        """Challenges are looked up by their value, and a dict has no hash of its own."""
+        return hash(self.model_dump_json())
+
+    def seconds_of(self, function: str) -> float:
+        """Wall time for one call of a function."""
+        return self.function_seconds.get(function, self.call_seconds)
 
 
 class Contract(Model):
@@ -177,6 +187,9 @@ class Challenge(Stored):
         empty = [d for d in dimensions if all(c.dimension != d for c in self.criteria)]
         if empty:
             raise ValueError(f"dimension {empty[0]!r} has no criterion")
+        exposed = (*self.contract.functions, *self.contract.optional)
+        if unnamed := [name for name in self.limits.function_seconds if name not in exposed]:
+            raise ValueError(f"limits.function_seconds names {unnamed[0]!r}, which the contract does not")
         anchor = next((c for c in self.criteria if c.id == self.anchor), None)
         if anchor is None or not anchor.probes:
             raise ValueError(f"anchor {self.anchor!r} is not a criterion fed by probes")

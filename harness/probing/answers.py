@@ -1,7 +1,7 @@
 """Whoever is being probed: what a probe sees, and a submission in the box."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -114,9 +114,12 @@ class SandboxedAnswer:
         processor_seconds: processor time of its calls.
         calls: how many calls were made.
         deadline: by `clock.now`, when the grade is cut off: no call begins or goes on after it.
+        under_way: who is told that a call is at work.
     """
 
-    processor_seconds = 0.0
+    sandbox_seconds = charged_seconds = processor_seconds = 0.0
+    calls, printed = 0, ""
+    under_way: Callable[[str, float], None] | None = None
     deadline = math.inf
 
     def __init__(
@@ -128,12 +131,8 @@ class SandboxedAnswer:
         self.cost = Cost()
         self.echo: tuple[Any, ...] = ()
         self.served: Mapping[str, ServedUse] = {}
-        self.sandbox_seconds = 0.0
-        self.charged_seconds = 0.0
-        self.calls = 0
         self.functions: list[str] = []
         self.signals: list[Signal] = []
-        self.printed = ""
         self._fork_server: ForkServer | LentForkServer | None = None
         self._server: FunctionServer | None = None
         self._box: Box | None = None
@@ -198,9 +197,10 @@ class SandboxedAnswer:
     ) -> Any:  # fmt: skip
         """As `Answer.call`."""
         box, left = self.box(), self.deadline - clock.now() + 0.01
+        box.under_way = self.under_way
         reply = box.call(
-            function, *args, returns=returns, seconds=min(seconds or self.target.limits.call_seconds, left), hold=hold,
-            echo=echo, inputs=inputs, module=module, **kwargs,
+            function, *args, returns=returns, seconds=min(seconds or self.target.limits.seconds_of(function), left),
+            hold=hold, echo=echo, inputs=inputs, module=module, **kwargs,
         )  # fmt: skip
         value = self._value(reply, self._named(function, args))
         self.echo = reply.echo

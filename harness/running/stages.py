@@ -4,12 +4,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import takewhile
 
 from harness.errors import HarnessError
 from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
 from harness.model import NO_ANSWER, UNBUILT, BuildFailure, Criterion, Evidence, Outcome, RepairedGrade, Signal
+from harness.probing.answers import SandboxedAnswer
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import anchored, charged_once, probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
@@ -257,6 +258,8 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
     found: dict[str, Evidence] = {}
     for criterion in _in_order(job, criteria):
         job.progress(criterion.id)
+        if isinstance(answer, SandboxedAnswer):
+            answer.under_way = partial(_tell, job, criterion)
         found[criterion.id] = _in_vain(job, criterion, found) or _probed(job, criterion, answer)
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
@@ -269,6 +272,11 @@ def _in_order(job: Job, criteria: list[Criterion]) -> list[Criterion]:
     if job.brief:
         return sorted(criteria, key=lambda c: c.id != job.challenge.anchor)
     return sorted(criteria, key=lambda c: any(probe.measures_cost for probe in job.code.probes_of(c)))
+
+
+def _tell(job: Job, criterion: Criterion, function: str, seconds: float) -> None:
+    """Say that a long call is at work."""
+    job.progress(f"{criterion.id}: {function}, {seconds:.0f} s")
 
 
 def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:

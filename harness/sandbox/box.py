@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -34,6 +34,10 @@ SHORTEST_EXTENSION = 0.01
 """Seconds of such waiting that are not worth another look."""
 STARVED_BY = 2 * SHORTEST_EXTENSION
 """Seconds of its limit that a call was not given, from which on its time-out tells of the machine."""
+BEAT_SECONDS = 2.0
+"""How often it is told that a call is at work."""
+UnderWay = Callable[[str, float], None]
+"""Told which function a long call runs, and the seconds that it has taken so far."""
 
 
 class Box:
@@ -45,6 +49,7 @@ class Box:
 
     Attributes:
         signals: what the submission did that honest code has no reason to do.
+        under_way: who is told that a call is at work.
     """
 
     def __init__(
@@ -53,6 +58,8 @@ class Box:
     ) -> None:  # fmt: skip
         self.spec = spec
         self.signals: list[Signal] = []
+        self.under_way: UnderWay | None = None
+        self._calling = ""
         self._ids = itertools.count(1)
         self._kept = itertools.count(1)
         self._fork_server = fork_server
@@ -110,6 +117,7 @@ class Box:
             module: the submission, or a module loaded before.
             **kwargs: as `args`.
         """
+        self._calling = function
         arena = wire.Arena()
         request = {
             "op": "call", "module": module, "function": function, "inputs": inputs,
@@ -261,7 +269,7 @@ class Box:
         """
         start, left, before = time.perf_counter(), seconds, self._worked()
         while True:
-            answer = channel.receive(left)
+            answer = channel.receive(min(left, BEAT_SECONDS))
             if answer is not CallStatus.TIMEOUT:
                 return answer
             spent = time.perf_counter() - start
@@ -269,6 +277,8 @@ class Box:
             used = self._worked() - before >= seconds
             if left < SHORTEST_EXTENSION or spent > seconds * (LONGEST_EXTENSION if used else LONGEST_STARVED):
                 return CallStatus.TIMEOUT
+            if self.under_way is not None:
+                self.under_way(self._calling, spent)
 
     def _queued(self) -> float:
         """Seconds that the worker, and what serves it functions, waited for a processor."""
