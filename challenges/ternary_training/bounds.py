@@ -1,0 +1,88 @@
+"""How far an honest projection or linear layer may be from the exact one, for every entry, at any size.
+
+The model is fl(a op b) = (a op b)(1 + d), |d| <= u. In any order of summation a sum of n terms is off by at most
+(n - 1) u sum|t| (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 2002, eq. 4.4). So
+
+* a scale s, the mean of m <= group_size sizes, is off by at most (m + ROUNDINGS) u s;
+* y is off by (in + m + ROUNDINGS) u (|x| |t s|^T): the sum over `in`, the scale, and a few roundings; where scales are
+  applied to partial sums of groups these are fewer. dx likewise with `out`, dw with `rows` and without a scale;
+* |w|/s is off by (m + ROUNDINGS) u of itself. An entry nearer to 0.5 than that, or than 1e-6, may go either way: it is
+  *open*. If it does, y moves by |x| s at that entry, and dx by |dy| s.
+
+What underflows is off by no more than the smallest normal number for each term.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.probing import ProbeFailure
+
+from . import oracle
+from .binding import Inputs, Results
+
+Floats = NDArray[Any]
+LEAST_OPEN = 1e-6
+ROUNDINGS = 6
+"""Elementary operations on the way to one entry, outside its longest sum."""
+
+
+def open_entries(given: Inputs) -> NDArray[np.bool_]:
+    """Where t may be either of two values."""
+    cost = (min(given.group_size, given.w.shape[1]) + ROUNDINGS) * given.unit
+    near: NDArray[np.bool_] = np.abs(oracle.ratios(given.w, given.group_size) - 0.5) <= max(LEAST_OPEN, cost / 2)
+    return near
+
+
+def right_and_bounds(given: Inputs) -> tuple[Results, Results]:
+    """The exact outputs, and for each entry how far an honest answer may be from it; t by 0, or 1 where open."""
+    size = given.group_size
+    t, s = oracle.project(given.w, size)
+    wide = np.float64 if given.dtype == "float32" else np.longdouble
+    entries = oracle.spread(s, given.w.shape[1], size).astype(wide)
+    used, free = t * entries, open_entries(given) * entries
+    x, dy = given.x.astype(wide), given.dy.astype(wide)
+    terms = min(size, given.w.shape[1]) + ROUNDINGS
+    rows, columns, out = len(x), x.shape[1], len(used)
+    unit, tiny = given.unit, float(np.finfo(given.w.dtype).tiny)
+    sizes = [np.abs(each).astype(np.float64) for each in (x, used, free, dy)]
+    bounds = Results(
+        open_entries(given).astype(np.float64),
+        terms * unit * s.astype(np.float64) + tiny,
+        (columns + terms) * unit * (sizes[0] @ sizes[1].T) + sizes[0] @ sizes[2].T + columns * tiny,
+        (out + terms) * unit * (sizes[3] @ sizes[1]) + sizes[3] @ sizes[2] + out * tiny,
+        (rows + ROUNDINGS) * unit * (sizes[3].T @ sizes[0]) + rows * tiny,
+    )
+    return Results(t, s, x @ used.T, dy @ used, dy.T @ x), bounds
+
+
+def require_within(got: Results, given: Inputs, doing: str = "") -> dict[str, float]:
+    """Every output that was got is within its bounds; the largest error over its bound, by name.
+
+    Raises:
+        ProbeFailure: one is not; the message names the worst entry.
+    """
+    right, bounds = right_and_bounds(given)
+    figures = {}
+    for name, values, exact, bound in zip(Results._fields, got, right, bounds, strict=True):
+        if values is not None:
+            figures[f"{name}_over_bound"] = _within(name, values, exact, bound, doing)
+    return {"error_over_bound": max(figures.values())}
+
+
+def _within(name: str, got: Floats, exact: Floats, bound: Floats, doing: str) -> float:
+    """The largest error over its bound."""
+    errors = np.abs(got - exact).astype(np.float64)
+    over = np.where(errors <= bound, 0.0, np.inf)  # NaN is over
+    shares = np.maximum(over, np.divide(errors, bound, out=np.zeros_like(errors), where=bound > 0))
+    index = np.unravel_index(int(np.nanargmax(np.where(np.isnan(shares), np.inf, shares))), shares.shape)
+    if not errors[index] <= bound[index]:
+        place = f"{name}[{', '.join(map(str, index))}]"
+        seen = f"{place} is {float(got[index]):.9g} instead of {float(exact[index]):.9g}"
+        allowed = f", and rounding may cost {bound[index]:.2g}" if name != "t" else ""
+        raise ProbeFailure(
+            f"{name} is wrong", f"{doing}: {seen}{allowed}" if doing else f"{seen}{allowed}", where=place,
+            expected=float(exact[index]), got=float(got[index]),
+        )  # fmt: skip
+    return float(shares[index])

@@ -1,0 +1,125 @@
+"""Probes of the form of training: every config, short texts, seeds, inputs, and what a run costs."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, Tree, expect, probe
+from harness.probing.answers import SandboxedAnswer
+from harness.sandbox import scratch
+
+from . import reference
+from .texts import config_of, text_of, windows_of
+from .training import MAIN, Weights, checked, expected_by, loss_of, trained
+
+TINY = {"layers": 1, "heads": 1, "width": 8, "context": 6, "vocab": 16, "group_size": 4, "steps": 3, "batch": 2}
+CONFIGS: dict[str, dict[str, Any]] = {
+    "tiny": TINY,
+    "three layers": TINY | {"layers": 3, "heads": 4, "width": 24},
+    "groups that do not divide a row": TINY | {"width": 20, "heads": 2, "group_size": 16},
+    "groups larger than a row": TINY | {"group_size": 100},
+    "windows of one byte": TINY | {"context": 1},
+    "one window a step": TINY | {"batch": 1, "steps": 1},
+    "all bytes": TINY | {"vocab": 256},
+}
+COST_STEPS = 8
+TIMES, MOST_TIMES = 4.0, 20.0
+"""Times the reference's processor time that earn full credit, then a share of 4 over the ratio, and nothing."""
+
+
+@probe(*({"kind": kind} for kind in CONFIGS), traced=False)
+def every_config_is_followed(answer: Answer, draw: Draw, *, kind: str) -> None:
+    """Weights of the names, shapes and dtype that the config says, finite, and not all the same."""
+    config = config_of(**CONFIGS[kind])
+    text = text_of(draw, 1, 8, config["vocab"], 400, 60)
+    weights = trained(answer, text.training, config, 7)
+    expect.alive("embed", weights["embed"])
+    expect.that(not projected(weights["embed"], config["group_size"]), "the weights are projected, not latent",
+                "every group of `embed` holds one size beside zero")  # fmt: skip
+    expected_by(weights, windows_of(text.held_out, config["context"]), config)
+
+
+def projected(w: NDArray[Any], group_size: int) -> bool:
+    """Whether a matrix looks like t * s: in every group all entries but the zeros are of one size."""
+    sizes = [np.abs(w[:, first : first + group_size]) for first in range(0, w.shape[1], group_size)]
+    largest = [group.max(axis=1, keepdims=True) for group in sizes]
+    return all(((group == 0) | (group >= most * (1 - 1e-6))).all() for group, most in zip(sizes, largest, strict=True))
+
+
+@probe(*({"length": n} for n in (2, 5, 40, 64, 65)), fixed=("length",), traced=False)
+def short_texts_are_served(answer: Answer, draw: Draw, *, length: int) -> None:
+    """A text of two bytes, shorter than a window, exactly a window, and one byte more; 30 steps learn it by heart."""
+    config = config_of(width=16, group_size=16, vocab=16, steps=30, batch=4)
+    text = (np.arange(length) % 5 + 3).astype(np.int16)
+    weights = trained(answer, text, config, 3)
+    loss = loss_of(expected_by(weights, text[None], config), text[None]) if length <= config["context"] else 0.0
+    limit = np.log(config["vocab"])
+    seen = f"{loss:.3g} nats a byte after 30 steps; knowing nothing costs {limit:.3g}"
+    expect.that(loss < limit, "a short text is not learned", seen, short_text_loss=loss)
+    expect.alive("embed", weights["embed"])
+
+
+@probe(symbols=6, fixed=("symbols",), traced=False)
+def the_seed_decides_everything_random(answer: Answer, draw: Draw, *, symbols: int) -> None:
+    """Equal calls give equal weights, also in a new process; another seed gives others."""
+    config = config_of(**TINY)
+    text = text_of(draw, 1, symbols, config["vocab"], 300, 10).training
+    first = trained(answer, text, config, 5)
+    again = trained(answer, text, config, 5)
+    answer.fresh()
+    fresh, other = trained(answer, text, config, 5), trained(answer, text, config, 6)
+    expect.alive("embed", first["embed"])
+    for name, weights in first.items():
+        for later in (again, fresh):
+            expect.same(name, later[name], weights, "equal calls of `train` give different weights")
+    same = all(np.array_equal(other[name], weights) for name, weights in first.items())
+    expect.that(not same, "`train` gives the same weights for every seed")
+
+
+@probe(symbols=6, fixed=("symbols",), traced=False)
+def training_leaves_the_text_alone(answer: Answer, draw: Draw, *, symbols: int) -> None:
+    """`tokens` is as it was after training, padding included."""
+    config = config_of(**TINY)
+    text = text_of(draw, 1, symbols, config["vocab"], 300, 10).training
+    weights = trained_with_echo(answer, text, config)
+    expect.same("tokens", answer.echo[0].astype(float), text.astype(float), "`train` changes the text")
+    expect.alive("embed", weights["embed"])
+
+
+def trained_with_echo(answer: Answer, text: Any, config: dict[str, Any]) -> Weights:
+    """As `trained`, with the text brought back."""
+    return checked(answer.call("train", text, dict(config), 5, returns=Tree(1 << 20), echo=True), config)
+
+
+@probe(symbols=40, fixed=("symbols",), traced=False)
+def training_costs_little_more_than_the_reference(answer: Answer, draw: Draw, *, symbols: int) -> Partial:
+    """Processor time of eight steps of the largest config against the reference's, each in a process of its own."""
+    config = MAIN | {"steps": COST_STEPS}
+    text = text_of(draw, 1, symbols, config["vocab"], 8_000, 10).training
+    weights = trained(answer, text, config, 1)
+    expect.alive("embed", weights["embed"])
+    if not isinstance(answer, SandboxedAnswer):
+        raise NotMeasurable("processor time is measured in the box only")
+    own = answer.cost.processor
+    ratio = own / _reference_seconds(answer, text, config)
+    seen = f"{own:.3g} s, {ratio:.2g} times the reference's; {TIMES:g} times earn full credit"
+    figures = {"training_cost_ratio": round(ratio, 2)}
+    share = float(f"{min(1.0, TIMES / ratio):.1g}") if ratio > TIMES else 1.0
+    if ratio > MOST_TIMES:
+        raise ProbeFailure("training costs far more than a plain solution does", seen, measured=dict(figures))
+    return Partial(share, figures, seen if share < 1 else "")
+
+
+def _reference_seconds(answer: SandboxedAnswer, text: Any, config: dict[str, Any]) -> float:
+    """Processor seconds of the reference, in a box like the answer's."""
+    with scratch.folder() as folder:
+        (folder / "reference.py").write_bytes(Path(reference.__file__).read_bytes())
+        other = SandboxedAnswer(replace(answer.target, folder=folder, entry="reference.py"))
+        try:
+            trained(other, text, config, 1)
+            return max(other.cost.processor, 1e-3)
+        finally:
+            other.close()

@@ -1,0 +1,99 @@
+"""Probes of what calls leave behind: inputs, earlier results and other caches stay as they were."""
+
+from harness.probing import Answer, Array, Draw, InputUse, Keep, expect, probe
+
+from .binding import DTYPES, Inputs, Results, backward, draw_inputs, forward, projected
+from .bounds import require_within
+
+SIZES = {"rows": 3, "columns": 20, "out": 4, "group": 8}
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
+def inputs_stay_as_they_were(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """No call changes w, x or dy."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    projected(answer, given, echo=True)
+    _same_as_sent(answer, given.w)
+    _, cache = forward(answer, given, echo=True)
+    _same_as_sent(answer, given.x, given.w)
+    dx, _ = backward(answer, given, cache, echo=True)
+    _same_as_sent(answer, given.dy)
+    expect.alive("dx", dx, given.dy, given.x)
+
+
+def _same_as_sent(answer: Answer, *sent: object) -> None:
+    for before, after in zip(sent, answer.echo, strict=True):
+        expect.same("an argument", after, before, "a call changes its inputs")  # type: ignore[arg-type]
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
+def a_cache_belongs_to_its_forward(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """Three forwards, then their backwards in another order, one of them twice: each from its own cache."""
+    given = [draw_inputs(draw, rows, columns, out, group, dtype) for _ in range(3)]
+    caches = [forward(answer, each)[1] for each in given]
+    for place in (1, 0, 2, 1):
+        dx, dw = backward(answer, given[place], caches[place])
+        require_within(Results(None, None, None, dx, dw), given[place], "several forwards alive at once")
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
+def a_cache_outlives_its_arguments(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """An optimiser updates w between forward and backward; the gradients are those of the forward."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    plan = (Array((rows, out), dtype), Keep())
+    _, cache = answer.call(
+        "linear_forward", given.x, given.w, group, returns=plan, inputs=InputUse.READ_ONLY
+    )  # fmt: skip
+    other = given.but(w=-3.0 * given.w)
+    forward(answer, other)
+    projected(answer, other)
+    dx, dw = backward(answer, given, cache)
+    require_within(Results(None, None, None, dx, dw), given, "another w of the same shape in between")
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
+def identical_calls_get_identical_replies(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """The same call twice, with others between, in one process: the same bits."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    other = given.but(w=draw.normal(out, columns), x=draw.normal(rows, columns))
+    first = _all(answer, given)
+    _all(answer, other)
+    again = _all(answer, given)
+    for name, one, two in zip(Results._fields, first, again, strict=True):
+        expect.same(name, two, one, "identical calls get different replies")
+    expect.alive("y", first.y, given.x)
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
+def earlier_results_stay(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """t, s, y, dx and dw are as they were returned after later calls of the same shapes."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    plans = (
+        (Array((out, columns), "int8"), Array((out, given.groups), dtype)),
+        (Array((rows, out), dtype), Keep()),
+        (Array((rows, columns), dtype), Array((out, columns), dtype)),
+    )
+    signs, kept_signs = answer.call("project", given.w, group, returns=plans[0], hold=True)
+    layer, kept_layer = answer.call("linear_forward", given.x, given.w, group, returns=plans[1], hold=True)
+    slopes, kept_slopes = answer.call("linear_backward", given.dy, layer[1], returns=plans[2], hold=True)
+    _all(answer, given.but(w=draw.normal(out, columns), x=draw.normal(rows, columns), dy=draw.normal(rows, out)))
+    now = (*answer.fetch(kept_signs, plans[0]), answer.fetch(kept_layer, plans[1])[0],
+           *answer.fetch(kept_slopes, plans[2]))  # fmt: skip
+    for name, after, before in zip(Results._fields, now, (*signs, layer[0], *slopes), strict=True):
+        expect.same(name, after, before, f"{name} does not stay as it was returned")
+    expect.alive("y", layer[0], given.x)
+
+
+def _all(answer: Answer, given: Inputs) -> Results:
+    y, cache = forward(answer, given)
+    return Results(*projected(answer, given), y, *backward(answer, given, cache))

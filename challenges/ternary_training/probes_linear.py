@@ -1,0 +1,174 @@
+"""Probes of the values themselves: projection, linear layer and its gradients against the oracle."""
+
+import numpy as np
+
+from harness.numerics import conditioning
+from harness.probing import Answer, Draw, Partial, expect, probe
+
+from . import oracle
+from .binding import DTYPES, Floats, Results, backward, draw_inputs, forward, projected
+from .bounds import open_entries, require_within
+
+SMALL = {"rows": 2, "columns": 8, "out": 3, "group": 4}
+MIDDLE = {"rows": 5, "columns": 64, "out": 24, "group": 32}
+BOTH = tuple({**sizes, "dtype": dtype} for sizes in (SMALL, MIDDLE) for dtype in DTYPES)
+FULL, PASSING = 4.0, 32.0
+"""Error ratios that earn all of a numeric criterion, and that pass at all."""
+
+
+@probe(*BOTH)
+def the_projection_is_exact(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """t and s of normal matrices, twice: an earlier result of the same shape must not pass for the next one."""
+    for _ in range(2):
+        given = draw_inputs(draw, rows, columns, out, group, dtype)
+        t, s = projected(answer, given)
+        expect.alive("s", s)
+        require_within(Results(t, s, None, None, None), given)
+
+
+@probe(*BOTH)
+def y_matches_the_oracle(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """y = x (t s)^T, twice."""
+    for _ in range(2):
+        given = draw_inputs(draw, rows, columns, out, group, dtype)
+        y, _ = forward(answer, given)
+        expect.alive("y", y, given.x, given.w)
+        require_within(Results(None, None, y, None, None), given)
+
+
+@probe(*BOTH)
+def gradients_match_the_oracle(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """dx and dw, for two gradients of one forward."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    _, cache = forward(answer, given)
+    for each in (given, given.but(dy=draw.normal(rows, out))):
+        dx, dw = backward(answer, each, cache)
+        expect.alive("dx", dx, each.dy, each.x)
+        expect.alive("dw", dw, each.x, each.w)
+        require_within(Results(None, None, None, dx, dw), each)
+
+
+@probe(MIDDLE, dtype="float64", fixed=("group",))
+def gradients_are_adjoint_to_the_layer(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """<dx, u> = <dy, forward(u)> for any u: dx runs through the very weights that the forward used."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    _, cache = forward(answer, given)
+    dx, _ = backward(answer, given, cache)
+    expect.alive("dx", dx, given.dy, given.x)
+    u = draw.normal(rows, columns)
+    y, _ = forward(answer, given.but(x=u))
+    one, other = float((dx * u).sum()), float((given.dy * y).sum())
+    terms = float((abs(given.dy) * (abs(u) @ abs(oracle.ternary(given.w, group).astype(np.float64)).T)).sum())
+    limit = 2 * (columns + out + rows + group) * given.unit * terms
+    seen = f"<dx, u> is {one:.9g} and <dy, y(u)> is {other:.9g}; rounding may cost {limit:.2g}"
+    expect.that(abs(one - other) <= limit, "dx is not adjoint to the layer", seen, difference=abs(one - other))
+
+
+@probe({"dtype": "float64"}, {"dtype": "float32"}, rows=4, columns=24, out=6, group=8, fixed=("group",))
+def the_gradient_passes_straight_through(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """dw is dy^T x whatever w is: at entries far beyond their scale, at zeros, in groups of zeros, at any size of w."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    far = given.w * np.where(draw.uniform(*given.w.shape) < 0, 30.0, 1.0)
+    holed = np.where(np.arange(columns) < group, 0.0, given.w)
+    for name, w in {"plain": given.w, "entries far beyond their scale": far, "a group of zeros": holed,
+                    "w times 1000": given.w * 1000.0, "w times 1/1000": given.w / 1000.0}.items():  # fmt: skip
+        each = given.but(w=w)
+        _, cache = forward(answer, each)
+        dx, dw = backward(answer, each, cache)
+        expect.alive("dx", dx, each.dy, each.x)
+        require_within(Results(None, None, None, None, dw), each, name)
+
+
+@probe({"dtype": "float64"}, {"dtype": "float32"}, rows=4, columns=24, out=6, group=8, fixed=("group",))
+def dx_passes_through_the_ternary_weights(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """dx for one unit of dy is a row of t s, for every row: no latent weight, no sign without its scale."""
+    given = draw_inputs(draw, out, columns, out, group, dtype, scale="groups apart").but(dy=np.eye(out))
+    _, cache = forward(answer, given)
+    dx, _ = backward(answer, given, cache)
+    require_within(Results(None, None, None, dx, None), given, "dy of one unit a row")
+
+
+@probe({"dtype": "float64"}, {"dtype": "float32"}, columns=40, out=5, group=8, fixed=("columns", "group"))
+def groups_do_not_see_each_other(
+    answer: Answer, draw: Draw, *, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """Another value of one group changes t and s of that group alone."""
+    given = draw_inputs(draw, 1, columns, out, group, dtype)
+    t, s = projected(answer, given)
+    expect.alive("s", s)
+    row, place = draw.integer(0, out - 1), draw.integer(0, columns // group - 1)
+    w = given.w.copy()
+    w[row, place * group : (place + 1) * group] *= 64.0
+    t_after, s_after = projected(answer, given.but(w=w))
+    wanted = s.copy()
+    wanted[row, place] *= given.w.dtype.type(64.0)
+    expect.same("s", s_after, wanted, "a scale depends on other groups", "one group times 64")
+    moved = (t_after != t) & ~open_entries(given)
+    expect.that(not moved.any(), "t depends on the scale of a group", "one group times 64 changes t", moved=moved.sum())
+
+
+@probe({"dtype": "float64"}, {"dtype": "float32"}, columns=24, out=6, group=8, fixed=("group",))
+def signs_and_scales_follow_w(
+    answer: Answer, draw: Draw, *, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """-w gives -t and the same s; w times a power of two gives the same t and s times that power."""
+    given = draw_inputs(draw, 1, columns, out, group, dtype)
+    t, s = projected(answer, given)
+    expect.alive("s", s)
+    for factor in (-1.0, 2.0**-20, 2.0**20):
+        t_after, s_after = projected(answer, given.but(w=given.w * factor))
+        title = "the projection does not follow the size or sign of w"
+        expect.same("s", s_after, s * given.w.dtype.type(abs(factor)), title, f"w times {factor:g}")
+        same = np.array_equal(t_after, t * np.int8(np.sign(factor)))
+        expect.that(same, title, f"w times {factor:g} gives another t")
+
+
+@probe(*({**MIDDLE, "dtype": dtype} for dtype in DTYPES))
+def error_ratios_are_small(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> Partial:
+    """Error ratios of s, y, dx and dw: full credit to 4, none above 32."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    free = open_entries(given)
+    given = given.but(w=np.where(free, 0.0, given.w)) if free.any() else given
+    _, s = projected(answer, given)
+    y, cache = forward(answer, given)
+    dx, dw = backward(answer, given, cache)
+    expect.alive("y", y, given.x)
+    exact = _ratio_outputs(given.w, given.x, given.dy, group)
+    # the signs t are held: whether an entry rounds up is asked elsewhere
+    signs = np.where(oracle.project(given.w, group)[0] != 0, 1.0, 0.0)
+    spreads = conditioning(
+        lambda w, x, dy: _ratio_outputs(w, x, dy, group, signs), (given.w, given.x, given.dy), draw.rng
+    )
+    worst = max(
+        expect.close(name, got, right, spread, limit=PASSING)
+        for name, got, right, spread in zip(("s", "y", "dx", "dw"), (s, y, dx, dw), exact, spreads, strict=True)
+    )
+    share = 1.0 if worst <= FULL else 0.7
+    return Partial(share, {"error_ratio": worst}, f"error ratio {worst:.3g}" if share < 1 else "")
+
+
+def _ratio_outputs(
+    w: Floats, x: Floats, dy: Floats, group: int, signs: Floats | None = None
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """s, y, dx and dw in long double, with t as given by `signs` where they are."""
+    s = oracle.scales(w, group)
+    t = oracle.project(w, group)[0] if signs is None else np.sign(w) * signs
+    used = t * oracle.spread(s, w.shape[1], group)
+    x, dy = np.asarray(x, np.longdouble), np.asarray(dy, np.longdouble)
+    return s, x @ used.T, dy @ used, dy.T @ x
+
+

@@ -1,0 +1,179 @@
+"""Training runs: an answer's weights, their form, and what the model they make expects of a text it never saw.
+
+The harness projects the weights and runs the forward pass itself (`oracle.log_probabilities`). A loss is set against
+three others on the same continuation of the same text: that of a model which knows only how frequent each byte is, that
+of the reference trained with the same config and seed, and the entropy rate of the grammar.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.probing import Answer, ProbeFailure, Tree
+
+from . import oracle, reference
+from .texts import Bytes, Text, config_of, windows_of
+
+Weights = dict[str, NDArray[np.float32]]
+Config = Mapping[str, Any]
+ROOM = 4
+"""Times the bytes of the weights that a result may take to cross."""
+UNSEEN = 1e-30
+"""Least probability that is told apart: a loss stays finite, at 69 nats a byte at most."""
+
+MAIN = config_of()
+"""Near the smallest text and fewest steps at which the reference comes within 0.1 nats of the entropy rate."""
+SHORT = config_of(width=32, context=8, vocab=64, group_size=16, steps=250, batch=32)
+"""Windows of 8 bytes: what attention may see weighs more in each position, and a step costs a tenth."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What models lose on one held-out text, in nats a byte.
+
+    Attributes:
+        answer: the model that the answer trained.
+        unigram: one that knows how frequent each byte is.
+        reference: the one that the reference trained.
+        entropy: what the grammar leaves open.
+    """
+
+    answer: float
+    unigram: float
+    reference: float
+    entropy: float
+
+    @property
+    def gap(self) -> float:
+        """How far the answer is behind the reference, of what the reference gains over the unigram model."""
+        return (self.answer - self.reference) / (self.unigram - self.reference)
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Perplexities, and the loss above the entropy rate."""
+        return {
+            "perplexity": float(np.exp(self.answer)),
+            "perplexity_unigram": float(np.exp(self.unigram)),
+            "perplexity_reference": float(np.exp(self.reference)),
+            "perplexity_entropy_rate": float(np.exp(self.entropy)),
+            "excess_nats": self.answer - self.entropy,
+            "gap": self.gap,
+        }
+
+    def __str__(self) -> str:
+        others = f"unigram {np.exp(self.unigram):.3g}, reference {np.exp(self.reference):.3g}"
+        return f"perplexity {np.exp(self.answer):.4g} ({others}, entropy rate {np.exp(self.entropy):.3g})"
+
+
+def shapes_of(config: Config) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the weights."""
+    width = config["width"]
+    shapes: dict[str, tuple[int, ...]] = {"embed": (config["vocab"], width), "position": (config["context"], width)}
+    for i in range(config["layers"]):
+        shapes |= {f"layer{i}.{name}": (width,) for name in ("norm1", "norm2")}
+        shapes |= {f"layer{i}.{name}": (width, width) for name in ("wq", "wk", "wv", "wo")}
+        shapes |= {f"layer{i}.w_up": (4 * width, width), f"layer{i}.w_down": (width, 4 * width)}
+    return shapes | {"norm": (width,)}
+
+
+def trained(answer: Answer, tokens: Bytes, config: Config, seed: int) -> Weights:
+    """The weights that an answer trains.
+
+    Raises:
+        ProbeFailure: it does not return, or they are not of the form that the contract asks for.
+    """
+    size = sum(4 * int(np.prod(shape)) for shape in shapes_of(config).values())
+    found = answer.call("train", tokens, dict(config), seed, returns=Tree(ROOM * size))
+    return checked(found, config)
+
+
+def checked(found: Any, config: Config) -> Weights:
+    """Weights whose names, shapes and dtypes are those of the contract, all finite.
+
+    Raises:
+        ProbeFailure: they are not.
+    """
+    shapes = shapes_of(config)
+    if not isinstance(found, dict):
+        raise ProbeFailure("`train` returns no dict of weights", f"it returns {type(found).__name__}")
+    missing, other = [n for n in shapes if n not in found], [str(n) for n in found if n not in shapes]
+    if missing:
+        raise ProbeFailure("weights are missing", f"{', '.join(missing[:5])} of {len(shapes)}")
+    if other:
+        raise ProbeFailure("there are weights that the contract does not name", ", ".join(other[:5])[:200])
+    for name, shape in shapes.items():
+        _check(name, found[name], shape)
+    return found
+
+
+def _check(name: str, values: Any, shape: tuple[int, ...]) -> None:
+    if not isinstance(values, np.ndarray):
+        raise ProbeFailure("a weight is no array", f"{name} is {type(values).__name__}")
+    if values.shape != shape:
+        raise ProbeFailure("a weight has another shape", f"{name} is {values.shape} instead of {shape}")
+    if values.dtype != np.float32:
+        raise ProbeFailure("a weight is not float32", f"{name} is {values.dtype.name}")
+    if not np.isfinite(values).all():
+        count = int((~np.isfinite(values)).sum())
+        raise ProbeFailure("weights are not finite", f"{count:,} of {values.size:,} entries of {name}")
+
+
+def expected_by(weights: Weights, windows: Bytes, config: Config) -> NDArray[np.float64]:
+    """Log-probabilities (k,T,vocab) of what comes after each byte of windows (k,T+1).
+
+    Raises:
+        ProbeFailure: a model of finite weights expects something that is not finite.
+    """
+    logs = oracle.log_probabilities(weights, windows[:, :-1], config)
+    if np.isnan(logs).any():
+        raise ProbeFailure("the model's predictions are not finite", "its finite weights overflow in the forward pass")
+    return logs
+
+
+def loss_of(logs: NDArray[np.float64], windows: Bytes, first: int = 0) -> float:
+    """Mean loss over the labels from position `first` of each window on, nats a byte."""
+    labels = windows[:, 1:, None].astype(np.int64)
+    found = np.take_along_axis(logs, labels, axis=2)[:, first:]
+    return float(-np.maximum(found, np.log(UNSEEN)).mean())
+
+
+def losses_of(logs: NDArray[np.float64], text: Text, config: Config, seed: int) -> Losses:
+    """An answer's loss beside the others."""
+    windows = windows_of(text.held_out, config["context"])
+    return Losses(
+        loss_of(logs, windows), text.unigram_loss(windows), reference_loss(text, config, seed), text.entropy_rate
+    )
+
+
+def reference_loss(text: Text, config: Config, seed: int) -> float:
+    """The loss of the reference, trained with the same text, config and seed."""
+    digest = hashlib.sha256(text.training.tobytes() + text.held_out.tobytes()).hexdigest()
+    return _reference_loss(_Held(digest, text), json.dumps(dict(config), sort_keys=True), seed)
+
+
+class _Held:
+    """A text that is the same as another one where their bytes are."""
+
+    def __init__(self, digest: str, text: Text) -> None:
+        self.digest, self.text = digest, text
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.digest == self.digest
+
+
+@lru_cache(maxsize=32)
+def _reference_loss(held: _Held, settings: str, seed: int) -> float:
+    """Once for all answers that are judged by the same text."""
+    config = json.loads(settings)
+    weights = reference.train(held.text.training, config, seed)
+    windows = windows_of(held.text.held_out, config["context"])
+    return loss_of(oracle.log_probabilities(weights, windows[:, :-1], config), windows)

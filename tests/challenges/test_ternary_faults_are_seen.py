@@ -1,0 +1,48 @@
+"""Every faulty ternary training fails the criterion it names, every right one passes all probes, and null answers earn
+nothing."""
+
+from pathlib import Path
+
+import pytest
+from corpora import (
+    assert_caught,
+    assert_enough,
+    assert_null_earns_nothing,
+    assert_right,
+    drawn_mutants,
+    drawn_variants,
+)
+
+from harness.probing import Mutant, Variant
+from harness.probing.code import ChallengeCode
+from harness.probing.null_answer import NullAnswer
+from harness.workspace import Workspace
+from tests import shares
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+COST = "training_cost"
+TRAINED = ("learns", "near_the_reference", "context", "padding", "finite_training", COST)
+"""Criteria that take a training run each: one of them is judged on a right answer in one run of the tests."""
+
+
+@pytest.mark.parametrize("mutant", drawn_mutants(CODE), ids=lambda mutant: mutant.name)
+def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
+    assert_caught(CODE, mutant)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("right", drawn_variants(CODE), ids=lambda variant: variant.name if variant else "reference")
+def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
+    """What it costs compared with the reference is no question of right or wrong."""
+    spared = {*TRAINED} - {*shares.share(TRAINED, len(TRAINED))} | {*(right.unmet if right else ())}
+    assert_right(CODE, right, spared, COST)
+
+
+@pytest.mark.parametrize("kind", NullAnswer.KINDS)
+def test_a_null_answer_earns_nothing(kind: str) -> None:
+    assert_null_earns_nothing(CODE, kind)
+
+
+def test_there_are_as_many_faults_and_variants_as_promised() -> None:
+    assert_enough(CODE, 80, 12)
