@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from harness.model.base import Identifier, Model, RelativePath, Stored, Text
 
+Letter = Annotated[str, StringConstraints(pattern=r"^[A-F][+-]?$")]
 Month = Annotated[str, StringConstraints(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]
 
 
@@ -151,6 +152,24 @@ class Ranking(Stored):
 
     places: tuple[Place, ...]
     """The published order, the first first."""
+
+
+class LetterGrades(Model):
+    """The letters that one published page gives a model."""
+
+    model: Identifier
+    """Who."""
+    letters: dict[Identifier, Letter]
+    """Its grade by challenge."""
+    overall: Text | None = None
+    """The grade over all, as it is written; null where there is none."""
+
+
+class PublishedLetters(Stored):
+    """The content of `reports/published/letters.toml`."""
+
+    grades: tuple[LetterGrades, ...]
+    """One entry for each model, in the published order."""
 
 
 class Round(Model):

@@ -4,12 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.model import Challenge, ChallengeSuite, Comparison, PublishedDefect, Ranking, Record, Review, Round
+from harness.model import (
+    Challenge,
+    ChallengeSuite,
+    Comparison,
+    LetterGrades,
+    PublishedDefect,
+    Ranking,
+    Record,
+    Review,
+    Round,
+)
 from harness.report.excerpts import Sources, cited_files
 from harness.report.origins import unfetched
 from harness.review import reviews_of
 from harness.review.defects import read_defects
-from harness.review.published import read_comparisons, read_ranking, read_rounds
+from harness.review.published import read_comparisons, read_letters, read_ranking, read_rounds
 from harness.running.store import Store
 from harness.scoring.duels import duels
 from harness.scoring.measured_marks import MeasuredMarks
@@ -29,6 +39,7 @@ class ReportInputs:
         rounds: named groups of models.
         comparisons: published two-way tables.
         ranking: the published final order; None where there is none.
+        letters: grades that published pages give as letters.
         defects: what published reviews said is wrong.
         sources: the files that findings speak of; where one is not there, its lines are not shown.
         unfetched: collections whose answers are not on this machine.
@@ -42,6 +53,7 @@ class ReportInputs:
     rounds: Sequence[Round] = ()
     comparisons: Sequence[Comparison] = ()
     ranking: Ranking | None = None
+    letters: Sequence[LetterGrades] = ()
     defects: Sequence[PublishedDefect] = ()
     sources: Sources = field(default_factory=dict)
     unfetched: frozenset[str] = frozenset()
@@ -79,6 +91,7 @@ def gather(workspace: Workspace) -> ReportInputs:
         rounds=read_rounds(workspace),
         comparisons=read_comparisons(workspace),
         ranking=read_ranking(workspace),
+        letters=read_letters(workspace),
         defects=read_defects(workspace),
         sources=cited_files(workspace.folder_of, records),
         unfetched=unfetched(workspace),

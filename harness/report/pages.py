@@ -9,6 +9,7 @@ from harness.report.challenge_report import challenge_report
 from harness.report.formatting import pair_page
 from harness.report.head_to_head import HeadToHeads
 from harness.report.inputs import ReportInputs
+from harness.report.letter_table import letter_table
 from harness.report.mark_source import Marks, MarkSource, marks
 from harness.report.page import page
 from harness.report.published_vs_measured import published_vs_measured
@@ -21,6 +22,7 @@ from harness.stored_files import remedy, write_atomically
 SCOREBOARD = "scoreboard.md"
 PICTURE = "scoreboard.svg"
 AGAINST = "published_vs_measured.md"
+LETTERS = "letters.md"
 INDEX = "index.html"
 FOLDERS = ("head_to_head", "rounds")
 """Folders with generated pages only; stale pages in them are removed."""
@@ -50,7 +52,10 @@ def render_all(inputs: ReportInputs, source: MarkSource = MarkSource.MEASURED) -
 
 def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
     board = scoreboard(inputs, found.source)
-    yield SCOREBOARD, as_markdown(board)
+    by_letters = bool(inputs.letters) and found.source is MarkSource.PUBLISHED
+    yield SCOREBOARD, as_markdown(board, by_letters)
+    if by_letters:
+        yield LETTERS, render("letters.md.j2", table=letter_table(inputs))
     yield PICTURE, as_svg(board)
     pairs = HeadToHeads(inputs, found)
     for left, right in combinations(found.models, 2):

@@ -322,12 +322,12 @@ def as_table(board: Scoreboard) -> Table:
     return table
 
 
-def as_markdown(board: Scoreboard) -> str:
-    """As `reports/scoreboard.md`."""
+def as_markdown(board: Scoreboard, letters: bool = False) -> str:
+    """As `reports/scoreboard.md`, with a link to the published letters where there are any."""
     # loaded here: other formats need no templates
     from harness.report.render import render
 
-    return render("scoreboard.md.j2", board=board)
+    return render("scoreboard.md.j2", board=board, letters=letters)
 
 
 def as_json(board: Scoreboard) -> str:

@@ -12,7 +12,9 @@ from harness.errors import SpecError, nearest
 from harness.model import (
     Comparison,
     Comparisons,
+    LetterGrades,
     Provenance,
+    PublishedLetters,
     Ranking,
     Review,
     ReviewerKind,
@@ -28,6 +30,7 @@ from harness.workspace import Workspace
 ROUNDS = "rounds.toml"
 HEAD_TO_HEAD = "published/head_to_head.toml"
 RANKING = "published/ranking.toml"
+LETTERS = "published/letters.toml"
 
 S = TypeVar("S", bound=Stored)
 
@@ -114,6 +117,23 @@ def read_ranking(workspace: Workspace) -> Ranking | None:
     for number, place in enumerate(found.places if found else ()):
         _known(workspace, path, (*place.best, *place.worst), f"places.{number}")
     return found
+
+
+def read_letters(workspace: Workspace) -> tuple[LetterGrades, ...]:
+    """The published letters by model; none where there is no such file.
+
+    Raises:
+        SpecError: their file is malformed, names a challenge that does not exist, or has a model twice.
+    """
+    path = workspace.root / "reports" / LETTERS
+    found = _read(workspace, LETTERS, PublishedLetters)
+    grades = found.grades if found else ()
+    models = [one.model for one in grades]
+    for number, one in enumerate(grades):
+        if models.index(one.model) != number:
+            raise SpecError(path, f"{one.model!r} has letters twice", field=f"grades.{number}.model")
+        _known(workspace, path, tuple(one.letters), f"grades.{number}.letters")
+    return grades
 
 
 def _read(workspace: Workspace, name: str, kind: type[S]) -> S | None:
