@@ -1,6 +1,7 @@
 """One fault behind several failures: names that hold together, and that nothing the answer passed contradicts."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.model import Evidence
 from harness.probing.answers import Answer
@@ -47,14 +48,18 @@ def _name(evidence: Evidence) -> str | None:
     return diagnosis.mutant if diagnosis and diagnosis.established == "agreement" else None
 
 
-def _fitting(code: ChallengeCode, evidence: Evidence, known: Iterable[Mutant], answer: Answer) -> Mapping[str, float]:
+def _fitting(code: ChallengeCode, evidence: Evidence, known: Sequence[Mutant], answer: Answer) -> Mapping[str, float]:
     """How far the answer is from each known fault that behaves as it does, on the smallest input of a failure.
 
-    A fault that is named already stays the best there is: another is no worse by more than rounding.
+    A fault that is named already stays the best there is: another is no worse by more than rounding, and behaves as the
+    answer does on as many other cases that it fails.
     """
     seen = evidence.counterexample
     assert seen is not None and evidence.seed is not None
     fit = Fit(code, code.probes[seen.probe], [seen.case], seen, answer, evidence.seed)
     fits = {mutant.name: gap for mutant in known if (gap := fit.gap(mutant)) is not None}
-    best = fits.get(_name(evidence) or "", ROUNDING)
-    return {name: gap for name, gap in fits.items() if gap <= max(best, ROUNDING)}
+    own = _name(evidence) or ""
+    best = max(fits.get(own, ROUNDING), ROUNDING)
+    near = [mutant for mutant in known if fits.get(mutant.name, math.inf) <= best]
+    agreeing = {mutant.name: fit.agreeing(mutant) for mutant in near} if len(near) > 1 else {}
+    return {m.name: fits[m.name] for m in near if agreeing.get(m.name, 0) >= agreeing.get(own, 0)}

@@ -3,7 +3,7 @@
 import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ APART = 1e3
 SILENT = object()
 """Where an answer returned nothing."""
 ROUNDING = 1e-6
-"""A nearer agreement than this is no better: of faults that give the same numbers the one listed first is named."""
+"""A nearer agreement than this is no better. Of faults that give the same numbers the one is named that also does so on
+most of the other cases that the answer fails; of equal ones that listed first."""
 
 
 def without_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
@@ -145,12 +146,14 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
         larger = [outcome.case] if small != dict(outcome.case) and probe.drawn is None else []
         cases = [small, *larger]
     fits = Fit(code, probe, cases, outcome.counterexample, answer, seed)
-    best: tuple[float, Mutant] | None = None
-    for mutant in _likeliest_first(code.mutants, probe, code):
-        gap = fits.gap(mutant)
-        if gap is not None and (best is None or max(gap, ROUNDING) < best[0]):
-            best = gap, mutant
-    return None if best is None else named(best[1], best[0])
+    likeliest = _likeliest_first(code.mutants, probe, code)
+    gaps = [(gap, mutant) for mutant in likeliest if (gap := fits.gap(mutant)) is not None]
+    if not gaps:
+        return None
+    nearest = max(ROUNDING, min(gap for gap, _ in gaps))
+    tied = [(gap, mutant) for gap, mutant in gaps if gap <= nearest]
+    gap, mutant = max(tied, key=lambda one: fits.agreeing(one[1])) if len(tied) > 1 else tied[0]
+    return named(mutant, gap)
 
 
 def named(mutant: Mutant, gap: float) -> Diagnosis:
@@ -187,12 +190,33 @@ class Fit:
         known = (self._notes(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
         return _agreement(self._theirs, known, self._right, self._tolerance)
 
+    def agreeing(self, mutant: Mutant) -> int:
+        """On how many further fixed cases that the answer fails it agrees with a known fault."""
+        return sum(fit.gap(mutant) is not None for fit in self._further)
+
+    @cached_property
+    def _further(self) -> list["Fit"]:
+        known = [dict(case) for case in self._cases]
+        return [
+            Fit(self._code, self._probe, [case], None, self._answer, self._seed)
+            for case in self._probe.cases
+            if dict(case) not in known and _failed(self._probe, self._answer, self._seed, case)
+        ]
+
     def _notes(self, mutant: Mutant, case: Case, seen: Sequence[Any]) -> list[Any]:
         """What a known fault brings on one case, up to where it brings something else."""
         local = ComparedAnswer(_local(self._code, self._answer, mutant), seen, self._tolerance)
         with contextlib.suppress(Settled):
             return _noted(self._probe, local, self._seed, case)
         return local.notes
+
+
+def _failed(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
+    try:
+        once(probe, answer, seed, case)
+    except ProbeFailure:
+        return True
+    return False
 
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:

@@ -9,11 +9,14 @@ from harness.model import Evidence
 from harness.probing.code import ChallengeCode
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.diagnosis import Fit, named
 from harness.probing.local_answer import LocalAnswer
+from harness.probing.mutants import Mutant
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+KEEP_PROMPT = "        store.append(slot, to_rows(pair(k[row, :, :n], v[row, :, :n]), cache.bits))\n"
 FAULT = next(mutant for mutant in CODE.mutants if mutant.name == "one overwritten entry a layer")
 
 
@@ -29,8 +32,26 @@ def test_a_fault_listed_first_for_one_criterion_gives_way_to_the_one_behind_them
     """A cache of one entry a layer shows the slots of a call as one cache for all of them does."""
     answer = LocalAnswer(CODE.imported(FAULT))
     alone = probed(answer, "decode_history", "batch_isolation", "slots")
-    assert names(alone) == ["cache never grows", FAULT.name, "one cache for all slots"]
+    assert names(alone) == ["cache never grows", FAULT.name, FAULT.name]
     assert names(settled_names(CODE, alone, answer)) == [FAULT.name] * 3
+
+
+def test_a_name_that_fits_the_smallest_input_only_takes_no_others_place() -> None:
+    """Of two rows, one of them full, the first row's length looks like padding stored; of three rows it does not."""
+    stores_padding = Mutant(
+        "padding stored by batches", "stores padding where a call has several rows", criterion="ragged_lengths",
+        edits=((KEEP_PROMPT, KEEP_PROMPT.replace(":n]", ": n if len(slots) == 1 else q.shape[2]]")),),
+    )  # fmt: skip
+    answer = LocalAnswer(CODE.imported(stores_padding))
+    (ragged,) = probed(answer, "ragged_lengths")
+    assert names([ragged]) == ["padding stored"]
+    first = next(mutant for mutant in CODE.mutants if mutant.name == "lengths of row 0 for all rows")
+    assert ragged.counterexample is not None
+    seen = ragged.counterexample
+    fit = Fit(CODE, CODE.probes[seen.probe], [seen.case], None, answer, ragged.seed or 0)
+    assert fit.gap(first) is not None
+    misled = [ragged.model_copy(update={"criterion": id, "diagnosis": named(first, 0.0)}) for id in ("slots", "gqa")]
+    assert names(settled_names(CODE, [ragged, *misled], answer))[0] == "padding stored"
 
 
 def test_two_faults_stay_two() -> None:
