@@ -31,7 +31,7 @@ GRADIENTS = {
     "an enormous output": "return dq, dk, np.broadcast_to(dv.ravel()[:1], (1 << 40,))",
     "an output that fills memory": "return np.ones((1 << 30, 8)), dk, dv",
     "an exception": "raise RuntimeError('no')",
-    "an exception in the middle": "CALLS.append(1)\n    if CALLS[1:]:\n        raise KeyError('no')\n    return dq, dk, dv",
+    "an exception in the middle": "CALLS.append(1)\n    assert not CALLS[1:]\n    return dq, dk, dv",
     "an exit": "raise SystemExit(0)",
     "recursion": "return flash_attention_bwd(do, cache, tile_size, causal)",
     "an endless loop": "while True:\n        pass",
@@ -78,7 +78,7 @@ def test_a_bad_backward_is_a_finding(code: ChallengeCode, kind: str) -> None:
 @pytest.mark.parametrize("kind", share(CACHES, ONE_IN))
 def test_a_bad_cache_is_a_finding(code: ChallengeCode, kind: str) -> None:
     saved = SAVE.replace("return o, ", "cache: Any = ")
-    bad = f"{saved}    cache[\"itself\"] = cache if {kind == 'itself inside'} else o\n    return o, {CACHES[kind]}\n"
+    bad = f'{saved}    cache["itself"] = cache if {kind == "itself inside"} else o\n    return o, {CACHES[kind]}\n'
     evidence = judged(code, "cache_arrays", SAVE, bad)
     assert evidence.outcome is Outcome.FAILED, evidence
     assert evidence.title
