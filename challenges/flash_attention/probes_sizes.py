@@ -42,7 +42,7 @@ LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain", "pl
 
 @probe(
     drawn=Drawn(
-        {"N": Axis(200, 2600), "tile": Axis(16, 3000)}, 16, lambda N, tile: float(N) ** 8, 2600.0**8, LARGE, 1000.0**8
+        {"N": Axis(200, 2400), "tile": Axis(16, 3000)}, 12, lambda N, tile: float(N) ** 8, 2400.0**8, LARGE, 1000.0**8
     ),
 )  # fmt: skip
 def any_long_sequence_is_right(
@@ -89,6 +89,18 @@ def any_number_of_tiles_is_right(
     """Up to 150 tiles of a row each."""
     plain = {"q": "normal", "k": "normal", "v": "normal", "scores": scores}
     return _judged(answer, draw, inputs_of(draw, (1, 1, N, draw.integer(1, 8)), tile, dtype, causal=causal, **plain))
+
+
+@probe(drawn=Drawn({"largest_tile": Axis(12, 160)}, 4, choices={**LARGE, "scores": ("plain",)}))
+def any_eight_tiles_are_right(
+    answer: Answer, draw: Draw, *, largest_tile: int, dtype: str, causal: bool, scores: str
+) -> None:
+    """A tile and the seven sizes below it, in sequences of one tile and a part: whatever tiles leave over of 2, 4 or 8
+    rows, one of them does."""
+    plain = {"q": "normal", "k": "normal", "v": "normal", "scores": scores}
+    for tile in range(largest_tile - 7, largest_tile + 1):
+        sizes = (1, 1, tile + draw.integer(1, tile), draw.integer(1, 8))
+        _judged(answer, draw, inputs_of(draw, sizes, tile, dtype, causal=causal, **plain))
 
 
 def _wide(tile: int, length: int) -> int:

@@ -78,7 +78,7 @@ def extreme_values_lose_nothing(
 
 @probe(
     *({"B": 2, "H": 2, "N": 32, "D": 16, "tile": 8, "dtype": dtype} for dtype in DTYPES),
-    *({"B": 1, "H": 1, "N": 96, "D": 32, "tile": 32, "dtype": dtype} for dtype in DTYPES), floors={"N": 2},
+    *({"B": 1, "H": 1, "N": 64, "D": 32, "tile": 20, "dtype": dtype} for dtype in DTYPES), floors={"N": 2},
 )  # fmt: skip
 def error_ratios_are_small(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str

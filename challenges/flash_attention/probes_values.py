@@ -8,7 +8,7 @@ from .binding import DTYPES, FUNCTION, agree, alive, attention, draw_inputs, exa
 
 SMALL = {"B": 1, "H": 1, "N": 8, "D": 4, "tile": 4}
 MIDDLE = {"B": 2, "H": 3, "N": 24, "D": 8, "tile": 8}
-LARGE = {"B": 1, "H": 2, "N": 96, "D": 32, "tile": 32}
+LARGE = {"B": 1, "H": 1, "N": 80, "D": 32, "tile": 32}
 LEAST = {"N": 2, "D": 2}
 
 

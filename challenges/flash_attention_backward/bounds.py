@@ -15,7 +15,8 @@ exp(d) - 1 of itself more or less.
 are. delta may be taken from do and o or from all p do v.
 """
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ LARGEST = 60.0
 """Exponent beyond which a weight may have become anything."""
 TINY_TERMS = 4
 """Products on the way to one entry that may underflow."""
+BLOCK = 1 << 16
+"""Scores that are worked on at once: arrays of so many stay in the processor's cache."""
 
 
 def right_and_bounds(given: Inputs, *, rough: bool = False) -> tuple[Results, Results]:
@@ -45,7 +48,7 @@ def right_and_bounds(given: Inputs, *, rough: bool = False) -> tuple[Results, Re
     double = given.dtype == "float64"
     wide = np.longdouble if double and not rough else np.float64
     whole = oracle.attention(*given.arrays, given.do, given.causal, wide)
-    bounds = _bounds(given, oracle.Exact(*(values.astype(np.float64) for values in whole)))
+    bounds = _bounds(given, oracle.Exact(*(values.astype(np.float64, copy=False) for values in whole)))
     if rough and double:
         bounds = Results(*(2 * bound for bound in bounds))
     return Results(whole.o, whole.dq, whole.dk, whole.dv), bounds
@@ -53,62 +56,108 @@ def right_and_bounds(given: Inputs, *, rough: bool = False) -> tuple[Results, Re
 
 def logsumexp_bound(given: Inputs, whole: oracle.Exact) -> Floats:
     """How far L (B,H,N) may be off."""
-    off = _score_off(given, whole)
-    length = given.q.shape[2]
-    mean = np.where(whole.weights > 0, whole.weights * off, 0.0).sum(axis=-1)
-    bound: Floats = mean + given.unit * (length + 4 * abs(whole.logsumexp) + 8)
+    off = _score_off(given, whole.scores, slice(None), slice(None))
+    return _logsumexp_off(given, whole.weights, whole.logsumexp, off)
+
+
+def _logsumexp_off(given: Inputs, weights: Floats, logsumexp: Floats, off: Floats) -> Floats:
+    mean = np.where(weights > 0, weights * off, 0.0).sum(axis=-1)
+    bound: Floats = mean + given.unit * (given.q.shape[2] + 4 * abs(logsumexp) + 8)
     return bound
 
 
-def _score_off(given: Inputs, whole: oracle.Exact) -> Floats:
-    """Relative error (B,H,N,N) of exp(s - m) in the forward pass."""
+def _score_off(given: Inputs, scores: Floats, rows: slice, keys: slice) -> Floats:
+    """Relative error (B,H,R,K) of exp(s - m) in the forward pass; `scores` are those of these rows and keys."""
     features, length = given.q.shape[3], given.q.shape[2]
-    sizes = abs(given.q.astype(np.float64)) @ abs(given.k.astype(np.float64)).swapaxes(-1, -2) / np.sqrt(features)
-    below = whole.scores.max(axis=-1, keepdims=True) - whole.scores
+    q, k = (abs(values.astype(np.float64)) for values in (given.q[:, :, rows], given.k[:, :, keys]))
+    sizes = q @ k.swapaxes(-1, -2) / np.sqrt(features)
+    below = scores.max(axis=-1, keepdims=True) - scores
     tiles = -(-length // min(given.tile, length))
-    off: Floats = features * abs(whole.scores) + (4 * np.sqrt(features) + 8) * sizes + 2 * below + 4 * tiles + 8
+    off: Floats = features * abs(scores) + (4 * np.sqrt(features) + 8) * sizes + 2 * below + 4 * tiles + 8
     return given.unit * off
 
 
+class _Block(NamedTuple):
+    """Of some rows: the bound on o (B,H,R,D), and what to multiply the sizes of do, k and q with for what dv, dq and dk
+    are off by (B,H,R,K)."""
+
+    o: Floats
+    weights: Floats
+    dscores: Floats
+
+
 def _bounds(given: Inputs, whole: oracle.Exact) -> Results:
-    unit, tiny = given.unit, float(np.finfo(given.q.dtype).tiny)
+    """Blocks of rows: arrays of all scores take most of the time to be fetched from memory."""
+    unit, features, length = given.unit, given.q.shape[3], given.q.shape[2]
     q, k, v, do = (abs(values.astype(np.float64)) for values in (*given.arrays, given.do))
-    seen, features, length = whole.weights > 0, given.q.shape[3], given.q.shape[2]
-    off = np.where(seen, _score_off(given, whole), 0.0)
-    o_bound = np.where(seen, whole.weights * np.expm1(np.minimum(1.2 * off, LARGEST)), 0.0)
-    o_bound = o_bound @ v + o_bound.sum(axis=-1, keepdims=True) * abs(whole.o)
-    o_bound += unit * (3 * length * abs(whole.o)) + _sum(whole.weights, v, unit)
-    off = off + logsumexp_bound(given, whole)[..., None]
-    moved = whole.weights * np.expm1(np.minimum(1.2 * off, LARGEST))
     delta = (given.do * whole.o).sum(axis=-1, keepdims=True).astype(np.float64)
-    slopes_off = unit * (features * abs(whole.slopes) + (4 * np.sqrt(features) + 4) * (do @ v.swapaxes(-1, -2)))
+    o, dq = np.empty(q.shape), np.empty(q.shape)
+    dk, dv, dk_drift, dk_squares, dv_squares = (np.zeros(q.shape) for _ in range(5))
+    for rows, keys in _blocks(given):
+        block = _block(given, whole, delta, rows, keys)
+        weights, dscores = whole.weights[:, :, rows, keys], whole.dscores[:, :, rows, keys]
+        o[:, :, rows] = block.o
+        drift = abs(dscores @ k[:, :, keys]) + np.sqrt(dscores**2 @ k[:, :, keys] ** 2)
+        dq[:, :, rows] = block.dscores @ k[:, :, keys] + unit * length * drift
+        dk[:, :, keys] += block.dscores.swapaxes(-1, -2) @ q[:, :, rows]
+        dk_drift[:, :, keys] += dscores.swapaxes(-1, -2) @ q[:, :, rows]
+        dk_squares[:, :, keys] += (dscores**2).swapaxes(-1, -2) @ q[:, :, rows] ** 2
+        dv[:, :, keys] += block.weights.swapaxes(-1, -2) @ do[:, :, rows]
+        dv_squares[:, :, keys] += (weights**2).swapaxes(-1, -2) @ do[:, :, rows] ** 2
+    dk += unit * length * (abs(dk_drift) + np.sqrt(dk_squares))
+    dv += unit * length * np.sqrt(dv_squares)
+    scale, least = 1 / np.sqrt(features), float(np.finfo(given.q.dtype).tiny) * TINY_TERMS * length
+    most = least * (float(max(whole.slopes.max(), -whole.slopes.min())) + float(abs(delta).max()) + 1)
+    return Results(
+        o + least * (1 + float(v.max())),
+        scale * dq + most * (1 + float(k.max())),
+        scale * dk + most * (1 + float(q.max())),
+        dv + least * (1 + float(do.max())),
+    )
+
+
+def _blocks(given: Inputs) -> Iterator[tuple[slice, slice]]:
+    """Rows, and the keys that some of them see."""
+    B, H, length, _ = given.q.shape
+    height = max(1, BLOCK // (B * H * length))
+    for first in range(0, length, height):
+        last = min(first + height, length)
+        yield slice(first, last), slice(0, last if given.causal else length)
+
+
+def _block(given: Inputs, whole: oracle.Exact, signed: Floats, rows: slice, keys: slice) -> _Block:
+    """What `_bounds` needs of some rows."""
+    unit, features, length = given.unit, given.q.shape[3], given.q.shape[2]
+    summed = unit * (length + 8)
+    weights, slopes, scores = (a[:, :, rows, keys] for a in (whole.weights, whole.slopes, whole.scores))
+    do, o, delta = abs(given.do[:, :, rows].astype(np.float64)), abs(whole.o[:, :, rows]), abs(signed[:, :, rows])
+    v = abs(given.v[:, :, keys].astype(np.float64))
+    off = np.where(weights > 0, _score_off(given, scores, rows, keys), 0.0)
+    moved = weights * _grown(off)
+    o_bound = (moved + summed * weights) @ v + (moved.sum(axis=-1, keepdims=True) + 3 * unit * length) * o
+    o_bound += unit * length * np.sqrt(weights**2 @ v**2)
+    off += _logsumexp_off(given, weights, whole.logsumexp[:, :, rows], off)[..., None]
+    moved = weights * _grown(off)
+    sizes = abs(slopes)
+    slopes_off = unit * (features * sizes + (4 * np.sqrt(features) + 4) * (do @ v.swapaxes(-1, -2)))
+    products = (do * o).sum(axis=-1, keepdims=True)
     delta_off = (do * o_bound).sum(axis=-1, keepdims=True)
-    products = (do * abs(whole.o)).sum(axis=-1, keepdims=True)
-    delta_off += unit * (features * abs(delta) + (4 * np.sqrt(features) + 4) * products)
-    delta_off += (moved * abs(whole.slopes) + whole.weights * slopes_off).sum(axis=-1, keepdims=True)
-    delta_off += unit * length * abs(delta)
-    delta_off += unit * (length * np.linalg.norm(whole.weights * whole.slopes, axis=-1, keepdims=True))
-    inside = abs(whole.slopes - delta)
-    rounded = 4 * unit * (abs(whole.slopes) + abs(delta))
-    parts_off = slopes_off + delta_off + rounded
-    dscores_off = moved * (inside + parts_off) + whole.weights * parts_off
-    least = tiny * TINY_TERMS * length
-    most = float((abs(whole.slopes) + abs(delta)).max()) + 1
-    scale = 1 / np.sqrt(features)
-    dq = scale * (dscores_off @ k + _sum(whole.dscores, k, unit)) + least * most * (1 + float(k.max()))
-    dk = scale * (dscores_off.swapaxes(-1, -2) @ q + _sum(whole.dscores.swapaxes(-1, -2), q, unit))
-    dk += least * most * (1 + float(q.max()))
-    dv = moved.swapaxes(-1, -2) @ do + _sum(whole.weights.swapaxes(-1, -2), do, unit) + least * (1 + float(do.max()))
-    return Results(o_bound + least * (1 + float(v.max())), dq, dk, dv)
+    delta_off += unit * ((features + length) * delta + (4 * np.sqrt(features) + 4) * products)
+    delta_off += (moved * sizes + weights * slopes_off).sum(axis=-1, keepdims=True)
+    delta_off += unit * length * np.linalg.norm(weights * sizes, axis=-1, keepdims=True)
+    parts_off = slopes_off + delta_off + 4 * unit * (sizes + delta)
+    inside = abs(slopes - signed[:, :, rows])
+    dscores_off = moved * (inside + parts_off) + weights * parts_off
+    return _Block(o_bound, moved + summed * weights, dscores_off + 8 * unit * weights * inside)
 
 
-def _sum(left: Floats, right: Floats, unit: float) -> Floats:
-    """`sum_bound` of the products that make up left @ right, where each may drift and none cancels for sure."""
-    sizes = abs(left) @ abs(right)
-    squares = np.sqrt((left * left) @ (right * right))
-    drift = abs(left @ right)
-    bound: Floats = unit * (left.shape[-1] * (drift + squares) + 8 * sizes)
-    return bound
+def _grown(off: Floats) -> Floats:
+    """What a factor exp(off) may add, at most, with something for the terms left out."""
+    more = 1.2 * off
+    if float(more.max()) <= 1:
+        grown: Floats = more * (1 + more)
+        return grown
+    return np.expm1(np.minimum(more, LARGEST))
 
 
 def require_within(got: Results, right: Results, bounds: Results) -> dict[str, float]:

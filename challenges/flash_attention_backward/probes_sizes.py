@@ -39,7 +39,7 @@ def any_size_is_right(
     return _judged(answer, given)
 
 
-@probe(drawn=Drawn({"N": Axis(150, 1400)}, 12, lambda N: float(N), 1400.0, LARGE, 700.0))
+@probe(drawn=Drawn({"N": Axis(150, 1200)}, 10, lambda N: float(N), 1200.0, LARGE, 700.0))
 def any_long_sequence_is_right(
     answer: Answer, draw: Draw, *, N: int, dtype: str, causal: bool, scores: str
 ) -> dict[str, float]:
@@ -82,6 +82,18 @@ def any_number_of_tiles_is_right(
     """Up to 110 tiles of a row each."""
     sizes, tiles = (1, 1, N, draw.integer(1, 8)), (tile, draw.integer(tile, tile + 2))
     return _judged(answer, inputs_of(draw, sizes, tiles, dtype, causal=causal, scores=scores, **NORMAL))
+
+
+@probe(drawn=Drawn({"largest_tile": Axis(12, 100)}, 4, choices={**LARGE, "scores": ("plain",)}))
+def any_eight_tiles_are_right(
+    answer: Answer, draw: Draw, *, largest_tile: int, dtype: str, causal: bool, scores: str
+) -> None:
+    """A tile and the seven sizes below it in both passes, in sequences of one tile and a part: whatever tiles leave
+    over of 2, 4 or 8 rows, one of them does."""
+    for tile in range(largest_tile - 7, largest_tile + 1):
+        sizes = (1, 1, tile + draw.integer(1, tile), draw.integer(1, 8))
+        given = inputs_of(draw, sizes, (tile, tile), dtype, causal=causal, scores=scores, **NORMAL)
+        _judged(answer, given)
 
 
 @probe(
