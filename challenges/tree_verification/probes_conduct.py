@@ -42,10 +42,10 @@ def generation_is_greedy_decoding(
 def the_draft_is_used(
     answer: Answer, draw: Draw, *, depth: int, tokens: int, prompt: int, vocab: int
 ) -> dict[str, float]:
-    """With a right chain of depth d, n tokens take at most n / d verifications."""
+    """With a right chain of depth d, n tokens take at most n / d calls of the model."""
     start = drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
     calls, most = generated(answer, start, "right", depth, tokens), -(-tokens // depth)
-    expect.that(calls <= most, "the draft is not used",
+    expect.that(calls <= most, "the model is called more often than right chains need",
                 f"{calls} calls for {tokens} tokens with right chains of {depth}, at most {most} are needed",
                 generation_calls=calls)  # fmt: skip
     return {"tokens_per_call": tokens / max(calls, 1)}

@@ -16,7 +16,7 @@ from harness.probing.failures import CallTimedOut, ProbeFailure
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import Mutant
 from harness.probing.probe import Probe, ProbeResult, once
-from harness.probing.sizes import Case
+from harness.probing.sizes import DRAW, Case
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Plan, RemoteObject
 
@@ -24,6 +24,8 @@ AGREEMENT_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
 """Largest relative difference of two runs that do the same sums in another order."""
 LOSSY_TOLERANCE = AGREEMENT_TOLERANCE | {"float64": 1e-7}
 """That of an answer that loses digits as well, where what is wrong is far more than digits."""
+OTHER_DRAWS = range(2_000_000, 2_000_004)
+"""Further inputs on which answers without floating-point numbers must agree: whole numbers agree by chance."""
 APART = 1e3
 """How many times further the reference must be from the mutant than the answer is."""
 SILENT = object()
@@ -182,8 +184,13 @@ class Fit:
         self._code, self._probe, self._cases, self._answer, self._seed = code, probe, cases, answer, seed
         lossy = _relative_error(seen) > APART * LOSSY_TOLERANCE["float64"]
         self._tolerance = LOSSY_TOLERANCE if lossy else AGREEMENT_TOLERANCE
-        self._theirs = [trace(probe, answer, seed, case) for case in cases]
-        self._right = [trace(probe, _local(code, answer), seed, case) for case in cases]
+        runs = [TracedAnswer(answer) for _ in cases]
+        self._theirs = [_noted(probe, run, seed, case) for run, case in zip(runs, cases, strict=True)]
+        if not any(run.timed_out for run in runs) and not any(map(_is_floating, _leaves(self._theirs))):
+            further = [{**cases[0], DRAW: draw} for draw in OTHER_DRAWS]
+            self._cases = [*cases, *further]
+            self._theirs += [trace(probe, answer, seed, case) for case in further]
+        self._right = [trace(probe, _local(code, answer), seed, case) for case in self._cases]
 
     def gap(self, mutant: Mutant) -> float | None:
         """How far the answer is from a known fault, when that is near and the reference is not; else None."""
@@ -322,6 +329,10 @@ def _leaves(notes: Any) -> Iterator[Any]:
             yield from _leaves(notes[key])
     elif not isinstance(notes, RemoteObject):
         yield notes
+
+
+def _is_floating(leaf: Any) -> bool:
+    return isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
 
 
 def _likeliest_first(mutants: Iterable[Mutant], probe: Probe, code: ChallengeCode) -> list[Mutant]:

@@ -44,6 +44,6 @@ def misuse(used: Mapping[str, ServedUse], function: str, locations: tuple[Locati
             title = f"`{function}` calls `{name}` with what it does not take"
             return ProbeFailure(title, use.fault, locations=locations)
         if use.exhausted:
-            detail = f"more than {use.calls - 1:,} times" if use.calls else ""
-            return ProbeFailure(f"`{function}` calls `{name}` without end", detail, locations=locations)
+            title = f"`{function}` calls `{name}` more often than it is answered"
+            return ProbeFailure(title, f"{use.calls:,} calls, and the last is not answered", locations=locations)
     return None

@@ -19,6 +19,8 @@ WINDOW = 16
 """Neighbouring sizes looked at for a rule by residues; it must hold over two periods."""
 OTHER_DRAWS = range(1_000_000, 1_000_006)
 """Draws of a case that no sweep makes: a size is right only if it is right with their inputs, too."""
+SHOWN = 4
+"""Of these draws, so many must fail at the size called wrong: if few do, those below may pass by chance."""
 LITTLE = 1 / 8
 """Of the most that a drawn case may cost: so much is tried however small the failing case is."""
 
@@ -156,6 +158,8 @@ class _Search:
             return None
         if not all(self._passes(**{name: passing, DRAW: draw}) for draw in OTHER_DRAWS):
             return None  # the size below fails as well, with other inputs
+        if sum(not self._passes(**{name: start, DRAW: draw}) for draw in OTHER_DRAWS) < SHOWN:
+            return None
         axis = self._drawn.axes[name]
         beyond = {start + 1, start + 2, start + 3, start + start // 2, 2 * start, self._first[name], axis.high}
         tried = [n for n in beyond if isinstance(n, int) and start < n <= axis.high and self._bearable(name, n)]

@@ -40,7 +40,7 @@ BAD = {
     "a token of another vocabulary": ("    model([10**6])\n", "calls `model` with what it does not take"),
     "rubbish caught": ("    try:\n        model(None)\n    except Exception:\n        return [[] for p in prompts]\n",
                        "calls `model` with what it does not take"),
-    "endless calls": ("    while True:\n        model(prompts[0])\n", "calls `model` without end"),
+    "endless calls": ("    while True:\n        model(prompts[0])\n", "calls `model` more often than it is answered"),
 }  # fmt: skip
 CAUGHT = "    while True:\n        try:\n            model(prompts[0])\n        except Exception:\n            pass\n"
 
@@ -58,7 +58,7 @@ def test_endless_calls_that_catch_what_is_raised_end() -> None:
     """The time of the call ends them, and what they did is told rather than that they took long."""
     (evidence,) = anchor(CAUGHT, call_seconds=1.0)
     assert evidence.outcome is Outcome.FAILED
-    assert "calls `model` without end" in evidence.title
+    assert "calls `model` more often than it is answered" in evidence.title
 
 
 def test_rubbish_is_told_with_what_was_passed_and_where() -> None:

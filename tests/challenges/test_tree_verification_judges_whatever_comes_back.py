@@ -44,7 +44,7 @@ BAD = {
     "tokens as floats": ("    model(np.array(prompt) / 2, np.tri(len(prompt), dtype=bool), None)\n", MISUSE),
     "one argument": ("    model(prompt)\n", MISUSE),
     "rubbish caught": ("    try:\n        model()\n    except Exception:\n        return [], 1\n", MISUSE),
-    "endless calls": ("    while True:\n    " + CHAIN, "calls `model` without end"),
+    "endless calls": ("    while True:\n    " + CHAIN, "calls `model` more often than it is answered"),
 }
 
 

@@ -30,3 +30,15 @@ def test_a_size_that_fails_otherwise_is_not_called_right() -> None:
 
     found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
     assert (found.case["rows"], found.thresholds) == (10, ())
+
+
+@pytest.mark.parametrize(("fails", "thresholds"), [(1, 0), (3, 0), (4, 1), (6, 1)])
+def test_a_fault_that_few_inputs_show_has_no_threshold(fails: int, thresholds: int) -> None:
+    """Inputs that seldom show it pass at any size: none is called right for that."""
+
+    def attempt(case: Case) -> ProbeFailure | None:
+        shown = int(case[DRAW]) % 1_000_000 < fails
+        return ProbeFailure("a row is wrong", "") if case["rows"] != 1 and shown else None
+
+    found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
+    assert len(found.thresholds) == thresholds

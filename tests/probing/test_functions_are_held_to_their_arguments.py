@@ -86,11 +86,11 @@ def test_rubbish_fails_the_call_with_what_was_passed(opened: Opened, function: s
     assert failed.value.detail == "call 1: number is 'x', not an int"
 
 
-def test_more_calls_than_are_answered_are_without_end(opened: Opened) -> None:
+def test_more_calls_than_are_answered_fail_the_call(opened: Opened) -> None:
     with opened() as answer, pytest.raises(ProbeFailure) as failed:
         answer.call("endless", HALF, 1, returns=Tree(0))
-    assert str(failed.value) == "`endless` calls `half` without end"
-    assert failed.value.detail == "more than 20 times"
+    assert str(failed.value) == "`endless` calls `half` more often than it is answered"
+    assert failed.value.detail == "21 calls, and the last is not answered"
 
 
 def test_an_answer_may_refuse_its_own_arguments(opened: Opened) -> None:
