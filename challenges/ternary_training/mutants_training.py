@@ -156,6 +156,10 @@ CLOSE = (
         edits=((TEXT, "    text = np.where(tokens < 0, 0, tokens)\n"),),
     ),
     Mutant(
+        "padding without its sign", "takes padding for byte 1, its size", criterion="padding",
+        edits=((TEXT, "    text = np.abs(tokens)\n"),),
+    ),
+    Mutant(
         "padding in the loss alone", "counts padding in the loss, as the last byte", criterion="padding",
         edits=((TEXT, "    text = tokens\n"), (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n")),
     ),

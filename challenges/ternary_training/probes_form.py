@@ -38,14 +38,14 @@ def the_last_group_may_be_short(
 ) -> None:
     """The scale of a short last group is the mean over the entries that exist."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
-    got = results(answer, given)
+    got = results(answer, given)._replace(dw=None)  # no scale takes part in dw
     expect.alive("y", got.y, given.x)
     require_within(got, given, f"{columns} entries in groups of {group}")
 
 
 @probe(
     *({"columns": columns, "group": group, "dtype": dtype}
-      for columns, group in ((6, 1), (1, 1), (1, 32), (6, 6), (6, 7), (6, 1000), (40, 16)) for dtype in DTYPES),
+      for columns, group in ((6, 1), (1, 1), (1, 32), (6, 6), (6, 7), (6, 1000), (48, 16)) for dtype in DTYPES),
     rows=2, out=3, fixed=("columns", "group"),
 )  # fmt: skip
 def every_group_size_is_served(
@@ -53,15 +53,16 @@ def every_group_size_is_served(
 ) -> None:
     """Groups of one entry, of a whole row, and larger than a row; and 32 where no size is given."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
-    require_within(results(answer, given), given, f"{columns} entries in groups of {group}")
-    wide = draw_inputs(draw, 1, 70, out, 32, dtype)
-    plan = (Array((out, 70), "int8"), Array((out, 3), dtype))
+    got = results(answer, given)._replace(dw=None)
+    require_within(got, given, f"{columns} entries in groups of {group}")
+    wide = draw_inputs(draw, 1, 96, out, 32, dtype)
+    plan = (Array((out, 96), "int8"), Array((out, 3), dtype))
     t, s = answer.call("project", wide.w, returns=plan)
     require_within(Results(t, s, None, None, None), wide, "no group size given")
     expect.alive("s", s)
 
 
-@probe(*({"dtype": dtype} for dtype in DTYPES), rows=2, columns=20, out=4, group=8, fixed=("columns", "group", "out"))
+@probe(*({"dtype": dtype} for dtype in DTYPES), rows=2, columns=24, out=4, group=8, fixed=("columns", "group", "out"))
 def groups_of_zeros_give_zeros(
     answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
 ) -> None:
@@ -76,8 +77,8 @@ def groups_of_zeros_give_zeros(
         for value in (0.0, -0.0):
             each = given.but(w=np.where(zero, value, given.w))
             got = results(answer, each)
-            require_within(got, each, f"{name} of {value:g}")
-            expect.alive("dw", got.dw, given.x, given.w)
+            require_within(got._replace(dw=None), each, f"{name} of {value:g}")
+            expect.that(bool(np.isfinite(got.dw).all()), "dw is not finite", f"{name} of {value:g}")
 
 
 EXTREMES = {"float64": (1e-100, 1e-30, 1e-9, 1e100), "float32": (1e-30, 1e-12, 1e-9, 1e12)}

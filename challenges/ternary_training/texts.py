@@ -62,8 +62,8 @@ class Text:
 
 
 def text_of(draw: Draw, order: int, symbols: int, vocab: int, training: int, held_out: int) -> Text:
-    """A text of a new grammar over `symbols` bytes, none of them 0 or the largest one."""
-    alphabet = np.sort(1 + draw.rng.permutation(vocab - 2)[:symbols])
+    """A text of a new grammar over `symbols` bytes, none of them 0, 1 or the largest: what -1 may be taken for."""
+    alphabet = np.sort(2 + draw.rng.permutation(vocab - 3)[:symbols])
     chances = CHANCES[order]
     contexts = symbols**order
     followers = np.stack([draw.rng.permutation(symbols)[: len(chances)] for _ in range(contexts)])

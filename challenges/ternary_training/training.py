@@ -56,13 +56,13 @@ class Losses:
 
     @property
     def figures(self) -> dict[str, float]:
-        """Perplexities, and the loss above the entropy rate."""
+        """Perplexities, and the answer's over that of the entropy rate: of right answers it varies by a few hundredths."""
         return {
             "perplexity": float(np.exp(self.answer)),
             "perplexity_unigram": float(np.exp(self.unigram)),
             "perplexity_reference": float(np.exp(self.reference)),
             "perplexity_entropy_rate": float(np.exp(self.entropy)),
-            "excess_nats": self.answer - self.entropy,
+            "perplexity_ratio": float(np.exp(self.answer - self.entropy)),
             "gap": self.gap,
         }
 
@@ -104,12 +104,18 @@ def checked(found: Any, config: Config) -> Weights:
         raise ProbeFailure("`train` returns no dict of weights", f"it returns {type(found).__name__}")
     missing, other = [n for n in shapes if n not in found], [str(n) for n in found if n not in shapes]
     if missing:
-        raise ProbeFailure("weights are missing", f"{', '.join(missing[:5])} of {len(shapes)}")
+        named = f"{', '.join(missing[:5])}{', ...' * (len(missing) > 5)}: {len(missing)} of {len(shapes)}"
+        raise ProbeFailure("weights are missing", f"{named}{'; others are there: ' * bool(other)}{_some(other)}")
     if other:
-        raise ProbeFailure("there are weights that the contract does not name", ", ".join(other[:5])[:200])
+        raise ProbeFailure("there are weights that the contract does not name", _some(other))
     for name, shape in shapes.items():
         _check(name, found[name], shape)
     return found
+
+
+def _some(names: list[str]) -> str:
+    """A few names, cut short: an answer may have made them as long as it likes."""
+    return ", ".join(names[:5])[:200]
 
 
 def _check(name: str, values: Any, shape: tuple[int, ...]) -> None:
