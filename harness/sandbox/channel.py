@@ -4,11 +4,10 @@ import array
 import json
 import os
 import select
-import selectors
 import socket
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from harness.sandbox.boot import wire
@@ -142,33 +141,39 @@ class Channel:
     def receive(self, seconds: float) -> dict[str, Any] | CallStatus:
         """Wait for one message, draining the worker's output meanwhile."""
         deadline = time.perf_counter() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.control, selectors.EVENT_READ)
-            if self.output.open:
-                selector.register(self.output.fd, selectors.EVENT_READ)
-            told = self._told()
-            for fd in told:
-                selector.register(fd, selectors.EVENT_READ)
-            while True:
-                left = deadline - time.perf_counter()
-                if left <= 0:
-                    return CallStatus.TIMEOUT
-                ready = {key.fd for key, _ in selector.select(min(left, LOOK_SECONDS) if self.bounds else left)}
-                if self._exceeds():
-                    return CallStatus.RESOURCE_LIMIT
-                if self.output.fd in ready:
-                    self.output.drain()
-                    if self.output.flooded:
-                        return CallStatus.OUTPUT_LIMIT
-                    if not self.output.open:
-                        selector.unregister(self.output.fd)
-                for fd in ready & told.keys():
-                    told[fd].serve()
-                if self.control.fileno() in ready:
-                    answer, fds = self._taken()
-                    for fd in fds:
-                        os.close(fd)
-                    return CallStatus.PROTOCOL_VIOLATION if fds else answer
+        told = self._told()
+        waiting = self._waiting(told)
+        while True:
+            left = deadline - time.perf_counter()
+            if left <= 0:
+                return CallStatus.TIMEOUT
+            seconds = min(left, LOOK_SECONDS) if self.bounds else left
+            ready = {fd for fd, _ in waiting.poll(seconds * 1000)}
+            if self._exceeds():
+                return CallStatus.RESOURCE_LIMIT
+            if self.output.fd in ready:
+                self.output.drain()
+                if self.output.flooded:
+                    return CallStatus.OUTPUT_LIMIT
+                if not self.output.open:
+                    waiting.unregister(self.output.fd)
+            for fd in ready & told.keys():
+                told[fd].serve()
+            if self.control.fileno() in ready:
+                answer, fds = self._taken()
+                for fd in fds:
+                    os.close(fd)
+                return CallStatus.PROTOCOL_VIOLATION if fds else answer
+
+    def _waiting(self, told: Iterable[int]) -> select.poll:
+        """What waits for all that the worker may say; made for each message, as it costs no call of the system."""
+        waiting = select.poll()
+        waiting.register(self.control, select.POLLIN)
+        if self.output.open:
+            waiting.register(self.output.fd, select.POLLIN)
+        for fd in told:
+            waiting.register(fd, select.POLLIN)
+        return waiting
 
     def _told(self) -> dict[int, Notices]:
         """What has to be answered while this waits, by descriptor."""
@@ -208,4 +213,6 @@ class Channel:
 
 def _parsed(data: bytes) -> Any:
     """The JSON of a message; half a surrogate pair, which nothing can print or keep, becomes a question mark."""
+    if data.isascii() and b"\\" not in data:  # there can be none
+        return json.loads(data)
     return json.loads(json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace"))
