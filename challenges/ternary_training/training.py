@@ -56,7 +56,7 @@ class Losses:
 
     @property
     def figures(self) -> dict[str, float]:
-        """Perplexities, and the answer's over that of the entropy rate: of right answers it varies by a few hundredths."""
+        """Perplexities, and the ratio of the answer's to that of the entropy rate."""
         return {
             "perplexity": float(np.exp(self.answer)),
             "perplexity_unigram": float(np.exp(self.unigram)),
