@@ -12,8 +12,12 @@ from corpora import (
     drawn_variants,
 )
 
+from harness.model import Outcome
 from harness.probing import Draw, Mutant, Variant
 from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.mutants import module_of
 from harness.probing.null_answer import NullAnswer
 from harness.workspace import Workspace
 
@@ -52,3 +56,14 @@ def test_a_drawn_tree_is_what_its_draft_says(shape: str) -> None:
         tree = TREES.drawn(Draw(3), parents, prompt=3, vocab=13, draft=draft, ordered=True)
         assert tree.longest == holds
         assert len(set(zip(tree.parents, tree.tokens, strict=True))) == len(parents)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_fault_that_emits_the_same_wrong_token_by_chance_is_not_named(seed: int) -> None:
+    """The answer's mask is right, and not what it verifies with; here a fault of positions emits the same."""
+    told = "    mask = build_tree_mask(prompt_len, parents)\n    positions"
+    kept = "    mask = np.tri(prompt_len + len(tree_tokens), dtype=bool)\n    positions"
+    answer = LocalAnswer(module_of("answer", CODE.source().replace(told, kept)))
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("any_tree"), answer, seed=seed)
+    assert evidence.outcome is Outcome.FAILED
+    assert evidence.diagnosis is None
