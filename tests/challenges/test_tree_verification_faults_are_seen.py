@@ -60,7 +60,7 @@ def test_a_drawn_tree_is_what_its_draft_says(shape: str) -> None:
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_fault_that_emits_the_same_wrong_token_by_chance_is_not_named(seed: int) -> None:
-    """The answer's mask is right, and not what it verifies with; with these seeds a fault of positions emits the same."""
+    """The answer's mask is right, and not what it verifies with; here a fault of positions emits the same."""
     told = "    mask = build_tree_mask(prompt_len, parents)\n    positions"
     kept = "    mask = np.tri(prompt_len + len(tree_tokens), dtype=bool)\n    positions"
     answer = LocalAnswer(module_of("answer", CODE.source().replace(told, kept)))
