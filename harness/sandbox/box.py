@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from harness.model import Limits, Signal, SignalKind, Tier
 from harness.sandbox import process_stats
 from harness.sandbox.boot import wire
@@ -18,12 +21,14 @@ from harness.sandbox.memory_file import MemoryFile, StillWritable
 from harness.sandbox.protocol import FileAccess
 from harness.sandbox.raised import raised_reply
 from harness.sandbox.reply import CallStatus, Reply
-from harness.sandbox.returns import MalformedReply, Plan, Reader, outline, room
+from harness.sandbox.returns import MalformedReply, Plan, Reader, Tree, outline, room
 from harness.sandbox.tiers import detect
 from harness.sandbox.warm import NAMESPACED, LentForkServer, lender
 
 IDLE_SHARE = 0.05
 """Share of a core that a worker may use while no call is pending."""
+BYTECODE_LIMIT = 512 << 10
+"""Bytes of an entry's bytecode up to which it is kept for the workers after the first."""
 PROCESSES = 64
 """Threads that a worker may have, with those that NumPy starts."""
 ORPHANED_SECONDS = 60
@@ -93,12 +98,21 @@ class Box:
             self._fork_server = start_fork_server(self.spec)
         self._worker = self._fork_server.fork(_rlimits(self.spec))
         self._idle = process_stats.IdleMeter(self.pid)
+        if self._fork_server.bytecode is None and not self._own_fork_server:  # else there is no later worker
+            self._fork_server.bytecode, reply = self._compile(self._fork_server.folder)
+            if not reply.alive:
+                return reply
         return self._import(self._fork_server.folder)
 
     def _import(self, folder: str) -> Reply:
-        spec = self.spec
-        request = {"op": "open", "folder": folder, "entry": spec.entry, "functions": list(spec.functions)}
-        reply = self._ask(request, spec.limits.start_seconds)
+        spec, arena = self.spec, wire.Arena()
+        bytecode = self._fork_server.bytecode if self._fork_server is not None else None
+        code = arena.add(bytecode)["array"] if bytecode is not None and bytecode.size else None
+        request = {
+            "op": "open", "folder": folder, "entry": spec.entry, "functions": list(spec.functions), "code": code,
+        }  # fmt: skip
+        with MemoryFile.of(arena) as given:
+            reply = self._ask(request, spec.limits.start_seconds, [given.fd] if code else [])
         if reply.status is not CallStatus.RETURNED:
             return reply
         claim = reply.value["value"]
@@ -106,6 +120,17 @@ class Box:
         if not isinstance(names, list) or any(name not in spec.functions for name in names):
             return self._end(CallStatus.PROTOCOL_VIOLATION, "the list of functions is not one")
         return replace(reply, value=[n for n in spec.functions if n in names])
+
+    def _compile(self, folder: str) -> tuple[NDArray[np.uint8], Reply]:
+        """The bytecode of the entry, and the reply; empty where it does not compile, which the import will tell.
+
+        The worker has run nothing of the submission yet, so that it tells later ones nothing of itself.
+        """
+        request = {"op": "compile", "folder": folder, "entry": self.spec.entry}
+        seconds = self.spec.limits.start_seconds
+        reply = self._transfer(request, wire.Arena(), Tree(BYTECODE_LIMIT), seconds, False, False)
+        code = reply.value if reply.status is CallStatus.RETURNED else None
+        return code if isinstance(code, np.ndarray) and code.dtype == np.uint8 else np.empty(0, np.uint8), reply
 
     def load(self, name: str, source: str) -> Reply:
         """Run trusted source in the worker as module `name`; its functions are then named by `wire.RemoteFunction`."""

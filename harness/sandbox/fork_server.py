@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from harness.errors import BoxError
 from harness.model import Tier
 from harness.sandbox import visible_files
@@ -89,7 +92,13 @@ class ForkServer:
         tasks: threads that each may have.
         ahead: whether the next worker is made while one works, to be there when it is asked for. Not where the one at
             work is timed.
+
+    Attributes:
+        bytecode: of the answer's entry, as its first worker compiled it before it ran anything of it; None before that,
+            and empty where it does not compile.
     """
+
+    bytecode: NDArray[np.uint8] | None = None
 
     def __init__(
         self, access: FileAccess, tier: Tier, memory_mib: int, tasks: int = 64, *, ahead: bool = False

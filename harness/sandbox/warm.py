@@ -17,6 +17,9 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from harness.model import Tier
 from harness.sandbox import box_user, scratch
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
@@ -71,7 +74,13 @@ class WarmForkServers:
 
 
 class LentForkServer:
-    """A fork server of somebody else's: closing it gives it back."""
+    """A fork server of somebody else's: closing it gives it back.
+
+    Attributes:
+        bytecode: as `ForkServer.bytecode`, of the one answer that it is lent to.
+    """
+
+    bytecode: NDArray[np.uint8] | None = None
 
     def __init__(self, kept: "_Kept", give_back: Callable[[], None]) -> None:
         self._kept = kept

@@ -61,6 +61,13 @@ def enclose(plan: Mapping[str, Any]) -> int:
     return int(seccomp.install(plan["profile"], **listened, extra=plan.get("allow") or ()))
 
 
+def prepare(plan: Mapping[str, Any], pid: int) -> None:
+    """Work out ahead what `enclose` needs in a process forked from this one that will have the number `pid`."""
+    if plan.get("seccomp"):
+        listened = {name: bool(plan.get(name)) for name in ("notify", "ask_threads")}
+        seccomp.prepare(plan["profile"], pid, **listened, extra=plan.get("allow") or ())
+
+
 def _limit(values: Mapping[str, int]) -> None:
     for name, value in values.items():
         limit = getattr(resource, name)

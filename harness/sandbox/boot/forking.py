@@ -21,11 +21,14 @@ from typing import Any
 
 MODULES = ("descendants", "fence", "landlock_rules", "process_control", "seccomp", "syscalls", "wire", "worker")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import dataclasses  # noqa: E402, F401
+
 import descendants  # noqa: E402
 import fence  # noqa: E402
 import numpy.fft  # noqa: E402
 import numpy.linalg  # noqa: E402
 import numpy.random  # noqa: E402
+import numpy.typing  # noqa: E402
 import process_control  # noqa: E402
 import wire  # noqa: E402
 import worker  # noqa: E402
@@ -36,6 +39,8 @@ for _name in MODULES:  # a submission may have modules of the same names
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 0x1000, 0x4000, 0x40000
+FIRST_PID = 1
+"""Of a worker, in a namespace of its own."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -56,9 +61,12 @@ def main() -> None:
         if not data:
             return
         fds = [fd for _, _, raw in ancillary for fd in array.array("i", raw)]
+        request = json.loads(data)
+        if request["namespaces"]:
+            fence.prepare(request["fence"], FIRST_PID)
         if os.fork() == 0:
             control.close()
-            hold(json.loads(data), own, *fds)
+            hold(request, own, *fds)
         for fd in fds:
             os.close(fd)
 

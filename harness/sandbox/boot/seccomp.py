@@ -11,6 +11,7 @@ import importlib
 import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 # in the box this folder is all there is, outside it is part of a package
 _BESIDE = f"{__package__}." if __package__ else ""
@@ -107,14 +108,29 @@ def install(profile: str, *, notify: bool = False, ask_threads: bool = False, ex
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
     notify = notify and _has(_NOTIFY)
-    instructions = program(machine, profile, os.getpid(), notify=notify, ask_threads=ask_threads, extra=extra)
-    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
+    count, code = _packed(machine, profile, os.getpid(), notify, ask_threads, tuple(extra))
     flags = _TSYNC | (_NEW_LISTENER | _TSYNC_ESRCH if notify else 0)
     control.prctl(control.SET_NO_NEW_PRIVS, 1)
-    listener = _seccomp(_SET_MODE_FILTER, flags, ctypes.byref(_FilterProgram(len(instructions), code)))
+    listener = _seccomp(_SET_MODE_FILTER, flags, ctypes.byref(_FilterProgram(count, code)))
     if listener < 0 or (listener and not notify):  # without a listener, a number is a thread that did not follow
         raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
     return listener if notify else -1
+
+
+def prepare(profile: str, pid: int, *, notify: bool, ask_threads: bool, extra: Sequence[str] = ()) -> None:
+    """Work out a filter that a process forked from this one, which will have the number `pid`, is to install."""
+    machine = os.uname().machine
+    if machine in _ARCHITECTURES:
+        _packed(machine, profile, pid, notify and _has(_NOTIFY), ask_threads, tuple(extra))
+
+
+@cache
+def _packed(
+    machine: str, profile: str, pid: int, notify: bool, ask_threads: bool, extra: tuple[str, ...]
+) -> tuple[int, bytes]:
+    """The number of instructions of a filter, and the instructions as the kernel reads them."""
+    instructions = program(machine, profile, pid, notify=notify, ask_threads=ask_threads, extra=extra)
+    return len(instructions), b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
 
 
 def program(

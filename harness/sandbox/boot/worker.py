@@ -7,6 +7,7 @@ the submission is loaded. Nothing it says is believed: the parent compares every
 import array
 import importlib.util
 import json
+import marshal
 import os
 import socket
 import sys
@@ -14,7 +15,11 @@ import traceback
 import types
 from typing import Any
 
+import numpy as np
 import wire
+
+ENTRY_MODULE = "submission_entry"
+"""What the entry is called in `sys.modules`."""
 
 
 def greet(control: socket.socket, listener: int) -> None:
@@ -57,8 +62,10 @@ class Worker:
     def answer(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
         """Do what one request asks for."""
         operation = request["op"]
+        if operation == "compile":
+            return self.compile(request, fds)
         if operation == "open":
-            return self.open(request)
+            return self.open(request, fds)
         if operation == "load":
             return self.load(request["name"], request["source"])
         if operation == "drop":
@@ -69,14 +76,21 @@ class Worker:
             return self.ship(self.kept[request["kept"]], request, [], fds)
         return self.call(request, fds)
 
-    def open(self, request: dict[str, Any]) -> dict[str, Any]:
+    def compile(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        """Ship the bytecode of the entry, of which nothing runs: later workers need not compile it again."""
+        loader = _spec(request).loader
+        code = loader.get_code(ENTRY_MODULE)
+        return self.ship(np.frombuffer(marshal.dumps(code), np.uint8), request, [], fds)
+
+    def open(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
         """Import the submission and say which functions it has."""
         folder, entry = request["folder"], request["entry"]
         self.folder = folder
         sys.path.insert(0, os.path.join(folder, os.path.dirname(entry)))
         if os.path.dirname(entry):
             sys.path.insert(1, folder)
-        self.modules["submission"] = _import("submission_entry", os.path.join(folder, entry))
+        code = wire.read_array(fds[0], *request["code"]) if request["code"] else None
+        self.modules["submission"] = _import(_spec(request), code)
         functions = [n for n in request["functions"] if callable(getattr(self.modules["submission"], n, None))]
         return {"value": {"list": functions}}
 
@@ -151,12 +165,20 @@ class Worker:
             return None
 
 
-def _import(name: str, path: str) -> types.ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
+def _spec(request: dict[str, Any]) -> Any:
+    path = os.path.join(request["folder"], request["entry"])
+    spec = importlib.util.spec_from_file_location(ENTRY_MODULE, path)
     assert spec is not None and spec.loader is not None
+    return spec
+
+
+def _import(spec: Any, bytecode: Any) -> types.ModuleType:
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
+    sys.modules[spec.name] = module
+    if bytecode is None:
+        spec.loader.exec_module(module)
+    else:
+        exec(marshal.loads(bytecode), module.__dict__)
     return module
 
 
