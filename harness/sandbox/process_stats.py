@@ -74,9 +74,13 @@ def queued_seconds(pid: int) -> float:
     """Seconds in which the thread that waited most was ready to run and had no processor; 0 where it is unknown."""
     waits = [0]
     for thread in _threads(pid):
-        # a thread may end while it is looked at; asked twice a call, so without the cost of a Path
-        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/task/{thread}/schedstat") as file:
-            waits.append(int(file.read().split()[1]))
+        # a thread may end while it is looked at; asked twice a call, so without the cost of a Path or a file object
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            file = os.open(f"/proc/{pid}/task/{thread}/schedstat", os.O_RDONLY)
+            try:
+                waits.append(int(os.read(file, 128).split()[1]))
+            finally:
+                os.close(file)
     return max(waits) / 1e9
 
 
