@@ -4,7 +4,6 @@ import array
 import json
 import os
 import select
-import selectors
 import socket
 import struct
 import time
@@ -136,33 +135,38 @@ class Channel:
     def receive(self, seconds: float) -> dict[str, Any] | CallStatus:
         """Wait for one message, draining the worker's output meanwhile."""
         deadline = time.perf_counter() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.control, selectors.EVENT_READ)
-            if self.output.open:
-                selector.register(self.output.fd, selectors.EVENT_READ)
-            notices = self.notices
-            if notices is not None and notices.fd >= 0:
-                selector.register(notices.fd, selectors.EVENT_READ)
-            while True:
-                left = deadline - time.perf_counter()
-                if left <= 0:
-                    return CallStatus.TIMEOUT
-                ready = {key.fd for key, _ in selector.select(min(left, LOOK_SECONDS) if self.bounds else left)}
-                if self._exceeds():
-                    return CallStatus.RESOURCE_LIMIT
-                if self.output.fd in ready:
-                    self.output.drain()
-                    if self.output.flooded:
-                        return CallStatus.OUTPUT_LIMIT
-                    if not self.output.open:
-                        selector.unregister(self.output.fd)
-                if notices is not None and notices.fd in ready:
-                    notices.serve()
-                if self.control.fileno() in ready:
-                    answer, fds = self._taken()
-                    for fd in fds:
-                        os.close(fd)
-                    return CallStatus.PROTOCOL_VIOLATION if fds else answer
+        waiting, notices = self._waiting(), self.notices
+        while True:
+            left = deadline - time.perf_counter()
+            if left <= 0:
+                return CallStatus.TIMEOUT
+            seconds = min(left, LOOK_SECONDS) if self.bounds else left
+            ready = {fd for fd, _ in waiting.poll(seconds * 1000)}
+            if self._exceeds():
+                return CallStatus.RESOURCE_LIMIT
+            if self.output.fd in ready:
+                self.output.drain()
+                if self.output.flooded:
+                    return CallStatus.OUTPUT_LIMIT
+                if not self.output.open:
+                    waiting.unregister(self.output.fd)
+            if notices is not None and notices.fd in ready:
+                notices.serve()
+            if self.control.fileno() in ready:
+                answer, fds = self._taken()
+                for fd in fds:
+                    os.close(fd)
+                return CallStatus.PROTOCOL_VIOLATION if fds else answer
+
+    def _waiting(self) -> select.poll:
+        """What waits for all that the worker may say; made for each message, as it costs no call of the system."""
+        waiting = select.poll()
+        waiting.register(self.control, select.POLLIN)
+        if self.output.open:
+            waiting.register(self.output.fd, select.POLLIN)
+        if self.notices is not None and self.notices.fd >= 0:
+            waiting.register(self.notices.fd, select.POLLIN)
+        return waiting
 
     def _exceeds(self) -> bool:
         if self.bounds is not None:
@@ -198,4 +202,6 @@ class Channel:
 
 def _parsed(data: bytes) -> Any:
     """The JSON of a message; half a surrogate pair, which nothing can print or keep, becomes a question mark."""
+    if data.isascii() and b"\\" not in data:  # there can be none
+        return json.loads(data)
     return json.loads(json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace"))
