@@ -19,7 +19,8 @@ right layer norm took 13.5 s of the grader's processor time. 11.3 s of it went i
 of the 136 cases that `any_size` draws; 0.7 s into all other probes. Of the wall time of a worker, 14 ms of 27 were
 spent waiting for it to be forked, and 0.3 s of each answer for the interpreter and NumPy to load. So `reward` times
 nothing, draws few cases, keeps the process that workers are forked from between answers, and makes
-the next worker while one works.
+the next worker while one works. The answer's file is compiled by its first worker and by none of the other 27: with
+that, opening a worker takes 14 ms of processor time in place of 19, and a request 0.1 ms of the grader's.
 """
 
 import argparse

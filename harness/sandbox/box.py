@@ -86,7 +86,7 @@ class Box:
             self._server = FunctionServer(self._fork_server, rlimits(self.spec))
         self._worker = self._fork_server.fork(rlimits(self.spec))
         self._idle = process_stats.IdleMeter(self.pid)
-        if self._fork_server.bytecode is None:
+        if self._fork_server.bytecode is None and not self._own_fork_server:  # else there is no later worker
             self._fork_server.bytecode, reply = self._compile(self._fork_server.folder)
             if not reply.alive:
                 return reply
