@@ -22,7 +22,7 @@ OFF = 1e-4
 """Error over the largest exact entry: honest float32 stays far below."""
 
 
-@probe(D=64, tile=128, dtype="float32", fixed=("D", "tile"), traced=False, slow_fails=False)
+@probe(D=64, tile=128, dtype="float32", fixed=("D", "tile"), traced=False, slow_fails=False, measures=True)
 def no_array_of_all_scores_exists(answer: Answer, draw: Draw, *, D: int, tile: int, dtype: str) -> dict[str, float]:
     """Peak memory of a call at (1,1,4096,64) in tiles of 128, the output counted, over that of one (N,N) array."""
     figures, taken = _memory_share(answer, draw, D, tile, dtype, causal=True)
@@ -32,7 +32,7 @@ def no_array_of_all_scores_exists(answer: Answer, draw: Draw, *, D: int, tile: i
     return figures
 
 
-@probe(D=64, tile=128, dtype="float32", fixed=("D", "tile"), traced=False, slow_fails=False)
+@probe(D=64, tile=128, dtype="float32", fixed=("D", "tile"), traced=False, slow_fails=False, measures=True)
 def memory_grows_with_the_length(answer: Answer, draw: Draw, *, D: int, tile: int, dtype: str) -> dict[str, float]:
     """Peak memory of a call without the mask at N = 2048 and 4096: four times as much is an array of scores."""
     meter = PeakMeter(answer)
@@ -45,7 +45,7 @@ def memory_grows_with_the_length(answer: Answer, draw: Draw, *, D: int, tile: in
     return figures
 
 
-@probe(N=2048, D=64, tile=128, dtype="float32", fixed=("N", "D", "tile"), traced=False, slow_fails=False)
+@probe(N=2048, D=64, tile=128, dtype="float32", fixed=("N", "D", "tile"), traced=False, slow_fails=False, measures=True)
 def tiles_above_the_diagonal_are_left_out(
     answer: Answer, draw: Draw, *, N: int, D: int, tile: int, dtype: str
 ) -> dict[str, float]:

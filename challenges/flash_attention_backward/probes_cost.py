@@ -24,7 +24,7 @@ OFF = 1e-3
 """Error over the largest exact entry: honest float32 stays far below."""
 
 
-@probe(D=64, tile=128, dtype="float32", fixed=("D", "tile"), traced=False, slow_fails=False)
+@probe(D=64, tile=128, dtype="float32", fixed=("D", "tile"), traced=False, slow_fails=False, measures=True)
 def no_array_of_all_scores_exists(answer: Answer, draw: Draw, *, D: int, tile: int, dtype: str) -> dict[str, float]:
     """Peak memory of both passes at (1,1,4096,64) in tiles of 128, what they return counted, over one (N,N) array."""
     length = LENGTHS[-1]
@@ -38,7 +38,7 @@ def no_array_of_all_scores_exists(answer: Answer, draw: Draw, *, D: int, tile: i
     return figures
 
 
-@probe(D=64, tile=128, dtype="float32", fixed=("D", "tile"), traced=False, slow_fails=False)
+@probe(D=64, tile=128, dtype="float32", fixed=("D", "tile"), traced=False, slow_fails=False, measures=True)
 def memory_grows_with_the_length(answer: Answer, draw: Draw, *, D: int, tile: int, dtype: str) -> dict[str, float]:
     """Peak memory of both causal passes at N = 2048 and 4096: four times as much is an array of scores."""
     meter = PeakMeter(answer)
@@ -52,7 +52,7 @@ def memory_grows_with_the_length(answer: Answer, draw: Draw, *, D: int, tile: in
     return figures
 
 
-@probe(N=2048, D=32, tile=128, dtype="float32", fixed=("N", "D", "tile"), traced=False, slow_fails=False)
+@probe(N=2048, D=32, tile=128, dtype="float32", fixed=("N", "D", "tile"), traced=False, slow_fails=False, measures=True)
 def tiles_above_the_diagonal_are_left_out(
     answer: Answer, draw: Draw, *, N: int, D: int, tile: int, dtype: str
 ) -> dict[str, float]:
