@@ -241,12 +241,13 @@ class Language(Protocol):
         """
         return None
 
-    def changes(self, source: str, spared: Collection[str] = ()) -> list[SourceChange]:
+    def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
         """Faults that may be planted in a source; none where the language has no operators of its own.
 
         Args:
             source: an answer's text.
-            spared: names of functions that stay as they are.
+            spared: names of functions that stay as they are, with all that only they use.
+            called: functions that are called from outside, and so are used whatever the source says.
         """
         return []
 

@@ -118,7 +118,7 @@ class Cuda(Language):
         )
         return RepairedAnswer(done.repairs, "" if done.built else done.text) if done.repairs else None
 
-    def changes(self, source: str, spared: Collection[str] = ()) -> list[SourceChange]:
+    def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
         """As `Language.changes`."""
         from harness.languages.cuda_changes import cuda_changes
 

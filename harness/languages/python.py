@@ -29,11 +29,11 @@ class Python(Language):
         """The contract's functions, none of them done yet."""
         return re.sub(r"(?m)^(\s+)\.\.\.$", r"\1raise NotImplementedError", contract)
 
-    def changes(self, source: str, spared: Collection[str] = ()) -> list[SourceChange]:
+    def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
         """As `Language.changes`."""
         from harness.languages.python_changes import python_changes
 
-        return python_changes(source, spared)
+        return python_changes(source, spared, called)
 
     def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
         """As `Language.planted`."""

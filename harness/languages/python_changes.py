@@ -20,15 +20,15 @@ Change = tuple[str, str]
 """An operator, and the text it puts in place of an expression."""
 
 
-def python_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
+def python_changes(source: str, spared: Collection[str], called: Collection[str] = ()) -> list[SourceChange]:
     """Every change of the source, in the order of its lines.
 
-    Functions named in `spared` stay as they are, and so does whatever only they use, and a statement that calls one of
-    them and uses no result: a check of arguments.
+    Functions named in `spared` stay as they are, and so does whatever only they use (but for `called`), and a
+    statement that calls one of them and uses no result: a check of arguments.
     """
     tree = ast.parse(source)
     offsets, reach = Offsets(source), Reach(tree)
-    spared = {*spared, *only_serving(tree, spared)}
+    spared = {*spared, *only_serving(tree, spared, called)}
     inside = _statements_of_functions(tree)
     found: dict[tuple[int, int, str], SourceChange] = {}
 

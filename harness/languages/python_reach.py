@@ -25,16 +25,16 @@ _NO_ARRAYS = (
 _TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
-def only_serving(tree: ast.Module, spared: Collection[str]) -> set[str]:
+def only_serving(tree: ast.Module, spared: Collection[str], called: Collection[str] = ()) -> set[str]:
     """The names of a module that nothing outside the functions in `spared` uses; those functions are among them.
 
-    Functions, and names that statements of the module are assigned to.
+    Functions, and names that statements of the module are assigned to. Functions in `called` are used from outside.
     """
     defined = {name: statement for statement in tree.body for name in defined_names(statement)}
     serving = {name for name in defined if name in spared}
     while True:
         outside = [s for s in tree.body if not set(defined_names(s)) & serving]
-        used = set(itertools.chain(*(_used(statement) for statement in outside)))
+        used = set(itertools.chain(called, *(_used(statement) for statement in outside)))
         by_spared = set(itertools.chain(*(_used(defined[name]) for name in serving)))
         more = {name for name in by_spared & set(defined) if name not in used} - serving
         if not more:

@@ -65,7 +65,9 @@ def _origins(code: ChallengeCode) -> Mapping[str, str]:
 def _changes(code: ChallengeCode, origin: str) -> Mapping[str, tuple[SourceChange, ...]]:
     """What may be changed in a source, by operator."""
     found: dict[str, list[SourceChange]] = {}
-    for change in code.language.changes(_origins(code)[origin], code.guards.spared):
+    contract = code.challenge.contract
+    called = {*contract.functions, *contract.optional}
+    for change in code.language.changes(_origins(code)[origin], code.guards.spared, called):
         found.setdefault(change.operator, []).append(change)
     return {operator: tuple(found[operator]) for operator in sorted(found)}
 
