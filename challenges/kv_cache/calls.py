@@ -319,3 +319,12 @@ def _used(program: Program, cache: str) -> tuple[list[int], list[int]]:
 
 
 Call = Create | Feed | Release | Fork | Ask | Wrong
+
+
+def every_call_fits(program: Program) -> bool:
+    """Whether each cache has the slots and layers that its calls name."""
+    for create in (step for step in program if isinstance(step, Create)):
+        slots, layers = _used(program, create.cache)
+        if max(slots, default=0) >= create.slots or max(layers, default=0) >= create.layers:
+            return False
+    return True

@@ -13,7 +13,7 @@ from harness.probing.programs import Program, StepFailed, shortest
 from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import Case
 
-from .calls import LEAST_CODED, named_from_zero, of_one_cache
+from .calls import LEAST_CODED, every_call_fits, named_from_zero, of_one_cache
 from .drawing import Writer
 from .history import run_program
 from .tokens import FAMILIES_OF_TOKENS
@@ -97,7 +97,8 @@ def _programs(
             answer.fresh()
             run_program(answer, seed, shorter)
 
-        found = shortest(run, program, StepFailed(failure, len(program) - 1), (of_one_cache, named_from_zero))
+        failed, rewrites = StepFailed(failure, len(program) - 1), (of_one_cache, named_from_zero)
+        found = shortest(run, program, failed, rewrites, every_call_fits)
         return Shrunk(case, found.failure, found.thresholds)
 
     body.__name__, body.__doc__ = name, purpose

@@ -65,6 +65,8 @@ class StepFailed(Exception):
 
 Run = Callable[[Program], None]
 """Makes the calls of a program in a fresh process; raises `StepFailed`."""
+Fits = Callable[[Program], bool]
+"""Whether the contract allows every call of a program that is not meant to be refused."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ class ShortestProgram:
     thresholds: tuple[Threshold, ...]
 
 
-def shortest(run: Run, program: Program, failed: StepFailed, rewrites: Iterable[Rewrite] = ()) -> ShortestProgram:
+def shortest(
+    run: Run, program: Program, failed: StepFailed, rewrites: Iterable[Rewrite] = (), fits: Fits = lambda _: True
+) -> ShortestProgram:
     """Take away whatever the failure does not need: steps, then what is in them, then size.
 
     Args:
@@ -90,8 +94,9 @@ def shortest(run: Run, program: Program, failed: StepFailed, rewrites: Iterable[
         program: fails.
         failed: how.
         rewrites: plainer forms of whole programs.
+        fits: tells whether a smaller program makes the same calls; where some are refused, nothing is said of its size.
     """
-    search = _Search(run, program, failed, tuple(rewrites))
+    search = _Search(run, program, failed, tuple(rewrites), fits)
     if not isinstance(failed.failure, WorkerLost):
         search.run()
     return ShortestProgram(search.steps, search.failure, tuple(search.thresholds))
@@ -100,8 +105,11 @@ def shortest(run: Run, program: Program, failed: StepFailed, rewrites: Iterable[
 class _Search:
     """A search for a shorter program, bounded by the number of programs it may try."""
 
-    def __init__(self, run: Run, program: Program, failed: StepFailed, rewrites: tuple[Rewrite, ...]) -> None:
+    def __init__(
+        self, run: Run, program: Program, failed: StepFailed, rewrites: tuple[Rewrite, ...], fits: Fits
+    ) -> None:
         self._run = run
+        self._fits = fits
         self._rewrites = rewrites
         self._left = MAX_TRIES
         self.steps, self.failure = program, failed.failure
@@ -130,6 +138,17 @@ class _Search:
         except StepFailed as again:
             return again if again.failure.title == self.failure.title else None
         return None
+
+    def _passes(self, program: Program) -> bool:
+        """Whether a program makes all its calls and goes right; False where it may not be tried."""
+        if self._left <= 0 or not self._fits(program):
+            return False
+        self._left -= 1
+        try:
+            self._run(program)
+        except StepFailed:
+            return False
+        return True
 
     def _accept(self, program: Program) -> bool:
         """Whether a program fails too; it is kept then, up to the step that shows it."""
@@ -183,7 +202,7 @@ class _Search:
         for at, step in enumerate(self.steps):
             for name, size in step.sizes().items():
                 n = size.now
-                if n > size.plain and self._failing(self._sized(at, name, n - 1)) is None and self._left > 0:
+                if n > size.plain and self._passes(self._sized(at, name, n - 1)) and self._left > 0:
                     onward = all(self._failing(self._sized(at, name, more)) for more in (n + 1, n + 2, 2 * n))
                     self.thresholds.append(Threshold(axis=name, right_at=n - 1, wrong_from=n, onward=onward))
 

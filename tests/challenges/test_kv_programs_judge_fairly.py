@@ -102,3 +102,12 @@ def test_arrays_of_the_caller_that_are_kept_are_seen(use):
     steps = [feed(number, (0, 1), inputs=use, decode=True) for number in range(3)]
     assert fails("caller's arrays kept", *steps)
     assert not fails(None, *steps)
+
+
+def test_a_cache_without_the_slot_or_layer_of_a_call_is_no_smaller_one():
+    create = CALLS.Create("a", 2, 1, 1, 4, 5, 11, "float64")
+    feed = CALLS.Feed("a", 1, (CALLS.Row(4, 3, 0),), 1)
+    assert CALLS.every_call_fits((create, feed))
+    for name, size in (("max_batch", 4), ("num_layers", 1)):
+        assert not CALLS.every_call_fits((create.resized(name, size), feed)), name
+    assert CALLS.every_call_fits((create.resized("max_length", 10), feed))

@@ -100,6 +100,26 @@ def test_a_fault_of_one_size_alone_is_told_as_such():
     assert thresholds == ["right at count = 39, wrong at count = 40"]
 
 
+def test_a_size_at_which_it_fails_otherwise_is_not_called_right():
+    def run(program: Program) -> None:
+        held = sum(step.count for step in program)
+        if held > 50:
+            raise StepFailed(ProbeFailure("goes wrong" if held > 60 else "goes wrong in another way"), len(program) - 1)
+
+    failed = StepFailed(ProbeFailure("goes wrong"), 0)
+    found = shortest(run, (Push(90),), failed)
+    assert (found.steps, found.thresholds) == ((Push(61),), ())
+
+
+def test_nor_is_one_at_which_its_calls_would_be_refused():
+    """A program that uses the last slot is no program of a smaller cache, which refuses it."""
+    failed = StepFailed(ProbeFailure("goes wrong"), 0)
+    wrong = stack(lambda held, clears: held > 60)
+    assert shortest(wrong, (Push(90),), failed).thresholds != ()
+    found = shortest(wrong, (Push(90),), failed, fits=lambda program: program[0].count > 60)
+    assert (found.steps, found.thresholds) == ((Push(61),), ())
+
+
 def test_what_does_not_fail_again_stays_as_it_was():
     failed = StepFailed(ProbeFailure("goes wrong"), len(LONG) - 1)
     assert shortest(stack(lambda held, clears: False), LONG, failed).steps == LONG
