@@ -11,6 +11,8 @@ MODULES = (
     "credit_checks.py",
     "credit_tests.py",
     "credit_served.py",
+    "credit_attention.py",
+    "credit_trained.py",
 )
 PLANTED = corpus.selection(*MODULES)
 

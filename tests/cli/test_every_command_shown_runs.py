@@ -33,7 +33,8 @@ STANDS_FOR = {
     "MODEL": "one", "CHALLENGE...": "rows", "CHALLENGE": "rows",
     "layernorm_backward": "rows", "my_kernel": "rows", "CRITERION": "values",
     "decode_history": "values", "FILE.cu": FAULTY, "tests/cuda/faults/broadcast_overwritten.cu": FAULTY, "URL": NOBODY,
-    "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "softmax.cu": FAULTY, "main.cu": FAULTY,
+    "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "ternary_training": "rows",
+    "softmax.cu": FAULTY, "main.cu": FAULTY,
 }  # fmt: skip
 """The small workspace's names for those on the pages."""
 FEWER = {"--generated": "2", "--seeds": "2", "-n": "2", "--turns": "2"}
