@@ -1,7 +1,7 @@
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Draw the cases of `drawn` tests, keep those sharing a module's fixture in one process, and begin with slow ones:
-    begun last, they would leave one process at work and the others idle."""
-    left_out = _left_out(items)
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
-    items[:] = [item for item in items if item.nodeid not in left_out]
+    """Draw the cases of `drawn` tests and those whose turn it is, keep those sharing a module's fixture in one process,
+    and begin with slow ones: begun last, they would leave one process at work and the others idle."""
+    for left_out in () if any("::" in named for named in config.args) else (_cases_left_out, _tests_left_out):
+        names = left_out(items)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
+        items[:] = [item for item in items if item.nodeid not in names]
     for item in items:
         shared: dict[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
         if any(fixture.scope == "module" for found in shared.values() for fixture in found):
@@ -44,13 +45,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
-def _left_out(items: Iterable[pytest.Item]) -> set[str]:
+def _cases_left_out(items: Iterable[pytest.Item]) -> set[str]:
     """The cases of tests marked `drawn(n)` that are not the one in n of this run."""
     cases: dict[tuple[str, int], list[str]] = defaultdict(list)
     for item in items:
         if marker := item.get_closest_marker("drawn"):
             cases[item.nodeid.split("[")[0], *marker.args].append(item.nodeid)
-    return {id for (_, one_in), ids in cases.items() for id in {*ids} - {*shares.share(ids, one_in)}}
+    return _not_drawn(cases)
+
+
+def _tests_left_out(items: Iterable[pytest.Item]) -> set[str]:
+    """The tests marked `turns(n)` that are not the one in n of their file's whose turn it is."""
+    tests: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for item in items:
+        if marker := item.get_closest_marker("turns"):
+            tests[str(item.path.relative_to(shares.CHECKOUT)), *marker.args].append(item.nodeid)
+    return _not_drawn(tests)
+
+
+def _not_drawn(corpora: Mapping[tuple[str, int], Sequence[str]]) -> set[str]:
+    return {id for (_, one_in), ids in corpora.items() for id in {*ids} - {*shares.share(ids, one_in)}}
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -216,10 +216,17 @@ def parse(data: bytes) -> Report | None:
     Args:
         data: UTF-8 JSON, at most `REPORT_BYTES`.
     """
-    text = data.rstrip(b"\0 \n")
+    text = _unpadded(data)
     if not text or len(text) > REPORT_BYTES:
         return None
     try:
         return Report.model_validate_json(text)
     except (ValidationError, RecursionError):
         return None
+
+
+def _unpadded(data: bytes) -> bytes:
+    """`data` without what pads it: a scan from the front, since padding is mostly longer than a report."""
+    end = data.find(b"\0")
+    padded = end >= 0 and data.count(b"\0", end) == len(data) - end
+    return (data[:end] if padded else data).rstrip(b"\0 \n")

@@ -24,6 +24,7 @@ def drawn() -> dict[str, Attack]:
 ATTACKS = drawn()
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_it_earns_no_more_than_the_gates_leave(name: str) -> None:

@@ -45,6 +45,7 @@ BAD = {
 CAUGHT = "    while True:\n        try:\n            model(prompts[0])\n        except Exception:\n            pass\n"
 
 
+@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_answer_is_a_finding(name: str) -> None:
     body, title = BAD[name]

@@ -54,6 +54,7 @@ def test_a_flood_of_warnings_hides_nothing_else(tmp_path: Path, tier: Tier) -> N
     assert said.text == 'a.cu:513: identifier "nothing" is undefined'
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("piece", ['R"a(', "/*", '"', "'", "1'", "#include ", "\\\n", 'R"(#', '"a\\'])
 def test_source_is_read_in_time_that_grows_with_its_size(tmp_path: Path, piece: str, tier: Tier) -> None:
     put(tmp_path, a_cu=piece * ((1 << 18) // len(piece)))

@@ -11,6 +11,7 @@ SOURCE = r"""
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <cuda_runtime.h>
 
 __constant__ float factors[4];
@@ -45,6 +46,14 @@ int main(int, char** argv) {
         say("last", cudaGetLastError());
         say("freed", cudaFree(global));
         say("small", cudaMalloc(&other, 100));
+    } else if (!strcmp(argv[1], "again")) {
+        std::set<void*> places;
+        for (int i = 0; i < 100; ++i) {
+            cudaMalloc(&other, 1 << 20);
+            places.insert(other);
+            cudaFree(other);
+        }
+        printf("%zu\n", places.size());
     } else if (!strcmp(argv[1], "copies")) {
         char host[2000];
         say("exact", cudaMemcpy(global, host, 1000, cudaMemcpyHostToDevice));
@@ -91,6 +100,12 @@ def test_exhausted_memory_is_an_error_and_no_crash(program: Callable[..., Progra
     assert said["freed"] == said["small"] == "cudaSuccess"
     assert run.report is not None
     assert run.report.memory.peak_bytes == 10 * (100 << 20) + 1000 + 32
+
+
+def test_freed_memory_is_kept_from_use_for_a_while_only(program: Callable[..., ProgramRun]) -> None:
+    """Where no access is watched: each page that was ever used makes every later call dearer."""
+    places = int(program("again").completed.output)
+    assert 2 <= places <= 12, "8 MiB are kept from use, and each buffer takes one"
 
 
 def test_copies_and_frees_are_checked(program: Callable[..., ProgramRun]) -> None:

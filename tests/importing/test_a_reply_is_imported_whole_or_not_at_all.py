@@ -187,6 +187,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_reply_ends_soon_in_an_error(extract: Callable[[str], ReplyImporter], kind: str) -> None:
     start = time.process_time()

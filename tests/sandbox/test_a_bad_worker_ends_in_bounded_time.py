@@ -21,6 +21,7 @@ def eat():
 """
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("function", "status", "words"),
     [

@@ -49,6 +49,7 @@ def test_several_functions_are_served_to_one_call(opened, tier):
     assert {name: use.calls for name, use in reply.served.items()} == {"double": 1, "name": 2}
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("rubbish", ["None", "3.5", "(n for n in [1])", "{'a': object()}", "print", "'x' * 300_000"])
 def test_rubbish_is_told_with_what_was_passed(opened, tier, rubbish):
     """Whether or not the answer catches what is raised."""

@@ -47,6 +47,7 @@ while True:
 """
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("function", ["fills", "threads", "nests"])
 def test_a_box_that_grows_is_stopped(opened, tier, function):
     box = opened(GROWING, scratch_mib=8, memory_mib=2048)

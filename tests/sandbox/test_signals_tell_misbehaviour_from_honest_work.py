@@ -111,6 +111,7 @@ def test_honest_work_raises_no_signal(honest, work, least):
     assert honest.signals == []
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", DEEDS)
 @pytest.mark.parametrize("held", HELD)
 def test_each_kind_is_raised_by_what_it_is_named_after(tmp_path, held, kind):

@@ -85,5 +85,6 @@ EXPORTED int emu_error() { return cudaPeekAtLastError(); }
 EXPORTED size_t emu_report(char* buffer, size_t capacity) {
     std::string text = report_text();
     if (buffer && capacity) std::memcpy(buffer, text.data(), std::min(capacity, text.size()));
+    open_device_memory();
     return text.size();
 }

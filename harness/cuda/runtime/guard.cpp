@@ -17,6 +17,7 @@ namespace {
 constexpr uintptr_t kPage = 4096;  // no two allocations share one: the red zone between them is as large
 
 bool guarding = false;
+bool open = false;  // between a report and the next start
 unsigned reaching = 0;
 struct sigaction action_before;
 
@@ -72,15 +73,22 @@ void guard_device_memory() {
         if (sigaction(SIGSEGV, &action, &action_before) != 0) return;
         guarding = true;
     }
+    open = false;
     set_protection(arena(), PROT_NONE);
 }
 
+void open_device_memory() {
+    if (!guarding || open) return;
+    open = true;
+    set_protection(arena(), PROT_READ | PROT_WRITE);
+}
+
 Reach::Reach() {
-    if (!reaching++ && guarding) set_protection(arena(), PROT_READ | PROT_WRITE);
+    if (!reaching++ && guarding && !open) set_protection(arena(), PROT_READ | PROT_WRITE);
 }
 
 Reach::~Reach() {
-    if (!--reaching && guarding) set_protection(arena(), PROT_NONE);
+    if (!--reaching && guarding && !open) set_protection(arena(), PROT_NONE);
 }
 
 }  // namespace emu

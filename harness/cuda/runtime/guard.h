@@ -6,6 +6,8 @@ namespace emu {
 /// Close device memory from here on. An access of host code is reported, once for each buffer between two calls, and
 /// then goes through: the answer's end is its own.
 void guard_device_memory();
+/// Open it until it is closed again: the driver is at work, which reads and writes every buffer.
+void open_device_memory();
 
 /// Device memory is open while one of these lives.
 class Reach {

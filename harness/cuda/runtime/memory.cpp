@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kDefaultMib = 1024;
 constexpr size_t kQuarantineBytes = 128 << 20;
+constexpr size_t kQuarantineUnwatched = 8 << 20;  // every page that was ever used costs time whenever memory is closed
 
 size_t extent(size_t bytes) { return (bytes + kGranule - 1) / kGranule * kGranule + kRedZone; }
 
@@ -160,7 +161,8 @@ void release(Allocation& allocation) {
     }
     if (allocation.by_program) state().bytes_in_use -= allocation.bytes;
     on_free(allocation);
-    while (m.quarantined > kQuarantineBytes) recycle_oldest();
+    const size_t kept = mode & EMU_CHECK ? kQuarantineBytes : kQuarantineUnwatched;
+    while (m.quarantined > kept) recycle_oldest();
 }
 
 size_t free_bytes() {

@@ -185,6 +185,7 @@ ENDLESS = {
 }  # fmt: skip
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_no_source_holds_the_search_up(name: str) -> None:
     text, start = ENDLESS[name], time.process_time()
