@@ -19,7 +19,8 @@ from harness.probing.launching import launch as launch_symbol
 from . import oracle
 
 Floats = NDArray[np.float32]
-Long = NDArray[np.longdouble]
+Precise = NDArray[np.floating[Any]]
+"""Of the oracle."""
 Ints = NDArray[np.int32]
 
 SYMBOL = "fused_softmax_topk"
@@ -53,12 +54,12 @@ class Launched:
         return int(self.logits.shape[1])
 
     @cached_property
-    def depths(self) -> Long:
+    def depths(self) -> Precise:
         """How far each logit lies below the largest of its row: (rows, vocab)."""
         return oracle.below_maximum(self.logits)
 
     @cached_property
-    def exact(self) -> Long:
+    def exact(self) -> Precise:
         """The softmax over each row: (rows, vocab)."""
         return oracle.softmax(self.logits, self.depths)
 

@@ -7,7 +7,7 @@ from harness.cuda.host_compiler import HostCompiler
 
 LANGUAGE = ("-x", "c++", "-std=gnu++17")
 _COMMON = (
-    "-O2", "-g", "-fPIC", "-pipe", "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-threadsafe-statics",
+    "-O2", "-g1", "-fPIC", "-pipe", "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-threadsafe-statics",
     "-fno-stack-protector", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas",
 )  # fmt: skip
 _INSTRUMENTED_GCC = (
