@@ -1,6 +1,8 @@
 """A share of a long corpus has some of every kind, is the same for the same seed, and another for another commit."""
 
+import os
 import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -44,3 +46,20 @@ def test_everything_is_taken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv(shares.ALL, "1")
     assert shares.share(range(40), 5) == list(range(40))
     assert shares.ALL in shares.told()
+
+
+def test_a_file_with_turns_runs_one_of_them_and_all_that_are_named() -> None:
+    file = "tests/challenges/test_softmax_topk_sizes_are_searched.py"
+
+    def collected(*named: str) -> set[str]:
+        environment = {**os.environ, shares.SEED: "seed"}
+        environment.pop(shares.ALL, None)
+        words = (sys.executable, "-m", "pytest", "--collect-only", "-n", "0", *named)
+        said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=shares.CHECKOUT, env=environment)
+        return {line for line in said.stdout.splitlines() if line.startswith(file)}
+
+    by_turns = collected(file)
+    every = (shares.CHECKOUT / file).read_text(encoding="utf-8").count("\ndef test_")
+    assert 1 <= len(by_turns) < every
+    named = sorted(by_turns)[0], f"{file}::test_a_row_is_missed_however_far_behind_it_lies"
+    assert collected(*named) == {*named}

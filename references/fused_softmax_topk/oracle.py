@@ -2,8 +2,8 @@
 
 logits (rows, vocab) float32, finite or -inf, at least one finite in each row. Rows of up to `SHORT` columns are worked
 out in np.longdouble: x86 long double carries 64 mantissa bits, 40 more than what is judged. Longer ones are in float64,
-ten times as fast. They are then off by a few units of 2^-53 (NumPy sums pairwise), and are judged by a bound of more than
-`SHORT` units of 2^-24: a margin of 2^38.
+ten times as fast: they are off by a few units of 2^-53 (NumPy sums pairwise), and are judged by a bound of more than
+`SHORT` units of 2^-24, which leaves a margin of 2^38.
 """
 
 from typing import Any
