@@ -153,7 +153,7 @@ def probe(job: Job, found: StageResult) -> StageResult:
     """Load the answer in the sandbox and run the probes of every criterion that has any."""
     criteria = [c for c in job.criteria if c.probes]
     if found.build_failure:
-        return StageResult({c.id: _unbuilt(c) for c in criteria})
+        return StageResult({c.id: _unbuilt(c, found.build_failure) for c in criteria})
     job.progress("building")
     # nothing is timed in brief: a worker may be made while another one works
     warm = kept_warm() if job.brief and not job.options.only else nullcontext()
@@ -166,7 +166,7 @@ def probe(job: Job, found: StageResult) -> StageResult:
                 stage="contract" if opening.incomplete else "import", text=opening.fault,
                 output=opening.output[-OUTPUT_KEPT:], locations=opening.locations,
             )  # fmt: skip
-            result = StageResult({c.id: _unbuilt(c) for c in criteria}, build_failure=failure)
+            result = StageResult({c.id: _unbuilt(c, failure) for c in criteria}, build_failure=failure)
         else:
             result = _run_probes(job, criteria, answer)
         return result if answer is None else result | _seen(answer)
@@ -356,5 +356,5 @@ def _unsupported(criterion: Criterion, reason: str) -> Evidence:
     return Evidence.of(criterion, Outcome.UNSUPPORTED, detail=reason)
 
 
-def _unbuilt(criterion: Criterion) -> Evidence:
-    return Evidence.of(criterion, Outcome.FAILED, detail="the submission does not build", rests_on=UNBUILT)
+def _unbuilt(criterion: Criterion, why: BuildFailure) -> Evidence:
+    return Evidence.of(criterion, Outcome.FAILED, detail=f"the submission {why.title}", rests_on=UNBUILT)
