@@ -61,9 +61,19 @@ def test_a_drawn_tree_is_what_its_draft_says(shape: str) -> None:
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_fault_that_emits_the_same_wrong_token_by_chance_is_not_named(seed: int) -> None:
     """The answer's mask is right, and not what it verifies with; here a fault of positions emits the same."""
-    told = "    mask = build_tree_mask(prompt_len, parents)\n    positions"
-    kept = "    mask = np.tri(prompt_len + len(tree_tokens), dtype=bool)\n    positions"
-    answer = LocalAnswer(module_of("answer", CODE.source().replace(told, kept)))
-    evidence = probe_criterion(CODE, CODE.challenge.criterion("any_tree"), answer, seed=seed)
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("any_tree"), without_its_mask(), seed=seed)
     assert evidence.outcome is Outcome.FAILED
     assert evidence.diagnosis is None
+
+
+def test_a_fault_that_needs_no_positions_is_not_charged_to_them() -> None:
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("positions"), without_its_mask(), seed=1)
+    assert evidence.outcome is Outcome.NOT_RUN
+    assert "goes wrong as well" in evidence.detail
+
+
+def without_its_mask() -> LocalAnswer:
+    """The reference, which builds the right mask and verifies with another one."""
+    told = "    mask = build_tree_mask(prompt_len, parents)\n    positions"
+    kept = "    mask = np.tri(prompt_len + len(tree_tokens), dtype=bool)\n    positions"
+    return LocalAnswer(module_of("answer", CODE.source().replace(told, kept)))
