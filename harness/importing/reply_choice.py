@@ -11,6 +11,7 @@ from harness.errors import ReplyError
 from harness.importing.reply_blocks import BlockKind, ReplyBlock, listed
 from harness.importing.reply_joining import joined_blocks
 from harness.importing.reply_names import FileName, NamedBy
+from harness.importing.reply_options import left_open
 from harness.importing.reply_text import ReplyProblem
 from harness.languages import Language
 from harness.model import Challenge
@@ -162,6 +163,8 @@ def _entry(choice: Choice, settings: ReplyBlock | None) -> TakenFile:
         if parts is None:
             raise _no_entry(choice)
         return TakenFile(_unnamed(choice, parts.blocks), parts.text, parts.blocks)
+    # a test may define all of the contract, as broken samples, and is no entry where something else does
+    whole = [b for b in whole if not choice.language.syntax.is_test(b.path)] or whole
     paths = list(dict.fromkeys(b.path for b in whole if b.name))
     if len(paths) > 1:
         paths = [_only(choice, whole, paths, settings)]
@@ -170,6 +173,8 @@ def _entry(choice: Choice, settings: ReplyBlock | None) -> TakenFile:
     if len(whole) > 1 and _is_another(last):
         message = f"the words above line {last.line} call it another version, and a whole one precedes it; found"
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+    if options := left_open(whole):
+        raise choice.error(ReplyProblem.SEVERAL_ENTRIES, "the reply offers a choice of whole versions; found", options)
     name = next((b.name for b in reversed(whole) if b.name), None)
     parts = None if name else joined_blocks([b for b in choice.sources if not b.name], required, last)
     blocks, text = (parts.blocks, parts.text) if parts else ((last,), last.block.text)
