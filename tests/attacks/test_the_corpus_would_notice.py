@@ -99,8 +99,8 @@ def test_a_signal_that_is_due_and_not_raised_is_noticed() -> None:
 
 
 def test_a_grader_that_is_held_up_is_ended_and_counts_as_an_escape() -> None:
-    with Nursery(deadline=0.1) as nursery:
-        assert nursery.verdict_on(HONEST_ANSWER).wrong == ["the grader was held up for 0.1 s"]
+    with Nursery(deadline=0.01) as nursery:
+        assert nursery.verdict_on(HONEST_ANSWER).wrong == ["the grader was held up for 0.04 s"]
         assert nursery.alive
 
 
