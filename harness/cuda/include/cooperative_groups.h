@@ -1,4 +1,4 @@
-// Cooperative groups: blocks, tiles of a warp, coalesced threads, and a grid of one block.
+// Cooperative groups: grids, blocks, tiles of a warp or of several, and coalesced threads.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -198,11 +198,7 @@ EMU_OUTLINE coalesced_group binary_partition(const Group& group, bool predicate,
 
 class grid_group {
 public:
-    /// Blocks run one after the other on this device, so they cannot wait for each other.
-    EMU_OUTLINE void sync(emu::Site site = EMU_HERE) const {
-        if (num_blocks() != 1) emu::unsupported("this_grid().sync() with more than one block", site);
-        emu::barrier(-1, emu::Vote::None, 0, site);
-    }
+    EMU_OUTLINE void sync(emu::Site site = EMU_HERE) const { emu::grid_barrier(site); }
     static unsigned long long num_blocks() {
         return static_cast<unsigned long long>(emu_grid_dim_x()) * emu_grid_dim_y() * emu_grid_dim_z();
     }
@@ -216,7 +212,7 @@ public:
     static dim3 group_dim() { return dim3(emu_grid_dim_x(), emu_grid_dim_y(), emu_grid_dim_z()); }
     static dim3 dim_blocks() { return group_dim(); }
     static dim3 block_index() { return thread_block::group_index(); }
-    static bool is_valid() { return num_blocks() == 1; }
+    static bool is_valid() { return emu::is_cooperative(); }
 };
 inline grid_group this_grid() { return grid_group(); }
 
