@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from tree_sitter import Node
 
@@ -12,6 +13,7 @@ from harness.cuda.rewriting import (
     indices,
     kernels,
     launches,
+    left_out,
     lexer,
     shared,
     syntax,
@@ -23,6 +25,7 @@ from harness.cuda.rewriting.edits import Edits, blank_lines
 from harness.cuda.rewriting.fragment import Fragment
 from harness.cuda.rewriting.lexer import Lexed
 from harness.cuda.rewriting.shared import SharedVariable
+from harness.cuda.rewriting.unsupported import Lacking
 
 
 @dataclass
@@ -32,23 +35,29 @@ class Rewritten:
     Attributes:
         text: line by line what it was.
         shared: `__shared__` variables of files, which later files may name.
+        left_out: how many functions have lost their bodies.
     """
 
     text: bytes
     shared: Mapping[bytes, SharedVariable] = field(default_factory=dict)
+    left_out: int = 0
 
 
-def rewrite(text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits) -> Rewritten:
+def rewrite(
+    text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits, lacking: Lacking = MappingProxyType({})
+) -> Rewritten:
     """Rewrite a file.
 
     Args:
         text: the file.
         known: shared variables of the files it includes.
         edits: already made, to its directives.
+        lacking: lines whose functions are built without their bodies.
     """
     lexed = lexer.lex(text)
     fragment = Fragment(syntax.parse(text, lexed), edits=edits)
     device = _device_spans(fragment)
+    emptied = left_out.rewrite(fragment, _device_functions(fragment), lacking) if lacking else 0
     found = _rewrite_fragment(fragment, known, device)
     for directive in lexed.directives:
         architecture.rewrite(directive, device, edits)
@@ -56,7 +65,7 @@ def rewrite(text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits) ->
         if macro is not None and macro.body:
             start, end = macro.body[0].start, macro.body[-1].end
             edits.replace(start, end, _rewrite_macro(text[start:end], macro.parameters or frozenset()))
-    return Rewritten(edits.apply(text), found)
+    return Rewritten(edits.apply(text), found, emptied)
 
 
 def _rewrite_macro(text: bytes, parameters: frozenset[bytes]) -> bytes:
