@@ -320,7 +320,7 @@ def _clean(text: str) -> str:
 
 def _reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
     """Of a submission that compiled: the constructs that end its run where they are reached."""
-    return tuple(suspect for suspect in suspects if suspect.what == "inline assembly")
+    return tuple(suspect for suspect in suspects if suspect.what.startswith("inline assembly"))
 
 
 def _reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:

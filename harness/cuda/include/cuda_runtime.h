@@ -13,6 +13,7 @@
 #include "emu/memory.h"
 #include "emu/atomics.h"
 #include "emu/texture.h"
+#include "emu/ptx.h"
 #include "emu/math.h"
 #include "math_constants.h"
 

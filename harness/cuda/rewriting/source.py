@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from harness.cuda.rewriting import (
     architecture,
+    assembly,
     copies,
     heap,
     indices,
@@ -115,17 +116,20 @@ def _device_spans(fragment: Fragment) -> tuple[tuple[int, int], ...]:
 
 
 def _assembly(fragment: Fragment) -> None:
-    """Inline assembly ends the run as unsupported where it is reached, and is nothing outside functions."""
+    """Inline assembly is translated, or ends the run as unsupported where it is reached; it is nothing outside functions."""
     tree = fragment.syntax
     for start, end in syntax.asm(tree.tokens, tree.partners):
         first, last = tree.tokens[start], tree.tokens[end - 1]
         lines = blank_lines(fragment.text(first.start, last.end))
         if end - start == 1:
             replacement = b"EMU_UNREAD_ASSEMBLY"
-        elif fragment.is_macro or tree.in_function(first.start):
-            replacement = b'::emu::unsupported("inline assembly", EMU_HERE)'
-        else:
+        elif not (fragment.is_macro or tree.in_function(first.start)):
             replacement = b"static_assert(true)"
+        elif (understood := assembly.translated(tree.tokens[start:end], tree.text)) is not None:
+            replacement = understood
+        else:
+            what = assembly.mnemonic(tree.tokens[start:end]).encode()
+            replacement = b'::emu::unsupported("%s", EMU_HERE)' % what
         fragment.edits.replace(first.start, last.end, replacement + lines)
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from harness.cuda.rewriting import includes, lexer, source, unsupported
+from harness.cuda.rewriting import assembly, includes, lexer, source, syntax, unsupported
 from harness.cuda.rewriting.edits import Edits, blank_lines
 from harness.cuda.rewriting.includes import Includes, IncludeTarget
 from harness.cuda.rewriting.lexer import Directive, Lexed, Macro
 from harness.cuda.rewriting.shared import SharedVariable
-from harness.cuda.rewriting.syntax import ASM, QUALIFIERS, line_of
+from harness.cuda.rewriting.syntax import QUALIFIERS, line_of
 from harness.cuda.rewriting.unsupported import Lacking, UnsupportedConstruct
 
 MAX_FILE_BYTES = 1 << 20
@@ -201,6 +201,7 @@ def _suspects(file: _File) -> Iterator[UnsupportedConstruct]:
     for tokens in runs:
         for token, what in unsupported.names(tokens):
             yield UnsupportedConstruct(what, file.path, line_of(file.text, token.start))
-        for token in tokens:
-            if token.text in ASM:
-                yield UnsupportedConstruct("inline assembly", file.path, line_of(file.text, token.start))
+        for start, end in syntax.asm(tokens, lexer.brackets(tokens)):
+            if assembly.translated(tokens[start:end], file.text) is None:
+                what = assembly.mnemonic(tokens[start:end])
+                yield UnsupportedConstruct(what, file.path, line_of(file.text, tokens[start].start))
