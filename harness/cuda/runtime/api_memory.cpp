@@ -106,6 +106,10 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return free_kind(pointe
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
     if (sticky()) return sticky();
+    if (!has_own_main) {  // what kernels do there is not counted, as that of answers must be
+        list_unsupported("cudaHostRegister", Site{"", 0});
+        return memory_error("cudaHostRegister", cudaErrorNotSupported, "not supported on the emulated device");
+    }
     if (!pointer || !bytes) return memory_error("cudaHostRegister", cudaErrorInvalidValue, "no memory");
     if (is_registered(pointer, 1) || arena().contains(pointer)) {
         return memory_error("cudaHostRegister", cudaErrorHostMemoryAlreadyRegistered, "it is pinned already");
