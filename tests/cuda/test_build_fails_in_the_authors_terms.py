@@ -48,7 +48,8 @@ def test_a_kernel_that_is_not_understood_is_unsupported(tmp_path: Path) -> None:
 
 def test_inline_assembly_builds_and_is_listed(tmp_path: Path) -> None:
     done = built(
-        tmp_path, KERNEL.format('int lane;\nasm volatile("ldmatrix.sync.aligned %0, %%laneid;"\n : "=r"(lane)); x[lane] = 1;')
+        tmp_path,
+        KERNEL.format('int lane;\nasm volatile("ldmatrix.sync.aligned %0, %%laneid;"\n : "=r"(lane)); x[lane] = 1;'),
     )
     assert done.path is not None, done.errors
     (found,) = done.unsupported

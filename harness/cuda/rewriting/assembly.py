@@ -1,4 +1,4 @@
-"""Inline PTX of the common kinds becomes C++ that does the same; the rest ends the run as unsupported where it is reached.
+"""Inline PTX of the common kinds becomes C++ that does the same; the rest is unsupported where it is reached.
 
 Understood are moves (of special registers, too), integer and floating-point arithmetic, bit operations, predicates,
 loads and stores with their cache hints, copies ahead (`cp.async`), shuffles, votes, barriers and fences.
@@ -15,24 +15,29 @@ _TYPES = {
     "u32": "uint32_t", "s32": "int32_t", "b32": "uint32_t", "u64": "uint64_t", "s64": "int64_t", "b64": "uint64_t",
     "f32": "float", "f64": "double", "pred": "bool",
 }  # fmt: skip
+_LANE = "(::emu::linear_thread() & 31u)"
+_TICKS = "::emu::ticks()"
 _SPECIAL = {
-    "laneid": "(::emu::linear_thread() & 31u)", "warpid": "(::emu::linear_thread() / 32u)", "nwarpid": "32u",
-    "smid": "0u", "nsmid": "108u", "gridid": "0u", "clock": "static_cast<uint32_t>(::emu::ticks())",
-    "clock64": "::emu::ticks()", "globaltimer": "::emu::ticks()", "globaltimer_lo": "static_cast<uint32_t>(::emu::ticks())",
-    "lanemask_eq": "(1u << (::emu::linear_thread() & 31u))", "lanemask_lt": "((1u << (::emu::linear_thread() & 31u)) - 1u)",
-    "lanemask_le": "(~0u >> (31u - (::emu::linear_thread() & 31u)))",
-    "lanemask_gt": "~(~0u >> (31u - (::emu::linear_thread() & 31u)))", "lanemask_ge": "(~0u << (::emu::linear_thread() & 31u))",
+    "laneid": _LANE, "warpid": "(::emu::linear_thread() / 32u)", "nwarpid": "32u", "smid": "0u", "nsmid": "108u",
+    "gridid": "0u", "clock": _TICKS, "clock64": _TICKS, "globaltimer": _TICKS, "globaltimer_lo": _TICKS,
+    "lanemask_eq": f"(1u << {_LANE})", "lanemask_lt": f"((1u << {_LANE}) - 1u)", "lanemask_ge": f"(~0u << {_LANE})",
+    "lanemask_le": f"(~0u >> (31u - {_LANE}))", "lanemask_gt": f"~(~0u >> (31u - {_LANE}))",
     **{f"{ptx}.{axis}": f"::emu::emu_{name}_{axis}()" for ptx, name in
        (("tid", "thread"), ("ctaid", "block"), ("ntid", "block_dim"), ("nctaid", "grid_dim")) for axis in "xyz"},
 }  # fmt: skip
 _INFIX = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}
 _CALLS = {
-    "min": "::min({1}, {2})", "max": "::max({1}, {2})", "neg": "-{1}", "not": "~{1}", "abs": "::emu::ptx::magnitude({1})",
-    "fma": "::emu::ptx::fused({1}, {2}, {3})", "sqrt": "std::sqrt({1})", "rsqrt": "1 / std::sqrt({1})", "rcp": "1 / {1}",
-    "ex2": "std::exp2({1})", "lg2": "std::log2({1})", "sin": "std::sin({1})", "cos": "std::cos({1})",
-    "tanh": "std::tanh({1})", "popc": "::emu::ptx::ones({1})", "clz": "::emu::ptx::leading_zeros({1})", "brev": "__brev({1})",
-    "shl": "::emu::ptx::shifted_left({1}, {2})", "shr": "::emu::ptx::shifted_right({1}, {2})", "mov": "{1}",
+    "min": "::emu::ptx::lesser({1}, {2})", "max": "::emu::ptx::greater({1}, {2})", "neg": "-{1}", "not": "~{1}",
+    "abs": "::emu::ptx::magnitude({1})", "fma": "::emu::ptx::fused({1}, {2}, {3})", "sqrt": "std::sqrt({1})",
+    "rsqrt": "1 / std::sqrt({1})", "rcp": "1 / {1}", "ex2": "std::exp2({1})", "lg2": "std::log2({1})",
+    "sin": "std::sin({1})", "cos": "std::cos({1})", "tanh": "std::tanh({1})", "popc": "::emu::ptx::ones({1})",
+    "clz": "::emu::ptx::leading_zeros({1})", "brev": "__brev({1})", "mov": "{1}",
+    "shl": "::emu::ptx::shifted_left({1}, {2})", "shr": "::emu::ptx::shifted_right({1}, {2})",
 }  # fmt: skip
+_PLAIN = frozenset(["rn", "ftz", "approx", "full", "lo", "hi", "wide"])
+"""Modifiers of arithmetic that C++ does as asked for; any other one (another rounding, a carry) is not understood."""
+_ORDERED = frozenset(["acquire", "release", "relaxed", "volatile", "mmio", "bulk", "multimem", "async"])
+"""Modifiers that make an access more than a plain one."""
 _COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _STATEMENT = re.compile(r"(?:@(?P<not>!?)%?(?P<guard>\w+)\s+)?(?P<name>[a-z][\w.:]*)\s*(?P<operands>.*)", re.DOTALL)
 _SHUFFLES = {
@@ -70,7 +75,9 @@ class _Translation:
             return f"::emu::ptx::register_as<{cpp}>({self.registers[name]})"
         if match := re.fullmatch(r"0[fF]([0-9a-fA-F]{8})", operand):
             return f"::emu::ptx::register_as<{cpp}>(uint32_t{{0x{match[1]}}})"
-        if re.fullmatch(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?", operand) or re.fullmatch(r"-?\d+\.\d*(?:[eE][+-]?\d+)?", operand):
+        if re.fullmatch(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?", operand) or re.fullmatch(
+            r"-?\d+\.\d*(?:[eE][+-]?\d+)?", operand
+        ):
             return f"static_cast<{cpp}>({operand})"
         raise _UnknownError(operand)
 
@@ -124,10 +131,11 @@ def translated(tokens: Sequence[Token], text: bytes) -> bytes | None:
         for statement in re.split(r";|\\n", re.sub(r"//[^\\]*|\\t", " ", code)):
             _statement(translation, statement.strip(" {}\n\t") if "{" not in statement or "}" not in statement
                        else statement.strip())  # fmt: skip
-    except (_UnknownError, KeyError, IndexError):
+    except (_UnknownError, KeyError, IndexError, StopIteration, ValueError):
         return None
     bound = b"".join(
-        b"auto&& __emu_v%d = (%s); " % (i, b" ".join(value.split()).replace(b"\\ ", b"")) for i, value in enumerate(values)
+        b"auto&& __emu_v%d = (%s); " % (i, b" ".join(value.split()).replace(b"\\ ", b""))
+        for i, value in enumerate(values)
     )
     used = b"".join(b"(void)__emu_v%d; " % i for i in range(len(values)))
     return b"do { " + bound + used + " ".join(translation.lines).encode() + b" } while (0)"
@@ -175,7 +183,9 @@ def _statement(to: _Translation, statement: str) -> None:
     parsed = _STATEMENT.fullmatch(statement)
     if parsed is None:
         raise _UnknownError(statement)
-    operands = [o.strip() for o in re.split(r",(?![^{\[]*[}\]])", parsed["operands"])] if parsed["operands"].strip() else []
+    operands = (
+        [o.strip() for o in re.split(r",(?![^{\[]*[}\]])", parsed["operands"])] if parsed["operands"].strip() else []
+    )
     if parsed["guard"]:
         to.lines.append(f"if ({parsed['not']}{to.registers[parsed['guard']]}) {{")
     name, *modifiers = parsed["name"].replace("::", ".").split(".")
@@ -190,20 +200,8 @@ def _instruction(to: _Translation, name: str, modifiers: list[str], operands: li
         _access(to, name == "st", modifiers, kind, operands)
     elif name == "cp" and modifiers[:1] == ["async"]:
         _copy_ahead(to, modifiers, operands)
-    elif name == "prefetch" or (name == "cp" and "bulk" in modifiers):
-        if name == "cp":
-            raise _UnknownError(name)
-    elif name in ("bar", "barrier") and "sync" in modifiers and operands == ["0"]:
-        to.lines.append("__syncthreads();")
-    elif name == "bar" and modifiers == ["warp", "sync"]:
-        to.lines.append(f"__syncwarp({to.read(operands[0], 'u32')});")
-    elif name in ("membar", "fence"):
-        scope = "_block" if "cta" in modifiers else "_system" if "sys" in modifiers else ""
-        to.lines.append(f"__threadfence{scope}();")
-    elif name == "nanosleep":
-        to.lines.append("::emu::yield();")
-    elif name == "trap":
-        to.lines.append("__trap();")
+    elif name in ("bar", "barrier", "membar", "fence", "nanosleep", "trap", "prefetch"):
+        to.lines.append(_ordering(to, name, modifiers, operands))
     elif name == "activemask":
         to.write(operands[0], "__activemask()")
     elif name == "shfl" and "sync" in modifiers:
@@ -215,17 +213,34 @@ def _instruction(to: _Translation, name: str, modifiers: list[str], operands: li
         to.write(operands[0].split("|")[0], _value(to, name, modifiers, kind, operands))
 
 
+def _ordering(to: _Translation, name: str, modifiers: list[str], operands: list[str]) -> str:
+    """What orders threads, or ends or delays one."""
+    if name in ("membar", "fence"):
+        if {"proxy", "mbarrier_init"} & set(modifiers):
+            raise _UnknownError(name)
+        scope = "_block" if "cta" in modifiers else "_system" if "sys" in modifiers else ""
+        return f"__threadfence{scope}();"
+    if name == "bar" and modifiers == ["warp", "sync"]:
+        return f"__syncwarp({to.read(operands[0], 'u32')});"
+    if name in ("bar", "barrier"):
+        if "sync" not in modifiers or operands != ["0"]:
+            raise _UnknownError(name)
+        return "__syncthreads();"
+    return {"nanosleep": "::emu::yield();", "trap": "__trap();"}.get(name, "")
+
+
 def _value(to: _Translation, name: str, modifiers: list[str], kind: str, operands: list[str]) -> str:
     """What an instruction computes."""
+    if modifiers[-1] not in _TYPES or (
+        name != "cvt" and not {m for m in modifiers[:-1] if m not in _COMPARED} <= _PLAIN
+    ):
+        raise _UnknownError(name)
     if name == "setp":
         return f"({to.read(operands[1], kind)} {_COMPARED[modifiers[0]]} {to.read(operands[2], kind)})"
     if name == "selp":
         return f"({to.read(operands[3], 'pred')} ? {to.read(operands[1], kind)} : {to.read(operands[2], kind)})"
     if name == "cvt":
-        target, source = [m for m in modifiers if m in _TYPES]
-        if target.startswith("f") != source.startswith("f") and {"rni", "sat"} & set(modifiers):
-            raise _UnknownError(name)
-        return f"static_cast<{_TYPES[target]}>({to.read(operands[1], source)})"
+        return _conversion(to, modifiers, operands)
     if name == "lop3":
         a, b, c, table = (to.read(operand, "u32") for operand in operands[1:5])
         return f"::emu::ptx::looked_up({a}, {b}, {c}, {table})"
@@ -234,6 +249,8 @@ def _value(to: _Translation, name: str, modifiers: list[str], kind: str, operand
     if name in ("mul", "mad"):
         return _product(to, name, modifiers, kind, operands)
     values = [to.read(operand, kind) for operand in operands[1:]]
+    if name == "not" and kind == "pred":
+        return f"!{values[0]}"
     if name in ("shl", "shr"):
         values[1] = to.read(operands[2], "u32")
     if name in _INFIX and len(values) == 2 and "cc" not in modifiers:
@@ -241,6 +258,17 @@ def _value(to: _Translation, name: str, modifiers: list[str], kind: str, operand
             return f"({values[0]} {_INFIX[name]} {values[1]})"
         return f"static_cast<{_TYPES[kind]}>({values[0]} {_INFIX[name]} {values[1]})"
     return f"static_cast<{_TYPES[kind]}>({_CALLS[name].format('', *values)})"
+
+
+def _conversion(to: _Translation, modifiers: list[str], operands: list[str]) -> str:
+    """Between numbers as a cast does it: to integers towards zero, to floats to the nearest."""
+    target, source = modifiers[-2:]
+    rounding = [m for m in modifiers[:-2] if m != "ftz"]
+    narrows = target.startswith("f") and (not source.startswith("f") or (target, source) == ("f32", "f64"))
+    truncates = source.startswith("f") and not target.startswith("f")
+    if rounding != (["rn"] if narrows else ["rzi"] if truncates else []):
+        raise _UnknownError("cvt")
+    return f"static_cast<{_TYPES[target]}>({to.read(operands[1], source)})"
 
 
 def _product(to: _Translation, name: str, modifiers: list[str], kind: str, operands: list[str]) -> str:
@@ -263,7 +291,7 @@ def _access(to: _Translation, store: bool, modifiers: list[str], kind: str, oper
     """A load or store, of a vector in one access."""
     if not {"global", "shared", "const", "local", "param"} & set(modifiers) and modifiers[0] not in _TYPES:
         raise _UnknownError("space")
-    if {"acquire", "release", "bulk", "multimem"} & set(modifiers):
+    if _ORDERED & set(modifiers):
         raise _UnknownError("order")
     count = next((int(m[1:]) for m in modifiers if m in ("v2", "v4")), 1)
     address, values = (operands[0], operands[1]) if store else (operands[1], operands[0])
@@ -289,10 +317,8 @@ def _copy_ahead(to: _Translation, modifiers: list[str], operands: list[str]) -> 
     if "bulk" in modifiers or "mbarrier" in modifiers:
         raise _UnknownError("bulk")
     taken = to.read(operands[3], "u32") if len(operands) > 3 else to.read(operands[2], "u32")
-    to.lines.append(
-        f"::emu::ptx::copied_ahead({to.place(operands[0], 'char', True)}, {to.place(operands[1], 'const char', False)}, "
-        f"{to.read(operands[2], 'u32')}, {taken});"
-    )
+    there, here = to.place(operands[0], "char", True), to.place(operands[1], "const char", False)
+    to.lines.append(f"::emu::ptx::copied_ahead({there}, {here}, {to.read(operands[2], 'u32')}, {taken});")
 
 
 def _shuffle(to: _Translation, modifiers: list[str], operands: list[str]) -> None:

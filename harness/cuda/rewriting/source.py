@@ -116,7 +116,7 @@ def _device_spans(fragment: Fragment) -> tuple[tuple[int, int], ...]:
 
 
 def _assembly(fragment: Fragment) -> None:
-    """Inline assembly is translated, or ends the run as unsupported where it is reached; it is nothing outside functions."""
+    """Inline assembly is translated, or unsupported where it is reached; outside functions it is nothing."""
     tree = fragment.syntax
     for start, end in syntax.asm(tree.tokens, tree.partners):
         first, last = tree.tokens[start], tree.tokens[end - 1]

@@ -88,6 +88,16 @@ EMU_INLINE T shifted_right(T value, uint32_t by) {
     return static_cast<T>(value >> by);
 }
 template <class T>
+EMU_INLINE T lesser(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
+    else return b < a ? b : a;
+}
+template <class T>
+EMU_INLINE T greater(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
+    else return a < b ? b : a;
+}
+template <class T>
 EMU_INLINE T magnitude(T value) { return value < 0 ? -value : value; }
 template <class T>
 EMU_INLINE T fused(T a, T b, T c) { return std::fma(a, b, c); }
