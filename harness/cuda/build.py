@@ -85,7 +85,47 @@ def build(
         raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
     _prepare(compiler, objects := archive.runtime(compiler), tier)
     start = clock.now()
-    rewritten = rewriting.rewrite(folder, entries)
+    how = _How(compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {})
+    lacking: dict[str, dict[int, str]] = {}
+    built, left_out = _attempt(folder, entries, into, how, lacking, start)
+    # a program of its own does without the kernels that ask for what is not there; an answer is run whole or not at all
+    while program and built.path is None and built.unsupported:
+        for lack in built.unsupported:
+            lacking.setdefault(lack.file, {}).setdefault(lack.line, lack.what)
+        again, emptied = _attempt(folder, entries, into, how, lacking, start)
+        if again.path is None and emptied == left_out:
+            break
+        built, left_out = again, emptied
+    return built
+
+
+@dataclass(frozen=True)
+class _How:
+    """What a build is made with."""
+
+    compiler: HostCompiler
+    objects: Path
+    tier: Tier
+    instrumented: bool
+    program: bool
+    seconds: float
+    memory_mib: int
+    defines: Mapping[str, str]
+
+
+def _attempt(
+    folder: Path, entries: Sequence[str], into: Path, how: _How, lacking: Mapping[str, Mapping[int, str]], start: float
+) -> tuple[Built, int]:
+    """Rewrite and compile without the functions that hold the lacking lines; also says how many these were."""
+    rewritten = rewriting.rewrite(folder, entries, lacking)
+    return _compiled(folder, entries, into, how, rewritten, start), rewritten.left_out
+
+
+def _compiled(
+    folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float
+) -> Built:
+    compiler, objects, tier, instrumented = how.compiler, how.objects, how.tier, how.instrumented
+    program, seconds, memory_mib = how.program, how.seconds, how.memory_mib
     if rewritten.problems:
         return Built(None, (), "\n".join(rewritten.problems), clock.now() - start)
     if not program and (named := _reserved_names(folder, rewritten.files)):
@@ -94,7 +134,7 @@ def build(
     with scratch.folder() as place:
         _lay_out(place, rewritten.files)
         held = _Held(compiler, objects, place, tier, CompileTime(seconds), memory_mib, instrumented, not program)
-        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(defines or {}))
+        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(how.defines))
         done = held.compile(entries, words, flags.link_flags(program=program), name)
         made = place / "out" / name
         if held.refused:
@@ -280,7 +320,7 @@ def _clean(text: str) -> str:
 
 def _reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
     """Of a submission that compiled: the constructs that end its run where they are reached."""
-    return tuple(suspect for suspect in suspects if suspect.what == "inline assembly")
+    return tuple(suspect for suspect in suspects if suspect.what.startswith("inline assembly"))
 
 
 def _reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:

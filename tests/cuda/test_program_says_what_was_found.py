@@ -169,8 +169,8 @@ def test_a_program_lives_in_the_lowest_folder_that_holds_it(two_files: Path) -> 
 
 
 def test_a_run_that_reaches_what_the_device_lacks_is_no_clean_run(tmp_path: Path) -> None:
-    text = '__global__ void k() {\n    asm("bar.sync 0;");\n}\nint main() { k<<<1, 1>>>(); }\n'
+    text = '__global__ void k() {\n    asm("bar.sync 1, 64;");\n}\nint main() { k<<<1, 1>>>(); }\n'
     done = harness("check", written(tmp_path, text))
     assert done.returncode == 2
-    assert done.stderr.splitlines() == ["program.cu:2: unsupported on the emulated device: inline assembly"]
+    assert done.stderr.splitlines() == ["program.cu:2: unsupported on the emulated device: inline assembly (bar.sync)"]
     assert "not run to its end" in done.stdout

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "unsupported"
 
 @pytest.mark.parametrize(
     ("name", "what", "line"),
-    [("new_in_a_kernel", "new in device code", 9), ("grid_meets", "this_grid().sync() with more than one block", 8)],
+    [("new_in_a_kernel", "new in device code", 9), ("one_kernel_of_three", "tensor-core matrices (wmma)", 15)],
 )
 def test_it_is_named(name: str, what: str, line: int) -> None:
     (run,) = ran(FOLDER / f"{name}.cu", Mode.CHECK)
@@ -20,3 +20,14 @@ def test_it_is_named(name: str, what: str, line: int) -> None:
     assert [(u.what, u.line) for u in run.report.unsupported] == [(what, line)]
     assert not run.report.found("error", "warning")
     assert run.ended == "exit status 0", run.completed.output
+
+
+def test_it_costs_its_kernel_and_not_the_program() -> None:
+    (run,) = ran(FOLDER / "one_kernel_of_three.cu", Mode.CHECK)
+    assert run.report is not None
+    assert [(launch.kernel, launch.finished) for launch in run.report.launches] == [
+        ("before", True), ("product", False), ("after", True)
+    ]  # fmt: skip
+    assert run.completed.output == "cudaErrorNotSupported, then cudaSuccess\n"
+    (error,) = [error for error in run.report.api_errors if error.call == "launch"]
+    assert error.text == "kernel `product` was not run to its end: tensor-core matrices (wmma)"

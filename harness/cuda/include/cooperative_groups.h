@@ -1,8 +1,9 @@
-// Cooperative groups: blocks, tiles of a warp, coalesced threads, and a grid of one block.
+// Cooperative groups: grids, blocks, tiles of a warp or of several, and coalesced threads.
 #pragma once
 
 #include "cuda_runtime.h"
 #include "emu/gather.h"
+#include "emu/wide_tiles.h"
 
 namespace emu {
 
@@ -28,6 +29,10 @@ inline EMU_UNINSTRUMENTED uint32_t neighbours(uint32_t mask, unsigned size) {
 }  // namespace emu
 
 namespace cooperative_groups {
+
+/// Room in shared memory for tiles of several warps.
+template <unsigned Most = 1024>
+struct block_tile_memory : emu::TileScratch {};
 
 /// Any group: the whole block, or the lanes of `mask` in the caller's warp.
 class thread_group {
@@ -66,12 +71,24 @@ public:
     static dim3 group_dim() { return dim3(emu_block_dim_x(), emu_block_dim_y(), emu_block_dim_z()); }
     static dim3 dim_threads() { return group_dim(); }
 
+    emu::TileScratch* scratch() const { return scratch_; }
+    static thread_block with(emu::TileScratch* scratch) { return thread_block(scratch); }
+
 private:
-    thread_block() : thread_group(whole_block) {}
+    explicit thread_block(emu::TileScratch* scratch = nullptr) : thread_group(whole_block), scratch_(scratch) {}
     friend thread_block this_thread_block();
+
+    emu::TileScratch* scratch_;
 };
 
 inline thread_block this_thread_block() { return thread_block(); }
+/// A block with room for tiles of several warps; all of its threads call this together.
+template <unsigned Most>
+EMU_INLINE thread_block this_thread_block(block_tile_memory<Most>& memory, emu::Site site = EMU_HERE) {
+    if (thread_block::thread_rank() == 0) memory.begin(thread_block::size());
+    thread_block::sync(site);
+    return thread_block::with(&memory);
+}
 
 /// Lanes of one warp, ranked in lane order, and which of its parent's parts they are.
 class warp_group : public thread_group {
@@ -135,11 +152,10 @@ EMU_OUTLINE inline coalesced_group coalesced_threads(emu::Site site = EMU_HERE) 
     return coalesced_group(emu::lanes_together(site), 0, 1);
 }
 
-/// A tile of Size lanes, Size a power of two of at most 32.
-template <unsigned Size, class Parent = void>
-class thread_block_tile : public warp_group {
+/// A tile of Size lanes, Size a power of two of at most 32; or of several warps.
+template <unsigned Size, bool Wide>
+class tile_of : public warp_group {
 public:
-    static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile's size is a power of two");
     using warp_group::warp_group;
 
     static constexpr unsigned size() { return Size; }
@@ -150,15 +166,53 @@ public:
         const unsigned rank = thread_rank() ^ lanes;
         return taken(value, rank < Size ? rank : thread_rank(), "shfl_xor() of a tile", site);
     }
+};
+
+template <unsigned Size>
+class tile_of<Size, true> : public thread_group {
+public:
+    tile_of(emu::TileScratch* scratch) : thread_group(whole_block), scratch_(scratch) {}
+
+    static constexpr unsigned size() { return Size; }
+    static constexpr unsigned num_threads() { return Size; }
+    static unsigned thread_rank() { return emu::linear_thread() % Size; }
+    static unsigned meta_group_rank() { return emu::linear_thread() / Size; }
+    static unsigned meta_group_size() { return (block_size() + Size - 1) / Size; }
+
+    EMU_INLINE void sync() const { scratch_->meet(Size); }
+    EMU_INLINE int any(int predicate) const {
+        return scratch_->reduced(Size, predicate != 0, [](int a, int b) { return a | b; });
+    }
+    EMU_INLINE int all(int predicate) const {
+        return scratch_->reduced(Size, predicate != 0, [](int a, int b) { return a & b; });
+    }
+    emu::TileScratch* scratch() const { return scratch_; }
+
+private:
+    emu::TileScratch* scratch_;
+};
+
+template <unsigned Size, class Parent = void>
+class thread_block_tile : public tile_of<Size, (Size > 32)> {
+public:
+    static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile's size is a power of two");
+    using Tile = tile_of<Size, (Size > 32)>;
+    using Tile::Tile;
+    explicit thread_block_tile(const Tile& tile) : Tile(tile) {}
+
     /// The same tile, with no word of the group it is a part of.
-    operator thread_block_tile<Size, void>() const { return {mask_, part_, parts_}; }
+    operator thread_block_tile<Size, void>() const { return thread_block_tile<Size, void>(static_cast<const Tile&>(*this)); }
 };
 
 template <unsigned Size>
 EMU_OUTLINE thread_block_tile<Size, thread_block> tiled_partition(const thread_block& block,
                                                                   emu::Site site = EMU_HERE) {
-    if (Size > 32) emu::unsupported("a tile of more than 32 threads", site);
-    return {emu::tile_lanes(Size), block.thread_rank() / Size, (block.size() + Size - 1) / Size};
+    if constexpr (Size > 32) {
+        if (block.scratch() == nullptr) emu::unsupported("a tile of more than 32 threads without block_tile_memory", site);
+        return {block.scratch()};
+    } else {
+        return {emu::tile_lanes(Size), block.thread_rank() / Size, (block.size() + Size - 1) / Size};
+    }
 }
 template <unsigned Size, unsigned Outer, class Parent>
 EMU_OUTLINE thread_block_tile<Size, thread_block_tile<Outer, Parent>> tiled_partition(
@@ -198,11 +252,7 @@ EMU_OUTLINE coalesced_group binary_partition(const Group& group, bool predicate,
 
 class grid_group {
 public:
-    /// Blocks run one after the other on this device, so they cannot wait for each other.
-    EMU_OUTLINE void sync(emu::Site site = EMU_HERE) const {
-        if (num_blocks() != 1) emu::unsupported("this_grid().sync() with more than one block", site);
-        emu::barrier(-1, emu::Vote::None, 0, site);
-    }
+    EMU_OUTLINE void sync(emu::Site site = EMU_HERE) const { emu::grid_barrier(site); }
     static unsigned long long num_blocks() {
         return static_cast<unsigned long long>(emu_grid_dim_x()) * emu_grid_dim_y() * emu_grid_dim_z();
     }
@@ -216,7 +266,7 @@ public:
     static dim3 group_dim() { return dim3(emu_grid_dim_x(), emu_grid_dim_y(), emu_grid_dim_z()); }
     static dim3 dim_blocks() { return group_dim(); }
     static dim3 block_index() { return thread_block::group_index(); }
-    static bool is_valid() { return num_blocks() == 1; }
+    static bool is_valid() { return emu::is_cooperative(); }
 };
 inline grid_group this_grid() { return grid_group(); }
 

@@ -12,6 +12,8 @@
 #include "emu/active.h"
 #include "emu/memory.h"
 #include "emu/atomics.h"
+#include "emu/texture.h"
+#include "emu/ptx.h"
 #include "emu/math.h"
 #include "math_constants.h"
 

@@ -7,6 +7,12 @@
 
 #include "cuda_errors.h"
 #include "cuda_device_types.h"
+#include "cuda_texture_types.h"
+
+// what programs ask for to know that these headers were included
+#define __CUDA_RUNTIME_API_H__
+#define __CUDA_RUNTIME_H__
+#define __DRIVER_TYPES_H__
 
 #define CUDART_VERSION 12080
 #define CUDART_CB
@@ -38,6 +44,13 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device, int peer);
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text);
+cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device);
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties);
+cudaError_t cudaGetDeviceFlags(unsigned* flags);
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
+cudaError_t cudaCtxResetPersistingL2Cache();
 cudaError_t cudaThreadSynchronize();
 cudaError_t cudaProfilerStart();
 cudaError_t cudaProfilerStop();
@@ -48,6 +61,16 @@ cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void* pointer);
+cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes);
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, size_t count);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
 
 // ---- copies and fills
@@ -76,6 +99,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags);
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes = 0, unsigned flags = cudaMemAttachSingle);
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value);
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
@@ -117,6 +143,7 @@ cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t
 cudaError_t launch_untyped(const char* call, const char* file, int line);
 void configure(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, size_t dynamic_shared,
                cudaStream_t stream);
+void make_cooperative();
 
 template <class F>
 const void* pointer_to(F* function) { return reinterpret_cast<const void*>(function); }
@@ -139,6 +166,14 @@ cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
     return emu::api::allocate(reinterpret_cast<void**>(pointer), bytes, "cudaMallocAsync");
 }
 template <class T>
+cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaMemPool_t, cudaStream_t) {
+    return emu::api::allocate(reinterpret_cast<void**>(pointer), bytes, "cudaMallocAsync");
+}
+template <class T>
+cudaError_t cudaMallocFromPoolAsync(T** pointer, size_t bytes, cudaMemPool_t, cudaStream_t) {
+    return emu::api::allocate(reinterpret_cast<void**>(pointer), bytes, "cudaMallocFromPoolAsync");
+}
+template <class T>
 cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned = cudaMemAttachGlobal) {
     return emu::api::allocate_managed(reinterpret_cast<void**>(pointer), bytes);
 }
@@ -151,7 +186,7 @@ cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned) {
     return emu::api::allocate_host(reinterpret_cast<void**>(pointer), bytes, "cudaHostAlloc");
 }
 template <class T>
-cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned) {
+cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned = 0) {
     return emu::api::device_pointer(reinterpret_cast<void**>(device), host);
 }
 template <class T>
@@ -205,6 +240,11 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, F* functi
                                                           size_t dynamic_shared) {
     return emu::api::active_blocks(blocks, emu::api::pointer_to(function), threads, dynamic_shared);
 }
+template <class F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, F* function, int threads,
+                                                                   size_t dynamic_shared, unsigned) {
+    return emu::api::active_blocks(blocks, emu::api::pointer_to(function), threads, dynamic_shared);
+}
 /// The largest block: registers are not known here.
 template <class F>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* function, size_t dynamic_shared = 0,
@@ -214,6 +254,13 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, F* functio
     cudaError_t error = emu::api::active_blocks(&blocks, emu::api::pointer_to(function), *block, dynamic_shared);
     *grid = blocks * 108;
     return error;
+}
+
+template <class F, class Bytes>
+cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block, F* function, Bytes bytes,
+                                                           int limit = 0) {
+    return cudaOccupancyMaxPotentialBlockSize(grid, block, function, bytes(limit > 0 && limit < 1024 ? limit : 1024),
+                                              limit);
 }
 
 template <class Dim, class... P>
@@ -228,11 +275,14 @@ cudaError_t cudaLaunchKernel(const void*, Dim, Dim, void**, size_t = 0, cudaStre
                              const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return emu::api::launch_untyped("a launch of a kernel known as void* only", file, line);
 }
-/// A launch as any other: `this_grid().sync()` says what it cannot do.
+/// A launch whose blocks may wait for each other.
 template <class Dim, class... P>
 cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), Dim grid, Dim block, void** parameters,
                                         size_t dynamic_shared = 0, cudaStream_t stream = nullptr) {
-    return cudaLaunchKernel(kernel, grid, block, parameters, dynamic_shared, stream);
+    emu::api::configure(grid.x, grid.y, grid.z, block.x, block.y, block.z, dynamic_shared, stream);
+    emu::api::make_cooperative();
+    emu::api::call(kernel, parameters, std::index_sequence_for<P...>{});
+    return cudaPeekAtLastError();
 }
 template <class Dim>
 cudaError_t cudaLaunchCooperativeKernel(const void*, Dim, Dim, void**, size_t = 0, cudaStream_t = nullptr,

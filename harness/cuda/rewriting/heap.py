@@ -1,8 +1,8 @@
-"""`malloc` and `free` of device code become the device's; `new` there is what the device does not have."""
+"""`malloc`, `free` and `clock` of device code become the device's; `new` there is what the device does not have."""
 
 from harness.cuda.rewriting.fragment import Fragment
 
-_CALLS = {b"malloc": b"::emu::kernel_malloc", b"free": b"::emu::kernel_free"}
+_CALLS = {b"malloc": b"::emu::kernel_malloc", b"free": b"::emu::kernel_free", b"clock": b"::emu::kernel_clock"}
 _MEMBERS = (b".", b"->", b"::")
 
 

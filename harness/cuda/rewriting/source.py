@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from tree_sitter import Node
 
 from harness.cuda.rewriting import (
     architecture,
+    assembly,
     copies,
     heap,
     indices,
     kernels,
     launches,
+    left_out,
     lexer,
     shared,
     syntax,
@@ -23,6 +26,7 @@ from harness.cuda.rewriting.edits import Edits, blank_lines
 from harness.cuda.rewriting.fragment import Fragment
 from harness.cuda.rewriting.lexer import Lexed
 from harness.cuda.rewriting.shared import SharedVariable
+from harness.cuda.rewriting.unsupported import Lacking
 
 
 @dataclass
@@ -32,23 +36,29 @@ class Rewritten:
     Attributes:
         text: line by line what it was.
         shared: `__shared__` variables of files, which later files may name.
+        left_out: how many functions have lost their bodies.
     """
 
     text: bytes
     shared: Mapping[bytes, SharedVariable] = field(default_factory=dict)
+    left_out: int = 0
 
 
-def rewrite(text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits) -> Rewritten:
+def rewrite(
+    text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits, lacking: Lacking = MappingProxyType({})
+) -> Rewritten:
     """Rewrite a file.
 
     Args:
         text: the file.
         known: shared variables of the files it includes.
         edits: already made, to its directives.
+        lacking: lines whose functions are built without their bodies.
     """
     lexed = lexer.lex(text)
     fragment = Fragment(syntax.parse(text, lexed), edits=edits)
     device = _device_spans(fragment)
+    emptied = left_out.rewrite(fragment, _device_functions(fragment), lacking) if lacking else 0
     found = _rewrite_fragment(fragment, known, device)
     for directive in lexed.directives:
         architecture.rewrite(directive, device, edits)
@@ -56,7 +66,7 @@ def rewrite(text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits) ->
         if macro is not None and macro.body:
             start, end = macro.body[0].start, macro.body[-1].end
             edits.replace(start, end, _rewrite_macro(text[start:end], macro.parameters or frozenset()))
-    return Rewritten(edits.apply(text), found)
+    return Rewritten(edits.apply(text), found, emptied)
 
 
 def _rewrite_macro(text: bytes, parameters: frozenset[bytes]) -> bytes:
@@ -106,17 +116,20 @@ def _device_spans(fragment: Fragment) -> tuple[tuple[int, int], ...]:
 
 
 def _assembly(fragment: Fragment) -> None:
-    """Inline assembly ends the run as unsupported where it is reached, and is nothing outside functions."""
+    """Inline assembly is translated, or unsupported where it is reached; outside functions it is nothing."""
     tree = fragment.syntax
     for start, end in syntax.asm(tree.tokens, tree.partners):
         first, last = tree.tokens[start], tree.tokens[end - 1]
         lines = blank_lines(fragment.text(first.start, last.end))
         if end - start == 1:
             replacement = b"EMU_UNREAD_ASSEMBLY"
-        elif fragment.is_macro or tree.in_function(first.start):
-            replacement = b'::emu::unsupported("inline assembly", EMU_HERE)'
-        else:
+        elif not (fragment.is_macro or tree.in_function(first.start)):
             replacement = b"static_assert(true)"
+        elif (understood := assembly.translated(tree.tokens[start:end], tree.text)) is not None:
+            replacement = understood
+        else:
+            what = assembly.mnemonic(tree.tokens[start:end]).encode()
+            replacement = b'::emu::unsupported("%s", EMU_HERE)' % what
         fragment.edits.replace(first.start, last.end, replacement + lines)
 
 

@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
-from harness.cuda.rewriting import includes, lexer, source, unsupported
+from harness.cuda.rewriting import assembly, includes, lexer, source, syntax, unsupported
 from harness.cuda.rewriting.edits import Edits, blank_lines
 from harness.cuda.rewriting.includes import Includes, IncludeTarget
 from harness.cuda.rewriting.lexer import Directive, Lexed, Macro
 from harness.cuda.rewriting.shared import SharedVariable
-from harness.cuda.rewriting.syntax import ASM, QUALIFIERS, line_of
-from harness.cuda.rewriting.unsupported import UnsupportedConstruct
+from harness.cuda.rewriting.syntax import QUALIFIERS, line_of
+from harness.cuda.rewriting.unsupported import Lacking, UnsupportedConstruct
 
 MAX_FILE_BYTES = 1 << 20
 MAX_FILES = 256
@@ -27,11 +28,13 @@ class Rewriting:
         files: their new text by path in the submission.
         suspects: what the device may lack; it does where the compiler reports it, too.
         problems: why it must not be compiled, each naming file and line.
+        left_out: how many device functions are built without their bodies.
     """
 
     files: Mapping[str, bytes]
     suspects: tuple[UnsupportedConstruct, ...]
     problems: tuple[str, ...]
+    left_out: int = 0
 
 
 @dataclass
@@ -50,6 +53,7 @@ class _Reader:
     """Reads entries and what they include."""
 
     root: Path
+    lacking: Mapping[str, Lacking] = field(default_factory=dict)
     files: dict[str, _File] = field(default_factory=dict)
     macros: dict[bytes, list[Macro]] = field(default_factory=dict)
     suspects: list[UnsupportedConstruct] = field(default_factory=list)
@@ -109,6 +113,9 @@ class _Reader:
                 if not target.known:
                     what = f"the header <{target.name}>"
                     self.suspects.append(UnsupportedConstruct(what, file.path, line))
+                    if line in self.lacking.get(file.path, {}):
+                        file.edits.replace(directive.start, directive.end, b"")
+                        continue
                     includes.refuse(directive, f"{what} is not available on the emulated device", file.text, file.edits)
                 self._follow(file, target, line)
             for start, end, target in asked.asked(directive.tokens):
@@ -128,25 +135,29 @@ class _Reader:
             file.follows.append(target.file)
 
 
-def rewrite(folder: Path, entries: Sequence[str]) -> Rewriting:
+def rewrite(folder: Path, entries: Sequence[str], lacking: Mapping[str, Lacking] = MappingProxyType({})) -> Rewriting:
     """Rewrite the entries of a submission and everything they include from it.
 
     Args:
         folder: the submission's files.
         entries: paths relative to it.
+        lacking: by file, lines over which the compiler stumbled: device functions that hold one lose their bodies, and
+            includes of headers that are not there are passed over.
     """
-    reader = _Reader(folder)
+    reader = _Reader(folder, lacking)
     reader.read(entries)
     expansions = {name: text for name, macros in reader.macros.items() if (text := _qualifiers(macros))}
     known: Mapping[bytes, SharedVariable] = {}
     files = {}
+    left_out = 0
     for file in reader.ordered(entries):
         reader.suspects += _suspects(file)
         text, edits = _expand(file, expansions)
-        done = source.rewrite(text, known, edits)
+        done = source.rewrite(text, known, edits, lacking.get(file.path, {}))
+        left_out += done.left_out
         known = done.shared
         files[file.path] = b'#line 1 "' + file.path.encode() + b'"\n' + done.text
-    return Rewriting(files, tuple(reader.suspects), tuple(dict.fromkeys(reader.problems)))
+    return Rewriting(files, tuple(reader.suspects), tuple(dict.fromkeys(reader.problems)), left_out)
 
 
 def _is_blanked(directive: Directive) -> bool:
@@ -190,6 +201,7 @@ def _suspects(file: _File) -> Iterator[UnsupportedConstruct]:
     for tokens in runs:
         for token, what in unsupported.names(tokens):
             yield UnsupportedConstruct(what, file.path, line_of(file.text, token.start))
-        for token in tokens:
-            if token.text in ASM:
-                yield UnsupportedConstruct("inline assembly", file.path, line_of(file.text, token.start))
+        for start, end in syntax.asm(tokens, lexer.brackets(tokens)):
+            if assembly.translated(tokens[start:end], file.text) is None:
+                what = assembly.mnemonic(tokens[start:end])
+                yield UnsupportedConstruct(what, file.path, line_of(file.text, tokens[start].start))

@@ -1,6 +1,6 @@
 """Names of CUDA that the emulated device does not have: where the compiler stumbles over one, that is the reason."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.cuda.rewriting.lexer import Token
@@ -15,6 +15,9 @@ class UnsupportedConstruct:
     line: int
 
 
+Lacking = Mapping[int, str]
+"""Lines of a file on which the compiler stumbled over something that the device does not have, and over what."""
+
 _NAMESPACES = {
     b"cub": "CUB", b"thrust": "Thrust", b"cutlass": "CUTLASS", b"cute": "CUTLASS (CuTe)", b"cuda": "libcu++",
     b"nvcuda": "tensor-core matrices (wmma)", b"wmma": "tensor-core matrices (wmma)", b"nv": "libcu++",
@@ -22,25 +25,18 @@ _NAMESPACES = {
 }  # fmt: skip
 _PREFIXES = {
     b"cudaGraph": "CUDA graphs", b"cudaStreamBeginCapture": "CUDA graphs", b"cudaStreamEndCapture": "CUDA graphs",
-    b"cudaTexture": "textures", b"cudaSurface": "surfaces", b"cudaArray": "textures", b"cudaMallocArray": "textures",
-    b"cudaCreateTextureObject": "textures", b"cudaCreateSurfaceObject": "surfaces",
-    b"tex1D": "textures", b"tex2D": "textures", b"tex3D": "textures", b"surf1D": "surfaces", b"surf2D": "surfaces",
+    b"cudaMipmapped": "mipmapped arrays", b"cudaMallocMipmapped": "mipmapped arrays",
     b"__nv_fp8": "8-bit floats", b"__nv_cvt_": "8-bit floats", b"curand": "cuRAND", b"cudnn": "cuDNN",
     b"cublasLt": "cuBLASLt", b"cufft": "cuFFT", b"cusparse": "cuSPARSE", b"cusolver": "cuSOLVER", b"nccl": "NCCL",
     b"nvtx": "NVTX", b"__pipeline_": "asynchronous copies", b"memcpy_async": "asynchronous copies",
     b"cluster_group": "thread block clusters", b"this_cluster": "thread block clusters",
     b"__cluster_dims__": "thread block clusters", b"cudaLaunchKernelEx": "extended launches",
-    b"cudaLaunchCooperative": "cooperative launches", b"cudaLaunchAttribute": "extended launches",
-    b"cudaMalloc3D": "arrays of three dimensions", b"cudaMemcpy3D": "arrays of three dimensions",
-    b"cudaMemset3D": "arrays of three dimensions", b"cudaExtent": "arrays of three dimensions",
-    b"cudaPitchedPtr": "arrays of three dimensions", b"make_cudaExtent": "arrays of three dimensions",
-    b"make_cudaPitchedPtr": "arrays of three dimensions", b"cudaChannelFormat": "textures",
-    b"cudaCreateChannelDesc": "textures", b"cudaBindTexture": "textures", b"texture": "textures",
-    b"cudaMemPool": "memory pools", b"cudaDeviceGetDefaultMemPool": "memory pools",
+    b"cudaLaunchCooperativeKernelMultiDevice": "several devices", b"cudaLaunchAttribute": "extended launches",
+    b"cudaBindTexture": "texture references", b"texture": "texture references",
     b"cudaDeviceEnablePeerAccess": "several devices", b"cudaIpc": "interprocess memory",
     b"cudaMemcpyPeer": "several devices", b"cuModule": "the driver interface",
     b"cuLaunchKernel": "the driver interface", b"cuTensorMap": "tensor maps (TMA)", b"__mma": "tensor cores",
-    b"nvrtc": "run-time compilation",
+    b"nvrtc": "run-time compilation", b"wmma": "tensor-core matrices (wmma)",
 }  # fmt: skip
 UNREAD = {
     b"__global__": (b"EMU_UNREAD_KERNEL", "a kernel in a form that is not understood"),

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "../include/cuda_runtime_api.h"
+#include "arrays.h"
 #include "guard.h"
 #include "memory.h"
 #include "observer.h"
@@ -185,6 +186,12 @@ cudaError_t symbol_bytes(const Call& call, const void* symbol, size_t bytes, siz
 }
 
 }  // namespace
+
+cudaError_t emu::copy_rows(const RowCopy& how, void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                           size_t width, size_t height, cudaMemcpyKind kind) {
+    return copy_2d(Call{how.call, how.pc, how.stream, how.synchronous}, to, to_pitch, from, from_pitch, width, height,
+                   kind);
+}
 
 namespace emu::api {
 

@@ -54,6 +54,13 @@ const char* error_text(int error) {
     }
 }
 
+uint64_t resident_blocks(const Kernel& kernel, unsigned threads, size_t dynamic_shared) {
+    const size_t shared = kernel_state(kernel).static_shared + dynamic_shared + (1 << 10);
+    const int by_threads = kThreadsPerMultiprocessor / (static_cast<int>(threads + 31) / 32 * 32);
+    const int by_shared = static_cast<int>(kSharedPerMultiprocessor / shared);
+    return static_cast<uint64_t>(std::min({by_threads, by_shared, kBlocksPerMultiprocessor})) * kMultiprocessors;
+}
+
 }  // namespace emu
 
 cudaError_t cudaPeekAtLastError() {
@@ -102,6 +109,32 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
     *can = 0;
     return cudaSuccess;
 }
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr, int device, int peer) {
+    *value = 0;
+    if (cudaError_t error = check_device("cudaDeviceGetP2PAttribute", device)) return error;
+    return check_device("cudaDeviceGetP2PAttribute", peer);
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
+    std::strncpy(text, "0000:00:00.0", static_cast<size_t>(bytes));
+    return check_device("cudaDeviceGetPCIBusId", device);
+}
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char*) {
+    *device = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
+    *device = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+    *flags = cudaDeviceScheduleAuto;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+    *config = cudaFuncCachePreferNone;
+    return cudaSuccess;
+}
+cudaError_t cudaCtxResetPersistingL2Cache() { return alive(); }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     *least = 0;
     *greatest = -5;
@@ -152,6 +185,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     p->concurrentKernels = p->unifiedAddressing = p->managedMemory = p->canMapHostMemory = 1;
     p->streamPrioritiesSupported = p->localL1CacheSupported = p->globalL1CacheSupported = 1;
     p->asyncEngineCount = 3;
+    p->deviceOverlap = p->cooperativeLaunch = p->hostRegisterSupported = p->memoryPoolsSupported = 1;
+    p->canUseHostPointerForRegisteredMem = p->computePreemptionSupported = p->concurrentManagedAccess = 1;
+    p->singleToDoublePrecisionPerfRatio = 2;
+    p->maxTexture1D = 131072;
+    p->maxTexture1DLinear = 1 << 28;
+    p->maxTexture2D[0] = 131072, p->maxTexture2D[1] = 65536;
+    p->maxTexture3D[0] = p->maxTexture3D[1] = p->maxTexture3D[2] = 16384;
+    p->maxTexture1DLayered[0] = p->maxTexture2DLayered[0] = p->maxTexture2DLayered[1] = 32768;
+    p->maxTexture1DLayered[1] = p->maxTexture2DLayered[2] = 2048;
+    p->surfaceAlignment = 512;
+    p->texturePitchAlignment = 32;
     return cudaSuccess;
 }
 
@@ -185,6 +229,28 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
         case cudaDevAttrMaxRegistersPerMultiprocessor: *value = p.regsPerMultiprocessor; break;
         case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(p.sharedMemPerBlockOptin); break;
         case cudaDevAttrMaxBlocksPerMultiprocessor: *value = p.maxBlocksPerMultiProcessor; break;
+        case cudaDevAttrTextureAlignment: *value = static_cast<int>(p.textureAlignment); break;
+        case cudaDevAttrTexturePitchAlignment: *value = static_cast<int>(p.texturePitchAlignment); break;
+        case cudaDevAttrSurfaceAlignment: *value = static_cast<int>(p.surfaceAlignment); break;
+        case cudaDevAttrMaxTexture1DWidth: *value = p.maxTexture1D; break;
+        case cudaDevAttrMaxTexture2DWidth: *value = p.maxTexture2D[0]; break;
+        case cudaDevAttrMaxTexture2DHeight: *value = p.maxTexture2D[1]; break;
+        case cudaDevAttrMaxTexture3DWidth:
+        case cudaDevAttrMaxTexture3DHeight:
+        case cudaDevAttrMaxTexture3DDepth: *value = p.maxTexture3D[0]; break;
+        case cudaDevAttrAsyncEngineCount: *value = p.asyncEngineCount; break;
+        case cudaDevAttrSingleToDoublePrecisionPerfRatio: *value = p.singleToDoublePrecisionPerfRatio; break;
+        case cudaDevAttrReservedSharedMemoryPerBlock: *value = static_cast<int>(p.reservedSharedMemPerBlock); break;
+        case cudaDevAttrGpuOverlap:
+        case cudaDevAttrStreamPrioritiesSupported:
+        case cudaDevAttrGlobalL1CacheSupported:
+        case cudaDevAttrLocalL1CacheSupported:
+        case cudaDevAttrCooperativeLaunch:
+        case cudaDevAttrHostRegisterSupported:
+        case cudaDevAttrMemoryPoolsSupported:
+        case cudaDevAttrCanUseHostPointerForRegisteredMem:
+        case cudaDevAttrComputePreemptionSupported:
+        case cudaDevAttrConcurrentManagedAccess:
         case cudaDevAttrCanMapHostMemory:
         case cudaDevAttrConcurrentKernels:
         case cudaDevAttrUnifiedAddressing:
@@ -229,9 +295,8 @@ cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t
     if (!kernel) return device_error("cudaOccupancy", cudaErrorInvalidDeviceFunction, "no kernel");
     if (threads <= 0) return device_error("cudaOccupancy", cudaErrorInvalidValue, "a block without threads");
     if (threads > 1024) return cudaSuccess;
-    size_t shared = kernel_state(*kernel).static_shared + dynamic_shared + (1 << 10);
-    int by_threads = kThreadsPerMultiprocessor / ((threads + 31) / 32 * 32);
-    *blocks = std::min({by_threads, static_cast<int>(kSharedPerMultiprocessor / shared), kBlocksPerMultiprocessor});
+    *blocks = static_cast<int>(resident_blocks(*kernel, static_cast<unsigned>(threads), dynamic_shared)) /
+              kMultiprocessors;
     return cudaSuccess;
 }
 
@@ -244,5 +309,7 @@ void configure(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, 
                cudaStream_t stream) {
     emu::configure(Index{gx, gy, gz}, Index{bx, by, bz}, dynamic_shared, stream);
 }
+
+void make_cooperative() { configure_cooperative(); }
 
 }  // namespace emu::api

@@ -3,6 +3,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "memory.h"
+#include "registered.h"
 #include "state.h"
 
 using namespace emu;
@@ -78,7 +79,8 @@ cudaError_t allocate_pitch(void** pointer, size_t* pitch, size_t width, size_t h
 }
 cudaError_t device_pointer(void** device, void* host) {
     Allocation* a = find_allocation(host);
-    if (!a || a->kind != AllocationKind::Host) {
+    if (is_registered(host, 1)) a = nullptr;
+    else if (!a || a->kind != AllocationKind::Host) {
         return memory_error("cudaHostGetDevicePointer", cudaErrorInvalidValue, "the pointer is no pinned host memory");
     }
     *device = host;
@@ -102,19 +104,37 @@ cudaError_t cudaFree(void* pointer) { return free_kind(pointer, false, "cudaFree
 cudaError_t cudaFreeHost(void* pointer) { return free_kind(pointer, true, "cudaFreeHost", CALLER); }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return free_kind(pointer, false, "cudaFreeAsync", CALLER); }
 
-cudaError_t cudaHostRegister(void*, size_t, unsigned) {
-    list_unsupported("cudaHostRegister", Site{"", 0});
-    return memory_error("cudaHostRegister", cudaErrorNotSupported,
-        "host memory cannot be registered on the emulated device");
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
+    if (sticky()) return sticky();
+    if (!has_own_main) {  // what kernels do there is not counted, as that of answers must be
+        list_unsupported("cudaHostRegister", Site{"", 0});
+        return memory_error("cudaHostRegister", cudaErrorNotSupported, "not supported on the emulated device");
+    }
+    if (!pointer || !bytes) return memory_error("cudaHostRegister", cudaErrorInvalidValue, "no memory");
+    if (is_registered(pointer, 1) || arena().contains(pointer)) {
+        return memory_error("cudaHostRegister", cudaErrorHostMemoryAlreadyRegistered, "it is pinned already");
+    }
+    register_host(pointer, bytes);
+    return cudaSuccess;
 }
-cudaError_t cudaHostUnregister(void*) {
+cudaError_t cudaHostUnregister(void* pointer) {
+    if (unregister_host(pointer)) return cudaSuccess;
     return memory_error("cudaHostUnregister", cudaErrorHostMemoryNotRegistered, "the memory was never registered");
+}
+cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
+    void* device = nullptr;
+    *flags = cudaHostAllocMapped;
+    return emu::api::device_pointer(&device, pointer);
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
     *attributes = cudaPointerAttributes{cudaMemoryTypeUnregistered, 0, nullptr, const_cast<void*>(pointer)};
     const Allocation* a = find_allocation(pointer);
     bool held = a && !a->freed && pointer < a->address + a->bytes;
+    if (is_registered(pointer, 1)) {
+        *attributes = cudaPointerAttributes{cudaMemoryTypeHost, 0, const_cast<void*>(pointer), const_cast<void*>(pointer)};
+        return cudaSuccess;
+    }
     if (!held && !find_symbol(pointer)) return cudaSuccess;
     AllocationKind kind = held ? a->kind : AllocationKind::Device;
     attributes->type = kind == AllocationKind::Device    ? cudaMemoryTypeDevice

@@ -105,6 +105,9 @@ enum class Vote : uint8_t { None, And, Or, Count };
 /// All threads of the block meet; the result is the vote over `predicate`. Two barriers are the same one when file,
 /// line and id agree; threads that meet at different ones are a defect, threads that have exited before it a remark.
 int barrier(int id, Vote vote, int predicate, Site site);
+/// All threads of all blocks of a cooperative launch meet; in any other launch the kernel traps, as the device's does.
+void grid_barrier(Site site);
+bool is_cooperative();
 
 /// What the lanes of `mask` brought: lane l's value is at deposits + l * bytes, for l in `present`.
 struct Meeting {
@@ -131,6 +134,9 @@ void fence(Scope scope);
 void access(const void* address, unsigned bytes, bool write, const void* pc);
 /// Let the others run: for waiting loops (`__nanosleep`).
 void yield();
+/// `clock()` of device code; the host's for a caller on the host.
+long long kernel_clock();
+long long ticks();
 
 // ---- ends -----------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,15 @@ int error_of(const char* kind) {
     return cudaErrorLaunchFailure;
 }
 
+// The launch fails, and the program goes on: nothing is said of values that it should have written.
+[[noreturn]] void leave_launch_out(const char* what) {
+    fail("launch", cudaErrorNotSupported,
+         std::string("kernel `") + running_block->launch->kernel->name + "` was not run to its end: " + what);
+    state().incomplete = true;
+    each_allocation([](Allocation& a, void*) { if (!a.freed) on_host_write(a.address, a.bytes); }, nullptr);
+    scheduler().leave();
+}
+
 }  // namespace
 
 void trap(const char* kind, const char* text, Site site) {
@@ -38,6 +47,7 @@ void trap(const char* kind, const char* text, Site site) {
 
 void unsupported(const char* what, Site site) {
     list_unsupported(what, site);
+    if (running_thread && has_own_main) leave_launch_out(what);
     if (running_thread) end_launch(cudaErrorNotSupported);
     std::fprintf(stderr, "unsupported on the emulated device: %s\n", what);
     std::exit(1);

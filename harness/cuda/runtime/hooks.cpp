@@ -23,15 +23,18 @@ Access access_of(const void* address, unsigned bytes, bool write, const void* pc
     return Access{reinterpret_cast<uintptr_t>(address), bytes, write, false, false, false, true, pc};
 }
 
-// An atomic that finds what the one before it, at the same place, found.
+// An atomic that finds what the last one at the same place found.
 bool changes_nothing(const Access& access) {
-    static uintptr_t last_address = 0;
-    static uint64_t last_value = 0;
+    struct Seen {
+        uintptr_t address;
+        uint64_t value;
+    };
+    static Seen seen[1024];  // threads may wait for as many places, each for its own
     uint64_t value = 0;
     std::memcpy(&value, reinterpret_cast<const void*>(access.address), std::min<size_t>(access.bytes, sizeof value));
-    const bool same = access.address == last_address && value == last_value;
-    last_address = access.address;
-    last_value = value;
+    Seen& last = seen[(access.address / 4 ^ access.address >> 12) % 1024];
+    const bool same = access.address == last.address && value == last.value;
+    last = Seen{access.address, value};
     return same;
 }
 

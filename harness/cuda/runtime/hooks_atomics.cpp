@@ -8,11 +8,20 @@ namespace {
 bool acquires(int order) { return order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE; }
 bool releases(int order) { return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST; }
 
+// A store needs no value to be there.
+void give_value(const volatile void* address, unsigned bytes) {
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    for (Region* region : {&shadow().arena, &shadow().shared}) {
+        if (region->contains(at) && at % bytes == 0 && bytes <= 8) region->written.set(region->offset(at), bytes);
+    }
+}
+
 void before(const volatile void* address, unsigned bytes, bool reads, bool writes, int order, const void* pc) {
     if (!mode || !running_thread) return;
     may_preempt();
     if (reads && ++hooks.volatile_reads[running_thread->linear] % 64 == 0) yield();
     if ((mode & EMU_CHECK) && writes && releases(order)) on_fence(Scope::System);
+    if (!reads) give_value(address, bytes);
     observe_atomic(const_cast<const void*>(address), bytes, reads && acquires(order), writes, pc);
 }
 

@@ -54,6 +54,23 @@ void on_block_end(Block& block) {
     if (mode & EMU_COUNT) counters_barrier(block);
 }
 
+void on_aside(Block&, std::vector<unsigned char>& kept) {
+    if (!mode) return;
+    if (races.unsettled) settle_race();
+    kept = shared_written();
+}
+
+void on_resume(Block& block, const std::vector<unsigned char>& kept) {
+    if (!mode) return;
+    std::memset(hooks.volatile_reads, 0, block.thread_count * sizeof *hooks.volatile_reads);
+    restore_shared_written(kept);
+    if (mode & EMU_CHECK) races_block(block);
+}
+
+void on_grid_barrier(Launch& launch) {
+    if (mode & EMU_CHECK) races_launch(launch);
+}
+
 void on_shared(Block& block, unsigned char* address, size_t bytes, const char* name) {
     if (mode) shadow_shared(block, address, bytes, name);
 }

@@ -1,5 +1,6 @@
-// `malloc` and `free` of device code: memory of the device, checked as any other.
+// `malloc`, `free` and `clock` of device code: memory of the device, checked as any other, and a counter.
 #include <cstdlib>
+#include <ctime>
 
 #include "defects.h"
 #include "memory.h"
@@ -25,5 +26,14 @@ void kernel_free(void* pointer) {
     defect.pc = __builtin_return_address(0);
     report(defect);
 }
+
+long long ticks() {
+    constexpr long long kStep = 1 << 10;
+    static long long now = 0;
+    yield();
+    return now += kStep;
+}
+
+long long kernel_clock() { return on_device() ? ticks() : static_cast<long long>(std::clock()); }
 
 }  // namespace emu

@@ -8,6 +8,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "faults.h"
+#include "grid.h"
 #include "guard.h"
 #include "meeting.h"
 #include "observer.h"
@@ -26,6 +27,7 @@ struct Configuration {
     size_t dynamic_shared;
     void* stream;
     const void* pc;
+    bool cooperative = false;
 };
 Configuration configuration;
 
@@ -85,6 +87,13 @@ int check(const Kernel& kernel, const Configuration& c) {
                            std::to_string(known.dynamic_limit) + " is the limit" +
                            (known.dynamic_limit < kSharedOptIn ? " without cudaFuncSetAttribute" : ""));
     }
+    const uint64_t blocks = static_cast<uint64_t>(g.x) * g.y * g.z;
+    const uint64_t resident = resident_blocks(kernel, static_cast<unsigned>(threads), c.dynamic_shared);
+    if (c.cooperative && blocks > resident) {
+        return invalid(cudaErrorCooperativeLaunchTooLarge,
+                       "a cooperative launch of " + std::to_string(blocks) + " blocks, where " +
+                           std::to_string(resident) + " fit on the device at once");
+    }
     if (stream_number(c.stream) < 0) return invalid(cudaErrorInvalidResourceHandle, "the stream does not exist");
     return cudaSuccess;
 }
@@ -126,6 +135,7 @@ void set_up(Block& block, Launch& launch, uint64_t linear) {
                         static_cast<unsigned>(linear / g.x / g.y)};
     block.linear = linear;
     block.live = block.thread_count;
+    block.at_grid = 0;
     set_up_warps(block);
     set_up_threads(block, launch.block);
     forget_barrier();
@@ -156,13 +166,16 @@ bool run_blocks(Launch& launch) {
     uint64_t blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
     bool finished = true;
     for (uint64_t i = 0; finished && i < blocks; ++i) {
-        if (left_out(launch.grid, i, blocks)) continue;
+        if (!launch.cooperative && left_out(launch.grid, i, blocks)) continue;
         running_block = &block;
         set_up(block, launch, i);
         on_block(block);
         finished = scheduler().run(block);
-        on_block_end(block);
+        if (finished && block.at_grid) set_aside(block);
+        else on_block_end(block);
     }
+    if (finished) finished = run_aside(block, blocks);
+    forget_aside();
     running_block = nullptr;
     return finished;
 }
@@ -188,6 +201,7 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
     unsigned stream = static_cast<unsigned>(stream_number(c.stream));
     auto& streams = state().kernel_streams;
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) list(streams, stream);
+    launch.cooperative = c.cooperative;
     launch.record = record_of(launch, stream);
     Reach reach;
     FaultHandlers handlers;
@@ -223,6 +237,8 @@ const Kernel* kernel_of(const void* stub) {
 void configure(Index grid, Index block, size_t dynamic_shared, void* stream) {
     configuration = Configuration{true, grid, block, dynamic_shared, stream, __builtin_return_address(0)};
 }
+
+void configure_cooperative() { configuration.cooperative = true; }
 
 void launch(const Kernel& kernel, void (*entry)(const void*), const void* closure) {
     if (asked_for_kernel) {

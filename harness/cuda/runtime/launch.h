@@ -14,6 +14,11 @@ struct KernelState {
 };
 KernelState& kernel_state(const Kernel& kernel);
 
+/// How many blocks fit on the device at once, by their threads and shared memory; registers are not known.
+uint64_t resident_blocks(const Kernel& kernel, unsigned threads, size_t dynamic_shared);
+/// The launch that is configured is a cooperative one.
+void configure_cooperative();
+
 /// The kernel behind a stub's address; null when the address is no stub.
 const Kernel* kernel_of(const void* stub);
 

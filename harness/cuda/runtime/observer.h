@@ -1,6 +1,8 @@
 // What the core tells the checks and counters. Plain builds link observer_none.cpp.
 #pragma once
 
+#include <vector>
+
 #include "defects.h"
 #include "memory.h"
 #include "records.h"
@@ -21,6 +23,11 @@ void on_launch_end(Launch& launch);
 // A block begins (its shared memory is poisoned: nothing is initialised) and ends.
 void on_block(Block& block);
 void on_block_end(Block& block);
+// A block waits for the other blocks of its grid, and goes on later: what is kept of its shared memory is kept for it.
+void on_aside(Block& block, std::vector<unsigned char>& kept);
+void on_resume(Block& block, const std::vector<unsigned char>& kept);
+// All blocks have arrived: whatever came before is ordered before what follows.
+void on_grid_barrier(Launch& launch);
 
 // A range of the block's shared memory is a variable's from now on, until the launch ends: bytes outside of all such
 // ranges are red zone. Told once per launch, during its first block or on a later first use.

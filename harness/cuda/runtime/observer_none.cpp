@@ -8,6 +8,9 @@ void on_launch(Launch&) {}
 void on_launch_end(Launch&) {}
 void on_block(Block&) {}
 void on_block_end(Block&) {}
+void on_aside(Block&, std::vector<unsigned char>&) {}
+void on_resume(Block&, const std::vector<unsigned char>&) {}
+void on_grid_barrier(Launch&) {}
 void on_shared(Block&, unsigned char*, size_t, const char*) {}
 void on_barrier(Block&) {}
 void on_warp_meeting(Thread&, uint32_t, uint32_t) {}

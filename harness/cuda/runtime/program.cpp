@@ -8,6 +8,7 @@
 
 #include "emulator.h"
 #include "report.h"
+#include "state.h"
 
 namespace emu {
 
@@ -45,6 +46,7 @@ __attribute__((constructor)) void begin() {
     if (!descriptor) return;
     report_descriptor = std::atoi(descriptor);
     owner = getpid();
+    has_own_main = true;
     for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGXCPU}) std::signal(signal, on_signal);
     emu_start(static_cast<unsigned>(number_from("EMU_MODE")), number_from("EMU_SEED"));
     std::atexit(write_report);

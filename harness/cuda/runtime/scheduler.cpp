@@ -54,6 +54,18 @@ bool Scheduler::run(Block& block) {
     return !left_;
 }
 
+void Scheduler::suspend() { switch_stack(*running_thread->stack, host_); }
+
+bool Scheduler::resume(Block& block, Thread& last) {
+    turns_ = kTurnsPerWarp;
+    running_block = &block;
+    running_thread = &last;
+    switch_stack(host_, *last.stack);
+    running_thread = nullptr;
+    if (left_) stacks_.renew();
+    return !left_;
+}
+
 void Scheduler::leave() {
     left_ = true;
     Stack abandoned;

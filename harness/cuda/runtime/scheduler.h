@@ -31,6 +31,10 @@ public:
     bool run(Block& block);
     /// From inside a kernel, or from a fault in one: leave the launch at once.
     [[noreturn]] void leave();
+    /// From the last thread of a block to arrive where other blocks are waited for: `run` or `resume` returns, and this
+    /// does when the block is resumed from that thread.
+    void suspend();
+    bool resume(Block& block, Thread& last);
 
     /// The running thread is not ready until somebody wakes it.
     void wait();
@@ -40,7 +44,7 @@ public:
     static void wake(Warp& warp, uint32_t lanes);
     static void sleep(Thread& thread);
 
-    const StackPool& stacks() const { return stacks_; }
+    StackPool& stacks() { return stacks_; }
 
 private:
     static void run_threads();

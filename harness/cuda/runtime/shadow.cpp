@@ -190,6 +190,14 @@ void shadow_block(Block& block) {
     s.shared.written.set_range(0, s.shared_high, false);
 }
 
+std::vector<unsigned char> shared_written() { return shadow().shared.written.copy(shadow().shared_high); }
+
+void restore_shared_written(const std::vector<unsigned char>& kept) {
+    Shadow& s = shadow();
+    s.shared.written.set_range(0, s.shared_high, false);
+    s.shared.written.put(kept);
+}
+
 void shadow_shared(Block& block, unsigned char* address, size_t bytes, const char* name) {
     ready_shared(block);
     Shadow& s = shadow();

@@ -1,6 +1,7 @@
 // What is known of each byte of device memory: whether it is somebody's, and whether it was ever written.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +39,9 @@ public:
     void set_range(size_t offset, size_t bytes, bool value);
     /// How many bits of the range are set; they are cleared.
     uint64_t take_count(size_t offset, size_t bytes);
+    /// The words of the first `bytes` bytes of memory.
+    std::vector<unsigned char> copy(size_t bytes) const { return {words_, words_ + (bytes + 7) / 8}; }
+    void put(const std::vector<unsigned char>& words) { std::copy(words.begin(), words.end(), words_); }
 
 private:
     static constexpr unsigned mask(unsigned bytes) { return (1u << bytes) - 1; }
@@ -120,6 +124,9 @@ void find_module();
 
 void shadow_launch();
 void shadow_block(Block& block);
+/// Which bytes of the block's shared memory have a value, and another block's in their place.
+std::vector<unsigned char> shared_written();
+void restore_shared_written(const std::vector<unsigned char>& kept);
 void shadow_shared(Block& block, unsigned char* address, size_t bytes, const char* name);
 
 // The hot path: what is right is found right here.

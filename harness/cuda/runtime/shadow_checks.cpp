@@ -1,5 +1,6 @@
 // Checks of accesses that are not plainly right: odd sizes, edges, and memory that is neither arena nor shared.
 #include "defects.h"
+#include "registered.h"
 #include "shadow.h"
 #include "stacks.h"
 
@@ -62,6 +63,7 @@ bool check_elsewhere(const Access& access) {
     if (on_own_stack(access.address)) return false;
     if (shadow().symbols.contains(access.address) && check_symbol(access)) return true;
     if (!access.write && is_constant_of_module(access.address)) return false;
+    if (is_registered(reinterpret_cast<const void*>(access.address), access.bytes)) return false;
     report_not_device_memory(access);
 }
 

@@ -58,6 +58,13 @@ void begin_shared(Block& block) {
     on_shared(block, base, dynamic_bytes, "dynamic shared memory");
 }
 
+std::vector<unsigned char> saved_shared() { return {base, base + used}; }
+
+void restore_shared(const std::vector<unsigned char>& saved) {
+    std::memset(base, 0xFF, used);
+    std::memcpy(base, saved.data(), saved.size());
+}
+
 void* shared(SharedSlot& slot) {
     if (slot.launch == current_launch && running_block) return base + slot.offset;
     if (!running_block) unsupported("shared memory outside of a kernel", Site{"", 0});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "threads.h"
 
@@ -17,5 +18,8 @@ unsigned char* shared_base();
 void begin_shared(Launch& launch);
 /// Poison what the launch has used so far; for its first block, give dynamic shared memory its place.
 void begin_shared(Block& block);
+/// What the block has in shared memory, and another block's in its place.
+std::vector<unsigned char> saved_shared();
+void restore_shared(const std::vector<unsigned char>& saved);
 
 }  // namespace emu

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
 #include <new>
 
 #if defined(__x86_64__) && !defined(EMU_UCONTEXT)
@@ -61,6 +62,25 @@ void StackPool::renew() {
     for (Stack* stack : all_) prepare(*stack, main_);
 }
 
+void StackPool::bring_back(const std::vector<SavedStack>& saved) {
+    renew();
+    std::vector<bool> taken(all_.size());
+    for (const SavedStack& kept : saved) {
+        taken[kept.stack->number] = true;
+        kept.stack->pointer = kept.pointer;
+        std::memcpy(kept.pointer, kept.bytes.data(), kept.bytes.size());
+    }
+    free_.clear();
+    for (Stack* stack : all_) {
+        if (!taken[stack->number]) free_.push_back(stack);
+    }
+}
+
+SavedStack save(Stack& stack) {
+    const unsigned char *from = static_cast<const unsigned char*>(stack.pointer), *from_end = stack.lowest + kStackBytes;
+    return {&stack, stack.pointer, {from, from_end}};
+}
+
 bool StackPool::contains(const void* address) const {
     auto* p = static_cast<const unsigned char*>(address);
     for (const unsigned char* mapping : mappings_) {
@@ -78,6 +98,8 @@ const Stack* StackPool::guarded_by(const void* address) const {
 }
 
 #ifdef EMU_OWN_SWITCH
+
+const bool kStacksCanBeSaved = true;
 
 // Callee-saved registers go onto the stack that is left; kernels do not change floating-point control words. A return,
 // not a jump: all fibers wait at the same call, so that the processor's stack of return addresses stays right.
@@ -117,6 +139,8 @@ void prepare(Stack& stack, void (*main)()) {
 void switch_stack(Stack& from, Stack& to) { emu_switch_stack_pointer(&from.pointer, to.pointer); }
 
 #else
+
+const bool kStacksCanBeSaved = false;  // a context has pointers into itself
 
 void prepare(Stack& stack, void (*main)()) {
     auto* context = static_cast<ucontext_t*>(stack.pointer);

@@ -19,6 +19,16 @@ struct Stack {
     unsigned number = 0;
 };
 
+/// What lies on a stack that waits, so that another block's threads can use it until then.
+struct SavedStack {
+    Stack* stack;
+    void* pointer;
+    std::vector<unsigned char> bytes;
+};
+/// False where a stack cannot be moved away and back: this device's blocks can then not wait for each other.
+extern const bool kStacksCanBeSaved;
+SavedStack save(Stack& stack);
+
 /// Stacks that no thread is on, kept for the life of the process.
 class StackPool {
 public:
@@ -29,6 +39,8 @@ public:
     bool reserve(unsigned count);
     /// Put all stacks back as if never entered: after a launch that was ended.
     void renew();
+    /// All stacks are free but these, which are as they were saved.
+    void bring_back(const std::vector<SavedStack>& saved);
     void set_main(void (*main)()) { main_ = main; }
     bool contains(const void* address) const;
     /// The stack whose guard holds `address`.

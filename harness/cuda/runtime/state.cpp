@@ -2,6 +2,8 @@
 
 namespace emu {
 
+bool has_own_main = false;
+
 State& state() {
     static auto* instance = new State;  // outlives static destructors
     return *instance;

@@ -65,10 +65,13 @@ struct State {
     std::vector<unsigned> kernel_streams;  // in order of first use
     uint64_t device_syncs = 0;
     int last_error = 0;    // cleared by cudaGetLastError
+    bool incomplete = false;  // a launch was left out: what follows may rest on values that nobody has computed
     int sticky_error = 0;  // the context's end; cleared by emu_start only
 };
 
 State& state();
+/// Whether the program has a main of its own: a launch that cannot be run costs that launch, and the rest goes on.
+extern bool has_own_main;
 
 /// Append, or say that the report is cut.
 template <class T>

@@ -136,6 +136,18 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
     return cudaSuccess;
 }
 
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
+    return usable("cudaStreamAttachMemAsync", stream);
+}
+// only hints to the cache are known, which mean nothing here
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID, const cudaStreamAttrValue*) {
+    return usable("cudaStreamSetAttribute", stream);
+}
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID, cudaStreamAttrValue* value) {
+    *value = cudaStreamAttrValue{};
+    return usable("cudaStreamGetAttribute", stream);
+}
+
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
     *status = cudaStreamCaptureStatusNone;
     return usable("cudaStreamIsCapturing", stream);

@@ -64,6 +64,7 @@ struct Block {
     Warp* warps;
     unsigned char* shared;   // base of the block's shared memory, equal for all blocks
     size_t shared_capacity;  // bytes of address space behind it, red zones included
+    unsigned at_grid = 0;    // threads that wait for the other blocks
 };
 
 struct Launch {
@@ -77,6 +78,7 @@ struct Launch {
     const void* closure;  // the parameters, copied by value: what kernels may read of the host's memory
     const void* pc;       // of the author's launch
     LaunchRecord record;
+    bool cooperative = false;  // its blocks may wait for each other
 };
 
 // The thread that runs, null while host code does. No thread-local: one OS thread runs everything.

@@ -22,7 +22,6 @@ inline void __nanosleep(unsigned) { emu::yield(); }
 [[noreturn]] inline void __trap(emu::Site site = EMU_HERE) { emu::trap("trap", "__trap()", site); }
 inline void __brkpt() {}
 
-inline long long clock64(emu::Site site = EMU_HERE) { emu::unsupported("clock64(): this device has no clock", site); }
-inline unsigned long long __nv_globaltimer(emu::Site site = EMU_HERE) {
-    emu::unsupported("globaltimer: this device has no clock", site);
-}
+// The device has no clock: a counter that every reading moves on, so that loops which wait for a time come to an end.
+inline long long clock64() { return emu::ticks(); }
+inline unsigned long long __nv_globaltimer() { return static_cast<unsigned long long>(emu::ticks()); }
