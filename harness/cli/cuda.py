@@ -59,7 +59,16 @@ def check(
     context: typer.Context,
     files: Files,
     seed: Seed = 0,
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="Number of schedules to try, starting at --seed.")] = 1,
+    schedules: Annotated[
+        int,
+        typer.Option(
+            "--schedules",
+            "--seeds",
+            min=1,
+            max=1000,
+            help="Number of schedules to try, starting at --seed: orders of threads, and of blocks.",
+        ),
+    ] = 1,
     root: Root = None,
     defines: Defines = None,
     memory: Memory = 8192,
@@ -77,12 +86,13 @@ def check(
 
     \b
     harness cuda check softmax.cu
-    harness cuda check main.cu kernels.cu --seeds 5 -- --rows 64
+    harness cuda check main.cu kernels.cu --schedules 5 -- --rows 64
     """
     from harness.cli import cuda_output
     from harness.cuda.program import Mode, merged
 
-    with _ran(context, files, Mode.CHECK, range(seed, seed + seeds), root, defines, memory, timeout) as (source, runs):
+    seeds = range(seed, seed + schedules)
+    with _ran(context, files, Mode.CHECK, seeds, root, defines, memory, timeout) as (source, runs):
         if as_json:
             output.data(cuda_output.as_data(source, runs))
         else:

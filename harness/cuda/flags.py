@@ -14,6 +14,8 @@ _INSTRUMENTED_GCC = (
     "-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "--param=tsan-instrument-func-entry-exit=0",
     # an author's struct of 16 bytes is one access, not one for each of its parts that is used
     "-fno-tree-sra",
+    # of two functions alike only one would be left, and its lines
+    "-fno-ipa-icf",
     # a shim that was jumped to would return to the caller's caller: not the author's line
     "-fno-optimize-sibling-calls",
 )  # fmt: skip

@@ -5,7 +5,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 from pathlib import Path
 
 from harness.cuda.build import Built, build
@@ -25,6 +25,19 @@ class Mode(IntFlag):
     PLAIN = 0
     CHECK = 1
     COUNT = 2
+
+
+class BlockOrder(IntEnum):
+    """In which order the blocks of a grid run."""
+
+    FORWARD = 0
+    BACKWARD = 1
+    MIXED = 2
+
+    @classmethod
+    def of(cls, seed: int) -> "BlockOrder":
+        """That of a schedule: its blocks go forward in schedule 0, backward in those with an odd seed."""
+        return cls.FORWARD if not seed else cls.BACKWARD if seed % 2 else cls.MIXED
 
 
 @dataclass(frozen=True)
@@ -154,20 +167,28 @@ def run_program(
         arguments: its command line.
         tier: how it is held.
         mode: what the device looks for.
-        seed: of the schedule; 0 is in order.
+        seed: of the schedule; 0 is in order. Others change the order of threads and of blocks; a program in which a
+            block waits for one before it gets its blocks in order.
         limits: wall time and memory.
 
     Raises:
         BoxError: it could not be started.
     """
-    settings = (f"EMU_MODE={mode.value}", f"EMU_SEED={seed}", f"EMU_REPORT_FD={command.REPORT_FD}")
     program.parent.chmod(program.parent.stat().st_mode | 0o055)  # a private folder is closed to the box's own user
-    completed = command.run(
-        ("env", *settings, f"{{program}}/{program.name}", *arguments),
-        source.folder, tier=tier, seconds=limits.seconds, wall_seconds=limits.seconds, memory_mib=limits.memory_mib,
-        extra={"program": program.parent},
-    )  # fmt: skip
-    report = parse(completed.report)
+
+    def run(order: BlockOrder) -> tuple[Report | None, Completed]:
+        settings = (f"EMU_MODE={mode.value}", f"EMU_SEED={seed}", f"EMU_ORDER={order.value}")
+        completed = command.run(
+            ("env", *settings, f"EMU_REPORT_FD={command.REPORT_FD}", f"{{program}}/{program.name}", *arguments),
+            source.folder, tier=tier, seconds=limits.seconds, wall_seconds=limits.seconds,
+            memory_mib=limits.memory_mib, extra={"program": program.parent},
+        )  # fmt: skip
+        return parse(completed.report), completed
+
+    order = BlockOrder.of(seed)
+    report, completed = run(order)
+    if report and report.blocks_waited and order is not BlockOrder.FORWARD:
+        report, completed = run(BlockOrder.FORWARD)
     return ProgramRun(seed, report and resolve(report, program, source.files()), completed)
 
 

@@ -198,6 +198,8 @@ class Report(ReportPart):
     streams: Streams = Streams()
     api_errors: list[ApiError] = Field(default=[], max_length=1024)
     unsupported: list[UnsupportedFeature] = Field(default=[], max_length=256)
+    blocks_waited: bool = False
+    """Whether a block waited for one that had not begun: another order of blocks serves it."""
     truncated: bool = False
     """Whether something was left out because there was too much of it."""
 

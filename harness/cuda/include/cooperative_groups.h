@@ -7,13 +7,11 @@
 
 namespace emu {
 
-/// The lanes of the caller's tile of `size`; the last tile of a block may have fewer.
+/// The lanes of the caller's tile of `size`: also those that a block which is no multiple of it lacks. Nobody waits for
+/// them, and whoever takes their value is told so.
 inline EMU_UNINSTRUMENTED uint32_t tile_lanes(unsigned size) {
-    const unsigned lane = linear_thread() & 31u, first = lane & ~(size - 1u);
-    const unsigned block = emu_block_dim_x() * emu_block_dim_y() * emu_block_dim_z();
-    const unsigned left = block - (linear_thread() - lane);
-    const uint32_t existing = left >= 32 ? ~0u : (1u << left) - 1u;
-    return existing & (size >= 32 ? ~0u : ((1u << size) - 1u) << first);
+    const unsigned first = linear_thread() & 31u & ~(size - 1u);
+    return size >= 32 ? ~0u : ((1u << size) - 1u) << first;
 }
 
 /// The caller's `size` neighbours by rank.

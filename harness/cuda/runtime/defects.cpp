@@ -20,10 +20,16 @@ bool same_site(const Site& a, const Site& b) {
 bool equal(const KeptDefect& kept, const Defect& d) {
     const Defect& k = kept.defect;
     return std::strcmp(k.kind, d.kind) == 0 && k.pc == d.pc && k.other.pc == d.other.pc && same_site(k.site, d.site) &&
-           same_site(k.other.site, d.other.site) && kept.kernel == running_kernel();
+           same_site(k.other.site, d.other.site) && kept.kernel == (d.kernel.empty() ? running_kernel() : d.kernel);
 }
 
 void place(KeptDefect& kept) {
+    if (!kept.defect.kernel.empty()) {
+        kept.in_kernel = true;
+        kept.kernel = kept.defect.kernel;
+        kept.launch = kept.defect.launch;
+        return;
+    }
     if (!running_block) return;
     kept.in_kernel = true;
     kept.kernel = running_kernel();

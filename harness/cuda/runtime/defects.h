@@ -38,6 +38,8 @@ struct Defect {
     bool placed = false;
     Index block{0, 0, 0};
     Index thread{0, 0, 0};
+    std::string kernel;   // empty: the one that runs
+    uint64_t launch = 0;  // of that kernel
 };
 
 /// Keep the defect; one that equals a kept one (kind, kernel, pc, other.pc, sites) only counts up. At most 64 are kept.

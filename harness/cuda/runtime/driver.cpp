@@ -70,6 +70,7 @@ EXPORTED int emu_read(void* host, const void* device, size_t bytes) {
     Allocation* a = find_allocation(device);
     if (!a || static_cast<const unsigned char*>(device) + bytes > a->address + a->bytes) return cudaErrorInvalidValue;
     Reach reach;
+    on_host_read(device, bytes);
     std::memcpy(host, device, bytes);
     return cudaSuccess;
 }

@@ -7,6 +7,7 @@
 
 #include "defects.h"
 #include "races_messages.h"
+#include "state.h"
 
 namespace emu {
 
@@ -40,6 +41,11 @@ bool changes_nothing(const Access& access) {
 
 }  // namespace
 
+// `before` the read of `bytes` that was told just now: whether a write was, which may be the same copy's.
+void watch_copy(uint64_t before, size_t bytes) {
+    if (hooks.last_write.number == before && hooks.last_write.bytes == bytes) watch_store(hooks.last_write.address, bytes);
+}
+
 void report_runaway() {
     Defect defect;
     defect.kind = "runaway";
@@ -55,6 +61,7 @@ void note_spin(const Access& access) {
     const Launch& launch = *running_block->launch;
     const uint64_t blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
     if (!shadow().shared.contains(access.address) && hooks.blocks < blocks) {
+        state().blocks_waited = true;
         unsupported("a block that waits for one that runs after it", launch.kernel->site);
     }
     const Place place = place_of(access.address);
@@ -90,9 +97,15 @@ void observe_range(const void* address, size_t bytes, bool write, const void* pc
     auto at = reinterpret_cast<uintptr_t>(address);
     if (!running_thread) return observe_on_host(access_of(address, static_cast<unsigned>(bytes), write, pc));
     const size_t step = std::min(kMaxPiece, ((at | bytes) & -(at | bytes)));
+    const InPieces pieces;
+    const uint64_t before = hooks.accesses;
     for (const uintptr_t end = at + bytes; at < end; at += step) {
         observe(access_of(reinterpret_cast<const void*>(at), static_cast<unsigned>(step), write, pc));
     }
+    if (write) hooks.last_write = LastWrite{at - bytes, bytes, hooks.accesses};
+    if (write || !holds_unwritten) return;
+    read_in_pieces(at - bytes, bytes);
+    watch_copy(before, bytes);
 }
 
 void observe_volatile(Access access) {
@@ -119,13 +132,25 @@ using namespace emu;
 
 namespace {
 
+// Between the two hooks of one copy no other access counts.
+[[gnu::noinline]] void preempt_between_hooks() {
+    const LastWrite last = hooks.last_write;
+    const bool just_now = last.number == hooks.accesses;
+    preempt();
+    hooks.last_write = last;
+    hooks.last_write.number = just_now ? hooks.accesses : 0;
+}
+
 template <unsigned Bytes, bool Write>
 [[gnu::always_inline]] inline void plain(const void* address, const void* pc) {
     if (!mode) return;
     const Access access{reinterpret_cast<uintptr_t>(address), Bytes, Write, false, false, false, true, pc};
     if (!running_thread) return observe_on_host(access);
-    may_preempt();
+    if (__builtin_expect(--preempt_after <= 0, 0)) preempt_between_hooks();
+    const uint64_t before = hooks.accesses;
     observe(access);
+    if (Write) hooks.last_write = LastWrite{access.address, Bytes, hooks.accesses};
+    else if (__builtin_expect(holds_unwritten, 0)) watch_copy(before, Bytes);
 }
 
 template <bool Write>

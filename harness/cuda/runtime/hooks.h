@@ -6,8 +6,16 @@
 #include "races.h"
 #include "shadow.h"
 #include "stacks.h"
+#include "shadow_unwritten.h"
 
 namespace emu {
+
+/// A plain write, and which access it was.
+struct LastWrite {
+    uintptr_t address;
+    size_t bytes;
+    uint64_t number;
+};
 
 struct Hooks {
     uint64_t accesses = 0;  // of the running launch
@@ -15,6 +23,7 @@ struct Hooks {
     uint64_t blocks = 0;    // of the launch that have begun
     uint64_t spins = 0;     // one after the other, by whichever threads
     uint64_t last_spin = 0; // which access it was
+    LastWrite last_write{}; // of the running launch
     unsigned volatile_reads[kMaxThreads];
 };
 extern Hooks hooks;
@@ -25,6 +34,7 @@ void note_spin(const Access& access);
 /// Anything but the arena, shared memory and the thread's own stack.
 void observe_elsewhere(const Access& access);
 void observe_on_host(const Access& access);
+void watch_copy(uint64_t before, size_t bytes);
 /// An access whose size or alignment is none of the hardware's.
 void observe_range(const void* address, size_t bytes, bool write, const void* pc);
 /// A volatile access: it may wait for others, and pass messages.
@@ -57,6 +67,7 @@ void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts,
 [[gnu::always_inline]] inline void observe(const Access& access) {
     if (__builtin_expect(++hooks.accesses > hooks.limit, 0)) report_runaway();
     if (__builtin_expect(races.unsettled, 0)) settle_race(&access);
+    if (__builtin_expect(holds_unwritten, 0)) watch_unwritten(access);
     if (shadow().arena.contains(access.address)) return observe_arena(access);
     if (shadow().shared.contains(access.address)) return observe_shared(access);
     const auto stack = reinterpret_cast<uintptr_t>(running_thread->stack->lowest);

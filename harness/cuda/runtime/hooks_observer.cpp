@@ -21,6 +21,7 @@ uint64_t access_limit() {
 
 void on_start(unsigned) {
     find_module();
+    unwritten_start();
     hooks.limit = access_limit();
 }
 
@@ -31,6 +32,7 @@ void on_launch(Launch& launch) {
     if (mode & EMU_CHECK) {
         make_cells();
         races_launch(launch);
+        unwritten_launch();
     }
     if (mode & EMU_COUNT) counters_launch(launch);
 }
@@ -41,6 +43,7 @@ void on_launch_end(Launch& launch) {
 
 void on_block(Block& block) {
     if (!mode) return;
+    if (holds_unwritten) unwritten_block_end(block);  // of one that was set aside
     ++hooks.blocks;
     std::memset(hooks.volatile_reads, 0, block.thread_count * sizeof *hooks.volatile_reads);
     shadow_block(block);
@@ -51,6 +54,7 @@ void on_block(Block& block) {
 
 void on_block_end(Block& block) {
     if (races.unsettled) settle_race();
+    if (holds_unwritten) unwritten_block_end(block);
     if (mode & EMU_COUNT) counters_barrier(block);
 }
 
@@ -77,18 +81,21 @@ void on_shared(Block& block, unsigned char* address, size_t bytes, const char* n
 
 void on_barrier(Block& block) {
     if (races.unsettled) settle_race();
+    if (holds_unwritten) settle_unwritten();
     if (mode & EMU_CHECK) races_barrier(block);
     if (mode & EMU_COUNT) counters_barrier(block);
 }
 
 void on_warp_meeting(Thread& thread, uint32_t named, uint32_t present) {
     if (races.unsettled) settle_race();
+    if (holds_unwritten) settle_unwritten();
     if (mode & EMU_CHECK) races_meeting(*thread.warp, named, present);
     if (mode & EMU_COUNT) counters_meeting(*thread.warp, present);
 }
 
 void on_exit(Thread&) {
     if (races.unsettled) settle_race();
+    if (holds_unwritten) settle_unwritten();
 }
 
 void on_atomic(void* address, unsigned bytes, const void* pc) {
@@ -97,7 +104,7 @@ void on_atomic(void* address, unsigned bytes, const void* pc) {
 
 void on_access(const void* address, unsigned bytes, bool write, const void* pc) {
     if (!mode) return;
-    const Access access{reinterpret_cast<uintptr_t>(address), bytes, write, false, false, false, true, pc};
+    const Access access{reinterpret_cast<uintptr_t>(address), bytes, write, false, false, false, true, pc, true};
     may_preempt();
     if (bytes & (bytes - 1) || bytes > 16) observe_range(address, bytes, write, pc);
     else observe(access);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 #include "../include/cuda_runtime_api.h"
 #include "faults.h"
@@ -153,6 +154,16 @@ bool left_out(const Index& grid, uint64_t i, uint64_t blocks) {
     return (mode & EMU_SAMPLE) && !sampled(i, blocks) && !sampled(i % grid.x, grid.x);
 }
 
+// Which block is the i-th to run. In order is what most devices do at first; nothing promises it.
+uint64_t nth_block(uint64_t i, uint64_t blocks) {
+    if (block_order == BlockOrder::Forward) return i;
+    if (block_order == BlockOrder::Backward) return blocks - 1 - i;
+    // a stride that has no factor in common with the number of blocks visits each of them once
+    uint64_t stride = (state().seed * 0x9e3779b1u) % blocks | 1;
+    while (std::gcd(stride, blocks) != 1) stride += 2;
+    return (i * (stride % blocks) + state().seed) % blocks;
+}
+
 bool run_blocks(Launch& launch) {
     Storage& s = storage();
     Block& block = s.block;
@@ -168,7 +179,7 @@ bool run_blocks(Launch& launch) {
     for (uint64_t i = 0; finished && i < blocks; ++i) {
         if (!launch.cooperative && left_out(launch.grid, i, blocks)) continue;
         running_block = &block;
-        set_up(block, launch, i);
+        set_up(block, launch, nth_block(i, blocks));
         on_block(block);
         finished = scheduler().run(block);
         if (finished && block.at_grid) set_aside(block);

@@ -2,12 +2,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <string>
 
 #include "emulator.h"
 #include "report.h"
+#include "scheduler.h"
 #include "state.h"
 
 namespace emu {
@@ -48,6 +50,7 @@ __attribute__((constructor)) void begin() {
     owner = getpid();
     has_own_main = true;
     for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGXCPU}) std::signal(signal, on_signal);
+    block_order = static_cast<BlockOrder>(std::min<uint64_t>(number_from("EMU_ORDER"), 2));
     emu_start(static_cast<unsigned>(number_from("EMU_MODE")), number_from("EMU_SEED"));
     std::atexit(write_report);
 }

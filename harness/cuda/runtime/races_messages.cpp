@@ -72,7 +72,9 @@ bool covers(const Post& post, Mark mark) {
     const Coverage& c = post.coverage;
     if (segment < c.interval) return true;
     if (thread == post.thread && segment <= c.own) return true;
-    if (thread / kWarpLanes == post.thread / kWarpLanes && segment <= c.met) return true;
+    if (thread / kWarpLanes == post.thread / kWarpLanes) {
+        if (segment <= (c.lanes.empty() ? c.met : c.lanes[lane_of(mark)])) return true;
+    }
     if (!post.visible) return false;
     const Shown::Scoped& shown = post.visible->to[post.block != races.block];
     return segment < shown.interval || (thread < shown.own.size() && segment <= shown.own[thread]);
@@ -220,7 +222,8 @@ void messages_fence(Scope scope) {
     Mail& m = mail();
     Clock& clock = races.clocks[running_thread->linear];
     Messages& messages = m.threads[running_thread->linear];
-    Coverage coverage{clock.segment, races.interval, clock.met, messages.taken};
+    Coverage coverage{clock.segment, races.interval, clock.met, {}, messages.taken};
+    if (clock.partial) coverage.lanes.assign(clock.lanes, clock.lanes + kWarpLanes);
     add(coverage.taken, m.block_taken);
     messages.fenced[0] = coverage;
     if (scope != Scope::Block) messages.fenced[1] = std::move(coverage);

@@ -36,6 +36,7 @@ struct Coverage {
     uint32_t own = 0;       // its own segments up to this one; 0: no fence yet
     uint32_t interval = 0;  // all of the block before this one
     uint32_t met = 0;       // of its warp up to this one
+    std::vector<uint32_t> lanes;  // instead, after a meeting of some: of each of them up to these
     Knowledge taken;        // from mailboxes
 };
 

@@ -223,6 +223,7 @@ std::string report_text() {
     write_memory(json, leaked);
     write_streams(json);
     write_problems(json);
+    json.key("blocks_waited").boolean(s.blocks_waited);
     return json.key("truncated").boolean(s.truncated).close('}').text();
 }
 

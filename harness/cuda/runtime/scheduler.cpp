@@ -9,6 +9,7 @@ Thread* running_thread = nullptr;
 Block* running_block = nullptr;
 int64_t preempt_after = INT64_MAX;
 uint64_t progress = 0;
+BlockOrder block_order = BlockOrder::Forward;
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Whose turn it is. The threads of one block take turns; blocks run one after the other, in order in every schedule: a
-// block may wait for one before it, as those that pass sums along do.
+// Whose turn it is. The threads of one block take turns; blocks run one after the other. Answers' blocks run in order in
+// every schedule: a block may wait for one before it, as those that pass sums along do. A program's may run in others.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +64,9 @@ private:
 };
 
 Scheduler& scheduler();
+
+enum class BlockOrder : uint8_t { Forward, Backward, Mixed };
+extern BlockOrder block_order;
 
 /// Counts turns, ends of threads and other entries to the runtime.
 extern uint64_t progress;

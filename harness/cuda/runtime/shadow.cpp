@@ -8,6 +8,7 @@
 
 #include "observer.h"
 #include "shared.h"
+#include "shadow_unwritten.h"
 
 namespace emu {
 
@@ -71,6 +72,21 @@ bool BitMap::range_all(size_t offset, size_t bytes) const {
         const size_t step = std::min<size_t>(end - offset, 8 - (offset & 7));
         if (!all(offset, static_cast<unsigned>(step))) return false;
         offset += step;
+    }
+    return true;
+}
+
+bool BitMap::range_none(size_t offset, size_t bytes) const {
+    for (const size_t end = offset + bytes; offset < end;) {
+        if (!(offset & 7) && end - offset >= 64) {
+            uint64_t bits = 0;
+            std::memcpy(&bits, words_ + (offset >> 3), sizeof bits);
+            if (bits) return false;
+            offset += 64;
+            continue;
+        }
+        if (all(offset, 1)) return false;
+        ++offset;
     }
     return true;
 }
@@ -141,6 +157,7 @@ void on_allocate(Allocation& allocation) {
     const uint32_t owner = take_extent();
     s.extents[owner] = Extent{begin, begin + allocation.bytes, begin};
     own(allocation, owner);
+    unwritten_forget(s.arena.begin + begin, allocation.bytes);
     // the host may write memory that it shares with the device where no hook sees it
     s.arena.written.set_range(begin, allocation.bytes, allocation.kind != AllocationKind::Device);
     s.high = std::max(s.high, begin + allocation.bytes);
@@ -166,7 +183,10 @@ void on_host_write(const void* address, size_t bytes) {
     if (ready() && shadow().arena.contains(at)) shadow().arena.written.set_range(shadow().arena.offset(at), bytes, true);
 }
 
-void on_host_read(const void*, size_t) {}
+void on_host_read(const void* address, size_t bytes) {
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    if (ready() && shadow().arena.contains(at)) unwritten_leaves(at, bytes);
+}
 
 void on_symbol(SymbolRecord& symbol) {
     Region& symbols = shadow().symbols;

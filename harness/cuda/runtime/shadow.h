@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "defects.h"
 #include "memory.h"
 
 namespace emu {
@@ -19,6 +20,7 @@ struct Access {
     bool is_volatile;
     bool aligned;  // the hardware asks for an address that is a multiple of `bytes`
     const void* pc;
+    bool told = false;  // by a shim, which uses what it reads
     const char* verb() const { return atomic ? "atomic" : write ? "write" : "read"; }
 };
 
@@ -36,6 +38,7 @@ public:
         words_[offset >> 3] = static_cast<unsigned char>(words_[offset >> 3] | mask(bytes) << (offset & 7));
     }
     bool range_all(size_t offset, size_t bytes) const;
+    bool range_none(size_t offset, size_t bytes) const;
     void set_range(size_t offset, size_t bytes, bool value);
     /// How many bits of the range are set; they are cleared.
     uint64_t take_count(size_t offset, size_t bytes);
@@ -103,7 +106,8 @@ void check_host(const Access& access);
 void report_outside_allocation(const Access& access);
 void report_outside_shared(const Access& access);
 void report_outside_symbol(const Access& access);
-void report_unwritten(const Access& access);
+void report_unwritten(const Access& access, Index block, Index thread);
+Defect unwritten_defect(const Access& access);
 [[noreturn]] void report_misaligned(const Access& access);
 [[noreturn]] void report_not_device_memory(const Access& access);
 
@@ -115,6 +119,8 @@ struct Place {
     const char* space = "global";
 };
 Place place_of(uintptr_t address);
+/// How far past a variable of the module an access is taken for one to it.
+constexpr uintptr_t kNearSymbol = 64;
 
 /// Whether kernels may read the address although it is the host's: constants of this module.
 bool is_constant_of_module(uintptr_t address);
@@ -147,13 +153,17 @@ inline bool is_misaligned(const Access& access) { return access.aligned && (acce
     return known;
 }
 
+/// A running thread reads bytes of which some have no value: reported now where the access decides something by itself,
+/// else once it is known what becomes of it (shadow_unwritten.h).
+void read_unwritten(Region& region, const Access& access);
+
 [[gnu::always_inline]] inline bool check_arena(const Access& access) {
     Shadow& s = shadow();
     const size_t offset = s.arena.offset(access.address);
     const Extent& extent = s.extent_at(offset);
     const bool inside = offset >= extent.begin && offset + access.bytes <= extent.end;
     if (!inside || !access.aligned || is_misaligned(access)) return check_arena_slowly(access);
-    if (!touch(s.arena, offset, access)) report_unwritten(access);
+    if (!touch(s.arena, offset, access)) read_unwritten(s.arena, access);
     return true;
 }
 
@@ -164,7 +174,7 @@ inline bool is_misaligned(const Access& access) { return access.aligned && (acce
     const unsigned step = access.bytes < 8 ? access.bytes : 8;
     const bool inside = s.shared.valid.all(offset, step) && (access.bytes <= 8 || s.shared.valid.all(offset + 8, step));
     if (!inside) return check_shared_slowly(access);
-    if (!touch(s.shared, offset, access)) report_unwritten(access);
+    if (!touch(s.shared, offset, access)) read_unwritten(s.shared, access);
     return true;
 }
 

@@ -1,4 +1,5 @@
 // Checks of accesses that are not plainly right: odd sizes, edges, and memory that is neither arena nor shared.
+#include "../include/cuda_runtime_api.h"
 #include "defects.h"
 #include "registered.h"
 #include "shadow.h"
@@ -19,6 +20,15 @@ bool touch_range(Region& region, const Access& access) {
 bool on_own_stack(uintptr_t address) {
     const Stack* stack = running_thread->stack;
     return address - reinterpret_cast<uintptr_t>(stack->lowest) < kStackBytes;
+}
+
+// A variable has other data of the program behind it, which is the host's.
+void check_past_symbol(const Access& access) {
+    for (uintptr_t back = 1; back <= kNearSymbol; ++back) {
+        if (!find_symbol(reinterpret_cast<const void*>(access.address - back))) continue;
+        report_outside_symbol(access);
+        end_launch(cudaErrorIllegalAddress);
+    }
 }
 
 bool check_symbol(const Access& access) {
@@ -43,7 +53,7 @@ bool check_arena_slowly(const Access& access) {
         return false;
     }
     if (is_misaligned(access)) report_misaligned(access);
-    if (!touch_range(s.arena, access)) report_unwritten(access);
+    if (!touch_range(s.arena, access)) read_unwritten(s.arena, access);
     return true;
 }
 
@@ -55,7 +65,7 @@ bool check_shared_slowly(const Access& access) {
         return false;
     }
     if (is_misaligned(access)) report_misaligned(access);
-    if (!touch_range(s.shared, access)) report_unwritten(access);
+    if (!touch_range(s.shared, access)) read_unwritten(s.shared, access);
     return true;
 }
 
@@ -64,6 +74,7 @@ bool check_elsewhere(const Access& access) {
     if (shadow().symbols.contains(access.address) && check_symbol(access)) return true;
     if (!access.write && is_constant_of_module(access.address)) return false;
     if (is_registered(reinterpret_cast<const void*>(access.address), access.bytes)) return false;
+    check_past_symbol(access);
     report_not_device_memory(access);
 }
 

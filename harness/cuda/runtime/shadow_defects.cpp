@@ -87,7 +87,11 @@ Place place_of(uintptr_t address) {
     if (s.arena.contains(address)) return place_of_allocation(address);
     if (s.shared.contains(address)) return place_of_shared(address);
     Place place;
-    if (const SymbolRecord* symbol = find_symbol(reinterpret_cast<const void*>(address))) {
+    const SymbolRecord* symbol = find_symbol(reinterpret_cast<const void*>(address));
+    for (uintptr_t back = 1; !symbol && back <= kNearSymbol; ++back) {
+        symbol = find_symbol(reinterpret_cast<const void*>(address - back));
+    }
+    if (symbol) {
         place.name = symbol->name;
         place.offset = static_cast<int64_t>(address - reinterpret_cast<uintptr_t>(symbol->address));
         place.bytes = symbol->bytes;
@@ -122,13 +126,24 @@ void report_outside_symbol(const Access& access) {
     report(defect);
 }
 
-void report_unwritten(const Access& access) {
-    if (seen_again("uninitialized_read", access.pc)) return;
+Defect unwritten_defect(const Access& access) {
     const Place place = place_of(access.address);
     Defect defect = defect_of("uninitialized_read", access, place);
     defect.text = phrase(access) + " at byte " + std::to_string(place.offset) + " of `" + place.name + "`, to which " +
                   (shadow().shared.contains(access.address) ? "no thread of this block has written"
                                                             : "nothing has been written");
+    if (!running_block) return defect;
+    defect.kernel = running_block->launch->kernel->name;
+    defect.launch = running_block->launch->ordinal;
+    return defect;
+}
+
+void report_unwritten(const Access& access, Index block, Index thread) {
+    if (seen_again("uninitialized_read", access.pc)) return;
+    Defect defect = unwritten_defect(access);
+    defect.placed = true;
+    defect.block = block;
+    defect.thread = thread;
     report(defect);
 }
 

@@ -55,6 +55,7 @@ struct State {
     uint64_t seed = 0;
     uint64_t launches = 0;  // since emu_start
     bool truncated = false;
+    bool blocks_waited = false;  // one for another that had not begun
     std::vector<KeptDefect> defects;
     std::vector<LaunchRecord> records;
     std::vector<ApiError> api_errors;

@@ -1,0 +1,45 @@
+// Words that a thread read although nobody had written them. Copying them is no fault: structs have padding, and
+// buffers a part that is not used yet. Using them is one.
+//
+// The hooks see addresses, not values, so a thread is handed words that it would hardly make by itself: signalling NaNs,
+// which arithmetic changes. A word that is stored again as it was is a copy, and where it is stored has no value then
+// either. One that has not been stored by the time the thread ends was used, or at least not merely copied. Where some of
+// the bytes of an access have a value, the others may be padding: they count once arithmetic with them is stored.
+#pragma once
+
+#include "shadow.h"
+#include "threads.h"
+
+namespace emu {
+
+/// Whether any thread of the running block holds such a word.
+extern bool holds_unwritten;
+
+/// Every access of a running thread while `holds_unwritten`, before it is done.
+void watch_unwritten(const Access& access);
+/// The stores seen so far have been done.
+void settle_unwritten();
+/// A store that was told before the read of what it stores, as compilers do where a struct is copied.
+void watch_store(uintptr_t address, size_t bytes);
+/// A struct was read, in pieces.
+void read_in_pieces(uintptr_t address, size_t bytes);
+/// Pieces of one copy follow: none of them has been done before the last.
+struct InPieces {
+    InPieces();
+    ~InPieces();
+};
+
+void unwritten_launch();
+/// The block has ended; of one that was ended, only the thread that ran last may have used what it read.
+void unwritten_block_end(const Block& block);
+/// A report begins.
+void unwritten_start();
+/// Memory is allocated anew: what lay there is of no concern.
+void unwritten_forget(uintptr_t address, size_t bytes);
+/// Device memory goes to the host: a result.
+void unwritten_leaves(uintptr_t address, size_t bytes);
+
+/// `bytes` were copied as a whole from one place to the other, values or not.
+void copy_unwritten(uintptr_t to, uintptr_t from, size_t bytes);
+
+}  // namespace emu
