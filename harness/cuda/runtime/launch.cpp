@@ -8,6 +8,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "faults.h"
+#include "following.h"
 #include "guard.h"
 #include "meeting.h"
 #include "observer.h"
@@ -189,6 +190,7 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
     auto& streams = state().kernel_streams;
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) list(streams, stream);
     launch.record = record_of(launch, stream);
+    if (follower.launch) follower.launch(launch);
     Reach reach;
     FaultHandlers handlers;
     SpinWatch watch;

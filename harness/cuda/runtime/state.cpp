@@ -1,6 +1,10 @@
 #include "state.h"
 
+#include "following.h"
+
 namespace emu {
+
+Follower follower;
 
 State& state() {
     static auto* instance = new State;  // outlives static destructors
