@@ -4,7 +4,7 @@ import re
 
 _FAILURE = re.compile(
     r"\b(?:failed|failure|fail|mismatch(?:es)?|mismatched|incorrect|does not match|do not match|not equal|wrong)\b"
-    r"|\berror\b\s*[:!]|\berror\s+at\b|\bnot\s+ok\b",
+    r"|\berror\b\s*[:!]|\berror\s+at\b|\b[1-9]\d*\s+errors?\b|\bnot\s+ok\b",
     re.IGNORECASE,
 )
 _NONE = re.compile(

@@ -63,6 +63,7 @@ int main(int count, char** words) {
     printf("\n");
 }
 """
+ENOUGH = ProgramLimits(30)
 TOLD = [
     ("killed", "killed by signal 9 (SIGKILL)"),
     ("left", "exit status 0"),
@@ -95,7 +96,7 @@ def program() -> Iterator[tuple[ProgramSource, Built]]:
         yield known, build_program(known, made, tier=detect())
 
 
-def ran(program: tuple[ProgramSource, Built], end: str, limits: ProgramLimits = ProgramLimits(30)) -> ProgramRun:
+def ran(program: tuple[ProgramSource, Built], end: str, limits: ProgramLimits = ENOUGH) -> ProgramRun:
     source, built = program
     assert built.path is not None, built.errors
     return run_program(source, built.path, [end], tier=detect(), mode=Mode.CHECK, limits=limits)
