@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from harness.cuda import build, report
-    from harness.cuda.program import Mode, ProgramRun, ProgramSource
+    from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,6 +23,12 @@ app = typer.Typer(
     help="Check any CUDA program and count its traffic, without a GPU.",
 )
 _ARGUMENTS = "harness.arguments"
+
+
+class Annotations(StrEnum):
+    """Code hosts whose commands can be printed."""
+
+    GITHUB = "github"
 
 
 class ProgramCommand(TyperCommand):
@@ -52,6 +59,14 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the thread schedule; 0 r
 Memory = Annotated[int, typer.Option(min=256, metavar="MIB", help="Memory limit of the program.")]
 Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Wall-clock limit of each run.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object with the report of every run.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Another initial value for a local variable of `main`."),
+]
+Launches = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Stop the program after its first N kernel launches.")
+]
+Seconds = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop each run after N seconds, as no failure.")]
 
 
 @app.command(cls=ProgramCommand)
@@ -73,7 +88,15 @@ def check(
     defines: Defines = None,
     memory: Memory = 8192,
     timeout: Timeout = 60,
+    sets: Sets = None,
+    launches: Launches = None,
+    seconds: Seconds = None,
     as_json: AsJson = False,
+    as_sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")] = False,
+    annotations: Annotated[
+        Annotations | None,
+        typer.Option(help="Print commands that make a code host show findings beside the lines, too."),
+    ] = None,
 ) -> None:
     """Find memory faults, races and misused synchronisation.
 
@@ -82,21 +105,21 @@ def check(
     barriers, shuffles from inactive lanes, deadlock.
 
     Exits with 1 if a defect was found or the program failed, with 2 if it does not build or uses a feature that the
-    device lacks.
+    device lacks. A program that is stopped at --launches or --seconds has not failed.
 
     \b
     harness cuda check softmax.cu
+    harness cuda check softmax.cu --set T=64 --launches 10
     harness cuda check main.cu kernels.cu --schedules 5 -- --rows 64
     """
-    from harness.cli import cuda_output
-    from harness.cuda.program import Mode, merged
+    from harness.cuda.program import Mode, ProgramLimits
 
+    if as_json and as_sarif:
+        raise typer.BadParameter("give one of --json and --sarif")
+    limits = ProgramLimits(timeout, memory, seconds, launches)
     seeds = range(seed, seed + schedules)
-    with _ran(context, files, Mode.CHECK, seeds, root, defines, memory, timeout) as (source, runs):
-        if as_json:
-            output.data(cuda_output.as_data(source, runs))
-        else:
-            cuda_output.defects(source, runs, merged(runs))
+    with _ran(context, files, Mode.CHECK, seeds, root, defines, sets, limits) as (source, runs):
+        _say_checked(source, runs, as_json, as_sarif, annotations)
     if any(run.failed or (run.report and run.report.found()) for run in runs):
         raise typer.Exit(1)
 
@@ -110,6 +133,9 @@ def count(
     defines: Defines = None,
     memory: Memory = 8192,
     timeout: Timeout = 60,
+    sets: Sets = None,
+    launches: Launches = None,
+    seconds: Seconds = None,
     as_json: AsJson = False,
 ) -> None:
     """Count the memory traffic of every kernel launch.
@@ -124,9 +150,10 @@ def count(
     harness cuda count main.cu kernels.cu -- --rows 64
     """
     from harness.cli import cuda_output
-    from harness.cuda.program import Mode
+    from harness.cuda.program import Mode, ProgramLimits
 
-    with _ran(context, files, Mode.COUNT, (seed,), root, defines, memory, timeout) as (source, runs):
+    limits = ProgramLimits(timeout, memory, seconds, launches)
+    with _ran(context, files, Mode.COUNT, (seed,), root, defines, sets, limits) as (source, runs):
         if as_json:
             output.data(cuda_output.as_data(source, runs))
         else:
@@ -138,16 +165,17 @@ def count(
 @contextmanager
 def _ran(
     context: typer.Context, files: Sequence[Path], mode: "Mode", seeds: Sequence[int], root: Path | None,
-    defines: Sequence[str] | None, memory: int, timeout: float,
+    defines: Sequence[str] | None, sets: Sequence[str] | None, limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
-    from harness.cuda.program import ProgramLimits, ProgramSource, build_program, run_program
+    from harness.cuda.program import ProgramSource, build_program, run_program
     from harness.sandbox import detect, scratch
 
-    tier, source, limits = detect(), ProgramSource.of(files, root), ProgramLimits(timeout, memory)
+    tier, source = detect(), ProgramSource.of(files, root)
     named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
-    with scratch.folder() as place:
-        built = build_program(source, place, tier=tier, defines=named)
+    with scratch.folder() as place, scratch.folder() as copied:
+        changed = _with_values(source, sets, copied) if sets else source
+        built = build_program(changed, place, tier=tier, defines=named)
         if built.path is None:
             _say_lacking(built.unsupported)
             output.note(built.errors or "nothing was run, so the program is not at fault")
@@ -163,6 +191,36 @@ def _ran(
     if lacking:
         _say_lacking(lacking)
         raise typer.Exit(2)
+
+
+def _say_checked(
+    source: "ProgramSource", runs: "Sequence[ProgramRun]", as_json: bool, as_sarif: bool,
+    annotations: Annotations | None,
+) -> None:  # fmt: skip
+    from harness.cli import cuda_formats, cuda_output
+
+    if as_json:
+        output.data(cuda_output.as_data(source, runs))
+    elif as_sarif:
+        output.line(cuda_formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
+    else:
+        cuda_output.defects(source, runs, quoted=annotations is not None)
+    for text in cuda_formats.annotations(source, runs, Path.cwd()) if annotations else ():
+        (output.note if as_json or as_sarif else output.line)(text)
+
+
+def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "ProgramSource":
+    """The program with other initial values, which are told."""
+    from harness.cuda.initial_values import VALUE, with_values
+
+    values = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in sets)}
+    wrong = next((name for name, value in values.items() if not VALUE.fullmatch(value)), None)
+    if wrong is not None:
+        raise typer.BadParameter(f"--set {wrong}: give NAME=VALUE, where VALUE is a number or a name")
+    changed, told = with_values(source, values, into)
+    for text in told.values():
+        output.note(f"set {text}")
+    return changed
 
 
 def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | report.UnsupportedFeature]") -> None:

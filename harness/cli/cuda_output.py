@@ -1,58 +1,96 @@
 """What `harness cuda` prints: defects with the author's lines, and tables of traffic."""
 
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.cli import output
+from harness.cuda import own_words
 from harness.cuda.program import ProgramRun, ProgramSource
+from harness.cuda.program_faults import SEVERITIES, ProgramFault, leaks, program_faults
 from harness.cuda.report import DeviceDefect, DeviceLocation, Index, KernelLaunch, Report, Requests, Wavefronts
 
 COUNTED = "counted on the emulated device, not measured"
 _OF_A_BUFFER = ("bytes", "read", "passes", "written", "atomics", "distinct read", "distinct written")
-_SEVERITIES = ("error", "warning", "info")
+_COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36"}
+_MOST_OWN_WORDS = 5
 
 
 def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]:
     """Everything of the runs as plain data, for `--json`."""
     return {
         "files": list(source.entries),
+        "checked": not unchecked(runs),
+        "findings": [
+            {
+                **found.defect.model_dump(mode="json"), "count": found.count, "at_least": found.at_least,
+                "schedules": found.schedules, "also": found.others, "also_in_kernels": found.kernels,
+                "may_follow_from": found.cause and [found.cause.defect.file, found.cause.defect.line],
+            }
+            for found in program_faults(runs)
+        ],
         "runs": [
             {
                 "seed": run.seed,
                 "ended": run.ended,
+                "unchecked": run.unchecked,
+                "says_it_failed": own_words.failures(run.completed.output),
                 "exit_status": run.completed.returncode,
                 "output": run.completed.output,
                 "report": run.report and run.report.model_dump(mode="json"),
             }
             for run in runs
         ],
-    }
+    }  # fmt: skip
 
 
-def defects(source: ProgramSource, runs: Sequence[ProgramRun], found: Sequence[tuple[DeviceDefect, int]]) -> None:
+def unchecked(runs: Sequence[ProgramRun]) -> str:
+    """Why not everything was checked, of the first run of which that is so; empty when everything was."""
+    return next((run.unchecked for run in runs if run.unchecked), "")
+
+
+def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
     """Print what was found, worst first, then what the program printed.
 
     Args:
         source: the program.
         runs: one for each schedule.
-        found: each defect with the number of runs that showed it.
+        quoted: whether what the program printed has a mark before each line, so that none is taken for a command.
     """
-    shown = [f for f in found if f[0].kind != "leaked"]
-    for number, (defect, schedules) in enumerate(sorted(shown, key=lambda f: _SEVERITIES.index(f[0].severity)), 1):
-        seen = f", in {schedules} of {len(runs)} schedules" if len(runs) > 1 else ""
-        output.line(f"{number}. {defect.severity}: {defect.kind.replace('_', ' ')}: {defect.text}")
-        for text in (*_where(source, defect), _times(defect) + seen):
-            output.line(f"     {text}")
-    if shown:
+    found = program_faults(runs)
+    for number, finding in enumerate(found, 1):
+        _finding(source, runs, finding, number, found)
+    if found:
         output.line()
-    output.line(f"{', '.join(source.entries)}: {_summary([d for d, _ in shown])}, {_coverage(runs)}")
-    leaked = [f"{d.buffer}" + (f" ({d.file}:{d.line})" if d.file else "") for d, _ in found if d.kind == "leaked"]
+    output.line(f"{', '.join(source.entries)}: {headline(runs, found)}")
+    leaked = [f"{d.buffer}" + (f" ({d.file}:{d.line})" if d.file else "") for d in leaks(runs)]
     if leaked:
         output.line(f"note: never freed: {', '.join(leaked)}")
+    for text in _hints(runs):
+        output.line(f"note: {text}")
     report = next((run.report for run in runs if run.report), None)
     if report is not None:
         _say_api_errors(report)
-    _say_end(runs)
+    for text in _own_words(runs)[:_MOST_OWN_WORDS]:
+        output.line(f"note: the program itself printed a failure: {text}")
+    _say_end(runs, quoted=quoted)
+
+
+def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
+    """What was found, in how much: `no defect found` is said only of a program of which everything was checked."""
+    counts = {severity: sum(f.defect.severity == severity for f in found) for severity in SEVERITIES}
+    said = [f"{n} {severity}{'s' if n > 1 and severity != 'info' else ''}" for severity, n in counts.items() if n]
+    launches = max((run.launches for run in runs), default=0)
+    made = f"{launches} kernel launch{'es' if launches != 1 else ''}"
+    seeds = f"schedule {runs[0].seed}" if len(runs) == 1 else f"schedules {runs[0].seed} to {runs[-1].seed}"
+    why = unchecked(runs)
+    if why:
+        summary = ", ".join(said) or "nothing found in what was run"
+        return f"{summary}, {seeds}; stopped after {made}, so not everything was checked: {why}"
+    if not launches and not said:
+        return f"no kernel was launched, so nothing was checked on the device, {seeds}"
+    return f"{', '.join(said) or 'no defect found'}, {made}, {seeds}"
 
 
 def traffic(source: ProgramSource, run: ProgramRun) -> None:
@@ -65,13 +103,42 @@ def traffic(source: ProgramSource, run: ProgramRun) -> None:
         output.line(f"device memory: at most {peak:,} bytes at a time, {left:,} never freed")
         if run.report.truncated:
             output.line("more was launched than is shown: counters of the rest were left out")
-    output.line(f"{', '.join(source.entries)}: {_coverage([run])}; {COUNTED}")
+    output.line(f"{', '.join(source.entries)}: {_extent_of(run)}; {COUNTED}")
     _say_end([run])
 
 
-def _where(source: ProgramSource, defect: DeviceDefect) -> Iterator[str]:
-    """The defect's places: the line with its source, the thread, and the other side of a race."""
-    yield from _place(source, defect, defect.kernel)
+def _finding(
+    source: ProgramSource, runs: Sequence[ProgramRun], finding: ProgramFault, number: int, found: Sequence[ProgramFault]
+) -> None:
+    """One entry: what it is, its places with their source, and what is known beside."""
+    defect = finding.defect
+    output.drawn(f"{number}. {_coloured(defect.severity)}: {output.clean(f'{kind_name(defect.kind)}: {defect.text}')}")
+    if finding.cause in found:
+        output.line(f"     may follow from {found.index(finding.cause) + 1}: mend that first")
+    for text in (*_place(source, defect, defect.kernel), *_other_side(source, defect)):
+        output.line(f"     {text}")
+    for text in finding.others:
+        output.line(f"     also: {text}")
+    if finding.kernels:
+        output.line(
+            f"     also in kernel {', '.join(finding.kernels[:4])}{', ...' if len(finding.kernels) > 4 else ''}"
+        )
+    seen = f", in {finding.schedules} of {len(runs)} schedules" if len(runs) > 1 else ""
+    output.line(f"     {_times(finding)}{seen}")
+
+
+def kind_name(kind: str) -> str:
+    """A kind of defect as it is read."""
+    return kind.replace("_", " ")
+
+
+def _coloured(severity: str) -> str:
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return severity
+    return f"\033[{_COLOURS[severity]}m{severity}\033[0m"
+
+
+def _other_side(source: ProgramSource, defect: DeviceDefect) -> Iterator[str]:
     if defect.other is not None:
         yield from _place(source, defect.other, None, "against ")
 
@@ -83,38 +150,59 @@ def _place(source: ProgramSource, place: DeviceLocation, kernel: str | None, ope
     said = opening + ", ".join(part for part in parts if part)
     if place.file is not None and place.line is not None:
         yield f"{said}{' at ' if said else ''}{place.file}:{place.line}"
-        text = source.line(place.file, place.line)
-        if text:
-            yield f"    {text}"
+        yield from _excerpt(source, place.file, place.line)
     elif said:
         yield said
 
 
-def _times(defect: DeviceDefect) -> str:
-    return "once" if defect.count == 1 else f"{defect.count:,} times"
+def _excerpt(source: ProgramSource, file: str, line: int) -> Iterator[str]:
+    """The line with those around it, moved to the left as far as they go."""
+    around = [(number, text.expandtabs(4)) for number, text in source.around(file, line)]
+    left = min((len(text) - len(text.lstrip()) for _, text in around if text), default=0)
+    for number, text in around:
+        yield f"  {'>' if number == line else ' '} {number:>{len(str(line + 1))}} | {text[left:][:160]}".rstrip()
+
+
+def _times(finding: ProgramFault) -> str:
+    said = "once" if finding.count == 1 else f"{finding.count:,} times"
+    return f"at least {said}" if finding.at_least else said
+
+
+def _hints(runs: Sequence[ProgramRun]) -> Iterator[str]:
+    """What can be done about a run that was too long."""
+    run = next((run for run in runs if run.report and run.report.stopped and run.report.stopped.why == "time"), None)
+    if run is None or run.report is None or run.report.stopped is None:
+        return
+    stopped = run.report.stopped
+    if stopped.block is None:
+        yield "the program was in host code when its time was up"
+        return
+    kernel = run.report.launches[-1].kernel if run.report.launches else "the kernel"
+    done = f"{stopped.block:,} of {stopped.blocks:,} blocks of {kernel} were done"
+    said = f"{done} after {stopped.milliseconds / 1000:.0f} s"
+    minutes = stopped.milliseconds / 60_000 * stopped.blocks / max(stopped.block, 1)
+    if minutes > 1:
+        said += f"; all of them would take {'at least' if not stopped.block else 'about'} {minutes:,.0f} minutes"
+    yield f"{said}: give it smaller sizes (arguments after --, -D, --set NAME=VALUE), or --timeout more seconds"
+
+
+def _own_words(runs: Sequence[ProgramRun]) -> list[str]:
+    return list(dict.fromkeys(text for run in runs for text in own_words.failures(run.completed.output)))
 
 
 def _index(index: Index) -> str:
     return f"({index[0]}, {index[1]}, {index[2]})"
 
 
+def _extent_of(run: ProgramRun) -> str:
+    cut = f", not all of it: {run.unchecked}" if run.unchecked else ""
+    return f"{run.launches} kernel launch{'es' if run.launches != 1 else ''}, schedule {run.seed}{cut}"
+
+
 def _extent(index: Index) -> str:
     """A grid or block without the dimensions that are 1: `64` or `8 x 4`."""
     x, y, z = index
     return " x ".join(f"{n:,}" for n in ((x, y, z) if z != 1 else (x, y) if y != 1 else (x,)))
-
-
-def _summary(found: Sequence[DeviceDefect]) -> str:
-    counts = {severity: sum(d.severity == severity for d in found) for severity in _SEVERITIES}
-    said = [f"{n} {severity}{'s' if n > 1 and severity != 'info' else ''}" for severity, n in counts.items() if n]
-    return ", ".join(said) or "no defect found"
-
-
-def _coverage(runs: Sequence[ProgramRun]) -> str:
-    launches = max((sum(launch.count for launch in run.report.launches) for run in runs if run.report), default=0)
-    seeds = f"schedule {runs[0].seed}" if len(runs) == 1 else f"schedules {runs[0].seed} to {runs[-1].seed}"
-    cut = ", not run to its end" if any(run.report and run.report.unsupported for run in runs) else ""
-    return f"{launches} kernel launch{'es' if launches != 1 else ''}, {seeds}{cut}"
 
 
 def _say_api_errors(report: Report) -> None:
@@ -125,16 +213,16 @@ def _say_api_errors(report: Report) -> None:
         output.line(f"note: {len(report.api_errors) - 10} more calls returned an error")
 
 
-def _say_end(runs: Sequence[ProgramRun]) -> None:
+def _say_end(runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
     """How the program ended and what it printed, of the first run that failed or else the first."""
     run = next((run for run in runs if run.failed), runs[0])
     if run.report is None:
-        output.line("the program left no report: what the device saw is lost")
+        output.line("the program left no report: nothing is known of what the device saw")
     printed = run.completed.output.splitlines()
     said = "its output:" if printed else "it printed nothing"
     output.line(f"--- the program, schedule {run.seed}: {run.ended}; {said}")
     for text in printed:
-        output.line(text)
+        output.line(f"| {text}" if quoted else text)
 
 
 def _launch(launch: KernelLaunch, sizes: Mapping[str, int]) -> None:

@@ -1,21 +1,23 @@
 """A standalone CUDA program, with a `main` of its own, built for the emulated device and run in the box."""
 
+import math
 import os
 import signal
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from pathlib import Path
 
 from harness.cuda.build import Built, build
-from harness.cuda.report import DeviceDefect, Report, parse
+from harness.cuda.report import Report, parse_followed
 from harness.cuda.symbols import resolve
 from harness.errors import NotFoundError
 from harness.sandbox import CommandLimit, Completed, Tier, command
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx"})
 """Files that a CUDA program is written in."""
+_GRACE = 3.0
+"""Seconds between the device's own end of a program, which says where it stood, and the box's."""
 _LOOKED_AT = 20_000  # files of a folder that are looked at for sources: somebody's home folder holds more
 
 
@@ -42,10 +44,19 @@ class BlockOrder(IntEnum):
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """What a program may use: wall seconds, and MiB of address space."""
+    """What a program may use.
+
+    Attributes:
+        seconds: wall time; then it is killed, which fails it.
+        memory_mib: address space.
+        enough_seconds: wall time after which it is stopped, which is no failure; None for none.
+        launches: so many kernel launches are run, then it is stopped; None for all.
+    """
 
     seconds: float = 60
     memory_mib: int = 8192
+    enough_seconds: int | None = None
+    launches: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,16 @@ class ProgramSource:
             return ""
         return lines[number - 1].strip()[:160] if 1 <= number <= len(lines) else ""
 
+    def around(self, file: str, number: int, lines: int = 1) -> list[tuple[int, str]]:
+        """A line of a source file and so many before and after it, with their numbers; empty without such a line."""
+        try:
+            text = (self.folder / file).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+        if not 1 <= number <= len(text):
+            return []
+        return [(n, text[n - 1].rstrip()) for n in range(max(1, number - lines), min(len(text), number + lines) + 1)]
+
     def _walk(self) -> Iterator[Path]:
         seen = 0
         for directory, folders, names in os.walk(self.folder):
@@ -105,13 +126,15 @@ class ProgramRun:
 
     Attributes:
         seed: of the schedule; 0 is in order.
-        report: what the device reported; None when the process did not live to write it.
+        report: what the device reported; None when nothing is known, not even that it began.
         completed: the process.
+        limits: what it was given.
     """
 
     seed: int
     report: Report | None
     completed: Completed
+    limits: ProgramLimits = ProgramLimits()
 
     @property
     def ended(self) -> str:
@@ -119,8 +142,12 @@ class ProgramRun:
         done = self.completed
         if done.exceeded is CommandLimit.OUTPUT:
             return "killed: it printed over 1 MiB"
-        if done.timed_out:
-            return f"killed: it did not end within {done.seconds:.0f} s"
+        if done.exceeded is CommandLimit.RESOURCES:
+            return "killed: it started too many processes or threads, or filled its scratch space"
+        if self._out_of_time:
+            return f"killed: it did not end within {self.limits.seconds:g} s"
+        if self.stopped_as_asked:
+            return "stopped, as asked"
         code = done.returncode or 0
         number = -code if code < 0 else code - 128  # as a shell tells of it, when the box's own process was in between
         if number in set(signal.Signals):
@@ -130,7 +157,41 @@ class ProgramRun:
     @property
     def failed(self) -> bool:
         """Whether the program itself says that it failed, or could not say anything."""
-        return self.completed.returncode != 0
+        return not self.stopped_as_asked and self.completed.returncode != 0
+
+    @property
+    def stopped_as_asked(self) -> bool:
+        """Whether it was stopped at a budget that whoever ran it had set."""
+        if self.report is None or self.report.stopped is None or self.completed.exceeded:
+            return False
+        return self.report.stopped.why == "launches" or not self._out_of_time
+
+    @property
+    def launches(self) -> int:
+        """Kernel launches that were begun, as far as is known."""
+        return sum(launch.count for launch in self.report.launches) if self.report else 0
+
+    @property
+    def unchecked(self) -> str:
+        """Why not everything that the program launches was checked to its end; empty when it was."""
+        if self.report is None:
+            return "it left no report"
+        if self.report.stopped and self.stopped_as_asked:
+            launches, seconds = self.limits.launches, self.limits.enough_seconds
+            return f"--launches {launches}" if self.report.stopped.why == "launches" else f"--seconds {seconds}"
+        if not self.report.whole:
+            return self.ended
+        if self.report.unsupported:
+            return "not run to its end"
+        if self.failed and any(not launch.finished for launch in self.report.launches):
+            return self.ended
+        return ""
+
+    @property
+    def _out_of_time(self) -> bool:
+        by_device = self.report is not None and self.report.stopped is not None and self.report.stopped.why == "time"
+        enough = self.limits.enough_seconds
+        return self.completed.timed_out or (by_device and (enough is None or enough >= self.limits.seconds))
 
 
 def build_program(
@@ -174,40 +235,24 @@ def run_program(
     Raises:
         BoxError: it could not be started.
     """
+    within = min(limits.seconds, limits.enough_seconds or limits.seconds)
     program.parent.chmod(program.parent.stat().st_mode | 0o055)  # a private folder is closed to the box's own user
 
     def run(order: BlockOrder) -> tuple[Report | None, Completed]:
-        settings = (f"EMU_MODE={mode.value}", f"EMU_SEED={seed}", f"EMU_ORDER={order.value}")
+        settings = (
+            f"EMU_MODE={mode.value}", f"EMU_SEED={seed}", f"EMU_ORDER={order.value}",
+            f"EMU_REPORT_FD={command.REPORT_FD}", "EMU_FOLLOW=1", f"EMU_LAUNCHES={limits.launches or 0}",
+            f"EMU_SECONDS={math.ceil(within)}",
+        )  # fmt: skip
         completed = command.run(
-            ("env", *settings, f"EMU_REPORT_FD={command.REPORT_FD}", f"{{program}}/{program.name}", *arguments),
-            source.folder, tier=tier, seconds=limits.seconds, wall_seconds=limits.seconds,
+            ("env", *settings, f"{{program}}/{program.name}", *arguments),
+            source.folder, tier=tier, seconds=within + _GRACE, wall_seconds=within + _GRACE,
             memory_mib=limits.memory_mib, extra={"program": program.parent},
         )  # fmt: skip
-        return parse(completed.report), completed
+        return parse_followed(completed.report), completed
 
     order = BlockOrder.of(seed)
     report, completed = run(order)
     if report and report.blocks_waited and order is not BlockOrder.FORWARD:
         report, completed = run(BlockOrder.FORWARD)
-    return ProgramRun(seed, report and resolve(report, program, source.files()), completed)
-
-
-def merged(runs: Sequence[ProgramRun]) -> list[tuple[DeviceDefect, int]]:
-    """The defects of all runs, equal ones once with their counts added, and in how many of the runs each was found."""
-    first: dict[object, DeviceDefect] = {}
-    counts: Counter[object] = Counter()
-    schedules: Counter[object] = Counter()
-    for run in runs:
-        found = run.report.defects if run.report else []
-        keys = [_sides(defect) for defect in found]
-        for key, defect in zip(keys, found, strict=True):
-            first.setdefault(key, defect)
-            counts[key] += defect.count
-        schedules.update(set(keys))
-    return [(defect.model_copy(update={"count": counts[key]}), schedules[key]) for key, defect in first.items()]
-
-
-def _sides(defect: DeviceDefect) -> tuple[object, ...]:
-    """What makes two defects the same: another schedule may see the two sides of a race the other way round."""
-    places = [defect, *([defect.other] if defect.other else [])]
-    return (defect.kind, defect.kernel, frozenset((place.pc, place.file, place.line) for place in places))
+    return ProgramRun(seed, report and resolve(report, program, source.files()), completed, limits)

@@ -4,7 +4,7 @@ The bytes come out of the process that ran the answer, so they are the answer's 
 not a report is None, never an exception.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -186,6 +186,21 @@ class UnsupportedFeature(ReportPart):
     line: Count | None = None
 
 
+class Stop(ReportPart):
+    """Where a program was stopped before its end."""
+
+    why: Literal["time", "launches"]
+    """Its time was up, or it had made as many launches as it was to make."""
+    launches: Count = 0
+    """Launches begun until then."""
+    block: Count | None = None
+    """In the middle of a launch: the number of the block that ran, in the grid; blocks run one after the other."""
+    blocks: Count = 0
+    """Of that launch."""
+    milliseconds: Count = 0
+    """That the launch had run."""
+
+
 class Report(ReportPart):
     """All of it."""
 
@@ -202,6 +217,11 @@ class Report(ReportPart):
     """Whether a block waited for one that had not begun: another order of blocks serves it."""
     truncated: bool = False
     """Whether something was left out because there was too much of it."""
+    stopped: Stop | None = None
+    """Where the program was stopped; None when it was not."""
+    whole: bool = True
+    """False for what was seen of a program that did not live to write its report: counts are lower bounds, and nothing
+    is known of its memory, streams and calls."""
 
     def found(self, *severities: Severity) -> list[DeviceDefect]:
         """The defects of these severities; errors when none is named."""
@@ -232,3 +252,50 @@ def _unpadded(data: bytes) -> bytes:
     end = data.find(b"\0")
     padded = end >= 0 and data.count(b"\0", end) == len(data) - end
     return (data[:end] if padded else data).rstrip(b"\0 \n")
+
+
+class _Line(ReportPart):
+    """A line that a program wrote while it ran; each has one of these."""
+
+    defect: DeviceDefect | None = None
+    launch: KernelLaunch | None = None
+    ordinal: Count | None = None
+    stopped: Stop | None = None
+
+
+def parse_followed(data: bytes) -> Report | None:
+    """What a program reported that was followed while it ran: its report, or without one what it told before it ended.
+
+    Args:
+        data: lines of UTF-8 JSON, at most `REPORT_BYTES`; the last one is the report where there is one.
+    """
+    if len(data) > REPORT_BYTES:
+        return None
+    *told, last = data.rstrip(b"\0 \n").split(b"\n")
+    report = parse(last)
+    lines = [line for text in (told if report else [*told, last]) if text and (line := _line(text))]
+    stopped = next((line.stopped for line in lines if line.stopped), None)
+    if report is not None:
+        return report.model_copy(update={"stopped": stopped})
+    return _pieced_together(lines, stopped) if lines else None
+
+
+def _line(text: bytes) -> _Line | None:
+    try:
+        return _Line.model_validate_json(text)
+    except (ValidationError, RecursionError):
+        return None
+
+
+def _pieced_together(lines: Sequence[_Line], stopped: Stop | None) -> Report:
+    launched = [line for line in lines if line.launch]
+    begun = max([(line.ordinal or 0) + 1 for line in launched] + ([stopped.launches] if stopped else []), default=0)
+    launches = [line.launch for line in launched if line.launch][:1023]
+    ended = stopped is not None and stopped.block is None
+    launches = [launch.model_copy(update={"finished": ended or launch is not launches[-1]}) for launch in launches]
+    if launches and begun > len(launches):  # not every launch has a line
+        launches[-1] = launches[-1].model_copy(update={"count": begun - len(launches) + 1})
+    return Report(
+        version=1, defects=[line.defect for line in lines if line.defect][:256], launches=launches, stopped=stopped,
+        whole=False,
+    )  # fmt: skip

@@ -4,7 +4,7 @@ The format is OASIS's "Static Analysis Results Interchange Format (SARIF) Versio
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -16,7 +16,8 @@ from harness.report.tables import LONGEST, storable
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 MOST_PLACES = 20
 """So many further places of one fault are listed."""
-_ROOT = "%SRCROOT%"
+ROOT = "%SRCROOT%"
+"""The folder that paths are relative to, as code hosts know it."""
 _LEVEL = {"critical": "error", "major": "warning", "minor": "note"}
 
 
@@ -38,19 +39,35 @@ def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: s
         rules.setdefault(id, {"id": id, "shortDescription": {"text": fault.criteria[0]}})
     place = {id: number for number, id in enumerate(rules)}
     errors = [r for r in known if r.error]
+    return document(
+        version, list(rules.values()),
+        [_result(record, fault, place[_rule_id(record, fault)]) for record, fault in found],
+        notifications=[f"{r.name}: judge error, not the answer's fault: {r.error}" for r in errors],
+        roots={ROOT: {"description": {"text": "The folder that holds submissions/."}}, **_published_roots(known)},
+    )  # fmt: skip
+
+
+def document(
+    version: str, rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]], *,
+    notifications: Sequence[str] = (), roots: Mapping[str, Any],
+) -> str:  # fmt: skip
+    """The text of a document of one run.
+
+    Args:
+        version: of the harness that writes it.
+        rules: in the order that `ruleIndex` of the results counts.
+        results: what was found.
+        notifications: why the run was not a whole one, in words; none when it was.
+        roots: the folders that places are relative to, by name.
+    """
     run = {
-        "tool": {"driver": {"name": "harness", "version": version, "rules": list(rules.values())}},
+        "tool": {"driver": {"name": "harness", "version": version, "rules": rules}},
         "invocations": [{
-            "executionSuccessful": not errors,
-            "toolExecutionNotifications": [
-                {"level": "error", "message": _message(f"{r.name}: judge error, not the answer's fault: {r.error}")}
-                for r in errors
-            ],
+            "executionSuccessful": not notifications,
+            "toolExecutionNotifications": [{"level": "error", "message": message(text)} for text in notifications],
         }],
-        "originalUriBaseIds": {
-            _ROOT: {"description": {"text": "The folder that holds submissions/."}}, **_published_roots(known)
-        },
-        "results": [_result(record, fault, place[_rule_id(record, fault)]) for record, fault in found],
+        "originalUriBaseIds": roots,
+        "results": results,
     }  # fmt: skip
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -66,7 +83,7 @@ def _rule_id(record: Record, fault: Weakness) -> str:
 def _rule(challenge: Challenge, criterion: Criterion) -> dict[str, Any]:
     return {
         "id": f"{challenge.id}/{criterion.id}",
-        "shortDescription": _message(criterion.title),
+        "shortDescription": message(criterion.title),
         "defaultConfiguration": {"level": _LEVEL[criterion.severity]},
         "properties": {"dimension": criterion.dimension, "severity": criterion.severity.value},
     }
@@ -78,7 +95,7 @@ def _result(record: Record, fault: Weakness, rule: int) -> dict[str, Any]:
         "ruleId": _rule_id(record, fault),
         "ruleIndex": rule,
         "level": _LEVEL.get(fault.weight, "warning"),
-        "message": _message(_text(record, fault)),
+        "message": message(_text(record, fault)),
         "locations": [first],
         "properties": {"model": record.model, "criteria": fault.criteria},
     }
@@ -102,16 +119,28 @@ def _published_roots(records: Iterable[Record]) -> dict[str, Any]:
 
 
 def _file(record: Record, path: str, line: int | None = None) -> dict[str, Any]:
-    folder, root = f"submissions/{record.name}", _ROOT
+    folder, root = f"submissions/{record.name}", ROOT
     if record.origin and path in (record.origin.adapter, SUBMISSION_FILE):
         folder = f"submissions/collections/{record.origin.collection}/{record.name}"
     elif record.origin:
         folder, root = record.origin.folder, record.origin.collection
-    place: dict[str, Any] = {"artifactLocation": {"uri": quote(f"{folder}/{path}"), "uriBaseId": root}}
+    return location(f"{folder}/{path}", line, root)
+
+
+def location(path: str, line: int | None = None, root: str = ROOT) -> dict[str, Any]:
+    """A place in a file.
+
+    Args:
+        path: relative to `root`.
+        line: from 1; None for the file as a whole.
+        root: one of the document's roots.
+    """
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(path), "uriBaseId": root}}
     return {"physicalLocation": place if line is None else place | {"region": {"startLine": line}}}
 
 
-def _message(text: str) -> dict[str, str]:
+def message(text: str) -> dict[str, str]:
+    """A message of these words, whatever signs they hold."""
     # braces stand for placeholders (3.11.5), `[text](target)` for a link (3.11.6): a submission's words are neither
     shown = storable(text, LONGEST).replace("{", "{{").replace("}", "}}").replace("](", "] (")
     return {"text": shown}

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "following.h"
 #include "scheduler.h"
 #include "state.h"
 
@@ -61,6 +62,7 @@ void report(Defect defect) {
     }
     place(kept);
     s.defects.push_back(std::move(kept));
+    if (follower.defect) follower.defect(s.defects.back());
 }
 
 bool seen_again(const char* kind, const void* pc, const void* other_pc) {

@@ -9,6 +9,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "faults.h"
+#include "following.h"
 #include "grid.h"
 #include "guard.h"
 #include "meeting.h"
@@ -214,6 +215,7 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) list(streams, stream);
     launch.cooperative = c.cooperative;
     launch.record = record_of(launch, stream);
+    if (follower.launch) follower.launch(launch);
     Reach reach;
     FaultHandlers handlers;
     SpinWatch watch;

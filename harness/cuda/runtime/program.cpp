@@ -1,13 +1,20 @@
 // A program of its own: it starts in the mode its environment names, and leaves its report behind however it ends.
+//
+// Where the environment asks for it (EMU_FOLLOW), each defect and launch is written as a line when it is met: what was
+// seen stays known of a program that is killed. The whole report is the last line, where the program lives to write it.
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "emulator.h"
+#include "following.h"
 #include "report.h"
 #include "scheduler.h"
 #include "state.h"
@@ -16,31 +23,145 @@ namespace emu {
 
 namespace {
 
+constexpr size_t kLaunchBytes = 200'000;  // of lines about launches
+constexpr uint64_t kEachLaunch = 64;      // so many have a line each, then one every so often
+constexpr long kBetween = 50'000'000;     // nanoseconds
+constexpr long kForReport = 2;            // seconds that a program which crashed has to write its report
+
 int report_descriptor = -1;
 pid_t owner = -1;
+uint64_t launch_budget = 0;  // 0: none
+size_t launch_bytes = 0;
+long told_at = 0;
+long launch_began = 0;  // nanoseconds
+timer_t deadline;
+bool has_deadline = false;
 
-void write_report() {
-    if (report_descriptor < 0 || getpid() != owner) return;
-    int descriptor = report_descriptor;
-    report_descriptor = -1;
-    std::string text = report_text();
-    for (size_t done = 0; done < text.size();) {
-        ssize_t n = write(descriptor, text.data() + done, text.size() - done);
+long now() {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+bool ours() { return report_descriptor >= 0 && getpid() == owner; }
+
+void write_bytes(const char* text, size_t size) {
+    for (size_t done = 0; done < size;) {
+        ssize_t n = write(report_descriptor, text + done, size - done);
         if (n <= 0) return;
         done += static_cast<size_t>(n);
     }
 }
 
+void write_line(const std::string& text) { write_bytes((text + "\n").c_str(), text.size() + 1); }
+
+void write_report() {
+    if (!ours()) return;
+    std::string text = report_text();
+    write_bytes(text.data(), text.size());
+    report_descriptor = -1;
+}
+
+// Text that may be put together in a signal handler.
+class Line {
+public:
+    Line& operator<<(const char* text) {
+        while (*text && size_ < sizeof text_ - 1) text_[size_++] = *text++;
+        return *this;
+    }
+    Line& operator<<(uint64_t number) {
+        char digits[21];
+        char* at = digits + sizeof digits - 1;
+        *at = 0;
+        do *--at = static_cast<char>('0' + number % 10);
+        while (number /= 10);
+        return *this << at;
+    }
+    void write() { write_bytes(text_, size_); }
+
+private:
+    char text_[600];
+    size_t size_ = 0;
+};
+
+// Where it stands when it is stopped. Nothing here takes memory: the program may have been in the middle of that.
+void say_stopped(const char* why) {
+    Line line;
+    line << "\n{\"stopped\":{\"why\":\"" << why << "\",\"launches\":" << state().launches;
+    if (running_block) {
+        const Index& grid = running_block->launch->grid;
+        line << ",\"block\":" << running_block->linear << ",\"blocks\":" << static_cast<uint64_t>(grid.x) * grid.y * grid.z;
+        line << ",\"milliseconds\":" << static_cast<uint64_t>((now() - launch_began) / 1'000'000);
+    }
+    (line << "}}\n").write();
+}
+
+void on_deadline(int) {
+    if (ours()) say_stopped("time");
+    _exit(124);
+}
+
+void set_deadline(long seconds) {
+    itimerspec spec{};
+    spec.it_value.tv_sec = seconds;
+    if (has_deadline) timer_settime(deadline, 0, &spec, nullptr);
+}
+
+void make_deadline() {
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGRTMAX;
+    struct sigaction action {};
+    action.sa_handler = on_deadline;
+    action.sa_flags = SA_ONSTACK;
+    has_deadline = sigaction(SIGRTMAX, &action, nullptr) == 0 && timer_create(CLOCK_MONOTONIC, &event, &deadline) == 0;
+}
+
 // The program's own end: what is known goes out first. Not what a handler may do, but the process is over either way.
 void on_signal(int signal) {
     std::signal(signal, SIG_DFL);
+    set_deadline(kForReport);  // the heap may be what broke it
     write_report();
     raise(signal);
+}
+
+void follow_defect(const KeptDefect& kept) {
+    if (ours()) write_line("{\"defect\":" + defect_text(kept) + "}");
+}
+
+void stop_at_budget() {
+    std::fflush(nullptr);
+    say_stopped("launches");
+    write_report();
+    _exit(0);
+}
+
+void follow_launch(const Launch& launch) {
+    launch_began = now();
+    if (!ours()) return;
+    if (launch_budget && launch.ordinal >= launch_budget) {
+        --state().launches;
+        stop_at_budget();
+    }
+    if (launch.ordinal >= kEachLaunch && launch_began - told_at < kBetween) return;
+    std::string text = "{\"launch\":" + launch_text(launch.record) + ",\"ordinal\":" + std::to_string(launch.ordinal) + "}";
+    launch_bytes += text.size();
+    if (launch_bytes > kLaunchBytes) return;
+    told_at = launch_began;
+    write_line(text);
 }
 
 uint64_t number_from(const char* name) {
     const char* text = std::getenv(name);
     return text ? std::strtoull(text, nullptr, 10) : 0;
+}
+
+void follow() {
+    follower = {follow_defect, follow_launch};
+    launch_budget = number_from("EMU_LAUNCHES");
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what it printed stays known, too
+    make_deadline();
+    if (uint64_t seconds = number_from("EMU_SECONDS")) set_deadline(static_cast<long>(seconds));
 }
 
 __attribute__((constructor)) void begin() {
@@ -52,6 +173,7 @@ __attribute__((constructor)) void begin() {
     for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGXCPU}) std::signal(signal, on_signal);
     block_order = static_cast<BlockOrder>(std::min<uint64_t>(number_from("EMU_ORDER"), 2));
     emu_start(static_cast<unsigned>(number_from("EMU_MODE")), number_from("EMU_SEED"));
+    if (number_from("EMU_FOLLOW")) follow();
     std::atexit(write_report);
 }
 

@@ -206,6 +206,18 @@ std::vector<KeptDefect> leaks(size_t& bytes) {
 
 }  // namespace
 
+std::string defect_text(const KeptDefect& kept) {
+    Json json;
+    write_defect(json, kept);
+    return json.text();
+}
+
+std::string launch_text(const LaunchRecord& record) {
+    Json json;
+    write_launch(json, record);
+    return json.text();
+}
+
 std::string report_text() {
     State& s = state();
     size_t leaked = 0;

@@ -1,8 +1,11 @@
 #include "state.h"
 
+#include "following.h"
+
 namespace emu {
 
 bool has_own_main = false;
+Follower follower;
 
 State& state() {
     static auto* instance = new State;  // outlives static destructors

@@ -1,0 +1,180 @@
+"""What was found is told once for each line, causes first, in forms that terminals and code hosts show."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli import cuda_formats, cuda_output
+from harness.cuda import own_words
+from harness.cuda.initial_values import with_values
+from harness.cuda.program import ProgramRun, ProgramSource
+from harness.cuda.program_faults import leaks, program_faults
+from harness.cuda.report import DeviceDefect, DeviceLocation, KernelLaunch, Report
+from harness.errors import NotFoundError
+from harness.sandbox import Completed
+from tests.commands import called
+
+ROOT = Path(__file__).parents[2]
+
+
+def defect(kind: str, line: int | None, other: int | None = None, **more: Any) -> DeviceDefect:
+    side = DeviceLocation(file="a.cu", line=other, pc=2) if other is not None else None
+    given = {"severity": "error", "text": f"{kind} here", "kernel": "k", "pc": 1, **more}
+    return DeviceDefect(kind=kind, file="a.cu" if line else None, line=line, other=side, **given)
+
+
+def run(*defects: DeviceDefect, printed: str = "", code: int = 0, seed: int = 0) -> ProgramRun:
+    launches = [KernelLaunch(kernel="k", grid=(1, 1, 1), block=(1, 1, 1))]
+    report = Report(version=1, defects=list(defects), launches=launches)
+    return ProgramRun(seed, report, Completed(code, printed, b"", 1.0, 1.0))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> ProgramSource:
+    (tmp_path / "a.cu").write_text("".join(f"line {n};\n" for n in range(1, 31)))
+    return ProgramSource.of([tmp_path / "a.cu"])
+
+
+def test_one_line_and_kind_is_one_entry_whatever_the_instantiation() -> None:
+    instances = [defect("out_of_bounds", 7, pc=n, kernel=f"k<{n}>", text=f"read past `b{n % 2}`") for n in range(20)]
+    (found,) = program_faults([run(*instances)])
+    assert (found.count, found.others, len(found.kernels)) == (20, ["read past `b1`"], 19)
+    assert len(program_faults([run(defect("out_of_bounds", 7), defect("out_of_bounds", 8))])) == 2
+    assert len(program_faults([run(defect("out_of_bounds", 7), defect("misaligned", 7))])) == 2
+    assert len(program_faults([run(defect("out_of_bounds", None, pc=1), defect("out_of_bounds", None, pc=2))])) == 2
+
+
+def test_the_two_sides_of_a_race_may_change_places() -> None:
+    one, other = defect("shared_race", 5, 9), defect("shared_race", 9, 5, text="the other way")
+    (found,) = program_faults([run(one), run(other, seed=1)])
+    assert (found.count, found.schedules, found.others) == (2, 2, [])
+
+
+def test_causes_stand_before_what_may_follow_from_them() -> None:
+    late = run(
+        defect("uninitialized_read", 9), defect("misaligned", 3), defect("shared_race", 5, 9),
+        defect("atomic_and_plain", 2, severity="warning"), defect("uninitialized_read", 20),
+    )  # fmt: skip
+    found = program_faults([late])
+    assert [(f.defect.kind, f.defect.line) for f in found] == [
+        ("misaligned", 3), ("shared_race", 5), ("uninitialized_read", 9), ("uninitialized_read", 20),
+        ("atomic_and_plain", 2),
+    ]  # fmt: skip
+    assert [f.cause and f.cause.defect.kind for f in found] == [None, None, "shared_race", None, None]
+    not_run = program_faults([run(defect("invalid_launch", 12), defect("uninitialized_read", 20, kernel="other"))])
+    assert [f.cause and f.cause.defect.kind for f in not_run] == [None, "invalid_launch"]
+
+
+def test_a_line_that_leaks_in_a_loop_is_told_once() -> None:
+    found = leaks([run(*(defect("leaked", 4, severity="info", buffer=f"buffer {n}") for n in range(9)))])
+    assert [(d.buffer, d.line) for d in found] == [("buffer 0", 4)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Test FAILED", "Result verification failed!", "Mismatch at 7: 1 vs 2", "ERROR: results differ",
+     "5 errors at row 2", "results are incorrect", "12 mismatches", "The outputs do not match"],
+)  # fmt: skip
+def test_a_failure_that_a_program_prints_is_repeated(text: str) -> None:
+    assert own_words.failures(f"begin\n{text}\nend\n") == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Test PASSED", "max error: 1.2e-07", "0 errors", "no mismatches", "Errors = 0", "mismatches: 0", "0 of 4 failed",
+     "without failure", "relative error 1e-6", "error rate: 0.1", "tolerance for error", "No error at all"],
+)  # fmt: skip
+def test_words_about_errors_that_tell_of_none_are_left_alone(text: str) -> None:
+    assert own_words.failures(text) == []
+
+
+def test_sarif_has_a_rule_for_each_kind_and_the_places_of_each_fault(source: ProgramSource) -> None:
+    found = [run(defect("shared_race", 5, 9), defect("misaligned", 3, severity="warning"), defect("deadlock", None))]
+    document = json.loads(cuda_formats.as_sarif(source, found, source.folder))
+    (told,) = document["runs"]
+    rules = [rule["id"] for rule in told["tool"]["driver"]["rules"]]
+    assert (document["version"], rules) == ("2.1.0", ["shared_race", "deadlock", "misaligned"])
+    assert [r["level"] for r in told["results"]] == ["error", "error", "warning"]
+    assert all(rules[r["ruleIndex"]] == r["ruleId"] for r in told["results"])
+    places = [r["locations"][0]["physicalLocation"] for r in told["results"]]
+    assert [p["artifactLocation"]["uri"] for p in places] == ["a.cu"] * 3
+    assert [p.get("region") for p in places] == [{"startLine": 5}, None, {"startLine": 3}]
+    assert told["results"][0]["relatedLocations"][0]["physicalLocation"]["region"] == {"startLine": 9}
+    assert told["invocations"][0]["executionSuccessful"]
+    killed = ProgramRun(0, None, Completed(None, "", b"", 1.0, 1.0))
+    (told,) = json.loads(cuda_formats.as_sarif(source, [killed], source.folder))["runs"]
+    assert not told["invocations"][0]["executionSuccessful"]
+
+
+def test_annotations_are_one_command_a_fault_whatever_its_words(source: ProgramSource) -> None:
+    odd = defect("misaligned", 3, text="a\n::error::b, 100%")
+    told = list(cuda_formats.annotations(source, [run(odd, defect("leaked", 4, severity="info"))], source.folder))
+    assert told == ["::error file=a.cu,line=3,title=misaligned::a%0A::error::b, 100%25%0Ain kernel k"]
+
+
+def test_a_program_cannot_print_commands_of_its_own_beside_annotations(
+    source: ProgramSource, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cuda_output.defects(source, [run(printed="::error::mine\n")], quoted=True)
+    assert not any(line.lstrip().startswith("::") for line in capsys.readouterr().out.splitlines())
+
+
+def test_the_source_stands_around_each_place(source: ProgramSource, capsys: pytest.CaptureFixture[str]) -> None:
+    cuda_output.defects(source, [run(defect("misaligned", 9), printed="Test FAILED\n")])
+    told = capsys.readouterr().out
+    assert (
+        "in kernel k at a.cu:9\n          8 | line 8;\n       >  9 | line 9;\n         10 | line 10;\n     once\n"
+        in told
+    )
+    assert "note: the program itself printed a failure: Test FAILED" in told
+    assert "\033" not in told
+
+
+def test_colour_is_for_terminals_that_want_it(
+    source: ProgramSource, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    cuda_output.defects(source, [run(defect("misaligned", 9))])
+    assert "1. \033[1;31merror\033[0m: misaligned" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    cuda_output.defects(source, [run(defect("misaligned", 9))])
+    assert "\033" not in capsys.readouterr().out
+
+
+SIZES = """
+__global__ void add(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] += 1; }
+int T = 5;
+int other() { int T = 7; return T; }
+int main() {
+    const int B = 2, T = 1024 *
+        2;  // a comment
+    float* x;
+    cudaMalloc(&x, T * sizeof(float));
+    cudaMemset(x, 0, T * sizeof(float));
+    add<<<B, T + 7>>>(x, T + other());
+}
+"""
+
+
+def test_sizes_in_main_can_be_set_and_lines_stay(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(SIZES)
+    (tmp_path / "copy").mkdir()
+    source = ProgramSource.of([tmp_path / "a.cu"])
+    changed, told = with_values(source, {"T": "64"}, tmp_path / "copy")
+    assert told["T"].startswith("a.cu:6: T = 64 in place of 1024 *")
+    assert (changed.folder / "a.cu").read_text() == SIZES.replace("1024 *\n        2", "64\n")
+    assert (tmp_path / "a.cu").read_text() == SIZES
+    with pytest.raises(NotFoundError, match=r"declares no N .*it declares B, T"):
+        with_values(source, {"N": "1"}, tmp_path / "copy")
+
+
+def test_options_reach_the_program_and_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(SIZES)
+    done = called(ROOT, "cuda", "check", "a.cu", "--set", "T=64", "--annotations", "github", cwd=tmp_path)
+    assert (done.returncode, "a.cu:6: T = 64 in place of" in done.stderr) == (1, True)
+    assert "::error file=a.cu,line=2,title=out of bounds::" in done.stdout  # 71 threads' worth of n
+    wrong = called(ROOT, "cuda", "check", "a.cu", "--set", "T=system(1)", cwd=tmp_path)
+    assert (wrong.returncode, "--set T" in wrong.stderr) == (2, True)

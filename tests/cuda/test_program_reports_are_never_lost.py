@@ -1,0 +1,156 @@
+"""However a checked program ends, what the device saw until then is told, and that not everything was checked."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cli.cuda_output import headline
+from harness.cuda.build import Built
+from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
+from harness.cuda.program_faults import program_faults
+from harness.sandbox import detect
+
+# every end a program may come to, after a launch with a fault and one without
+ENDS = r"""
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <unistd.h>
+__global__ void fill(float* x, int n) {
+    if (threadIdx.x <= n) x[threadIdx.x] = 1;  // FAULT
+}
+__global__ void long_one(float* x) {
+    for (long i = 0; i < 1L << 40; ++i) x[threadIdx.x] += i;
+}
+int main(int count, char** words) {
+    std::string end = count > 1 ? words[1] : "";
+    float* x;
+    cudaMalloc(&x, 64 * sizeof(float));
+    fill<<<1, 96>>>(x, 64);
+    fill<<<1, 32>>>(x, 64);
+    cudaDeviceSynchronize();
+    printf("it printed this");
+    if (end == "killed") raise(SIGKILL);
+    if (end == "left") { fflush(stdout); _exit(0); }
+    if (end == "interrupted") raise(SIGINT);
+    if (end == "broken heap") {
+        char* p = static_cast<char*>(malloc(16));
+        memset(p - 16, 0xff, 4096);
+        free(p);
+        free(malloc(99999));
+        abort();
+    }
+    if (end == "asleep") sleep(1000);
+    if (end == "busy") for (volatile int i = 0;; i = 1) {}
+    if (end == "in a kernel") long_one<<<100, 64>>>(x);
+    if (end == "forks") {
+        if (fork() == 0) { fill<<<1, 96>>>(x, 64); exit(9); }
+    }
+    if (end == "writes") {
+        FILE* file = fopen("/tmp/big", "w");
+        for (long i = 0; i < 3L << 20; ++i) if (fwrite(std::string(1024, 'x').data(), 1, 1024, file) < 1024) return 4;
+    }
+    if (end == "prints") for (;;) printf("%080d\n", 1);
+    if (end == "binary") for (int i = 0; i < 256; ++i) putchar(i);
+    if (end == "reads") { char c; if (scanf(" %c", &c) != 1) { printf("nothing to read\n"); return 5; } }
+    if (end == "needs a file" && !fopen("data.bin", "r")) { printf("cannot open data.bin\n"); return 6; }
+    if (end == "waits for the clock") for (time_t then = time(nullptr) + 1; time(nullptr) < then;) {}
+    printf("\n");
+}
+"""
+ENOUGH = ProgramLimits(30)
+TOLD = [
+    ("killed", "killed by signal 9 (SIGKILL)"),
+    ("left", "exit status 0"),
+    ("interrupted", "killed by signal 2 (SIGINT)"),
+    ("broken heap", "killed by signal"),
+    ("asleep", "killed: it did not end within 2 s"),
+    ("busy", "killed: it did not end within 2 s"),
+    ("in a kernel", "killed: it did not end within 2 s"),
+    ("prints", "killed: it printed over 1 MiB"),
+]
+CHECKED = [
+    ("", "exit status 0", ""),
+    ("forks", "exit status 0", ""),
+    ("writes", "exit status 4", ""),
+    ("binary", "exit status 0", ""),
+    ("reads", "exit status 5", "nothing to read"),
+    ("needs a file", "exit status 6", "cannot open data.bin"),
+    ("waits for the clock", "exit status 0", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[tuple[ProgramSource, Built]]:
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder, "source"), Path(folder, "made")
+        source.mkdir()
+        made.mkdir()
+        (source / "ends.cu").write_text(ENDS)
+        known = ProgramSource.of([source / "ends.cu"])
+        yield known, build_program(known, made, tier=detect())
+
+
+def ran(program: tuple[ProgramSource, Built], end: str, limits: ProgramLimits = ENOUGH) -> ProgramRun:
+    source, built = program
+    assert built.path is not None, built.errors
+    return run_program(source, built.path, [end], tier=detect(), mode=Mode.CHECK, limits=limits)
+
+
+def fault(run: ProgramRun) -> tuple[str, int | None]:
+    (found,) = program_faults([run])
+    return found.defect.kind, found.defect.line
+
+
+FAULT_LINE = 1 + next(n for n, text in enumerate(ENDS.splitlines()) if "FAULT" in text)
+
+
+@pytest.mark.parametrize(("end", "said"), TOLD)
+def test_what_was_seen_is_told_of_a_program_that_left_no_report(
+    program: tuple[ProgramSource, Built], end: str, said: str
+) -> None:
+    run = ran(program, end, ProgramLimits(2 if "within 2 s" in said else 30))
+    assert said in run.ended
+    assert fault(run) == ("out_of_bounds", FAULT_LINE)
+    if end == "broken heap":  # it may live to write its report
+        return
+    assert run.unchecked
+    told = headline([run], program_faults([run]))
+    assert told.startswith("1 error, schedule 0; stopped after ")
+    assert f"stopped after {3 if end == 'in a kernel' else 2} kernel launches" in told
+    assert "no defect found" not in headline([run], [])
+
+
+@pytest.mark.parametrize(("end", "said", "printed"), CHECKED)
+def test_odd_programs_end_with_what_they_did(
+    program: tuple[ProgramSource, Built], end: str, said: str, printed: str
+) -> None:
+    run = ran(program, end)
+    assert (said in run.ended, printed in run.completed.output) == (True, True)
+    assert fault(run) == ("out_of_bounds", FAULT_LINE)
+    assert not run.unchecked
+
+
+def test_a_launch_budget_stops_the_program_without_failing_it(program: tuple[ProgramSource, Built]) -> None:
+    run = ran(program, "", ProgramLimits(30, launches=1))
+    assert (run.failed, run.launches, run.unchecked) == (False, 1, "--launches 1")
+    assert "stopped after 1 kernel launch, so not everything was checked: --launches 1" in headline([run], [])
+    assert run.report is not None and run.report.whole
+
+
+def test_a_budget_larger_than_the_program_leaves_nothing_unchecked(program: tuple[ProgramSource, Built]) -> None:
+    run = ran(program, "", ProgramLimits(30, enough_seconds=20, launches=2))
+    assert (run.failed, run.launches, run.unchecked) == (False, 2, "")
+
+
+def test_enough_seconds_are_no_failure_and_say_where_it_stood(program: tuple[ProgramSource, Built]) -> None:
+    run = ran(program, "in a kernel", ProgramLimits(30, enough_seconds=1))
+    assert (run.failed, run.launches, run.unchecked) == (False, 3, "--seconds 1")
+    stopped = run.report and run.report.stopped
+    assert stopped is not None and (stopped.why, stopped.block, stopped.blocks) == ("time", 0, 100)
+    assert run.report and [launch.finished for launch in run.report.launches] == [True, True, False]
