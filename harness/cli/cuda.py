@@ -46,6 +46,16 @@ class ProgramCommand(TyperCommand):
 
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE.cu", help="Source files of the program, one with `main`.")]
+Schedules = Annotated[
+    int,
+    typer.Option(
+        "--schedules",
+        "--seeds",
+        min=1,
+        max=1000,
+        help="Number of schedules to try, starting at --seed: orders of threads, and of blocks.",
+    ),
+]
 Root = Annotated[
     Path | None,
     typer.Option(
@@ -59,6 +69,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the thread schedule; 0 r
 Memory = Annotated[int, typer.Option(min=256, metavar="MIB", help="Memory limit of the program.")]
 Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Wall-clock limit of each run.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object with the report of every run.")]
+AsSarif = Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Another initial value for a local variable of `main`."),
@@ -74,16 +85,7 @@ def check(
     context: typer.Context,
     files: Files,
     seed: Seed = 0,
-    schedules: Annotated[
-        int,
-        typer.Option(
-            "--schedules",
-            "--seeds",
-            min=1,
-            max=1000,
-            help="Number of schedules to try, starting at --seed: orders of threads, and of blocks.",
-        ),
-    ] = 1,
+    schedules: Schedules = 1,
     root: Root = None,
     defines: Defines = None,
     memory: Memory = 8192,
@@ -92,7 +94,7 @@ def check(
     launches: Launches = None,
     seconds: Seconds = None,
     as_json: AsJson = False,
-    as_sarif: Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")] = False,
+    as_sarif: AsSarif = False,
     annotations: Annotated[
         Annotations | None,
         typer.Option(help="Print commands that make a code host show findings beside the lines, too."),
