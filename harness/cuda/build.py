@@ -87,16 +87,17 @@ def build(
     start = clock.now()
     how = _How(compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {})
     lacking: dict[str, dict[int, str]] = {}
-    built, left_out = _attempt(folder, entries, into, how, lacking, start)
+    first, left_out = _attempt(folder, entries, into, how, lacking, start)
+    built = first
     # a program of its own does without the kernels that ask for what is not there; an answer is run whole or not at all
     while program and built.path is None and built.unsupported:
         for lack in built.unsupported:
             lacking.setdefault(lack.file, {}).setdefault(lack.line, lack.what)
-        again, emptied = _attempt(folder, entries, into, how, lacking, start)
-        if again.path is None and emptied == left_out:
+        built, emptied = _attempt(folder, entries, into, how, lacking, start)
+        if built.path is None and emptied == left_out:
             break
-        built, left_out = again, emptied
-    return built
+        left_out = emptied
+    return built if built.path is not None else first
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def test_the_same_schedule_tells_the_same_twice() -> None:
         ("int main() {\n    return nothing;\n}\n", "program.cu:2"),
         ("", "main"),
         ("this is no program\n", "program.cu:1"),
-        ("#include <thrust/sort.h>\nint main() {}\n", "program.cu:1: unsupported"),
+        ("#include <thrust/sort.h>\nint main() { thrust::sort(0, 0); }\n", "program.cu:2: unsupported"),
     ],
     ids=["does not compile", "empty", "no program", "Thrust"],
 )

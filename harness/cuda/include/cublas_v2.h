@@ -1,6 +1,8 @@
 // The part of cuBLAS that kernels are compared with: matrix products.
 #pragma once
 
+#define CUBLAS_API_H_
+
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
@@ -127,6 +129,19 @@ EMU_OUTLINE cublasStatus_t gemm(const char* name, cudaStream_t stream, cublasOpe
 EMU_GEMM(S, float, float)
 EMU_GEMM(D, double, double)
 EMU_GEMM(H, __half, float)
+
+// a product with one column; a result with gaps is not offered
+#define EMU_GEMV(letter, T)                                                                                          \
+    EMU_INLINE cublasStatus_t cublas##letter##gemv(cublasHandle_t handle, cublasOperation_t op, int m, int n,        \
+                                                   const T* alpha, const T* a, int lda, const T* x, int step_x,      \
+                                                   const T* beta, T* y, int step_y) {                                \
+        if (step_x < 1 || step_y != 1) return CUBLAS_STATUS_NOT_SUPPORTED;                                           \
+        const int rows = op == CUBLAS_OP_N ? m : n, columns = op == CUBLAS_OP_N ? n : m;                             \
+        return emu::gemm<T, T, T>("cublas" #letter "gemv", handle->stream, op, CUBLAS_OP_T, {rows, 1, columns},      \
+                                  *alpha, a, lda, 0, x, step_x, 0, *beta, y, rows > 0 ? rows : 1, 0, 1);             \
+    }
+EMU_GEMV(S, float)
+EMU_GEMV(D, double)
 
 namespace emu {
 
