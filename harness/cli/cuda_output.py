@@ -268,7 +268,8 @@ def _requests(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
 def _buffers(launch: KernelLaunch, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
     for name, moved in launch.buffers.items():
         size = sizes.get(name)
-        passes = f"{moved.read_bytes / size:.3f}" if size else "-"
+        distinct = moved.unique_read_bytes
+        passes = f"{moved.read_bytes / distinct:.3f}" if distinct else "-"
         figures = (
             moved.written_bytes, moved.atomic_bytes, moved.unique_read_bytes, moved.unique_written_bytes,
         )  # fmt: skip

@@ -251,7 +251,8 @@ def run_program(
         )  # fmt: skip
         return parse_followed(completed.report), completed
 
-    order = BlockOrder.of(seed)
+    # only checks notice that blocks wait in vain
+    order = BlockOrder.of(seed) if mode & Mode.CHECK else BlockOrder.FORWARD
     report, completed = run(order)
     if report and report.blocks_waited and order is not BlockOrder.FORWARD:
         report, completed = run(BlockOrder.FORWARD)

@@ -43,6 +43,7 @@ void place(KeptDefect& kept) {
 }  // namespace
 
 void report(Defect defect) {
+    const Exclusive exclusive;
     State& s = state();
     for (KeptDefect& kept : s.defects) {
         if (equal(kept, defect)) {
@@ -66,6 +67,7 @@ void report(Defect defect) {
 }
 
 bool seen_again(const char* kind, const void* pc, const void* other_pc) {
+    const Exclusive exclusive;
     Defect probe;
     probe.kind = kind;
     probe.pc = pc;

@@ -1,6 +1,8 @@
 // Host code cannot reach device memory: its pages are closed whenever no kernel and no call of the runtime is at work.
 #pragma once
 
+#include "host_threads.h"
+
 namespace emu {
 
 /// Close device memory from here on. An access of host code is reported, once for each buffer between two calls, and
@@ -11,6 +13,8 @@ void open_device_memory();
 
 /// Device memory is open while one of these lives.
 class Reach {
+    Exclusive exclusive_;
+
 public:
     Reach();
     ~Reach();

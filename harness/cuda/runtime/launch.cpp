@@ -12,6 +12,7 @@
 #include "following.h"
 #include "grid.h"
 #include "guard.h"
+#include "host_threads.h"
 #include "meeting.h"
 #include "observer.h"
 #include "scheduler.h"
@@ -31,7 +32,7 @@ struct Configuration {
     const void* pc;
     bool cooperative = false;
 };
-Configuration configuration;
+thread_local Configuration configuration;
 
 bool asked_for_kernel = false;  // the next stub only says which kernel it is of
 const Kernel* asked_kernel = nullptr;
@@ -261,6 +262,7 @@ void launch(const Kernel& kernel, void (*entry)(const void*), const void* closur
     if (running_thread) unsupported("a launch from a kernel (dynamic parallelism)", kernel.site);
     Configuration c = configuration;
     configuration.set = false;
+    const Exclusive exclusive;
     if (!c.set) {
         refuse(kernel, "no_launch_configuration", __builtin_return_address(0), cudaErrorMissingConfiguration,
                "called without a launch configuration <<<grid, block>>>");

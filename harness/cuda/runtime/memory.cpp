@@ -115,6 +115,7 @@ Range reserve_arena() {
 }
 
 Allocation* find_allocation(const void* address) {
+    const Exclusive exclusive;
     Arena& m = memory();
     auto* p = static_cast<const unsigned char*>(address);
     if (!m.range.contains(p)) return nullptr;
@@ -132,6 +133,7 @@ void each_allocation(void (*visit)(Allocation&, void*), void* context) {
 }
 
 Allocation* allocate(size_t bytes, AllocationKind kind, const void* pc) {
+    const Exclusive exclusive;
     reserve_arena();
     Arena& m = memory();
     if (bytes > SIZE_MAX / 2) return nullptr;
@@ -149,6 +151,7 @@ Allocation* allocate(size_t bytes, AllocationKind kind, const void* pc) {
 }
 
 void release(Allocation& allocation) {
+    const Exclusive exclusive;
     Arena& m = memory();
     allocation.freed = true;
     Reach reach;

@@ -51,6 +51,7 @@ struct Held {
     std::vector<Source> sources;
     std::vector<const void*> partial;  // reads of this launch of variables that are written in part
     unsigned pieces = 0;
+    bool whole_copy = false;
     unsigned last_thread = 0;
     uint32_t tags = 0;
 };
@@ -202,12 +203,12 @@ void read_unwritten(Region& region, const Access& access) {
     if (access.atomic || access.is_volatile || access.told) {
         return report_unwritten(access, running_block->index, running_thread->index);
     }
-    if (seen_again("uninitialized_read", access.pc)) return;
     Held& h = held();
+    if (h.whole_copy || seen_again("uninitialized_read", access.pc)) return;
     holds_unwritten = true;
     h.last_thread = running_thread->linear;
     auto& words = h.words[h.last_thread];
-    if (words.size() >= kMaxHeld) forget(words, kMaxHeld / 2, true);
+    if (words.size() >= kMaxHeld && !h.pieces) forget(words, kMaxHeld / 2, true);
     const unsigned width = std::min(access.bytes, kWordBytes);
     const size_t first = words.size();
     bool whole = true;
@@ -296,13 +297,22 @@ void unwritten_leaves(uintptr_t address, size_t bytes) {
     }
 }
 
-void copy_unwritten(uintptr_t to, uintptr_t from, size_t bytes) {
-    Region *target = region_of(to), *source = region_of(from);
-    if (!target || !source || source->written.range_all(source->offset(from), bytes)) return;
-    for (size_t i = 0; i < bytes; ++i) {
-        if (!source->written.all(source->offset(from + i), 1)) {
-            target->written.set_range(target->offset(to + i), 1, false);
-        }
+WholeCopy::WholeCopy(const void* to, const void* from, size_t bytes)
+    : to_(reinterpret_cast<uintptr_t>(to)), from_(reinterpret_cast<uintptr_t>(from)), bytes_(0) {
+    const Region *target = region_of(to_), *source = region_of(from_);
+    if (!running_thread || !target || !source || from_ + bytes > source->begin + source->bytes) return;
+    if (source->written.range_all(source->offset(from_), bytes)) return;
+    bytes_ = bytes;
+    held().whole_copy = true;
+}
+
+WholeCopy::~WholeCopy() {
+    if (!bytes_) return;
+    held().whole_copy = false;
+    Region *target = region_of(to_), *source = region_of(from_);
+    for (size_t i = 0; i < bytes_; ++i) {
+        if (source->written.all(source->offset(from_ + i), 1)) continue;
+        target->written.set_range(target->offset(to_ + i), 1, false);
     }
 }
 

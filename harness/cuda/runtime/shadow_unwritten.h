@@ -39,7 +39,17 @@ void unwritten_forget(uintptr_t address, size_t bytes);
 /// Device memory goes to the host: a result.
 void unwritten_leaves(uintptr_t address, size_t bytes);
 
-/// `bytes` were copied as a whole from one place to the other, values or not.
-void copy_unwritten(uintptr_t to, uintptr_t from, size_t bytes);
+/// While one lives, memory is copied as a whole from one place to the other, values or not.
+class WholeCopy {
+public:
+    WholeCopy(const void* to, const void* from, size_t bytes);
+    ~WholeCopy();
+    WholeCopy(const WholeCopy&) = delete;
+    WholeCopy& operator=(const WholeCopy&) = delete;
+
+private:
+    uintptr_t to_, from_;
+    size_t bytes_;  // 0: nothing lacks a value, or where it goes is not watched
+};
 
 }  // namespace emu

@@ -13,6 +13,7 @@ State& state() {
 }
 
 int fail(const char* call, int error, const std::string& text) {
+    const Exclusive exclusive;
     State& s = state();
     s.last_error = error;
     if (!s.api_errors.empty()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "defects.h"
+#include "host_threads.h"
 #include "memory.h"
 #include "records.h"
 
@@ -77,6 +78,7 @@ extern bool has_own_main;
 /// Append, or say that the report is cut.
 template <class T>
 void list(std::vector<T>& items, T item) {
+    const Exclusive exclusive;
     if (items.size() < kMaxListed) items.push_back(std::move(item));
     else state().truncated = true;
 }

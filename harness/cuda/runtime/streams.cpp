@@ -49,6 +49,7 @@ cudaError_t usable(const char* call, cudaStream_t stream) {
 }
 
 bool known(cudaEvent_t event) {
+    const Exclusive exclusive;
     auto& events = handles().events;
     return std::find(events.begin(), events.end(), event) != events.end();
 }
@@ -62,6 +63,7 @@ cudaError_t usable(const char* call, cudaEvent_t event) {
 }  // namespace
 
 void* create_stream(unsigned flags, int priority) {
+    const Exclusive exclusive;
     Handles& h = handles();
     h.streams.push_back(new CUstream_st{h.next++, flags, priority, h.program});
     return h.streams.back();
@@ -77,6 +79,7 @@ void start_streams() {
 }
 
 int stream_number(const void* stream) {
+    const Exclusive exclusive;
     if (is_default(stream)) return 0;
     for (cudaStream_t known : handles().streams) {
         if (known == stream) return static_cast<int>(known->number);
@@ -104,6 +107,7 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     if (is_default(stream)) return answer("cudaStreamDestroy", cudaErrorInvalidResourceHandle, "a default stream");
     if (cudaError_t error = usable("cudaStreamDestroy", stream)) return error;
+    const Exclusive exclusive;
     auto& streams = handles().streams;
     streams.erase(std::find(streams.begin(), streams.end(), stream));
     delete stream;
@@ -172,6 +176,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     if (state().sticky_error) return static_cast<cudaError_t>(state().sticky_error);
     if (!event) return answer("cudaEventCreate", cudaErrorInvalidValue, "null pointer for the event");
     *event = new CUevent_st{flags, false};
+    const Exclusive exclusive;
     handles().events.push_back(*event);
     return cudaSuccess;
 }

@@ -81,8 +81,8 @@ struct Launch {
     bool cooperative = false;  // its blocks may wait for each other
 };
 
-// The thread that runs, null while host code does. No thread-local: one OS thread runs everything.
-extern Thread* running_thread;
+// The thread that runs, null while host code does: for each host thread its own, as only one of them is inside a launch.
+extern thread_local Thread* running_thread __attribute__((tls_model("initial-exec")));
 inline Thread* running() { return running_thread; }
 /// The block that runs, null outside of launches.
 extern Block* running_block;
