@@ -64,7 +64,7 @@ def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool =
     if found:
         output.line()
     output.line(f"{', '.join(source.entries)}: {headline(runs, found)}")
-    leaked = [f"{d.buffer}" + (f" ({d.file}:{d.line})" if d.file else "") for d in leaks(runs)]
+    leaked = [f"{', '.join(names)}" + (f" ({place})" if place else "") for place, names in leaks(runs).items()]
     if leaked:
         output.line(f"note: never freed: {', '.join(leaked)}")
     for text in _hints(runs):
@@ -87,7 +87,9 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
     why = unchecked(runs)
     if why:
         summary = ", ".join(said) or "nothing found in what was run"
-        return f"{summary}, {seeds}; stopped after {made}, so not everything was checked: {why}"
+        if any(run.cut_off for run in runs):
+            return f"{summary}, {seeds}; stopped after {made}, so not everything was checked: {why}"
+        return f"{summary}, {made}, {seeds}; not everything was checked: {why}"
     if not launches and not said:
         return f"no kernel was launched, so nothing was checked on the device, {seeds}"
     return f"{', '.join(said) or 'no defect found'}, {made}, {seeds}"
@@ -176,6 +178,12 @@ def _hints(runs: Sequence[ProgramRun]) -> Iterator[str]:
     stopped = run.report.stopped
     if stopped.block is None:
         yield "the program was in host code when its time was up"
+        return
+    if stopped.milliseconds < 500 * run.completed.seconds:  # less than half of the time
+        yield (
+            f"the time went into {stopped.launches:,} launches, of which the last was running: give it smaller sizes or"
+            " fewer repeats (arguments after --, -D, --set NAME=VALUE), --launches fewer, or --timeout more seconds"
+        )
         return
     kernel = run.report.launches[-1].kernel if run.report.launches else "the kernel"
     done = f"{stopped.block:,} of {stopped.blocks:,} blocks of {kernel} were done"

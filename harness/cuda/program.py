@@ -159,6 +159,11 @@ class ProgramRun:
         return sum(launch.count for launch in self.report.launches) if self.report else 0
 
     @property
+    def cut_off(self) -> bool:
+        """Whether the program was stopped, or did not live to tell the rest."""
+        return self.report is None or not self.report.whole or self.report.stopped is not None
+
+    @property
     def unchecked(self) -> str:
         """Why not everything that the program launches was checked to its end; empty when it was."""
         if self.report is None:
@@ -169,7 +174,10 @@ class ProgramRun:
         if not self.report.whole:
             return self.ended
         if self.report.unsupported:
-            return "not run to its end"
+            return "a launch that needs what the device lacks was not run to its end"
+        if self.report.launches_not_run:
+            refused = self.report.launches_not_run
+            return f"{refused} launch{'es were' if refused > 1 else ' was'} refused after an error and not run"
         if self.failed and any(not launch.finished for launch in self.report.launches):
             return self.ended
         return ""

@@ -215,6 +215,8 @@ class Report(ReportPart):
     unsupported: list[UnsupportedFeature] = Field(default=[], max_length=256)
     truncated: bool = False
     """Whether something was left out because there was too much of it."""
+    launches_not_run: Count = 0
+    """Launches that were refused: with an invalid configuration, or after an error that ended the context."""
     stopped: Stop | None = None
     """Where the program was stopped; None when it was not."""
     whole: bool = True

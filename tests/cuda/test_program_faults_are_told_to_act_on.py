@@ -68,8 +68,9 @@ def test_causes_stand_before_what_may_follow_from_them() -> None:
 
 
 def test_a_line_that_leaks_in_a_loop_is_told_once() -> None:
-    found = leaks([run(*(defect("leaked", 4, severity="info", buffer=f"buffer {n}") for n in range(9)))])
-    assert [(d.buffer, d.line) for d in found] == [("buffer 0", 4)]
+    many = [defect("leaked", 4, severity="info", buffer=f"buffer {n}") for n in range(9)]
+    one = defect("leaked", 5, severity="info", buffer="x")
+    assert leaks([run(*many, one), run(*many, one)]) == {"a.cu:4": ["buffer 0", "buffer 1", "7 more"], "a.cu:5": ["x"]}
 
 
 @pytest.mark.parametrize(

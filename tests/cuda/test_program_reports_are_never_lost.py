@@ -27,6 +27,7 @@ __global__ void fill(float* x, int n) {
 __global__ void long_one(float* x) {
     for (long i = 0; i < 1L << 40; ++i) x[threadIdx.x] += i;
 }
+__global__ void trapped() { __trap(); }
 int main(int count, char** words) {
     std::string end = count > 1 ? words[1] : "";
     float* x;
@@ -35,6 +36,7 @@ int main(int count, char** words) {
     fill<<<1, 32>>>(x, 64);
     cudaDeviceSynchronize();
     printf("it printed this");
+    if (end == "trapped") for (int i = 0; i < 3; ++i) trapped<<<1, 1>>>();
     if (end == "killed") raise(SIGKILL);
     if (end == "left") { fflush(stdout); _exit(0); }
     if (end == "interrupted") raise(SIGINT);
@@ -154,3 +156,10 @@ def test_enough_seconds_are_no_failure_and_say_where_it_stood(program: tuple[Pro
     stopped = run.report and run.report.stopped
     assert stopped is not None and (stopped.why, stopped.block, stopped.blocks) == ("time", 0, 100)
     assert run.report and [launch.finished for launch in run.report.launches] == [True, True, False]
+
+
+def test_launches_that_an_error_keeps_from_running_are_told(program: tuple[ProgramSource, Built]) -> None:
+    run = ran(program, "trapped")
+    assert run.unchecked == "2 launches were refused after an error and not run"
+    told = headline([run], program_faults([run]))
+    assert told.startswith("2 errors, 3 kernel launches, schedule 0; not everything was checked: ")

@@ -235,6 +235,7 @@ std::string report_text() {
     write_memory(json, leaked);
     write_streams(json);
     write_problems(json);
+    json.key("launches_not_run").number(s.launches_not_run);
     return json.key("truncated").boolean(s.truncated).close('}').text();
 }
 
