@@ -21,6 +21,7 @@ def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]
     """Everything of the runs as plain data, for `--json`."""
     return {
         "files": list(source.entries),
+        "set": list(source.changed),
         "checked": not unchecked(runs),
         "findings": [
             {
@@ -64,6 +65,8 @@ def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool =
     if found:
         output.line()
     output.line(f"{', '.join(source.entries)}: {headline(runs, found)}")
+    for text in source.changed:
+        output.line(f"note: built with {text}")
     leaked = [f"{', '.join(names)}" + (f" ({place})" if place else "") for place, names in leaks(runs).items()]
     if leaked:
         output.line(f"note: never freed: {', '.join(leaked)}")
@@ -106,6 +109,8 @@ def traffic(source: ProgramSource, run: ProgramRun) -> None:
         if run.report.truncated:
             output.line("more was launched than is shown: counters of the rest were left out")
     output.line(f"{', '.join(source.entries)}: {_extent_of(run)}; {COUNTED}")
+    for text in source.changed:
+        output.line(f"note: built with {text}")
     _say_end([run])
 
 

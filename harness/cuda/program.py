@@ -53,10 +53,12 @@ class ProgramSource:
     Attributes:
         folder: everything it may include and read.
         entries: the files to compile, relative to it.
+        changed: what was built otherwise than it is written, in words.
     """
 
     folder: Path
     entries: tuple[str, ...]
+    changed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, files: Sequence[Path], root: Path | None = None) -> "ProgramSource":
