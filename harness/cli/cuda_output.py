@@ -100,7 +100,13 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
 
 def traffic(source: ProgramSource, run: ProgramRun) -> None:
     """Print the counters of every launch, then what the program printed."""
-    if run.report is not None:
+    if run.report is not None and not run.report.whole:
+        output.line("the program did not live to report its traffic; these launches were begun:")
+        for launch in run.report.launches:
+            output.line(
+                f"  {launch.kernel}: grid {_extent(launch.grid)}, block {_extent(launch.block)}{_repeats(launch)}"
+            )
+    elif run.report is not None:
         sizes = run.report.memory.sizes()
         for launch in run.report.launches:
             _launch(launch, sizes)
@@ -205,6 +211,10 @@ def _own_words(runs: Sequence[ProgramRun]) -> list[str]:
 
 def _index(index: Index) -> str:
     return f"({index[0]}, {index[1]}, {index[2]})"
+
+
+def _repeats(launch: KernelLaunch) -> str:
+    return f", then {launch.count - 1} more" if launch.count > 1 else ""
 
 
 def _extent_of(run: ProgramRun) -> str:

@@ -137,11 +137,16 @@ class ProgramRun:
             return f"killed: it did not end within {self.limits.seconds:g} s"
         if self.stopped_as_asked:
             return "stopped, as asked"
-        code = done.returncode or 0
+        if self._signal:
+            return f"killed by signal {self._signal} ({signal.Signals(self._signal).name})"
+        return f"exit status {done.returncode or 0}"
+
+    @property
+    def _signal(self) -> int:
+        """The signal that ended it; 0 for none."""
+        code = self.completed.returncode or 0
         number = -code if code < 0 else code - 128  # as a shell tells of it, when the box's own process was in between
-        if number in set(signal.Signals):
-            return f"killed by signal {number} ({signal.Signals(number).name})"
-        return f"exit status {code}"
+        return number if number in set(signal.Signals) else 0
 
     @property
     def failed(self) -> bool:
@@ -174,7 +179,8 @@ class ProgramRun:
             launches, seconds = self.limits.launches, self.limits.enough_seconds
             return f"--launches {launches}" if self.report.stopped.why == "launches" else f"--seconds {seconds}"
         if not self.report.whole:
-            return self.ended
+            by_itself = not (self._signal or self.completed.exceeded or self._out_of_time)
+            return f"it left without its report ({self.ended}), as _exit does" if by_itself else self.ended
         if self.report.unsupported:
             return "a launch that needs what the device lacks was not run to its end"
         if self.report.launches_not_run:
