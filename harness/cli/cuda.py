@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -176,8 +177,8 @@ def _ran(
     tier, source = detect(), ProgramSource.of(files, root)
     named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
     with scratch.folder() as place, scratch.folder() as copied:
-        changed = _with_values(source, sets, copied) if sets else source
-        built = build_program(changed, place, tier=tier, defines=named)
+        written, source = _with_values(source, sets, copied) if sets else (source, source)
+        built = build_program(written, place, tier=tier, defines=named)
         if built.path is None:
             _say_lacking(built.unsupported)
             output.note(built.errors or "nothing was run, so the program is not at fault")
@@ -211,18 +212,16 @@ def _say_checked(
         (output.note if as_json or as_sarif else output.line)(text)
 
 
-def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "ProgramSource":
-    """The program with other initial values, which are told."""
+def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tuple[ProgramSource, ProgramSource]":
+    """A copy of the program with other initial values, and the program, with what was changed."""
     from harness.cuda.initial_values import VALUE, with_values
 
     values = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in sets)}
     wrong = next((name for name, value in values.items() if not VALUE.fullmatch(value)), None)
     if wrong is not None:
         raise typer.BadParameter(f"--set {wrong}: give NAME=VALUE, where VALUE is a number or a name")
-    changed, told = with_values(source, values, into)
-    for text in told.values():
-        output.note(f"set {text}")
-    return changed
+    copied, told = with_values(source, values, into)
+    return copied, replace(source, changed=tuple(told.values()))
 
 
 def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | report.UnsupportedFeature]") -> None:

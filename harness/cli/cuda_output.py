@@ -21,6 +21,7 @@ def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]
     """Everything of the runs as plain data, for `--json`."""
     return {
         "files": list(source.entries),
+        "set": list(source.changed),
         "checked": not unchecked(runs),
         "findings": [
             {
@@ -64,7 +65,9 @@ def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool =
     if found:
         output.line()
     output.line(f"{', '.join(source.entries)}: {headline(runs, found)}")
-    leaked = [f"{d.buffer}" + (f" ({d.file}:{d.line})" if d.file else "") for d in leaks(runs)]
+    for text in source.changed:
+        output.line(f"note: built with {text}")
+    leaked = [f"{', '.join(names)}" + (f" ({place})" if place else "") for place, names in leaks(runs).items()]
     if leaked:
         output.line(f"note: never freed: {', '.join(leaked)}")
     for text in _hints(runs):
@@ -87,7 +90,9 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
     why = unchecked(runs)
     if why:
         summary = ", ".join(said) or "nothing found in what was run"
-        return f"{summary}, {seeds}; stopped after {made}, so not everything was checked: {why}"
+        if any(run.cut_off for run in runs):
+            return f"{summary}, {seeds}; stopped after {made}, so not everything was checked: {why}"
+        return f"{summary}, {made}, {seeds}; not everything was checked: {why}"
     if not launches and not said:
         return f"no kernel was launched, so nothing was checked on the device, {seeds}"
     return f"{', '.join(said) or 'no defect found'}, {made}, {seeds}"
@@ -95,7 +100,13 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
 
 def traffic(source: ProgramSource, run: ProgramRun) -> None:
     """Print the counters of every launch, then what the program printed."""
-    if run.report is not None:
+    if run.report is not None and not run.report.whole:
+        output.line("the program did not live to report its traffic; these launches were begun:")
+        for launch in run.report.launches:
+            output.line(
+                f"  {launch.kernel}: grid {_extent(launch.grid)}, block {_extent(launch.block)}{_repeats(launch)}"
+            )
+    elif run.report is not None:
         sizes = run.report.memory.sizes()
         for launch in run.report.launches:
             _launch(launch, sizes)
@@ -104,6 +115,8 @@ def traffic(source: ProgramSource, run: ProgramRun) -> None:
         if run.report.truncated:
             output.line("more was launched than is shown: counters of the rest were left out")
     output.line(f"{', '.join(source.entries)}: {_extent_of(run)}; {COUNTED}")
+    for text in source.changed:
+        output.line(f"note: built with {text}")
     _say_end([run])
 
 
@@ -177,6 +190,12 @@ def _hints(runs: Sequence[ProgramRun]) -> Iterator[str]:
     if stopped.block is None:
         yield "the program was in host code when its time was up"
         return
+    if stopped.milliseconds < 500 * run.completed.seconds:  # less than half of the time
+        yield (
+            f"the time went into {stopped.launches:,} launches, of which the last was running: give it smaller sizes or"
+            " fewer repeats (arguments after --, -D, --set NAME=VALUE), --launches fewer, or --timeout more seconds"
+        )
+        return
     kernel = run.report.launches[-1].kernel if run.report.launches else "the kernel"
     done = f"{stopped.block:,} of {stopped.blocks:,} blocks of {kernel} were done"
     said = f"{done} after {stopped.milliseconds / 1000:.0f} s"
@@ -192,6 +211,10 @@ def _own_words(runs: Sequence[ProgramRun]) -> list[str]:
 
 def _index(index: Index) -> str:
     return f"({index[0]}, {index[1]}, {index[2]})"
+
+
+def _repeats(launch: KernelLaunch) -> str:
+    return f", then {launch.count - 1} more" if launch.count > 1 else ""
 
 
 def _extent_of(run: ProgramRun) -> str:

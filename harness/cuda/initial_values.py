@@ -39,7 +39,9 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
             names.add(name)
             if name in values and name not in told:
                 old = text[value.start_byte : value.end_byte].decode(errors="replace")
-                told[name] = f"{entry}:{value.start_point[0] + 1}: {name} = {values[name]} in place of {old}"
+                told[name] = (
+                    f"{entry}:{value.start_point[0] + 1}: {name} = {values[name]} in place of {' '.join(old.split())}"
+                )
                 edits.append((value.start_byte, value.end_byte, values[name].encode()))
         for start, end, new in sorted(edits, reverse=True):
             text = text[:start] + new + b"\n" * text[start:end].count(b"\n") + text[end:]

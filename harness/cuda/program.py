@@ -66,10 +66,12 @@ class ProgramSource:
     Attributes:
         folder: everything it may include and read.
         entries: the files to compile, relative to it.
+        changed: what was built otherwise than it is written, in words.
     """
 
     folder: Path
     entries: tuple[str, ...]
+    changed: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, files: Sequence[Path], root: Path | None = None) -> "ProgramSource":
@@ -148,11 +150,16 @@ class ProgramRun:
             return f"killed: it did not end within {self.limits.seconds:g} s"
         if self.stopped_as_asked:
             return "stopped, as asked"
-        code = done.returncode or 0
+        if self._signal:
+            return f"killed by signal {self._signal} ({signal.Signals(self._signal).name})"
+        return f"exit status {done.returncode or 0}"
+
+    @property
+    def _signal(self) -> int:
+        """The signal that ended it; 0 for none."""
+        code = self.completed.returncode or 0
         number = -code if code < 0 else code - 128  # as a shell tells of it, when the box's own process was in between
-        if number in set(signal.Signals):
-            return f"killed by signal {number} ({signal.Signals(number).name})"
-        return f"exit status {code}"
+        return number if number in set(signal.Signals) else 0
 
     @property
     def failed(self) -> bool:
@@ -172,6 +179,11 @@ class ProgramRun:
         return sum(launch.count for launch in self.report.launches) if self.report else 0
 
     @property
+    def cut_off(self) -> bool:
+        """Whether the program was stopped, or did not live to tell the rest."""
+        return self.report is None or not self.report.whole or self.report.stopped is not None
+
+    @property
     def unchecked(self) -> str:
         """Why not everything that the program launches was checked to its end; empty when it was."""
         if self.report is None:
@@ -180,9 +192,13 @@ class ProgramRun:
             launches, seconds = self.limits.launches, self.limits.enough_seconds
             return f"--launches {launches}" if self.report.stopped.why == "launches" else f"--seconds {seconds}"
         if not self.report.whole:
-            return self.ended
+            by_itself = not (self._signal or self.completed.exceeded or self._out_of_time)
+            return f"it left without its report ({self.ended}), as _exit does" if by_itself else self.ended
         if self.report.unsupported:
-            return "not run to its end"
+            return "a launch that needs what the device lacks was not run to its end"
+        if self.report.launches_not_run:
+            refused = self.report.launches_not_run
+            return f"{refused} launch{'es were' if refused > 1 else ' was'} refused after an error and not run"
         if self.failed and any(not launch.finished for launch in self.report.launches):
             return self.ended
         return ""

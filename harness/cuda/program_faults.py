@@ -69,10 +69,16 @@ def program_faults(runs: Sequence[ProgramRun]) -> list[ProgramFault]:
     return list(_ordered(found))
 
 
-def leaks(runs: Sequence[ProgramRun]) -> list[DeviceDefect]:
-    """What the program allocated and never freed, once for each line."""
-    found = [d for run in runs if run.report for d in run.report.defects if d.kind == "leaked"]
-    return list({(d.file, d.line) if d.file else d.buffer: d for d in reversed(found)}.values())[::-1]
+def leaks(runs: Sequence[ProgramRun]) -> dict[str, list[str]]:
+    """What the program allocated and never freed: buffers by the line that allocates them."""
+    found: dict[str, list[str]] = {}
+    for defect in (d for run in runs if run.report for d in run.report.defects if d.kind == "leaked"):
+        names = found.setdefault(f"{defect.file}:{defect.line}" if defect.file else "", [])
+        if defect.buffer and defect.buffer not in names:
+            names.append(defect.buffer)
+    return {
+        place: names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"] for place, names in found.items()
+    }
 
 
 def _add(finding: ProgramFault, defect: DeviceDefect, *, whole: bool) -> None:

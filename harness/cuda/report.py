@@ -217,6 +217,8 @@ class Report(ReportPart):
     """Whether a block waited for one that had not begun: another order of blocks serves it."""
     truncated: bool = False
     """Whether something was left out because there was too much of it."""
+    launches_not_run: Count = 0
+    """Launches that were refused: with an invalid configuration, or after an error that ended the context."""
     stopped: Stop | None = None
     """Where the program was stopped; None when it was not."""
     whole: bool = True

@@ -27,6 +27,7 @@ __global__ void fill(float* x, int n) {
 __global__ void long_one(float* x) {
     for (long i = 0; i < 1L << 40; ++i) x[threadIdx.x] += i;
 }
+__global__ void trapped() { __trap(); }
 int main(int count, char** words) {
     std::string end = count > 1 ? words[1] : "";
     float* x;
@@ -35,6 +36,7 @@ int main(int count, char** words) {
     fill<<<1, 32>>>(x, 64);
     cudaDeviceSynchronize();
     printf("it printed this");
+    if (end == "trapped") for (int i = 0; i < 3; ++i) trapped<<<1, 1>>>();
     if (end == "killed") raise(SIGKILL);
     if (end == "left") { fflush(stdout); _exit(0); }
     if (end == "interrupted") raise(SIGINT);
@@ -119,7 +121,9 @@ def test_what_was_seen_is_told_of_a_program_that_left_no_report(
     assert fault(run) == ("out_of_bounds", FAULT_LINE)
     if end == "broken heap":  # it may live to write its report
         return
-    assert run.unchecked
+    assert run.unchecked == (
+        run.ended if end != "left" else "it left without its report (exit status 0), as _exit does"
+    )
     told = headline([run], program_faults([run]))
     assert told.startswith("1 error, schedule 0; stopped after ")
     assert f"stopped after {3 if end == 'in a kernel' else 2} kernel launches" in told
@@ -154,3 +158,10 @@ def test_enough_seconds_are_no_failure_and_say_where_it_stood(program: tuple[Pro
     stopped = run.report and run.report.stopped
     assert stopped is not None and (stopped.why, stopped.block, stopped.blocks) == ("time", 0, 100)
     assert run.report and [launch.finished for launch in run.report.launches] == [True, True, False]
+
+
+def test_launches_that_an_error_keeps_from_running_are_told(program: tuple[ProgramSource, Built]) -> None:
+    run = ran(program, "trapped")
+    assert run.unchecked == "2 launches were refused after an error and not run"
+    told = headline([run], program_faults([run]))
+    assert told.startswith("2 errors, 3 kernel launches, schedule 0; not everything was checked: ")

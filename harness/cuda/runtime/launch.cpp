@@ -268,7 +268,10 @@ void launch(const Kernel& kernel, void (*entry)(const void*), const void* closur
                "called without a launch configuration <<<grid, block>>>");
         return;
     }
-    if (state().sticky_error || check(kernel, c) != cudaSuccess) return;
+    if (state().sticky_error || check(kernel, c) != cudaSuccess) {
+        ++state().launches_not_run;
+        return;
+    }
     run(kernel, c, entry, closure);
 }
 

@@ -236,6 +236,7 @@ std::string report_text() {
     write_streams(json);
     write_problems(json);
     json.key("blocks_waited").boolean(s.blocks_waited);
+    json.key("launches_not_run").number(s.launches_not_run);
     return json.key("truncated").boolean(s.truncated).close('}').text();
 }
 

@@ -55,6 +55,7 @@ struct AllocationNote {
 struct State {
     uint64_t seed = 0;
     uint64_t launches = 0;  // since emu_start
+    uint64_t launches_not_run = 0;  // after an error that ended the context, or with an invalid configuration
     bool truncated = false;
     bool blocks_waited = false;  // one for another that had not begun
     std::vector<KeptDefect> defects;
