@@ -48,6 +48,10 @@ Root = Annotated[
 Defines = Annotated[
     list[str] | None, typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Define a macro, as with nvcc -D.")
 ]
+Includes = Annotated[
+    list[Path] | None, typer.Option("--include", "-I", metavar="FOLDER", help="Search it for headers, as nvcc -I does.")
+]
+Standard = Annotated[str, typer.Option("--std", metavar="LEVEL", help="C++ level: c++11, c++14, c++17 or c++20.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the thread schedule; 0 runs warps in order.")]
 Memory = Annotated[int, typer.Option(min=256, metavar="MIB", help="Memory limit of the program.")]
 Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Wall-clock limit of each run.")]
@@ -62,6 +66,8 @@ def check(
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="Number of schedules to try, starting at --seed.")] = 1,
     root: Root = None,
     defines: Defines = None,
+    includes: Includes = None,
+    standard: Standard = "c++17",
     memory: Memory = 8192,
     timeout: Timeout = 60,
     as_json: AsJson = False,
@@ -82,7 +88,8 @@ def check(
     from harness.cli import cuda_output
     from harness.cuda.program import Mode, merged
 
-    with _ran(context, files, Mode.CHECK, range(seed, seed + seeds), root, defines, memory, timeout) as (source, runs):
+    words = _words(defines, includes, standard)
+    with _ran(context, files, Mode.CHECK, range(seed, seed + seeds), root, words, memory, timeout) as (source, runs):
         if as_json:
             output.data(cuda_output.as_data(source, runs))
         else:
@@ -98,6 +105,8 @@ def count(
     seed: Seed = 0,
     root: Root = None,
     defines: Defines = None,
+    includes: Includes = None,
+    standard: Standard = "c++17",
     memory: Memory = 8192,
     timeout: Timeout = 60,
     as_json: AsJson = False,
@@ -116,7 +125,8 @@ def count(
     from harness.cli import cuda_output
     from harness.cuda.program import Mode
 
-    with _ran(context, files, Mode.COUNT, (seed,), root, defines, memory, timeout) as (source, runs):
+    words = _words(defines, includes, standard)
+    with _ran(context, files, Mode.COUNT, (seed,), root, words, memory, timeout) as (source, runs):
         if as_json:
             output.data(cuda_output.as_data(source, runs))
         else:
@@ -128,16 +138,15 @@ def count(
 @contextmanager
 def _ran(
     context: typer.Context, files: Sequence[Path], mode: "Mode", seeds: Sequence[int], root: Path | None,
-    defines: Sequence[str] | None, memory: int, timeout: float,
+    words: dict[str, Any], memory: int, timeout: float,
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
     from harness.cuda.program import ProgramLimits, ProgramSource, build_program, run_program
     from harness.sandbox import detect, scratch
 
     tier, source, limits = detect(), ProgramSource.of(files, root), ProgramLimits(timeout, memory)
-    named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
     with scratch.folder() as place:
-        built = build_program(source, place, tier=tier, defines=named)
+        built = build_program(source, place, tier=tier, **words)
         if built.path is None:
             _say_lacking(built.unsupported)
             output.note(built.errors or "nothing was run, so the program is not at fault")
@@ -153,6 +162,19 @@ def _ran(
     if lacking:
         _say_lacking(lacking)
         raise typer.Exit(2)
+
+
+def _words(defines: Sequence[str] | None, includes: Sequence[Path] | None, standard: str) -> dict[str, Any]:
+    """What the compiler is asked for beside the files, as `build_program` takes it."""
+    from harness.cuda.flags import STANDARDS
+
+    if standard not in STANDARDS:
+        raise typer.BadParameter(f"--std {standard}: give one of {', '.join(sorted(STANDARDS))}")
+    missing = next((folder for folder in includes or () if not folder.is_dir()), None)
+    if missing is not None:
+        raise typer.BadParameter(f"-I {missing}: is no folder")
+    named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
+    return {"defines": named, "includes": list(includes or ()), "standard": standard}
 
 
 def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | report.UnsupportedFeature]") -> None:

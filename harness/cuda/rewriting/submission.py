@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.cuda.rewriting import includes, lexer, source, unsupported
 from harness.cuda.rewriting.edits import Edits, blank_lines
-from harness.cuda.rewriting.includes import Includes, IncludeTarget
+from harness.cuda.rewriting.includes import Includes, IncludeTarget, SourceTree
 from harness.cuda.rewriting.lexer import Directive, Lexed, Macro
 from harness.cuda.rewriting.shared import SharedVariable
 from harness.cuda.rewriting.syntax import ASM, QUALIFIERS, line_of
@@ -14,6 +14,7 @@ from harness.cuda.rewriting.unsupported import UnsupportedConstruct
 
 MAX_FILE_BYTES = 1 << 20
 MAX_FILES = 256
+C_SUFFIX = ".c"
 _SPECIFIERS = QUALIFIERS | frozenset(
     b'inline static extern "C" void const volatile __forceinline__ __noinline__ __inline__ constexpr'.split()
 )
@@ -49,7 +50,7 @@ class _File:
 class _Reader:
     """Reads entries and what they include."""
 
-    root: Path
+    tree: SourceTree
     files: dict[str, _File] = field(default_factory=dict)
     macros: dict[bytes, list[Macro]] = field(default_factory=dict)
     suspects: list[UnsupportedConstruct] = field(default_factory=list)
@@ -89,8 +90,8 @@ class _Reader:
         return list(done.values())
 
     def _load(self, path: str) -> bytes | None:
-        place = self.root / path
-        if not place.resolve().is_relative_to(self.root.resolve()) or not place.is_file():
+        place = self.tree.find(path)
+        if place is None:
             self.problems.append(f"{path}: no such file in the submission")
             return None
         text = place.read_bytes()
@@ -102,7 +103,7 @@ class _Reader:
     def _directives(self, file: _File) -> None:
         for macro in filter(None, map(lexer.macro, file.lexed.directives)):
             self.macros.setdefault(macro.name, []).append(macro)
-        asked = Includes(self.root, file.path, self.macros)
+        asked = Includes(self.tree, file.path, self.macros)
         for directive in file.lexed.directives:
             line = line_of(file.text, directive.start)
             for target in asked.of(directive):
@@ -128,25 +129,34 @@ class _Reader:
             file.follows.append(target.file)
 
 
-def rewrite(folder: Path, entries: Sequence[str]) -> Rewriting:
+def rewrite(folder: Path, entries: Sequence[str], tree: SourceTree | None = None) -> Rewriting:
     """Rewrite the entries of a submission and everything they include from it.
 
     Args:
         folder: the submission's files.
         entries: paths relative to it.
+        tree: it and the folders that are searched for headers; None without any.
     """
-    reader = _Reader(folder)
+    reader = _Reader(tree or SourceTree(folder))
     reader.read(entries)
     expansions = {name: text for name, macros in reader.macros.items() if (text := _qualifiers(macros))}
     known: Mapping[bytes, SharedVariable] = {}
     files = {}
     for file in reader.ordered(entries):
+        if file.path in entries and file.path.endswith(C_SUFFIX):  # C is no CUDA
+            files[file.path] = _named(file.path, file.edits.apply(file.text))
+            continue
         reader.suspects += _suspects(file)
         text, edits = _expand(file, expansions)
         done = source.rewrite(text, known, edits)
         known = done.shared
-        files[file.path] = b'#line 1 "' + file.path.encode() + b'"\n' + done.text
+        files[file.path] = _named(file.path, done.text)
     return Rewriting(files, tuple(reader.suspects), tuple(dict.fromkeys(reader.problems)))
+
+
+def _named(path: str, text: bytes) -> bytes:
+    """A text whose lines the compiler tells as those of `path`."""
+    return b'#line 1 "' + path.encode() + b'"\n' + text
 
 
 def _is_blanked(directive: Directive) -> bool:
