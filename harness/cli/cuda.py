@@ -66,6 +66,10 @@ Root = Annotated[
 Defines = Annotated[
     list[str] | None, typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Define a macro, as with nvcc -D.")
 ]
+Includes = Annotated[
+    list[Path] | None, typer.Option("--include", "-I", metavar="FOLDER", help="Search it for headers, as nvcc -I does.")
+]
+Standard = Annotated[str, typer.Option("--std", metavar="LEVEL", help="C++ level: c++11, c++14, c++17 or c++20.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the thread schedule; 0 runs warps in order.")]
 Memory = Annotated[int, typer.Option(min=256, metavar="MIB", help="Memory limit of the program.")]
 Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Wall-clock limit of each run.")]
@@ -89,6 +93,8 @@ def check(
     schedules: Schedules = 1,
     root: Root = None,
     defines: Defines = None,
+    includes: Includes = None,
+    standard: Standard = "c++17",
     memory: Memory = 8192,
     timeout: Timeout = 60,
     sets: Sets = None,
@@ -119,9 +125,10 @@ def check(
 
     if as_json and as_sarif:
         raise typer.BadParameter("give one of --json and --sarif")
+    words = _words(defines, includes, standard)
     limits = ProgramLimits(timeout, memory, seconds, launches)
     seeds = range(seed, seed + schedules)
-    with _ran(context, files, Mode.CHECK, seeds, root, defines, sets, limits) as (source, runs):
+    with _ran(context, files, Mode.CHECK, seeds, root, words, sets, limits) as (source, runs):
         _say_checked(source, runs, as_json, as_sarif, annotations)
     if any(run.failed or (run.report and run.report.found()) for run in runs):
         raise typer.Exit(1)
@@ -134,6 +141,8 @@ def count(
     seed: Seed = 0,
     root: Root = None,
     defines: Defines = None,
+    includes: Includes = None,
+    standard: Standard = "c++17",
     memory: Memory = 8192,
     timeout: Timeout = 60,
     sets: Sets = None,
@@ -155,8 +164,9 @@ def count(
     from harness.cli import cuda_output
     from harness.cuda.program import Mode, ProgramLimits
 
+    words = _words(defines, includes, standard)
     limits = ProgramLimits(timeout, memory, seconds, launches)
-    with _ran(context, files, Mode.COUNT, (seed,), root, defines, sets, limits) as (source, runs):
+    with _ran(context, files, Mode.COUNT, (seed,), root, words, sets, limits) as (source, runs):
         if as_json:
             output.data(cuda_output.as_data(source, runs))
         else:
@@ -168,17 +178,16 @@ def count(
 @contextmanager
 def _ran(
     context: typer.Context, files: Sequence[Path], mode: "Mode", seeds: Sequence[int], root: Path | None,
-    defines: Sequence[str] | None, sets: Sequence[str] | None, limits: "ProgramLimits",
+    words: dict[str, Any], sets: Sequence[str] | None, limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
     from harness.cuda.program import ProgramSource, build_program, run_program
     from harness.sandbox import detect, scratch
 
     tier, source = detect(), ProgramSource.of(files, root)
-    named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
     with scratch.folder() as place, scratch.folder() as copied:
         written, source = _with_values(source, sets, copied) if sets else (source, source)
-        built = build_program(written, place, tier=tier, defines=named)
+        built = build_program(written, place, tier=tier, **words)
         if built.path is None:
             _say_lacking(built.unsupported)
             output.note(built.errors or "nothing was run, so the program is not at fault")
@@ -222,6 +231,19 @@ def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "t
         raise typer.BadParameter(f"--set {wrong}: give NAME=VALUE, where VALUE is a number or a name")
     copied, told = with_values(source, values, into)
     return copied, replace(source, changed=tuple(told.values()))
+
+
+def _words(defines: Sequence[str] | None, includes: Sequence[Path] | None, standard: str) -> dict[str, Any]:
+    """What the compiler is asked for beside the files, as `build_program` takes it."""
+    from harness.cuda.flags import STANDARDS
+
+    if standard not in STANDARDS:
+        raise typer.BadParameter(f"--std {standard}: give one of {', '.join(sorted(STANDARDS))}")
+    missing = next((folder for folder in includes or () if not folder.is_dir()), None)
+    if missing is not None:
+        raise typer.BadParameter(f"-I {missing}: is no folder")
+    named = {name: value if equals else "1" for name, equals, value in (d.partition("=") for d in defines or ())}
+    return {"defines": named, "includes": list(includes or ()), "standard": standard}
 
 
 def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | report.UnsupportedFeature]") -> None:

@@ -30,6 +30,7 @@ _PARSING = 120.0
 """Processor seconds that g++ may take, once, to parse it."""
 _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _GENERATED_NAME = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
+_LEAVING = ("leaves the submission", "lies outside the program's folder; --root names a higher one")
 _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/source)/")
 
 __all__ = ["Built", "UnsupportedConstruct", "build"]
@@ -61,6 +62,7 @@ class Built:
 def build(
     folder: Path, entries: Sequence[str], into: Path, *, tier: Tier, instrumented: bool, program: bool = False,
     seconds: float = SECONDS, memory_mib: int = 4096, defines: Mapping[str, str] | None = None,
+    includes: Sequence[Path] = (), standard: str = "c++17",
 ) -> Built:  # fmt: skip
     """Rewrite and compile a submission.
 
@@ -74,6 +76,8 @@ def build(
         seconds: processor time for all of it.
         memory_mib: address space of the compiler.
         defines: macros for the command line.
+        includes: folders that are searched for headers before our own, also outside `folder`.
+        standard: one of `flags.STANDARDS`.
 
     Raises:
         PrerequisiteError: there is no C++ compiler.
@@ -85,7 +89,8 @@ def build(
         raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
     _prepare(compiler, objects := archive.runtime(compiler), tier)
     start = clock.now()
-    how = _How(compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {})
+    tree = rewriting.SourceTree.of(folder, includes)
+    how = _How(compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {}, tree, standard)
     lacking: dict[str, dict[int, str]] = {}
     first, left_out = _attempt(folder, entries, into, how, lacking, start)
     built = first
@@ -112,13 +117,15 @@ class _How:
     seconds: float
     memory_mib: int
     defines: Mapping[str, str]
+    tree: rewriting.SourceTree
+    standard: str
 
 
 def _attempt(
     folder: Path, entries: Sequence[str], into: Path, how: _How, lacking: Mapping[str, Mapping[int, str]], start: float
 ) -> tuple[Built, int]:
     """Rewrite and compile without the functions that hold the lacking lines; also says how many these were."""
-    rewritten = rewriting.rewrite(folder, entries, lacking)
+    rewritten = rewriting.rewrite(folder, entries, how.tree, lacking)
     return _compiled(folder, entries, into, how, rewritten, start), rewritten.left_out
 
 
@@ -128,27 +135,37 @@ def _compiled(
     compiler, objects, tier, instrumented = how.compiler, how.objects, how.tier, how.instrumented
     program, seconds, memory_mib = how.program, how.seconds, how.memory_mib
     if rewritten.problems:
-        return Built(None, (), "\n".join(rewritten.problems), clock.now() - start)
+        said = "\n".join(rewritten.problems)
+        return Built(None, (), said.replace(*_LEAVING) if program else said, clock.now() - start)
     if not program and (named := _reserved_names(folder, rewritten.files)):
         return Built(None, (), "", clock.now() - start, refused=named)
     name = ("instrumented" if instrumented else "plain") + ("" if program else ".so")
     with scratch.folder() as place:
         _lay_out(place, rewritten.files)
-        held = _Held(compiler, objects, place, tier, CompileTime(seconds), memory_mib, instrumented, not program)
-        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(how.defines))
+        time, spoken = CompileTime(seconds), flags.STANDARDS[how.standard]
+        held = _Held(compiler, objects, place, tier, time, memory_mib, instrumented, not program, spoken)
+        searched = (word for name in how.tree.searched for word in ("-I", name))
+        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(how.defines), *searched)
         done = held.compile(entries, words, flags.link_flags(program=program), name)
-        made = place / "out" / name
-        if held.refused:
-            return Built(None, (), "", clock.now() - start, refused=tuple(held.refused))
-        if done.returncode == 0 and made.is_file() and not made.is_symlink():
-            shutil.move(made, into / name)
-            suspects, said = _reached(rewritten.suspects), _clean(done.output)
-            return Built(into / name, suspects, "", clock.now() - start, said, source_digest="".join(held.digests))
-        if done.exceeded is CommandLimit.WALL_CLOCK:
-            raise JudgeError(TOO_BUSY)
-        late = done.exceeded is CommandLimit.PROCESSOR_TIME
-        errors = f"the build did not end within {seconds:g} s of processor time" if late else _clean(done.output)
-        return Built(None, _reasons(errors, rewritten.suspects), errors, clock.now() - start)
+        return _outcome(done, held, rewritten.suspects, into / name, start)
+
+
+def _outcome(
+    done: Completed, held: "_Held", suspects: Sequence[UnsupportedConstruct], into: Path, start: float
+) -> Built:
+    """What came of a compiler's run; what it made is moved to `into`."""
+    made = held.place / "out" / into.name
+    if held.refused:
+        return Built(None, (), "", clock.now() - start, refused=tuple(held.refused))
+    if done.returncode == 0 and made.is_file() and not made.is_symlink():
+        shutil.move(made, into)
+        said = _clean(done.output)
+        return Built(into, _reached(suspects), "", clock.now() - start, said, source_digest="".join(held.digests))
+    if done.exceeded is CommandLimit.WALL_CLOCK:
+        raise JudgeError(TOO_BUSY)
+    late = done.exceeded is CommandLimit.PROCESSOR_TIME
+    errors = f"the build did not end within {held.time.allowed:g} s of processor time" if late else _clean(done.output)
+    return Built(None, _reasons(errors, suspects), errors, clock.now() - start)
 
 
 def _lay_out(place: Path, files: Mapping[str, bytes]) -> None:
@@ -172,6 +189,7 @@ class _Held:
     memory_mib: int
     instrumented: bool
     distrusted: bool
+    standard: str = flags.STANDARDS["c++17"]
     refused: list[str] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)
 
@@ -183,7 +201,9 @@ class _Held:
             (number, entry), (option, ending) = step
             made = self.place / f"{number}-{ending}" / f"{number}.{ending}"  # side by side, each user has its own
             made.parent.mkdir(exist_ok=True)
-            done = self._run((*self._translation(words), option, entry, "-o", f"{{out}}/{made.name}"), made.parent)
+            done = self._run(
+                (*self._translation(words, entry), option, entry, "-o", f"{{out}}/{made.name}"), made.parent
+            )
             if done.returncode == 0 and made.is_file() and not made.is_symlink():
                 made.replace(self.place / "made" / made.name)
             return done
@@ -215,9 +235,11 @@ class _Held:
         device = archive.objects(self.objects, instrumented=self.instrumented)
         self.refused.extend(linkage.refusals(made, [self.objects / name for name in device]))
 
-    def _translation(self, words: Sequence[str]) -> tuple[str, ...]:
+    def _translation(self, words: Sequence[str], entry: str) -> tuple[str, ...]:
+        if entry.endswith(".c"):
+            return (*words, *_RUNTIME_INCLUDES, *flags.C_LANGUAGE)
         parsed = ("-I", f"{{exports}}/{_parsed(self.tier)}") if self.compiler.kind == "gcc" else ()
-        return (*words, *parsed, *_RUNTIME_INCLUDES, *flags.LANGUAGE, "-include", _HEADER)
+        return (*words, *parsed, *_RUNTIME_INCLUDES, "-x", "c++", f"-std={self.standard}", "-include", _HEADER)
 
     def parse(self, name: str) -> Completed:
         """Parse the header that every source begins with, into `place/out`; g++ takes it for options that are alike."""

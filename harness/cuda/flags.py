@@ -5,7 +5,11 @@ from pathlib import Path
 
 from harness.cuda.host_compiler import HostCompiler
 
-LANGUAGE = ("-x", "c++", "-std=gnu++17")
+_STANDARD = "gnu++17"
+LANGUAGE = ("-x", "c++", f"-std={_STANDARD}")
+C_LANGUAGE = ("-x", "c", "-std=gnu17")
+STANDARDS = {f"c++{year}": f"gnu++{max(year, 17)}" for year in (11, 14, 17, 20)} | {"c++03": _STANDARD}
+"""The language levels of nvcc, and what is compiled for each: the device's own headers need C++17."""
 _COMMON = (
     "-O2", "-g1", "-fPIC", "-pipe", "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-threadsafe-statics",
     "-fno-stack-protector", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas",

@@ -216,17 +216,29 @@ def build_program(
     *,
     tier: Tier,
     defines: Mapping[str, str] | None = None,
+    includes: Sequence[Path] = (),
+    standard: str = "c++17",
     instrumented: bool = True,
 ) -> Built:
     """Build the program in the empty folder `into`, with what checking and counting need unless switched off.
+
+    Args:
+        source: the program.
+        into: an empty folder.
+        tier: how the compiler is held.
+        defines: macros.
+        includes: folders that are searched for headers first, wherever they lie.
+        standard: the C++ level, one of `flags.STANDARDS`.
+        instrumented: whether it can be checked and counted.
 
     Raises:
         PrerequisiteError: there is no C++ compiler.
         BoxError: the compiler could not be started.
     """
     built = build(
-        source.folder, source.entries, into, tier=tier, instrumented=instrumented, program=True, defines=defines or {}
-    )
+        source.folder, source.entries, into, tier=tier, instrumented=instrumented, program=True, defines=defines or {},
+        includes=includes, standard=standard,
+    )  # fmt: skip
     if built.path is not None:
         built.path.chmod(0o755)  # a linker that may change no mode leaves it a file like any other
     return built

@@ -1,8 +1,9 @@
 """What a source may include: files of its submission, the shims, and the C++ library; never another path."""
 
+import itertools
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -32,10 +33,49 @@ class IncludeTarget:
 
 
 @dataclass(frozen=True)
+class SourceTree:
+    """Where the files that a submission may include lie: in its folder, and in those searched for headers.
+
+    Attributes:
+        root: the submission's folder.
+        searched: the folders of `-I` by the path that they have in the tree, in the order in which they are searched.
+    """
+
+    root: Path
+    searched: Mapping[str, Path] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, root: Path, folders: Iterable[Path] = ()) -> "SourceTree":
+        """A tree with these folders, which may lie outside `root`; each of those gets a name of its own beside it."""
+        searched: dict[str, Path] = {}
+        for folder in dict.fromkeys(each.resolve() for each in folders):
+            if folder.is_relative_to(root.resolve()):
+                name = folder.relative_to(root.resolve()).as_posix()
+            else:
+                names = (folder.name if n == 1 else f"{folder.name}-{n}" for n in itertools.count(1))
+                name = next(each for each in names if each and each not in searched and not (root / each).exists())
+            searched[name] = folder
+        return cls(root, searched)
+
+    def find(self, path: str) -> Path | None:
+        """The file with this path in the tree, if there is one."""
+        inside = (name for name in self.searched if path.startswith(f"{name}/"))
+        name = max(inside, key=len, default=None)
+        base = self.root if name is None else self.searched[name]
+        place = base / (path if name is None else path[len(name) + 1 :])
+        return place if place.is_file() and place.resolve().is_relative_to(base.resolve()) else None
+
+    def search(self, name: str) -> str | None:
+        """The path in the tree of the header that the folders of `-I` hold under `name`."""
+        found = (posixpath.normpath(posixpath.join(folder, name)) for folder in self.searched)
+        return next((path for path in found if not path.startswith("..") and self.find(path)), None)
+
+
+@dataclass(frozen=True)
 class Includes:
     """The includes of one file of a submission."""
 
-    root: Path
+    tree: SourceTree
     file: str
     macros: Mapping[bytes, Sequence[Macro]]
 
@@ -72,8 +112,8 @@ class Includes:
         if _is_absolute(name):
             return IncludeTarget(name, problem="leaves the submission")
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(self.file), name))
-        for path in (beside, posixpath.normpath(name)):
-            if not path.startswith("..") and self._is_file(path):
+        for path in (beside, self.tree.search(name), posixpath.normpath(name)):
+            if path and not path.startswith("..") and self.tree.find(path):
                 return IncludeTarget(name, path)
         if beside.startswith(".."):
             return IncludeTarget(name, problem="leaves the submission")
@@ -82,14 +122,12 @@ class Includes:
     def _angled(self, name: str) -> IncludeTarget:
         if _is_absolute(name) or ".." in name.split("/"):
             return IncludeTarget(name, problem="leaves the submission")
+        if found := self.tree.search(name):
+            return IncludeTarget(name, found)
         if name in host_headers() or name in shims():
             return IncludeTarget(name)
         path = posixpath.normpath(name)
-        return IncludeTarget(name, path) if self._is_file(path) else IncludeTarget(name, known=False)
-
-    def _is_file(self, path: str) -> bool:
-        place = self.root / path
-        return place.is_file() and place.resolve().is_relative_to(self.root.resolve())
+        return IncludeTarget(name, path) if self.tree.find(path) else IncludeTarget(name, known=False)
 
 
 @cache

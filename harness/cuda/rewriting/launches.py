@@ -8,7 +8,7 @@ from harness.cuda.rewriting.lexer import Token
 
 _REACH = 4096
 """Tokens that a configuration or a template argument list may have."""
-_JOINTS = (b"::", b".", b"->")
+_JOINTS = (b"::", b".", b"->", b"##")
 _STATEMENTS = frozenset((b"if", b"else", b"for", b"while", b"do", b"switch", b"case", b"return"))
 
 

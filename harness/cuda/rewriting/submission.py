@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from harness.cuda.rewriting import assembly, includes, lexer, source, syntax, unsupported
 from harness.cuda.rewriting.edits import Edits, blank_lines
-from harness.cuda.rewriting.includes import Includes, IncludeTarget
+from harness.cuda.rewriting.includes import Includes, IncludeTarget, SourceTree
 from harness.cuda.rewriting.lexer import Directive, Lexed, Macro
 from harness.cuda.rewriting.shared import SharedVariable
 from harness.cuda.rewriting.syntax import QUALIFIERS, line_of
@@ -15,6 +15,7 @@ from harness.cuda.rewriting.unsupported import Lacking, UnsupportedConstruct
 
 MAX_FILE_BYTES = 1 << 20
 MAX_FILES = 256
+C_SUFFIX = ".c"
 _SPECIFIERS = QUALIFIERS | frozenset(
     b'inline static extern "C" void const volatile __forceinline__ __noinline__ __inline__ constexpr'.split()
 )
@@ -52,7 +53,7 @@ class _File:
 class _Reader:
     """Reads entries and what they include."""
 
-    root: Path
+    tree: SourceTree
     lacking: Mapping[str, Lacking] = field(default_factory=dict)
     files: dict[str, _File] = field(default_factory=dict)
     macros: dict[bytes, list[Macro]] = field(default_factory=dict)
@@ -93,8 +94,8 @@ class _Reader:
         return list(done.values())
 
     def _load(self, path: str) -> bytes | None:
-        place = self.root / path
-        if not place.resolve().is_relative_to(self.root.resolve()) or not place.is_file():
+        place = self.tree.find(path)
+        if place is None:
             self.problems.append(f"{path}: no such file in the submission")
             return None
         text = place.read_bytes()
@@ -106,7 +107,7 @@ class _Reader:
     def _directives(self, file: _File) -> None:
         for macro in filter(None, map(lexer.macro, file.lexed.directives)):
             self.macros.setdefault(macro.name, []).append(macro)
-        asked = Includes(self.root, file.path, self.macros)
+        asked = Includes(self.tree, file.path, self.macros)
         for directive in file.lexed.directives:
             line = line_of(file.text, directive.start)
             for target in asked.of(directive):
@@ -135,29 +136,41 @@ class _Reader:
             file.follows.append(target.file)
 
 
-def rewrite(folder: Path, entries: Sequence[str], lacking: Mapping[str, Lacking] = MappingProxyType({})) -> Rewriting:
+def rewrite(
+    folder: Path, entries: Sequence[str], tree: SourceTree | None = None,
+    lacking: Mapping[str, Lacking] = MappingProxyType({}),
+) -> Rewriting:  # fmt: skip
     """Rewrite the entries of a submission and everything they include from it.
 
     Args:
         folder: the submission's files.
         entries: paths relative to it.
+        tree: it and the folders that are searched for headers; None without any.
         lacking: by file, lines over which the compiler stumbled: device functions that hold one lose their bodies, and
             includes of headers that are not there are passed over.
     """
-    reader = _Reader(folder, lacking)
+    reader = _Reader(tree or SourceTree(folder), lacking)
     reader.read(entries)
     expansions = {name: text for name, macros in reader.macros.items() if (text := _qualifiers(macros))}
     known: Mapping[bytes, SharedVariable] = {}
     files = {}
     left_out = 0
     for file in reader.ordered(entries):
+        if file.path in entries and file.path.endswith(C_SUFFIX):  # C is no CUDA
+            files[file.path] = _named(file.path, file.edits.apply(file.text))
+            continue
         reader.suspects += _suspects(file)
         text, edits = _expand(file, expansions)
         done = source.rewrite(text, known, edits, lacking.get(file.path, {}))
         left_out += done.left_out
         known = done.shared
-        files[file.path] = b'#line 1 "' + file.path.encode() + b'"\n' + done.text
+        files[file.path] = _named(file.path, done.text)
     return Rewriting(files, tuple(reader.suspects), tuple(dict.fromkeys(reader.problems)), left_out)
+
+
+def _named(path: str, text: bytes) -> bytes:
+    """A text whose lines the compiler tells as those of `path`."""
+    return b'#line 1 "' + path.encode() + b'"\n' + text
 
 
 def _is_blanked(directive: Directive) -> bool:

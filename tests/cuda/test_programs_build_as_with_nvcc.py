@@ -1,0 +1,85 @@
+"""A program is built as nvcc builds it: its own headers first, C as C, kernels named by pasting in macros."""
+
+from pathlib import Path
+
+import pytest
+from built_programs import reported
+
+from harness.cuda.program import ProgramSource, build_program
+from harness.sandbox import detect
+
+FILES = {
+    "app/main.cu": """
+#include <cstdio>
+#include <helper_cuda.h>
+#include "scale.h"
+#include "deep/inner.h"
+extern "C" int twice(int);
+template <int N> __global__ void add_4(float* x) { if (threadIdx.x < N) x[threadIdx.x] += 4; }
+#define LAUNCH(name, by, x) name##_##by<8><<<1, 32>>>(x)
+#define RUN(by) LAUNCH(add, by, x)
+int main() {
+    float *x, host[8];
+    cudaMalloc(&x, sizeof(host));
+    cudaMemset(x, 0, sizeof(host));
+    RUN(4);
+    scale(x, FACTOR);
+    cudaMemcpy(host, x, sizeof(host), cudaMemcpyDeviceToHost);
+    cudaFree(x);
+    return host[7] == 4 * FACTOR * INNER && OURS == 3 && twice(2) == 4 ? 0 : 1;
+}
+""",
+    "app/scale.cpp": '#include "scale.h"\nstatic_assert(__cplusplus >= 202002L, "asked for");\n'
+    "void scale_on_device(float*, float);\nvoid scale(float* x, float by) { scale_on_device(x, by); }\n",
+    "app/kernels.cu": "#include <scale.h>\n__global__ void times(float* x, float by) { x[threadIdx.x] *= by; }\n"
+    "void scale_on_device(float* x, float by) { times<<<1, 8>>>(x, by); }\n",
+    # names that C has and C++ has not
+    "app/twice.c": "int twice(int class) { int *new = &class; return 2 * *new; }\n",
+    "app/inc/scale.h": "#pragma once\nvoid scale(float* x, float by);\n",
+    "common/helper_cuda.h": "#define OURS 3\n",
+    "common/deep/inner.h": '#include "../inner_value.h"\n',
+    "common/inner_value.h": "#define INNER 1\n",
+}
+
+
+def laid_out(folder: Path) -> Path:
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.mark.slow
+def test_folders_of_headers_languages_and_pasted_launches(tmp_path: Path) -> None:
+    place = laid_out(tmp_path / "source")
+    source = ProgramSource.of([place / "app" / name for name in ("main.cu", "kernels.cu", "scale.cpp", "twice.c")])
+    (into := tmp_path / "made").mkdir()
+    built = build_program(
+        source, into, tier=detect(), defines={"FACTOR": "2"}, includes=[place / "app" / "inc", place / "common"],
+        standard="c++20",
+    )  # fmt: skip
+    assert built.path is not None, built.errors
+    status, report = reported(built.path, 1)
+    assert (status, report["defects"]) == (0, [])
+    assert [launch["kernel"] for launch in report["launches"]] == ["add_4", "times"]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"a.cu": '#include "nowhere.h"\nint main() {}\n'}, "a.cu:1:"),
+        ({"a.cu": '#include "../b/x.h"\nint main() {}\n'}, "lies outside the program's folder; --root names a higher"),
+        ({"a.cu": "int main() {}\n", "b.cu": "int main() {}\n"}, "multiple definition of `main'"),
+        ({"a.cu": "\x00\x01\x02 not CUDA at all {{{ <<<"}, "a.cu:1"),
+    ],
+    ids=["a missing header", "a header outside", "two mains", "not CUDA"],
+)
+def test_what_cannot_be_built_says_why(files: dict[str, str], said: str, tmp_path: Path) -> None:
+    place, into = tmp_path / "source", tmp_path / "made"
+    place.mkdir()
+    into.mkdir()
+    for name, text in files.items():
+        (place / name).write_text(text)
+    built = build_program(ProgramSource.of([place / name for name in files]), into, tier=detect())
+    assert built.path is None
+    assert said in built.errors + "".join(f"{lack.file}:{lack.line}" for lack in built.unsupported)
