@@ -86,8 +86,8 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
             passed.append((ctypes.c_float if isinstance(argument, float) else ctypes.c_int)(argument))
     library.c.emu_start(MODES[mode], seed)
     code = function(*passed)
-    back = [_fetched(library, argument["buffer"], address) for argument, address in placed if argument.get("back")]
     report = library.report()
+    back = [_fetched(library, argument["buffer"], address) for argument, address in placed if argument.get("back")]
     for _, address in placed:
         library.c.emu_free(address)
     return (int(code), *back, report)
