@@ -105,6 +105,6 @@ def test_what_goes_wrong_in_a_call_is_a_failed_criterion(graded: Callable[[str],
     assert outcomes[anchor] is Outcome.FAILED
     assert not [e for e in record.evidence if e.outcome is Outcome.JUDGE_ERROR]
     assert record.overall.score is not None and record.overall.score < 50
-    # each of the 5 s of probing may wait as long again for its second try alone, one call of 1 s was under way, and on a
-    # busy machine all of it takes some times as long; without a bound it would not end
+    # each of the 5 s of probing may wait as long again for its second try alone, one call of 1 s was under way, and on
+    # a busy machine all of it takes some times as long
     assert record.seconds["box"] < 5 * 2 * (5 + 1)
