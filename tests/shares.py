@@ -66,6 +66,11 @@ def share(
     return [item for item in found if str(item) in chosen]
 
 
+def has_turn(name: str, one_in: int) -> bool:
+    """Whether this run is the one in so many that does what takes too long for every run."""
+    return everything() or int.from_bytes(hashlib.sha256(f"{seed()} {name}".encode()).digest()[:4]) % one_in == 0
+
+
 def drawn_cases() -> float:
     """Of a probe's drawn cases, the share that a right answer meets in one run."""
     return 1.0 if everything() else 0.1

@@ -63,3 +63,14 @@ def test_a_file_with_turns_runs_one_of_them_and_all_that_are_named() -> None:
     assert 1 <= len(by_turns) < every
     named = sorted(by_turns)[0], f"{file}::test_a_row_is_missed_however_far_behind_it_lies"
     assert collected(*named) == {*named}
+
+
+def test_what_takes_too_long_for_every_run_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(shares.ALL, raising=False)
+    turns = 0
+    for n in range(400):
+        monkeypatch.setenv(shares.SEED, f"commit {n}")
+        shares.seed.cache_clear()
+        turns += shares.has_turn("a name", 16)
+    shares.seed.cache_clear()
+    assert 8 <= turns <= 50, "of 400 draws at one in 16, 25 with a deviation of 5"

@@ -17,10 +17,14 @@ VARIANTS_ONE_IN = 24
 SHARE = shares.drawn_cases()
 
 
-def drawn_mutants(code: ChallengeCode) -> list[Mutant]:
-    """The mutants of this run: at least one of the criteria of every dimension."""
+def drawn_mutants(code: ChallengeCode, costly: Collection[str] = ()) -> list[Mutant]:
+    """The mutants of this run: at least one of the criteria of every dimension.
+
+    Those named in `costly`, which take half a minute and more each, have their turn in one run of so many.
+    """
     dimensions = {c.id: c.dimension for c in code.challenge.criteria}
-    return shares.share(code.mutants, MUTANTS_ONE_IN, lambda mutant: dimensions[mutant.criterion])
+    cheap = [m for m in code.mutants if m.name not in costly or shares.has_turn(m.name, MUTANTS_ONE_IN)]
+    return shares.share(cheap, MUTANTS_ONE_IN, lambda mutant: dimensions[mutant.criterion])
 
 
 def drawn_variants(code: ChallengeCode) -> list[Variant | None]:
