@@ -1,4 +1,5 @@
-// Host code cannot reach device memory: its pages are closed whenever no kernel and no call of the runtime is at work.
+// Host code cannot reach device memory: from a start to its report the pages are closed whenever no kernel and no call of
+// the runtime is at work.
 #pragma once
 
 #include "host_threads.h"
