@@ -55,12 +55,15 @@ def _cases_left_out(items: Iterable[pytest.Item]) -> set[str]:
 
 
 def _tests_left_out(items: Iterable[pytest.Item]) -> set[str]:
-    """The tests marked `turns(n)` that are not the one in n of their file's whose turn it is."""
-    tests: dict[tuple[str, int], list[str]] = defaultdict(list)
+    """The tests marked `turns(n)` whose turn it is not: one in n of a folder's is drawn, a file marked whole as one."""
+    tests: dict[str, list[str]] = defaultdict(list)
+    folders: dict[tuple[str, int], list[str]] = defaultdict(list)
     for item in items:
-        if marker := item.get_closest_marker("turns"):
-            tests[str(item.path.relative_to(shares.CHECKOUT)), *marker.args].append(item.nodeid)
-    return _not_drawn(tests)
+        for node, marker in item.iter_markers_with_node("turns"):
+            if node.nodeid not in tests:
+                folders[str(item.path.parent.relative_to(shares.CHECKOUT)), *marker.args].append(node.nodeid)
+            tests[node.nodeid].append(item.nodeid)
+    return {id for node in _not_drawn(folders) for id in tests[node]}
 
 
 def _not_drawn(corpora: Mapping[tuple[str, int], Sequence[str]]) -> set[str]:

@@ -1,14 +1,17 @@
 """A share of a long corpus has some of every kind, is the same for the same seed, and another for another commit."""
 
-import os
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import shares
+from tests.conftest import _tests_left_out
 
 
 @given(st.lists(st.integers(0, 500), unique=True, min_size=1), st.integers(1, 40), st.integers(1, 7))
@@ -48,21 +51,49 @@ def test_everything_is_taken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     assert shares.ALL in shares.told()
 
 
-def test_a_file_with_turns_runs_one_of_them_and_all_that_are_named() -> None:
-    file = "tests/challenges/test_softmax_topk_sizes_are_searched.py"
+@dataclass(frozen=True)
+class Node:
+    """What pytest says of a test or a file."""
 
-    def collected(*named: str) -> set[str]:
-        environment = {**os.environ, shares.SEED: "seed"}
-        environment.pop(shares.ALL, None)
-        words = (sys.executable, "-m", "pytest", "--collect-only", "-n", "0", *named)
-        said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=shares.CHECKOUT, env=environment)
-        return {line for line in said.stdout.splitlines() if line.startswith(file)}
+    nodeid: str
+    marked: tuple["Node", ...] = ()
 
-    by_turns = collected(file)
-    every = (shares.CHECKOUT / file).read_text(encoding="utf-8").count("\ndef test_")
-    assert 1 <= len(by_turns) < every
-    named = sorted(by_turns)[0], f"{file}::test_a_row_is_missed_however_far_behind_it_lies"
-    assert collected(*named) == {*named}
+    @property
+    def path(self) -> Path:
+        return shares.CHECKOUT / self.nodeid.split("::")[0]
+
+    def iter_markers_with_node(self, name: str) -> list[tuple["Node", pytest.Mark]]:
+        return [(node, getattr(pytest.mark, name)(4).mark) for node in self.marked]
+
+
+def test_one_in_so_many_tests_of_a_folder_has_its_turn_and_a_file_marked_whole_has_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(shares.ALL, raising=False)
+    whole = Node("tests/folder/test_whole.py")
+    of_whole = {Node(f"{whole.nodeid}::test_{n}", (whole,)) for n in range(5)}
+    single = {Node(id, (Node(id),)) for id in (f"tests/folder/test_{n}.py::test" for n in range(7))}
+    unmarked = Node("tests/folder/test_other.py::test")
+    seen = set()
+    for n in range(40):
+        monkeypatch.setenv(shares.SEED, f"commit {n}")
+        shares.seed.cache_clear()
+        left_out = _tests_left_out(cast(list[pytest.Item], [*of_whole, *single, unmarked]))
+        run = {node for node in (*of_whole, *single, unmarked) if node.nodeid not in left_out}
+        seen |= run
+        assert len(run & of_whole) in (0, 5)
+        assert len(run & single) + bool(run & of_whole) == 2, "one in 4 of 8 turns"
+        assert unmarked in run
+    shares.seed.cache_clear()
+    assert seen == {*of_whole, *single, unmarked}
+
+
+def test_what_is_named_is_run_whosever_turn_it_is() -> None:
+    file = "tests/reconstructions/test_the_baseline_kernel_has_no_fault.py"
+    named = {f"{file}::test_every_probe_passes", f"{file}::test_only_the_outputs_are_written"}
+    words = (sys.executable, "-m", "pytest", "--collect-only", "-n", "0", *named)
+    said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=shares.CHECKOUT)
+    assert {line for line in said.stdout.splitlines() if line.startswith(file)} == named
 
 
 def test_what_takes_too_long_for_every_run_has_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:

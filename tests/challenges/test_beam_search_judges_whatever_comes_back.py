@@ -54,6 +54,7 @@ def test_a_bad_answer_is_a_finding(name: str) -> None:
     assert title in evidence.title, evidence
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_endless_calls_that_catch_what_is_raised_end() -> None:
     """The time of the call ends them, and what they did is told rather than that they took long."""

@@ -44,6 +44,7 @@ def run(model: str) -> Run:
             answer.close()
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 @pytest.mark.parametrize("model", MODELS)

@@ -28,7 +28,7 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
     assert_caught(CODE, mutant)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
@@ -41,7 +41,7 @@ def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     assert {e.outcome for e in evidence if e.criterion in TIMED} == {Outcome.UNSUPPORTED}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_the_reference_reads_its_input_once_and_writes_its_outputs_alone() -> None:
     with sandboxed(CODE, CODE.source()) as reference:
@@ -56,7 +56,7 @@ def test_a_null_answer_earns_nothing(kind: str) -> None:
     assert_null_earns_nothing(CODE, kind)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
     """The same answer in NumPy: there is nothing to watch or to count, and all the rest passes."""

@@ -26,7 +26,7 @@ def mutant(name: str) -> Mutant:
     return next(each for each in CODE.mutants if each.name == name)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_the_size_where_a_fault_begins_is_named() -> None:
     """Probabilities of long rows are a hundredth too large: the length at which they are begins the finding."""
@@ -42,7 +42,7 @@ def test_the_size_where_a_fault_begins_is_named() -> None:
     assert seen.draws is not None and 0 < seen.draws.failed < seen.draws.tried
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_a_row_is_missed_however_far_behind_it_lies() -> None:
     """Every launch is judged whole where the device cannot run a part of it."""
@@ -51,7 +51,7 @@ def test_a_row_is_missed_however_far_behind_it_lies() -> None:
     assert run(MANY_ROWS, answer(exact), SEED).passed
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_a_wrong_value_for_one_sign_of_zero_fails() -> None:
     """Zeros of both signs are equal: taking one for less than all others loses it."""
@@ -64,7 +64,7 @@ def test_a_wrong_value_for_one_sign_of_zero_fails() -> None:
     assert searched(answer(below), explain=False).outcome is Outcome.FAILED
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_a_grid_that_ends_too_early_is_named_by_its_rows() -> None:
     with sandboxed(CODE, CODE.source(mutant("grid of 4,096 blocks at most"))) as given:
@@ -73,7 +73,7 @@ def test_a_grid_that_ends_too_early_is_named_by_its_rows() -> None:
     assert found.thresholds == (Threshold(axis="rows", right_at=4096, wrong_from=4097, onward=True),)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_a_grid_that_the_device_refuses_is_a_legal_call_refused() -> None:
     with sandboxed(CODE, CODE.source(mutant("rows along y"))) as given:

@@ -133,6 +133,7 @@ def test_what_runs_is_what_the_pages_show() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("section", ["## Add a model", "## Add a challenge"])
 def test_the_steps_of_the_readme_work_as_they_stand(section: str, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_every_json_parses(run: Run, submit: Submit, arguments: list[str]) -> No
     assert json.loads(done.stdout)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_pipe_gets_plain_text(run: Run, submit: Submit) -> None:
     submit("zeros", ZEROS)
     for arguments in (["grade", "zeros"], ["show", "zeros/rows"], ["scoreboard"], ["ls", "submissions"], ["check"]):
@@ -96,7 +96,7 @@ def test_a_pipe_gets_plain_text(run: Run, submit: Submit) -> None:
         assert "\x1b" not in done.stdout + done.stderr
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_terminal_is_not_steered_by_an_answer(submit: Submit, root: Path) -> None:
     submit("evil", "raise RuntimeError('\\x1b]0;owned\\x07\\x1b[2J\\u202egnihton')\n")
     leader, follower = pty.openpty()
@@ -131,7 +131,7 @@ def test_clean_text_keeps_letters_and_lines() -> None:
     assert output.clean("a\x1b[31mb\x00\u202e") == "a\ufffd[31mb\ufffd\ufffd"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_reader_that_goes_away_is_no_error(submit: Submit, root: Path, run: Run) -> None:
     submit("zeros", ZEROS)
     run("grade", "zeros")
@@ -146,7 +146,7 @@ def test_a_reader_that_goes_away_is_no_error(submit: Submit, root: Path, run: Ru
     assert errors == b""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_reused_grade_says_why(run: Run, submit: Submit) -> None:
     submit("good")
     assert "not graded before" in run("grade", "good").stderr

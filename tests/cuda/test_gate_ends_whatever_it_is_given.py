@@ -44,6 +44,7 @@ def test_a_file_that_includes_itself_is_an_error(tmp_path: Path, tier: Tier) -> 
     assert said.ok is False and "depth" in said.text
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_a_flood_of_warnings_hides_nothing_else(tmp_path: Path, tier: Tier) -> None:
     source = "".join(f"#warning {i} {'x' * 2000}\n" for i in range(500)) + RIGHT

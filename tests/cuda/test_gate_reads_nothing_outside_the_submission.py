@@ -11,6 +11,7 @@ from harness.cuda.gate_nvcc import Room, compile_library
 from harness.cuda.gate_sources import refusals
 from harness.cuda.nvcc import nvcc
 from harness.model import Tier
+from tests import shares
 from tests.tiers_here import HELD
 
 SECRET = "int this_is_the_secret;\n"
@@ -106,7 +107,8 @@ def test_the_gate_says_which_line_it_refused(submission: Path, tier: Tier) -> No
 def test_the_box_hides_the_file_from_a_compiler_that_is_asked_all_the_same(submission: Path, tier: Tier) -> None:
     compiler = nvcc()
     assert compiler is not None
-    refused = [line for name, line in READING.items() if name not in ("embedded, own", "asked for")]
+    names = shares.share([name for name in READING if name not in ("embedded, own", "asked for")], 4)
+    refused = [READING[name] for name in names]
     for index, line in enumerate([*refused, '#include "/etc/hostname"', 'asm(".incbin \\"/etc/hostname\\"");']):
         into = submission.parent / f"out{index}"
         into.mkdir()

@@ -84,7 +84,7 @@ KNOWN = (
 UNKNOWN = ("FLT_MAX", "FLT_EPSILON", "half", "CUDART_INF_F")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @needs_nvcc
 @needs_nvrtc
 @pytest.mark.slow

@@ -19,7 +19,7 @@ def test_the_corpus_is_large_enough() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_is_reported(name: str) -> None:
     every = [(mode, seed) for mode in MODES for seed in (0, 1)]

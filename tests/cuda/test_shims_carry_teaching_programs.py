@@ -27,6 +27,7 @@ def test_values_are_right_and_nothing_is_reported(name: str) -> None:
         assert run.ended == "exit status 0", run.completed.output
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", shares.share(sorted(set(PROGRAMS) - NEEDS_CUBLAS - NEEDS_SAMPLES), 8))
 def test_the_real_compiler_takes_the_same_words(name: str, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def sampled(name: str) -> object:
     return pytest.param(name, marks=[pytest.mark.slow] if code_of(name).language.devices else [])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [sampled(name) for name in shares.share(GUARDED, 3)])
 def test_a_fresh_sample_is_judged(name: str) -> None:
@@ -244,7 +244,7 @@ def test_a_challenge_that_asks_little_has_survivors() -> None:
     assert survivor.seen
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_new_challenge_can_be_tried_at_once(tmp_path: Path) -> None:
     """The challenge that `harness new` makes has guards whose drivers pass the reference and see what is wrong."""
     (tmp_path / "challenges").mkdir()
@@ -259,7 +259,7 @@ def test_shares_come_with_their_interval() -> None:
     assert (round(low, 3), round(high, 3)) == (0.888, 0.978)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     """Trials kept by an earlier run are not made again, a line that was cut off is, and the outcome is the same."""
     (tmp_path / "challenges").mkdir()

@@ -40,7 +40,7 @@ def graded(folder, command=PYTEST, **options):
     return grade_own_tests(folder, command, tier=options.pop("tier", detect()), entries=("kernel.py",), **options)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_strong_suite_notices_everything(answer, tier):
     result = graded(answer(kernel=KERNEL, test_kernel=STRONG), tier=tier)
@@ -50,7 +50,7 @@ def test_a_strong_suite_notices_everything(answer, tier):
     assert result.detail == "11 of 11 mutants noticed"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_weak_suite_is_told_what_it_missed(answer):
     result = graded(answer(kernel=KERNEL, test_kernel=WEAK))
     # a + b, a - b and a are all not None: nothing it runs can fail
@@ -59,7 +59,7 @@ def test_a_weak_suite_is_told_what_it_missed(answer):
     assert result.exercised == 0.5
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
     """What a weak suite missed in a closed answer: file and line, and nothing of the expression there."""
     stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": "kernel.py"}
@@ -133,7 +133,7 @@ JUDGES = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("what", JUDGES)
 def test_a_suite_that_hashes_its_source_notices_nothing(answer, what):
     probe = f"import hashlib, inspect, kernel\n\nFOUND = hashlib.sha256({JUDGES[what]}).hexdigest()\n"
@@ -147,7 +147,7 @@ def test_a_suite_that_hashes_its_source_notices_nothing(answer, what):
     assert "judges the text" in result.detail
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_suite_that_counts_its_runs_starts_afresh_each_time(answer):
     suite = f"""import os, pathlib, tempfile
 {WEAK}
@@ -221,7 +221,7 @@ def test_a_suite_that_fails_by_its_age_notices_nothing(answer):
     assert result.detail.startswith("flaky")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_a_hanging_suite_is_reported_as_slow(answer):
     folder = answer(kernel=KERNEL, test_kernel="import time\n\n\ndef test_it():\n    assert time.sleep(600)\n")
@@ -230,7 +230,7 @@ def test_a_hanging_suite_is_reported_as_slow(answer):
     assert result.detail == "does not finish: it waits without using the processor"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_an_endless_suite_is_reported_as_slow(answer):
     """A suite has so much processor time, however long that takes beside other work."""
@@ -240,7 +240,7 @@ def test_an_endless_suite_is_reported_as_slow(answer):
     assert result.detail == "does not finish within 3 s of processor time"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_suite_that_prints_a_gigabyte_is_heard_to_the_end(answer):
     flood = "import os\nfor _ in range(1 << 10):\n    os.write(1, b'x' * (1 << 20))\nprint('end')\n"
     suite = f"from kernel import affine\n{flood}assert affine(3, 5, 7) == 22\n"
@@ -250,7 +250,7 @@ def test_a_suite_that_prints_a_gigabyte_is_heard_to_the_end(answer):
     assert result.output.endswith("xend\n")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_mutant_that_never_ends_is_noticed(answer):
     kernel = "def total(n):\n    s = 0\n    while n > 0:\n        s += n\n        n -= 1\n    return s\n"
     suite = "from kernel import total\n\n\ndef test_it():\n    assert total(4) == 10\n"
@@ -259,7 +259,7 @@ def test_a_mutant_that_never_ends_is_noticed(answer):
     assert result.survivors == ("kernel.py:3 `n > 0` -> `n >= 0`",)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_processes_left_behind_do_not_outlive_their_run(answer):
     suite = STRONG + (
         "    import subprocess, sys\n"
@@ -272,7 +272,7 @@ def test_processes_left_behind_do_not_outlive_their_run(answer):
     assert time.monotonic() - start < 60
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("tier", HELD)
 @pytest.mark.parametrize("session", [False, True])
 def test_processes_left_behind_take_nothing_from_the_suite(answer, session, tier):
@@ -281,7 +281,7 @@ def test_processes_left_behind_take_nothing_from_the_suite(answer, session, tier
     assert (result.killed, result.tried) == (11, 11), result.detail
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_two_runs_that_differ_are_seen(answer):
     suite = (
         "import numpy as np\nimport pytest\nfrom kernel import affine\n\n\n@pytest.mark.parametrize('n', range(40))\n"
@@ -300,7 +300,7 @@ BUSY = STRONG.replace(
 )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_kill_rate_is_never_taken_over_what_happened_to_fit(answer):
     """Where the processor time does not suffice for every mutant drawn, the kill rate is left open with the reason."""
     result = graded(answer(kernel=KERNEL, test_kernel=BUSY), seconds=4.0)
@@ -308,7 +308,7 @@ def test_a_kill_rate_is_never_taken_over_what_happened_to_fit(answer):
     assert result.detail == "passes, but with all mutants it takes more than 4 s of processor time"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_waiting_is_not_counted_against_a_suite(answer):
     """A suite is bounded by processor time: one that waits, as any does on a busy machine, has all of it."""
     suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(0.35)")
@@ -316,7 +316,7 @@ def test_waiting_is_not_counted_against_a_suite(answer):
     assert (result.tried, result.killed, result.kill_rate) == (11, 11, 1.0)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_as_many_mutants_are_drawn_on_every_machine(answer):
     """Equal files meet the same number of the same mutants; another seed draws others."""
     kernel = "def poly(x):\n    return " + " + ".join(f"x * {n}" for n in range(14)) + "\n"
@@ -348,7 +348,7 @@ def test_a_command_that_cannot_be_run_says_what_can(answer, command):
     assert "expected python -m pytest" in result.detail
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_the_answers_files_are_left_as_they_are(answer):
     folder = answer(kernel=KERNEL, test_kernel=STRONG + "    open('kernel.py', 'w').write('')\n")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -41,6 +41,7 @@ def test_every_letter_stands_in_its_cell(bundled: ReportInputs) -> None:
     assert f"{given} of {len(bundled.letters) * len(bundled.challenges)} letters" in "\n".join(lines)
 
 
+@pytest.mark.turns(4)
 def test_without_letters_every_figure_is_the_same(bundled: ReportInputs) -> None:
     for source in MarkSource:
         having, lacking = (render_all(inputs, source) for inputs in (bundled, replace(bundled, letters=())))

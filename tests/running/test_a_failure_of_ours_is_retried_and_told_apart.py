@@ -159,6 +159,7 @@ def killing(times: int) -> Callable[[Path, str], None]:
     return progress
 
 
+@pytest.mark.turns(4)
 def test_a_lost_grading_process_is_a_failure_that_passes(toy, submit):
     folders = [submit("bad", toy.source()), submit("good", toy.source())]
     results = list(grade_all(LocalExecutor(toy.workspace, Options(), 2), folders, killing(1)))

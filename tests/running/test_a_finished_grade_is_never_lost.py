@@ -39,7 +39,7 @@ def left_over(root: Path) -> list[Path]:
     return [p for p in (*root.rglob(".*.json.*"),) if p.is_file()]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.slow
 def test_a_killed_run_keeps_what_it_finished(toy, submit):
     for i in range(4):
@@ -79,7 +79,7 @@ def test_a_replay_shows_the_recorded_figures_again(toy, submit):
     assert os.path.exists(toy.workspace.record_path("m", "scaled_sum"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 def test_a_lost_grading_process_costs_one_attempt_only(toy, submit):
     folders = [submit(f"m{i}", toy.source() + f"\n# {i}\n") for i in range(3)]
     grader = GradingProcess(toy.workspace, Options())

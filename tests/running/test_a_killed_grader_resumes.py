@@ -15,6 +15,7 @@ from pydantic import ValidationError
 TIMES = 6
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.alone
 def test_the_run_after_a_kill_ends_like_a_run_that_nobody_killed() -> None:

@@ -40,6 +40,7 @@ def test_the_end_is_named(opened, tier, function, status, words):
     assert words in reply.text
 
 
+@pytest.mark.turns(4)
 def test_a_submission_that_does_not_load_says_why(tmp_path, tier):
     from harness.model import Limits
     from harness.sandbox import Box, WorkerSpec

@@ -43,6 +43,7 @@ def test_work_is_ended_by_its_processor_time(tmp_path, tier, source):
     assert 0.5 <= done.processor_seconds < 5
 
 
+@pytest.mark.turns(4)
 def test_a_busy_machine_ends_no_command_early(tmp_path, tier):
     """Beside four busy loops a core a command takes longer by the wall than its processor time allows, and may."""
     cores = len(os.sched_getaffinity(0))

@@ -140,6 +140,7 @@ def f(double):
     assert SignalKind.SYSTEM_CALL in {signal.kind for signal in box.signals}
 
 
+@pytest.mark.turns(4)
 def test_it_answers_no_more_calls_than_it_may(opened, tier):
     """An answer that goes on asking is ended by its time, and what it did is known."""
     source = """

@@ -64,6 +64,7 @@ def repaired(folder: Path, source: str, *, spared: tuple[str, ...] = ()) -> tupl
 
 
 @compiled
+@pytest.mark.turns(4)
 def test_faults_are_repaired_one_behind_the_other(tmp_path: Path) -> None:
     done, text = repaired(tmp_path, PAGE)
     assert done.built, done.text
