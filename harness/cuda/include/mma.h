@@ -99,12 +99,12 @@ EMU_UNINSTRUMENTED void tell_result(const T* memory, int first, int columns, uns
     }
 }
 
-/// A matrix of which every lane holds a part, as the sum over k takes it.
-template <class Fragment, bool left>
+/// An element of the operand that each lane brought as `which` of two, from where it lies.
+template <class Fragment, int which>
 EMU_UNINSTRUMENTED float factor(const Meeting& meeting, int row, int column) {
     const int element = Fragment::by_rows ? row * Fragment::along + column : column * Fragment::along + row;
-    const auto* held = reinterpret_cast<const Fragment* const*>(meeting.deposits)[2 * (element / 16) + !left];
-    return static_cast<float>(held->x[element % 16]);
+    const auto* held = reinterpret_cast<const Fragment* const*>(meeting.deposits)[2 * (element / 16) + which];
+    return widened<typename Fragment::element_type::Format>(held->x[element % 16].bits);
 }
 
 }  // namespace emu::wmma
@@ -168,14 +168,13 @@ EMU_OUTLINE void mma_sync(fragment<accumulator, m, n, k, D>& d, const fragment<m
     const void* brought[2] = {&a, &b};
     const emu::Meeting meeting = emu::wmma::all_meet(brought, sizeof brought, "wmma::mma_sync", site);
     if (!~meeting.present) {
-        const int first = static_cast<int>(emu::linear_thread() & 31u) * 8;
+        // eight elements of a row, since all widths are multiples of eight
+        const int first = static_cast<int>(emu::linear_thread() & 31u) * 8, row = first / n, column = first % n;
         float sums[8];
-        for (int i = 0; i < 8; ++i) {
-            const int row = (first + i) / n, column = (first + i) % n;
-            sums[i] = static_cast<float>(c.x[i]);
-            for (int j = 0; j < k; ++j) {
-                sums[i] += emu::wmma::factor<A, true>(meeting, row, j) * emu::wmma::factor<B, false>(meeting, j, column);
-            }
+        for (int i = 0; i < 8; ++i) sums[i] = static_cast<float>(c.x[i]);
+        for (int j = 0; j < k; ++j) {
+            const float left = emu::wmma::factor<A, 0>(meeting, row, j);
+            for (int i = 0; i < 8; ++i) sums[i] += left * emu::wmma::factor<B, 1>(meeting, j, column + i);
         }
         for (int i = 0; i < 8; ++i) d.x[i] = D(sums[i]);
     }

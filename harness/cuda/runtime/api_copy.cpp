@@ -287,4 +287,6 @@ cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t wid
 cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t stream) {
     return usable(Call{"cudaMemPrefetchAsync", CALLER, stream});
 }
-cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return usable(Call{"cudaMemAdvise", CALLER}); }
+cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) {
+    return static_cast<cudaError_t>(state().sticky_error);
+}

@@ -1,4 +1,5 @@
 // cudaMalloc, cudaFree and their kin.
+#include <cstring>
 #include <string>
 
 #include "../include/cuda_runtime_api.h"
@@ -22,7 +23,6 @@ cudaError_t sticky() { return static_cast<cudaError_t>(state().sticky_error); }
 cudaError_t allocate_kind(void** pointer, size_t bytes, AllocationKind kind, const char* call, const void* pc) {
     if (sticky()) return sticky();
     if (!pointer) return memory_error(call, cudaErrorInvalidValue, "null pointer for the result");
-    if (cudaError_t error = refused_in_capture(call)) return error;
     *pointer = nullptr;
     if (!bytes) return cudaSuccess;
     Allocation* allocation = allocate(bytes, kind, pc);
@@ -70,6 +70,8 @@ cudaError_t free_kind(void* pointer, bool host, const char* call, const void* pc
 namespace emu::api {
 
 cudaError_t allocate(void** pointer, size_t bytes, const char* call) {
+    const bool ordered_by_stream = std::strcmp(call, "cudaMalloc") != 0;
+    if (cudaError_t error = ordered_by_stream ? cudaSuccess : refused_in_capture(call)) return error;
     return allocate_kind(pointer, bytes, AllocationKind::Device, call, CALLER);
 }
 cudaError_t allocate_managed(void** pointer, size_t bytes) {

@@ -24,6 +24,10 @@ void* heap_take(size_t bytes, const void* pc) {
     // an answer's kernels are held to the memory alone
     if (has_own_main && (bytes > heap_limit || heap_used + heap_extent(bytes) > heap_limit)) return nullptr;
     Allocation* allocation = allocate(bytes, AllocationKind::Device, pc);
+    if (!allocation && has_own_main) {
+        unsupported("more objects of kernels at once than the emulated device's memory has room for",
+                    running_block->launch->kernel->site);
+    }
     if (!allocation) return nullptr;
     allocation->of_kernels = true;
     heap_used += heap_extent(bytes);
