@@ -4,12 +4,18 @@ Expected figures are worked out by hand from the tables of the CUDA C++ Programm
 compared with cuda_occupancy.h of CUDA 13.0 for every architecture listed when it was written.
 """
 
+from pathlib import Path
+
 import pytest
+from gate_rooms import A_TIER, needs_nvcc
 
 from harness.cuda.devices import DEVICES, estimate, registers_of
 from harness.cuda.gate_messages import KernelFacts
+from harness.cuda.kernel_registers import kernel_registers
 from harness.cuda.occupancy import MULTIPROCESSORS, occupancy
+from harness.cuda.program import ProgramSource
 from harness.cuda.report import BufferTraffic, KernelLaunch, Requests
+from harness.model import Tier
 
 
 @pytest.mark.parametrize(
@@ -58,3 +64,18 @@ def test_registers_are_those_of_the_instantiation_with_the_most() -> None:
     known = [facts("rows::softmax<float, 4>", 40), facts("rows::softmax<float, 8>", 64), facts("softmax_last", 90)]
     assert registers_of("softmax", known) == 64
     assert registers_of("other", known) is None
+
+
+@pytest.mark.turns(3)
+@needs_nvcc
+@A_TIER
+def test_nvcc_tells_registers_of_a_program(tmp_path: Path, tier: Tier) -> None:
+    (tmp_path / "main.cu").write_text(
+        "template <class T> __global__ void __launch_bounds__(BLOCK) copy(T* y, const T* x) { y[threadIdx.x] = *x; }\n"
+        "int main() { copy<float><<<1, 32>>>(nullptr, nullptr); }\n"
+    )
+    source = ProgramSource.of([tmp_path / "main.cu"])
+    known, why = kernel_registers(source, "sm_80", tier=tier, defines={"BLOCK": "64"})
+    assert why == ""
+    registers = registers_of("copy", known)
+    assert registers is not None and 4 <= registers <= 32  # two pointers and an index; no more than a handful is needed

@@ -113,7 +113,9 @@ using namespace emu;
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
     constexpr const char* kCall = "cudaStreamBeginCapture";
     if (cudaError_t error = graphs_usable(kCall)) return error;
-    if (stream_number(stream) < 0) return graph_error(kCall, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    if (stream_number(stream) < 0) {
+        return graph_error(kCall, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    }
     const Exclusive exclusive;
     Captured* part = captured_by(stream);
     if (!part) return graph_error(kCall, cudaErrorStreamCaptureUnsupported, "a default stream captures nothing");
@@ -129,7 +131,9 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     constexpr const char* kCall = "cudaStreamEndCapture";
     if (cudaError_t error = graphs_usable(kCall)) return error;
-    if (stream_number(stream) < 0) return graph_error(kCall, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    if (stream_number(stream) < 0) {
+        return graph_error(kCall, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    }
     const Exclusive exclusive;
     if (graph) *graph = nullptr;
     Captured* part = captured_by(stream);
@@ -155,7 +159,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     delete ended->graph;
     if (ended->broken) return graph_error(kCall, cudaErrorStreamCaptureInvalidated, "the capture is invalid");
     if (!graph) return graph_error(kCall, cudaErrorInvalidValue, "null pointer for the graph");
-    return graph_error(kCall, cudaErrorStreamCaptureUnjoined, "work of another stream that the first does not wait for");
+    return graph_error(kCall, cudaErrorStreamCaptureUnjoined, "another stream has work that the first does not wait for");
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {

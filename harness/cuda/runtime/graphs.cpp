@@ -281,7 +281,9 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t) { return known_e
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     constexpr const char* kCall = "cudaGraphLaunch";
     if (cudaError_t error = known_exec(kCall, exec)) return error;
-    if (stream_number(stream) < 0) return graph_error(kCall, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    if (stream_number(stream) < 0) {
+        return graph_error(kCall, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    }
     if (cudaError_t error = refused_beside_capture(kCall, stream)) return error;
     const auto order = exec->order;  // a host node may destroy it
     if (!capturing(stream)) return do_all(order, stream);

@@ -1,18 +1,19 @@
 // Products by tensor cores: every shape and layout of the operands, sums in float and in half, tiles in shared memory.
 #include "device.h"
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
 
 using namespace nvcuda;
 
-template <int m, int n, class LayoutA, class LayoutB, class Sum>
-__global__ void tile(const half* a, const half* b, Sum* c, wmma::layout_t layout, int leading_a, int leading_b, int leading_c) {
-    __shared__ __align__(32) half right[32 * 40];
+template <int m, int n, class LayoutA, class LayoutB, class Sum, class T>
+__global__ void tile(const T* a, const T* b, Sum* c, wmma::layout_t layout, int leading_a, int leading_b, int leading_c) {
+    __shared__ __align__(32) T right[32 * 40];
     for (int i = threadIdx.x; i < 32 * 40; i += blockDim.x) right[i] = b[i];
     __syncthreads();
-    wmma::fragment<wmma::matrix_a, m, n, 16, half, LayoutA> x;
-    wmma::fragment<wmma::matrix_b, m, n, 16, half, LayoutB> y;
+    wmma::fragment<wmma::matrix_a, m, n, 16, T, LayoutA> x;
+    wmma::fragment<wmma::matrix_b, m, n, 16, T, LayoutB> y;
     wmma::fragment<wmma::accumulator, m, n, 16, Sum> z, start;
     wmma::fill_fragment(start, 0.5f);
     wmma::load_matrix_sync(x, a, leading_a);
@@ -42,21 +43,21 @@ __global__ void product(const half* a, const half* b, float* c, int k) {
 // small whole numbers: products and sums are exact in half, too
 float whole(int i) { return float(i * 7 % 5 - 2); }
 
-template <int m, int n, class LayoutA, class LayoutB, class Sum>
+template <int m, int n, class LayoutA, class LayoutB, class Sum, class T = half>
 int tried(wmma::layout_t layout) {
     const bool rows_a = std::is_same<LayoutA, wmma::row_major>::value, rows_b = std::is_same<LayoutB, wmma::row_major>::value;
     const bool rows_c = layout == wmma::mem_row_major;
     const int leading_a = (rows_a ? 16 : m) + 8, leading_b = (rows_b ? n : 16) + 8, leading_c = (rows_c ? n : m) + 8;
-    std::vector<half> a(32 * 40), b(32 * 40);
+    std::vector<T> a(32 * 40), b(32 * 40);
     std::vector<Sum> c(32 * 40);
     for (int i = 0; i < 32 * 40; i++) {
-        a[i] = half(whole(i));
-        b[i] = half(whole(i + 3));
+        a[i] = T(whole(i));
+        b[i] = T(whole(i + 3));
         c[i] = Sum(whole(i + 1));
     }
-    Buffer<half> x(a), y(b);
+    Buffer<T> x(a), y(b);
     Buffer<Sum> z(c);
-    tile<m, n, LayoutA, LayoutB, Sum><<<1, 32>>>(x, y, z, layout, leading_a, leading_b, leading_c);
+    tile<m, n, LayoutA, LayoutB, Sum, T><<<1, 32>>>(x, y, z, layout, leading_a, leading_b, leading_c);
     std::vector<float> got, right;
     for (Sum value : z.host()) got.push_back(value);
     for (Sum value : c) right.push_back(value);
@@ -78,7 +79,8 @@ int main() {
     using C = wmma::col_major;
     int wrong = tried<16, 16, R, R, float>(wmma::mem_row_major) + tried<16, 16, R, C, half>(wmma::mem_col_major) +
                 tried<32, 8, C, R, float>(wmma::mem_col_major) + tried<32, 8, R, C, half>(wmma::mem_row_major) +
-                tried<8, 32, C, C, float>(wmma::mem_row_major) + tried<8, 32, R, R, half>(wmma::mem_col_major);
+                tried<8, 32, C, C, float>(wmma::mem_row_major) + tried<8, 32, R, R, half>(wmma::mem_col_major) +
+                tried<16, 16, C, R, float, __nv_bfloat16>(wmma::mem_row_major);
     std::vector<half> a(32 * 48), b(32 * 48);
     for (int i = 0; i < 32 * 48; i++) {
         a[i] = half(whole(i));
