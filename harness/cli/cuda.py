@@ -15,6 +15,7 @@ from harness.cli import output
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from harness.cli import cuda_estimates
     from harness.cuda import build, report
     from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource
 
@@ -148,12 +149,17 @@ def count(
     sets: Sets = None,
     launches: Launches = None,
     seconds: Seconds = None,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="GPU that estimates are for; an unknown one lists all.")
+    ] = "a100",
+    registers: Annotated[bool, typer.Option(help="Ask nvcc how many registers each kernel uses.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Count the memory traffic of every kernel launch.
 
     Builds the program for the emulated device and counts bytes and passes per buffer, 32-byte sectors per request
-    against the ideal number, and shared-memory bank conflicts. These are counts, not timings.
+    against the ideal number, and shared-memory bank conflicts. These are counts, not timings. What is said of the
+    GPU named by --device is an estimate: occupancy, and how long its memory takes for the bytes that were counted.
 
     Exits with 1 if the program failed, with 2 if it does not build or uses a feature that the device lacks.
 
@@ -165,12 +171,13 @@ def count(
     from harness.cuda.program import Mode, ProgramLimits
 
     words = _words(defines, includes, standard)
+    estimates = _estimates(files, root, words, device, ask=registers)
     limits = ProgramLimits(timeout, memory, seconds, launches)
     with _ran(context, files, Mode.COUNT, (seed,), root, words, sets, limits) as (source, runs):
         if as_json:
-            output.data(cuda_output.as_data(source, runs))
+            output.data({**cuda_output.as_data(source, runs), "estimates": estimates.as_data(runs[0])})
         else:
-            cuda_output.traffic(source, runs[0])
+            cuda_output.traffic(source, runs[0], estimates.lines)
     if runs[0].failed:
         raise typer.Exit(1)
 
@@ -203,6 +210,24 @@ def _ran(
     if lacking:
         _say_lacking(lacking)
         raise typer.Exit(2)
+
+
+def _estimates(
+    files: Sequence[Path], root: Path | None, words: dict[str, Any], device: str, *, ask: bool
+) -> "cuda_estimates.Estimates":
+    from harness.cli.cuda_estimates import Estimates
+    from harness.cuda.devices import DEVICES
+    from harness.cuda.kernel_registers import kernel_registers
+    from harness.cuda.program import ProgramSource
+    from harness.sandbox import detect
+
+    known = DEVICES.get(device.lower())
+    if known is None:
+        raise typer.BadParameter(f"--device {device}: give one of {', '.join(DEVICES)}")
+    if not ask:
+        return Estimates(known, (), "--registers asks nvcc")
+    kernels, why = kernel_registers(ProgramSource.of(files, root), known.architecture, tier=detect(), **words)
+    return Estimates(known, kernels, why)
 
 
 def _say_checked(

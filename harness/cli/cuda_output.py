@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.cli import output
@@ -98,8 +98,14 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
     return f"{', '.join(said) or 'no defect found'}, {made}, {seeds}"
 
 
-def traffic(source: ProgramSource, run: ProgramRun) -> None:
-    """Print the counters of every launch, then what the program printed."""
+def traffic(source: ProgramSource, run: ProgramRun, further: Callable[[KernelLaunch], Iterable[str]]) -> None:
+    """Print the counters of every launch, then what the program printed.
+
+    Args:
+        source: the program.
+        run: its run.
+        further: more lines for a launch.
+    """
     if run.report is not None and not run.report.whole:
         output.line("the program did not live to report its traffic; these launches were begun:")
         for launch in run.report.launches:
@@ -109,7 +115,7 @@ def traffic(source: ProgramSource, run: ProgramRun) -> None:
     elif run.report is not None:
         sizes = run.report.memory.sizes()
         for launch in run.report.launches:
-            _launch(launch, sizes)
+            _launch(launch, sizes, further(launch))
         peak, left = run.report.memory.peak_bytes, run.report.memory.leaked_bytes
         output.line(f"device memory: at most {peak:,} bytes at a time, {left:,} never freed")
         if run.report.truncated:
@@ -248,7 +254,7 @@ def _say_end(runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
         output.line(f"| {text}" if quoted else text)
 
 
-def _launch(launch: KernelLaunch, sizes: Mapping[str, int]) -> None:
+def _launch(launch: KernelLaunch, sizes: Mapping[str, int], further: Iterable[str]) -> None:
     times = f", {launch.count} times, each:" if launch.count > 1 else ""
     shared = launch.static_shared + launch.dynamic_shared
     output.line(
@@ -267,6 +273,8 @@ def _launch(launch: KernelLaunch, sizes: Mapping[str, int]) -> None:
         )  # fmt: skip
     if launch.buffers:
         output.table(("buffer", *_OF_A_BUFFER), list(_buffers(launch, sizes)), right=_OF_A_BUFFER)
+    for text in further:
+        output.line(text)
     output.line()
 
 

@@ -64,8 +64,9 @@ class Compilation:
 
 
 def compile_library(
-    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, architecture: str
-) -> Compilation:
+    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, architecture: str,
+    standard: str = "c++17", further: Sequence[str] = (),
+) -> Compilation:  # fmt: skip
     """Compile each entry and link a shared library, in a folder below `into`.
 
     Args:
@@ -75,15 +76,17 @@ def compile_library(
         into: an empty folder.
         room: limits.
         architecture: of the device, e.g. `sm_80`.
+        standard: the C++ level.
+        further: more words for the compiler.
 
     Raises:
         BoxError: the box could not be started.
     """
-    whole = _compile(compiler, folder, entries, into / "whole", room, ("-std=c++17", f"-arch={architecture}"))
+    common = (f"-std={standard}", f"-arch={architecture}", *further)
+    whole = _compile(compiler, folder, entries, into / "whole", room, common)
     if whole.library is None and "Unresolved extern" in whole.log:
         # a device function of another file is called: that takes code that is linked once more for the device
-        words = ("-std=c++17", f"-arch={architecture}", "-rdc=true")
-        return _compile(compiler, folder, entries, into / "parts", room, words)
+        return _compile(compiler, folder, entries, into / "parts", room, (*common, "-rdc=true"))
     return whole
 
 

@@ -21,7 +21,7 @@ HIDDEN = "emu hidden "
 _DRIVEN = re.compile("emu_(?:start|name|allocate|free|write|read|stream|error|report)")
 """What whoever runs the program calls: in the library, but not for the answer."""
 _OFFERED = re.compile(
-    r"_ZN3emu\d+(?:configure|launch|linear_thread|on_device|shared|dynamic_shared(?:_bytes)?|kernel_(?:malloc|free|clock)|ticks"
+    r"_ZN3emu\d+(?:configure|launch|linear_thread|on_device|shared|dynamic_shared(?:_bytes)?|kernel_(?:malloc|free|new|clock)|ticks"
     r"|(?:grid_)?barrier|is_cooperative|exchange|inactive_lane|live_lanes|atomic|fence|access|yield|trap|unsupported|SymbolC[12])E.*"
     r"|_ZN3emu3api\d\w+|emu_(?:thread|block|block_dim|grid_dim)_[xyz]|__tsan_\w+|__assert_fail"
     r"|(?:_Z\d+)?cu(?:da|blas)[A-Z]\w*|nvtx\w+"

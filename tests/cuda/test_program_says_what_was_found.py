@@ -98,6 +98,9 @@ def test_traffic_is_told_by_launch_and_buffer(two_files: Path) -> None:
     rows = [line.split() for line in done.stdout.splitlines()]
     assert ["global", "load", "256", "2", "4.00", "sectors", "1.00", "x"] in rows
     assert ["buffer", "0", "256", "256", "1.000", "256", "0", "256", "256"] in rows
+    estimates = [line for line in done.stdout.splitlines() if line.startswith("estimate for A100")]
+    assert "limited by warps and blocks" in estimates[0] and "registers not known" in estimates[0]
+    assert "for 512 bytes moved once" in estimates[2]
 
 
 def test_json_has_the_report_of_every_schedule() -> None:

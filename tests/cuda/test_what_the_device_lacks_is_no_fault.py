@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "unsupported"
 
 @pytest.mark.parametrize(
     ("name", "what", "line"),
-    [("new_in_a_kernel", "new in device code", 9), ("one_kernel_of_three", "tensor-core matrices (wmma)", 15)],
+    [("launch_by_a_kernel", "a launch by a kernel", 9), ("one_kernel_of_three", "tensor-core matrices (wmma)", 14)],
 )
 def test_it_is_named(name: str, what: str, line: int) -> None:
     (run,) = ran(FOLDER / f"{name}.cu", Mode.CHECK)

@@ -13,8 +13,6 @@ enum cudaMemcpyKind {
 
 typedef struct CUstream_st* cudaStream_t;
 typedef struct CUevent_st* cudaEvent_t;
-typedef struct CUgraph_st* cudaGraph_t;
-typedef struct CUgraphExec_st* cudaGraphExec_t;
 #define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(0x1))
 #define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(0x2))
 #define cudaStreamDefault 0x00u
@@ -51,8 +49,6 @@ typedef struct CUgraphExec_st* cudaGraphExec_t;
 
 typedef void (*cudaStreamCallback_t)(cudaStream_t stream, enum cudaError status, void* data);
 typedef void (*cudaHostFn_t)(void* data);
-enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone = 0, cudaStreamCaptureStatusActive = 1 };
-enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
 
 enum cudaMemoryAdvise {
     cudaMemAdviseSetReadMostly = 1,

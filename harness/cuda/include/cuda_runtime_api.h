@@ -7,6 +7,7 @@
 
 #include "cuda_errors.h"
 #include "cuda_device_types.h"
+#include "cuda_graph_types.h"
 #include "cuda_texture_types.h"
 
 // what programs ask for to know that these headers were included
@@ -103,12 +104,6 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t 
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value);
 cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream);
-cudaError_t cudaGraphDestroy(cudaGraph_t graph);
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
@@ -121,7 +116,6 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags);
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0);
 
 namespace emu::api {
 
@@ -140,7 +134,9 @@ cudaError_t symbol_size(size_t* bytes, const void* symbol);
 cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int value);
 cudaError_t attributes(cudaFuncAttributes* attributes, const void* function);
 cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t dynamic_shared);
-cudaError_t launch_untyped(const char* call, const char* file, int line);
+/// A launch of a kernel whose parameters' types are not known where it is launched.
+cudaError_t launch_untyped(const char* call, const void* function, dim3 grid, dim3 block, void** parameters,
+                           size_t dynamic_shared, cudaStream_t stream, bool cooperative, const char* file, int line);
 void configure(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, size_t dynamic_shared,
                cudaStream_t stream);
 void make_cooperative();
@@ -162,7 +158,8 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
     return emu::api::allocate(reinterpret_cast<void**>(pointer), bytes, "cudaMalloc");
 }
 template <class T>
-cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t) {
+cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
+    if (emu::api::captures(stream)) return emu::api::no_memory_nodes("cudaMallocAsync");
     return emu::api::allocate(reinterpret_cast<void**>(pointer), bytes, "cudaMallocAsync");
 }
 template <class T>
@@ -271,9 +268,11 @@ cudaError_t cudaLaunchKernel(void (*kernel)(P...), Dim grid, Dim block, void** p
     return cudaPeekAtLastError();
 }
 template <class Dim>
-cudaError_t cudaLaunchKernel(const void*, Dim, Dim, void**, size_t = 0, cudaStream_t = nullptr,
-                             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return emu::api::launch_untyped("a launch of a kernel known as void* only", file, line);
+cudaError_t cudaLaunchKernel(const void* function, Dim grid, Dim block, void** parameters, size_t dynamic_shared = 0,
+                             cudaStream_t stream = nullptr, const char* file = __builtin_FILE(),
+                             int line = __builtin_LINE()) {
+    return emu::api::launch_untyped("cudaLaunchKernel", function, grid, block, parameters, dynamic_shared, stream,
+                                    false, file, line);
 }
 /// A launch whose blocks may wait for each other.
 template <class Dim, class... P>
@@ -285,8 +284,10 @@ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(P...), Dim grid, Dim bloc
     return cudaPeekAtLastError();
 }
 template <class Dim>
-cudaError_t cudaLaunchCooperativeKernel(const void*, Dim, Dim, void**, size_t = 0, cudaStream_t = nullptr,
+cudaError_t cudaLaunchCooperativeKernel(const void* function, Dim grid, Dim block, void** parameters,
+                                        size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
                                         const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return emu::api::launch_untyped("a launch of a kernel known as void* only", file, line);
+    return emu::api::launch_untyped("cudaLaunchCooperativeKernel", function, grid, block, parameters, dynamic_shared,
+                                    stream, true, file, line);
 }
 // NOLINTEND

@@ -13,10 +13,11 @@ _TYPES = ("type_parameter_declaration", "optional_type_parameter_declaration", "
 
 @dataclass(frozen=True)
 class Listed:
-    """A parameter list as a stub declares it, and the arguments that pass all of it on."""
+    """A parameter list as a stub declares it, the arguments that pass all of it on, and the types of these."""
 
     declared: bytes
     passed: bytes
+    types: bytes = b""
 
 
 def rewrite(fragment: Fragment, marked: Qualified) -> None:
@@ -43,8 +44,8 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
         prefix, fragment.text(name.start_byte, name.end_byte), listed.declared,
         flat(fragment.text(parameters.end_byte, body.start_byte)), fragment.site(name.start_byte),
     )  # fmt: skip
-    call = b" ::emu::launch(emu_kernel, [=]() EMU_UNINSTRUMENTED { %s%s(%s); }); }" % (
-        renamed, arguments, listed.passed,
+    call = b" ::emu::launch(emu_kernel, [=]() EMU_UNINSTRUMENTED { %s%s(%s); }, ::emu::Parameters%s{}); }" % (
+        renamed, arguments, listed.passed, listed.types,
     )  # fmt: skip
     fragment.edits.insert(body.end_byte, stub + call + b" }" * scope)
 
@@ -101,6 +102,7 @@ def _listed(fragment: Fragment, parameters: Node, stem: bytes) -> Listed:
     """A list of function or template parameters with a name for each."""
     pieces: list[bytes] = []
     passed: list[bytes] = []
+    types: list[bytes] = []
     at = parameters.start_byte
     for index, parameter in enumerate(p for p in parameters.named_children if p.type != "comment"):
         if parameter.type == "parameter_declaration" and parameter.text == b"void":
@@ -115,8 +117,9 @@ def _listed(fragment: Fragment, parameters: Node, stem: bytes) -> Listed:
             pieces += [fragment.text(at, place), b" ", spelled]
             at = place
         passed.append(spelled + b"..." if pack else spelled)
+        types.append(b"decltype(%s)" % spelled + (b"..." if pack else b""))
     pieces.append(fragment.text(at, parameters.end_byte))
-    return Listed(flat(b"".join(pieces)), b", ".join(passed))
+    return Listed(flat(b"".join(pieces)), b", ".join(passed), b"<" + b", ".join(types) + b">")
 
 
 def _parameter_name(parameter: Node) -> Node | None:

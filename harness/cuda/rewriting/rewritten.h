@@ -1,6 +1,8 @@
 // Included before every rewritten source: what the rewriting itself calls.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda_runtime.h"
 #include "emulator.h"
 
@@ -44,14 +46,47 @@ __attribute__((always_inline)) inline void* seen_memset(void* to, int value, siz
     return EMU_SEEN(memset, bytes, to, value);
 }
 
-/// Stands in every `new` of device code, which nothing here serves.
+/// Stands in every `new` of device code.
 struct KernelHeap {
-    explicit KernelHeap(Site site) {
-        if (on_device()) unsupported("new in device code", site);
-    }
+    Site site;
 };
+/// Stands, with `->*`, in place of `delete` and `delete[]` in device code.
+template <bool array>
+struct KernelDelete {};
+
+template <class T>
+EMU_INLINE void* start_of(T* object) {
+    if constexpr (std::is_polymorphic_v<T>) return const_cast<void*>(dynamic_cast<const volatile void*>(object));
+    else return const_cast<void*>(static_cast<const volatile void*>(object));
+}
+
+template <class T>
+EMU_INLINE void operator->*(KernelDelete<false>, T* object) {
+    if (!on_device()) {
+        delete object;
+    } else if (object) {
+        void* start = start_of(object);
+        if constexpr (!std::is_trivially_destructible_v<T>) object->~T();
+        kernel_free(start);
+    }
+}
+
+template <class T>
+EMU_INLINE void operator->*(KernelDelete<true>, T* objects) {
+    if (!on_device()) {
+        delete[] objects;
+    } else if constexpr (std::is_trivially_destructible_v<T>) {
+        kernel_free(const_cast<void*>(static_cast<const volatile void*>(objects)));
+    } else if (objects) {
+        // the number of objects lies before them (Itanium C++ ABI, 2.7)
+        constexpr size_t before = alignof(T) > sizeof(size_t) ? alignof(T) : sizeof(size_t);
+        auto* begin = const_cast<unsigned char*>(reinterpret_cast<const volatile unsigned char*>(objects));
+        for (size_t i = *reinterpret_cast<size_t*>(begin - sizeof(size_t)); i > 0; --i) objects[i - 1].~T();
+        kernel_free(begin - before);
+    }
+}
 
 }  // namespace emu
 
-inline void* operator new(size_t bytes, emu::KernelHeap) { return ::operator new(bytes); }
-inline void* operator new[](size_t bytes, emu::KernelHeap) { return ::operator new[](bytes); }
+EMU_INLINE void* operator new(size_t bytes, emu::KernelHeap at) noexcept { return emu::kernel_new(bytes, at.site); }
+EMU_INLINE void* operator new[](size_t bytes, emu::KernelHeap at) noexcept { return emu::kernel_new(bytes, at.site); }

@@ -1,5 +1,6 @@
 // Arrays and pitched memory of three dimensions.
 #include "arrays.h"
+#include "graphs.h"
 
 #include <algorithm>
 #include <string>
@@ -96,6 +97,10 @@ cudaError_t copy_array(const RowCopy& how, cudaArray_const_t array, size_t x, si
 
 bool emu::is_array(cudaArray_const_t array) {
     return std::find(arrays().begin(), arrays().end(), array) != arrays().end();
+}
+
+emu::GraphWork emu::copy_3d_work(const char* call, const void* pc, const cudaMemcpy3DParms& copy) {
+    return [=](cudaStream_t into) { return copy_3d({call, pc, into, false}, copy); };
 }
 
 cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* format, size_t width, size_t height,

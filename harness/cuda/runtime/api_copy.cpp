@@ -4,6 +4,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "arrays.h"
+#include "graphs.h"
 #include "guard.h"
 #include "memory.h"
 #include "observer.h"
@@ -37,8 +38,17 @@ cudaError_t refuse(const Call& call, const char* kind, Defect defect, const std:
 
 cudaError_t usable(const Call& call) {
     if (state().sticky_error) return static_cast<cudaError_t>(state().sticky_error);
-    if (stream_number(call.stream) >= 0) return cudaSuccess;
-    return copy_error(call, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    if (stream_number(call.stream) < 0) {
+        return copy_error(call, cudaErrorInvalidResourceHandle, "the stream does not exist");
+    }
+    return refused_beside_capture(call.name, call.stream);
+}
+
+/// The call as a node of a graph makes it.
+Call from_graph(Call call, cudaStream_t stream) {
+    call.stream = stream;
+    call.synchronous = false;
+    return call;
 }
 
 /// What a pointer points into.
@@ -70,6 +80,9 @@ cudaError_t check_range(const Call& call, const void* p, size_t bytes, bool writ
     std::string buffer = "`" + defect.buffer + "` (" + std::to_string(size) + " bytes)";
     if (place.allocation && place.allocation->freed) {
         return refuse(call, "use_after_free", defect, what + " of " + buffer + ", which has been freed");
+    }
+    if (place.allocation && place.allocation->of_kernels && has_own_main) {
+        return copy_error(call, cudaErrorInvalidValue, buffer + " was allocated by a kernel: only kernels reach it");
     }
     if (offset <= size && bytes <= size - offset) return cudaSuccess;
     return refuse(call, "out_of_bounds", defect, what + " at byte " + std::to_string(offset) + " of " + buffer);
@@ -117,6 +130,10 @@ void record(const Call& call, void* to, const void* from, size_t bytes) {
 
 cudaError_t copy(const Call& call, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     if (cudaError_t error = usable(call)) return error;
+    if (capturing(call.stream)) {
+        return capture_work(call.name, call.stream, cudaGraphNodeTypeMemcpy,
+                            [=](cudaStream_t into) { return copy(from_graph(call, into), to, from, bytes, kind); });
+    }
     if (!bytes) return cudaSuccess;
     if (!to || !from) return copy_error(call, cudaErrorInvalidValue, "a null pointer");
     if (cudaError_t error = check_direction(call, to, from, kind)) return error;
@@ -130,6 +147,11 @@ cudaError_t copy(const Call& call, void* to, const void* from, size_t bytes, cud
 cudaError_t copy_2d(const Call& call, void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                     size_t height, cudaMemcpyKind kind) {
     if (cudaError_t error = usable(call)) return error;
+    if (capturing(call.stream)) {
+        return capture_work(call.name, call.stream, cudaGraphNodeTypeMemcpy, [=](cudaStream_t into) {
+            return copy_2d(from_graph(call, into), to, to_pitch, from, from_pitch, width, height, kind);
+        });
+    }
     if (!width || !height) return cudaSuccess;
     if (!to || !from) return copy_error(call, cudaErrorInvalidValue, "a null pointer");
     if (width > to_pitch || width > from_pitch) {
@@ -145,8 +167,15 @@ cudaError_t copy_2d(const Call& call, void* to, size_t to_pitch, const void* fro
     return cudaSuccess;
 }
 
-cudaError_t fill(const Call& call, void* pointer, size_t pitch, int value, size_t width, size_t height) {
+/// `value` has `element` bytes, the width is in bytes.
+cudaError_t fill(const Call& call, void* pointer, size_t pitch, unsigned value, size_t width, size_t height,
+                 unsigned element = 1) {
     if (cudaError_t error = usable(call)) return error;
+    if (capturing(call.stream)) {
+        return capture_work(call.name, call.stream, cudaGraphNodeTypeMemset, [=](cudaStream_t into) {
+            return fill(from_graph(call, into), pointer, pitch, value, width, height, element);
+        });
+    }
     if (!width || !height) return cudaSuccess;
     if (!pointer) return copy_error(call, cudaErrorInvalidValue, "a null pointer");
     if (height > 1 && width > pitch) return copy_error(call, cudaErrorInvalidPitchValue, "rows wider than their pitch");
@@ -158,7 +187,8 @@ cudaError_t fill(const Call& call, void* pointer, size_t pitch, int value, size_
     Reach reach;
     for (size_t row = 0; row < height; ++row) {
         char* begin = static_cast<char*>(pointer) + row * pitch;
-        std::memset(begin, value, width);
+        if (element == 1) std::memset(begin, static_cast<int>(value), width);
+        else for (size_t at = 0; at + element <= width; at += element) std::memcpy(begin + at, &value, element);
         on_host_write(begin, width);
     }
     list(state().copies,
@@ -191,6 +221,17 @@ cudaError_t emu::copy_rows(const RowCopy& how, void* to, size_t to_pitch, const 
                            size_t width, size_t height, cudaMemcpyKind kind) {
     return copy_2d(Call{how.call, how.pc, how.stream, how.synchronous}, to, to_pitch, from, from_pitch, width, height,
                    kind);
+}
+
+emu::GraphWork emu::copy_work(const char* call, const void* pc, void* to, const void* from, size_t bytes,
+                              cudaMemcpyKind kind) {
+    return [=](cudaStream_t into) { return copy(Call{call, pc, into, false}, to, from, bytes, kind); };
+}
+emu::GraphWork emu::fill_work(const char* call, const void* pc, const cudaMemsetParams& p) {
+    return [=](cudaStream_t into) {
+        const Call made{call, pc, into, false};
+        return fill(made, p.dst, p.pitch, p.value, p.width * p.elementSize, p.height, p.elementSize);
+    };
 }
 
 namespace emu::api {
@@ -231,19 +272,21 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
         kind);
 }
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-    return fill(Call{"cudaMemset", CALLER}, pointer, bytes, value, bytes, 1);
+    return fill(Call{"cudaMemset", CALLER}, pointer, bytes, static_cast<unsigned>(value), bytes, 1);
 }
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-    return fill(Call{"cudaMemsetAsync", CALLER, stream, false}, pointer, bytes, value, bytes, 1);
+    return fill(Call{"cudaMemsetAsync", CALLER, stream, false}, pointer, bytes, static_cast<unsigned>(value), bytes, 1);
 }
 cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
-    return fill(Call{"cudaMemset2D", CALLER}, pointer, pitch, value, width, height);
+    return fill(Call{"cudaMemset2D", CALLER}, pointer, pitch, static_cast<unsigned>(value), width, height);
 }
 cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height,
     cudaStream_t stream) {
-    return fill(Call{"cudaMemset2DAsync", CALLER, stream, false}, pointer, pitch, value, width, height);
+    return fill(Call{"cudaMemset2DAsync", CALLER, stream, false}, pointer, pitch, static_cast<unsigned>(value), width, height);
 }
 cudaError_t cudaMemPrefetchAsync(const void*, size_t, int, cudaStream_t stream) {
     return usable(Call{"cudaMemPrefetchAsync", CALLER, stream});
 }
-cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) { return usable(Call{"cudaMemAdvise", CALLER}); }
+cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, int) {
+    return static_cast<cudaError_t>(state().sticky_error);
+}

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "../include/cuda_runtime_api.h"
+#include "graphs.h"
+#include "kernel_heap.h"
 #include "launch.h"
 #include "memory.h"
 #include "shared.h"
@@ -93,6 +95,7 @@ cudaError_t cudaDeviceReset() {
 }
 cudaError_t cudaDeviceSynchronize() {
     ++state().device_syncs;
+    if (cudaError_t error = refused_in_capture("cudaDeviceSynchronize")) return error;
     return alive();
 }
 cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
@@ -100,9 +103,12 @@ cudaError_t cudaProfilerStart() { return cudaSuccess; }
 cudaError_t cudaProfilerStop() { return cudaSuccess; }
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
-cudaError_t cudaDeviceSetLimit(cudaLimit, size_t) { return alive(); }
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+    if (limit == cudaLimitMallocHeapSize) heap_limit = value;
+    return alive();
+}
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-    *value = limit == cudaLimitStackSize ? 1024 : limit == cudaLimitPrintfFifoSize ? 1 << 20 : 8 << 20;
+    *value = limit == cudaLimitStackSize ? 1024 : limit == cudaLimitPrintfFifoSize ? 1 << 20 : heap_limit;
     return alive();
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
@@ -300,9 +306,19 @@ cudaError_t active_blocks(int* blocks, const void* function, int threads, size_t
     return cudaSuccess;
 }
 
-cudaError_t launch_untyped(const char* call, const char* file, int line) {
-    list_unsupported(call, Site{file, line});
-    return device_error(call, cudaErrorNotSupported, "not supported on the emulated device");
+cudaError_t launch_untyped(const char* call, const void* function, dim3 grid, dim3 block, void** parameters,
+                           size_t dynamic_shared, cudaStream_t stream, bool cooperative, const char* file, int line) {
+    if (!has_own_main) {  // of an answer's kernel the parameters are known
+        list_unsupported("a launch of a kernel known as void* only", Site{file, line});
+        return device_error(call, cudaErrorNotSupported, "not supported on the emulated device");
+    }
+    if (alive()) return alive();
+    const Untyped launch = untyped(function, parameters);
+    if (!launch) return device_error(call, cudaErrorInvalidDeviceFunction, "no kernel");
+    emu::configure(Index{grid.x, grid.y, grid.z}, Index{block.x, block.y, block.z}, dynamic_shared, stream);
+    if (cooperative) configure_cooperative();
+    launch();
+    return cudaPeekAtLastError();
 }
 
 void configure(unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, size_t dynamic_shared,

@@ -1,7 +1,9 @@
 // cudaMalloc, cudaFree and their kin.
+#include <cstring>
 #include <string>
 
 #include "../include/cuda_runtime_api.h"
+#include "graphs.h"
 #include "memory.h"
 #include "registered.h"
 #include "state.h"
@@ -51,6 +53,9 @@ cudaError_t free_kind(void* pointer, bool host, const char* call, const void* pc
         return refuse_free(call, "invalid_free", "the pointer is inside " + name + ", not its start", pc);
     }
     if (a->freed) return refuse_free(call, "double_free", name + " has been freed before", pc);
+    if (a->of_kernels && has_own_main) {
+        return refuse_free(call, "invalid_free", name + " was allocated by a kernel, and is freed by kernels only", pc);
+    }
     if (host != (a->kind == AllocationKind::Host)) {
         return refuse_free(call, "invalid_free", name + " is " + (host ? "device" : "pinned host") + " memory", pc);
     }
@@ -65,6 +70,8 @@ cudaError_t free_kind(void* pointer, bool host, const char* call, const void* pc
 namespace emu::api {
 
 cudaError_t allocate(void** pointer, size_t bytes, const char* call) {
+    const bool ordered_by_stream = std::strcmp(call, "cudaMalloc") != 0;
+    if (cudaError_t error = ordered_by_stream ? cudaSuccess : refused_in_capture(call)) return error;
     return allocate_kind(pointer, bytes, AllocationKind::Device, call, CALLER);
 }
 cudaError_t allocate_managed(void** pointer, size_t bytes) {
@@ -102,7 +109,10 @@ cudaError_t symbol_size(size_t* bytes, const void* symbol) {
 
 cudaError_t cudaFree(void* pointer) { return free_kind(pointer, false, "cudaFree", CALLER); }
 cudaError_t cudaFreeHost(void* pointer) { return free_kind(pointer, true, "cudaFreeHost", CALLER); }
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return free_kind(pointer, false, "cudaFreeAsync", CALLER); }
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+    if (capturing(stream)) return emu::api::no_memory_nodes("cudaFreeAsync");
+    return free_kind(pointer, false, "cudaFreeAsync", CALLER);
+}
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
     if (sticky()) return sticky();

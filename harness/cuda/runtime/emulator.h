@@ -36,13 +36,28 @@ struct Kernel {
 /// `<<<grid, block, shared, stream>>>`: the configuration that the next stub called on this thread takes.
 void configure(Index grid, Index block, size_t dynamic_shared, void* stream);
 
-/// Run `entry(closure)` once per thread of the configured grid. Called by a stub; without a configuration it is the
-/// defect "kernel called without a launch configuration".
-void launch(const Kernel& kernel, void (*entry)(const void*), const void* closure);
+struct Layout {
+    size_t bytes, alignment;
+};
+/// How the parameters of a kernel are kept: the layout of all of them together, then of each.
+struct Closure {
+    const Layout* layouts;
+    unsigned parameters;
+};
 
-template <class Body>
-void launch(const Kernel& kernel, const Body& body) {
-    launch(kernel, [](const void* closure) EMU_UNINSTRUMENTED { (*static_cast<const Body*>(closure))(); }, &body);
+/// Run `entry(parameters)` once per thread of the configured grid. Called by a stub; without a configuration it is the
+/// defect "kernel called without a launch configuration".
+void launch(const Kernel& kernel, void (*entry)(const void*), const void* parameters, const Closure& closure);
+
+/// The types of a kernel's parameters.
+template <class... P>
+struct Parameters {};
+
+template <class Body, class... P>
+void launch(const Kernel& kernel, const Body& body, Parameters<P...> = {}) {
+    static constexpr Layout layouts[] = {{sizeof(Body), alignof(Body)}, {sizeof(P), alignof(P)}...};
+    launch(kernel, [](const void* closure) EMU_UNINSTRUMENTED { (*static_cast<const Body*>(closure))(); }, &body,
+           Closure{layouts, sizeof...(P)});
 }
 
 // ---- where a thread is ----------------------------------------------------------------------------------------
@@ -95,8 +110,9 @@ struct Symbol {
     Symbol(void* address, size_t bytes, const char* name, Space space);
 };
 
-/// `malloc` and `free` of device code; those of the host for a caller on the host.
+/// `malloc`, `free` and `new` of device code; those of the host for a caller on the host.
 void* kernel_malloc(size_t bytes);
+void* kernel_new(size_t bytes, Site site);
 void kernel_free(void* pointer);
 
 // ---- meeting points -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "../include/cuda_runtime_api.h"
 #include "faults.h"
 #include "following.h"
+#include "graphs.h"
 #include "grid.h"
 #include "guard.h"
 #include "host_threads.h"
@@ -34,8 +35,14 @@ struct Configuration {
 };
 thread_local Configuration configuration;
 
+/// What a stub that is asked says of its kernel.
+struct Answered {
+    const Kernel* kernel = nullptr;
+    void (*entry)(const void*) = nullptr;
+    Closure closure{};
+};
 bool asked_for_kernel = false;  // the next stub only says which kernel it is of
-const Kernel* asked_kernel = nullptr;
+Answered answered;
 
 uint64_t launches = 0;  // of the process
 
@@ -228,6 +235,57 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
     keep(std::move(launch.record));
 }
 
+/// The parameters of a kernel, kept for a launch to come.
+using Kept = std::shared_ptr<unsigned char>;
+
+Kept room_for(const Closure& closure) {
+    constexpr size_t kAlignment = 256;  // of the largest vector, and more
+    const size_t bytes = (closure.layouts[0].bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return Kept(static_cast<unsigned char*>(std::aligned_alloc(kAlignment, bytes)), std::free);
+}
+
+/// The parameters in the order of the list, as the compiler lays out what a lambda keeps; empty when it did otherwise.
+Kept gathered(const Closure& closure, void* const* parameters) {
+    Kept kept = room_for(closure);
+    size_t offset = 0, alignment = 1;
+    for (unsigned i = 1; i <= closure.parameters; ++i) {
+        const Layout& each = closure.layouts[i];
+        alignment = std::max(alignment, each.alignment);
+        offset = (offset + each.alignment - 1) / each.alignment * each.alignment;
+        if (offset + each.bytes > closure.layouts[0].bytes) return nullptr;
+        std::memcpy(kept.get() + offset, parameters[i - 1], each.bytes);
+        offset += each.bytes;
+    }
+    offset = std::max<size_t>((offset + alignment - 1) / alignment * alignment, 1);
+    return offset == closure.layouts[0].bytes ? kept : nullptr;
+}
+
+/// A launch on a stream that is capturing.
+void capture_launch(const Kernel& kernel, const Configuration& c, void (*entry)(const void*), const void* parameters,
+                    const Closure& closure) {
+    const Kept kept = room_for(closure);
+    std::memcpy(kept.get(), parameters, closure.layouts[0].bytes);
+    capture_work("launch", static_cast<cudaStream_t>(c.stream), cudaGraphNodeTypeKernel, [=, &kernel](cudaStream_t into) {
+        configuration = c;
+        configuration.stream = into;
+        launch(kernel, entry, kept.get(), closure);
+        return static_cast<cudaError_t>(state().sticky_error);
+    });
+}
+
+Answered ask(const void* stub) {
+    // The stub copies its parameters and calls launch, which then only notes the kernel: whatever they hold is never
+    // used. Room above the call for a stub that takes them from the stack.
+    auto* room = static_cast<volatile unsigned char*>(alloca(8192));
+    room[0] = 0;
+    asked_for_kernel = true;
+    answered = Answered{};
+    reinterpret_cast<void (*)(void*, void*, void*, void*, void*, void*)>(const_cast<void*>(stub))(
+        nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    asked_for_kernel = false;
+    return room[0] ? Answered{} : answered;
+}
+
 }  // namespace
 
 KernelState& kernel_state(const Kernel& kernel) {
@@ -235,17 +293,29 @@ KernelState& kernel_state(const Kernel& kernel) {
     return (*states)[&kernel];
 }
 
-const Kernel* kernel_of(const void* stub) {
-    // The stub copies its parameters and calls launch, which then only notes the kernel: whatever they hold is never
-    // used. Room above the call for a stub that takes them from the stack.
-    auto* room = static_cast<volatile unsigned char*>(alloca(8192));
-    room[0] = 0;
-    asked_for_kernel = true;
-    asked_kernel = nullptr;
-    reinterpret_cast<void (*)(void*, void*, void*, void*, void*, void*)>(const_cast<void*>(stub))(
-        nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-    asked_for_kernel = false;
-    return room[0] ? nullptr : asked_kernel;
+const Kernel* kernel_of(const void* stub) { return ask(stub).kernel; }
+
+Untyped untyped(const void* stub, void* const* parameters) {
+    const Answered found = stub ? ask(stub) : Answered{};
+    if (!found.kernel) return nullptr;
+    const Kept kept = gathered(found.closure, parameters);
+    if (!kept) return nullptr;
+    return [=]() { launch(*found.kernel, found.entry, kept.get(), found.closure); };
+}
+
+GraphWork kernel_work(const char* call, const cudaKernelNodeParams& p, const void* pc) {
+    const Untyped launched = p.kernelParams || !p.extra ? untyped(p.func, p.kernelParams) : nullptr;
+    if (!launched) {
+        graph_error(call, cudaErrorInvalidDeviceFunction, "no kernel, or its parameters are not in kernelParams");
+        return nullptr;
+    }
+    const Configuration c{true, p.gridDim, p.blockDim, p.sharedMemBytes, nullptr, pc};
+    return [=](cudaStream_t into) {
+        configuration = c;
+        configuration.stream = into;
+        launched();
+        return static_cast<cudaError_t>(state().sticky_error);
+    };
 }
 
 void configure(Index grid, Index block, size_t dynamic_shared, void* stream) {
@@ -254,9 +324,9 @@ void configure(Index grid, Index block, size_t dynamic_shared, void* stream) {
 
 void configure_cooperative() { configuration.cooperative = true; }
 
-void launch(const Kernel& kernel, void (*entry)(const void*), const void* closure) {
+void launch(const Kernel& kernel, void (*entry)(const void*), const void* parameters, const Closure& closure) {
     if (asked_for_kernel) {
-        asked_kernel = &kernel;
+        answered = Answered{&kernel, entry, closure};
         return;
     }
     if (running_thread) unsupported("a launch from a kernel (dynamic parallelism)", kernel.site);
@@ -272,7 +342,12 @@ void launch(const Kernel& kernel, void (*entry)(const void*), const void* closur
         ++state().launches_not_run;
         return;
     }
-    run(kernel, c, entry, closure);
+    if (capturing(static_cast<cudaStream_t>(c.stream))) return capture_launch(kernel, c, entry, parameters, closure);
+    if (refused_beside_capture("launch", static_cast<cudaStream_t>(c.stream))) {
+        ++state().launches_not_run;
+        return;
+    }
+    run(kernel, c, entry, parameters);
 }
 
 }  // namespace emu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include "threads.h"
 
@@ -21,5 +22,10 @@ void configure_cooperative();
 
 /// The kernel behind a stub's address; null when the address is no stub.
 const Kernel* kernel_of(const void* stub);
+
+/// A launch of the kernel behind a stub's address, with copies of its parameters, in the configuration that is set when
+/// it is called. Empty when the address is no stub.
+using Untyped = std::function<void()>;
+Untyped untyped(const void* stub, void* const* parameters);
 
 }  // namespace emu

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "guard.h"
+#include "kernel_heap.h"
 #include "observer.h"
 #include "state.h"
 
@@ -154,6 +155,7 @@ void release(Allocation& allocation) {
     const Exclusive exclusive;
     Arena& m = memory();
     allocation.freed = true;
+    heap_released(allocation);
     Reach reach;
     std::memset(allocation.address, 0xFF, allocation.bytes);
     m.taken -= extent(allocation.bytes);

@@ -21,6 +21,7 @@ struct Allocation {
     unsigned number;   // in order of allocation, from 0, over the life of the process
     std::string name;  // "buffer 0" unless named, counted from emu_start
     const void* pc;    // of the author's call
+    bool of_kernels = false;  // by malloc or new in device code
 };
 
 /// The reserved address space; the same for the life of the process. Null before the first use.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../include/cuda_runtime_api.h"
+#include "graphs.h"
 #include "state.h"
 
 struct CUstream_st {
@@ -13,10 +14,12 @@ struct CUstream_st {
     unsigned flags;
     int priority;
     bool by_program;
+    emu::Captured part{};
 };
 struct CUevent_st {
     unsigned flags;
     bool recorded;
+    emu::Captured part{};  // where it was recorded last
 };
 
 namespace emu {
@@ -87,6 +90,32 @@ int stream_number(const void* stream) {
     return -1;
 }
 
+Captured* captured_by(cudaStream_t stream) { return is_default(stream) ? nullptr : &stream->part; }
+
+bool waits_for_default(cudaStream_t stream) { return !is_default(stream) && !(stream->flags & cudaStreamNonBlocking); }
+
+void each_captured(const std::function<void(Captured&)>& visit) {
+    for (cudaStream_t stream : handles().streams) visit(stream->part);
+    for (cudaEvent_t event : handles().events) visit(event->part);
+}
+
+namespace {
+
+/// Waiting for a stream: not while it captures.
+cudaError_t wait_for(const char* call, cudaStream_t stream) {
+    if (cudaError_t error = usable(call, stream)) return error;
+    if (cudaError_t error = refused_beside_capture(call, stream)) return error;
+    if (!capturing(stream)) return cudaSuccess;
+    return refused_for_captured(call, *captured_by(stream), cudaErrorStreamCaptureUnsupported);
+}
+
+cudaError_t wait_for(const char* call, cudaEvent_t event) {
+    if (cudaError_t error = usable(call, event)) return error;
+    return refused_for_captured(call, event->part, cudaErrorCapturedEvent);
+}
+
+}  // namespace
+
 }  // namespace emu
 
 using namespace emu;
@@ -113,11 +142,12 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     delete stream;
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return usable("cudaStreamSynchronize", stream); }
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return usable("cudaStreamQuery", stream); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return wait_for("cudaStreamSynchronize", stream); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return wait_for("cudaStreamQuery", stream); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-    cudaError_t error = usable("cudaStreamWaitEvent", stream);
-    return error ? error : usable("cudaStreamWaitEvent", event);
+    if (cudaError_t error = usable("cudaStreamWaitEvent", stream)) return error;
+    if (cudaError_t error = usable("cudaStreamWaitEvent", event)) return error;
+    return capture_wait("cudaStreamWaitEvent", stream, event->part);
 }
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
     if (cudaError_t error = usable("cudaStreamGetFlags", stream)) return error;
@@ -136,6 +166,13 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
     if (cudaError_t error = usable("cudaLaunchHostFunc", stream)) return error;
+    if (cudaError_t error = refused_beside_capture("cudaLaunchHostFunc", stream)) return error;
+    if (capturing(stream)) {
+        return capture_work("cudaLaunchHostFunc", stream, cudaGraphNodeTypeHost, [=](cudaStream_t) {
+            function(data);
+            return cudaSuccess;
+        });
+    }
     function(data);
     return cudaSuccess;
 }
@@ -151,26 +188,6 @@ cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID, cudaSt
     *value = cudaStreamAttrValue{};
     return usable("cudaStreamGetAttribute", stream);
 }
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-    *status = cudaStreamCaptureStatusNone;
-    return usable("cudaStreamIsCapturing", stream);
-}
-
-namespace {
-cudaError_t no_graphs(const char* call) {
-    list_unsupported("CUDA graphs", Site{"", 0});
-    return answer(call, cudaErrorNotSupported, "graphs are not supported on the emulated device");
-}
-}  // namespace
-cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return no_graphs("cudaStreamBeginCapture"); }
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t*) { return no_graphs("cudaStreamEndCapture"); }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t*, cudaGraph_t, unsigned long long) {
-    return no_graphs("cudaGraphInstantiate");
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return no_graphs("cudaGraphLaunch"); }
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return no_graphs("cudaGraphDestroy"); }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return no_graphs("cudaGraphExecDestroy"); }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
     if (state().sticky_error) return static_cast<cudaError_t>(state().sticky_error);
@@ -192,11 +209,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (cudaError_t error = usable("cudaEventRecord", stream)) return error;
     if (cudaError_t error = usable("cudaEventRecord", event)) return error;
-    event->recorded = true;
+    if (cudaError_t error = refused_beside_capture("cudaEventRecord", stream)) return error;
+    event->part = capturing(stream) ? *captured_by(stream) : Captured{};
+    event->recorded = !event->part.capture;
     return cudaSuccess;
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return usable("cudaEventSynchronize", event); }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return usable("cudaEventQuery", event); }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return wait_for("cudaEventSynchronize", event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) { return wait_for("cudaEventQuery", event); }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
     if (cudaError_t error = usable("cudaEventElapsedTime", start)) return error;

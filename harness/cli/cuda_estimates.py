@@ -1,0 +1,65 @@
+"""What `harness cuda count` says of a device that the program was not run on: estimates, labelled so in each line."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from harness.cuda.devices import KnownDevice, LaunchEstimate, estimate, registers_of
+from harness.cuda.gate_messages import KernelFacts
+from harness.cuda.program import ProgramRun
+from harness.cuda.report import KernelLaunch
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """For launches on one device.
+
+    Attributes:
+        device: the device.
+        known: what the CUDA compiler says of the program's kernels.
+        unknown: why registers are not known of all.
+    """
+
+    device: KnownDevice
+    known: Sequence[KernelFacts] = ()
+    unknown: str = ""
+
+    def of(self, launch: KernelLaunch) -> LaunchEstimate:
+        """The estimate of a launch."""
+        return estimate(launch, self.device, registers_of(launch.kernel, self.known))
+
+    def lines(self, launch: KernelLaunch) -> Iterator[str]:
+        """What is printed of a launch."""
+        found = self.of(launch)
+        used = f"{found.registers} registers" if found.registers else f"registers not known: {self.unknown}"
+        full = found.occupancy
+        if full is None or found.waves is None:
+            yield f"estimate for {self.device.name}: not one block fits a multiprocessor ({used})"
+        else:
+            yield (
+                f"estimate for {self.device.name}: {full.blocks} blocks, {full.warps} of {full.most} warps on a"
+                f" multiprocessor ({100 * full.share:.0f} %), limited by {' and '.join(full.limits)}; {used}"
+            )
+            at_once = full.blocks * self.device.multiprocessors
+            yield (
+                f"estimate for {self.device.name}: its {self.device.multiprocessors} multiprocessors hold {at_once:,}"
+                f" blocks at once; the grid has {found.waves:.2g} times as many"
+            )
+        yield (
+            f"estimate for {self.device.name}: {_time(found.least_us)} at {self.device.bandwidth:,.0f} GB/s for"
+            f" {found.necessary_bytes:,} bytes moved once, {_time(found.uncached_us)} for {found.moved_bytes:,} without"
+            " any cache"
+        )
+
+    def as_data(self, run: ProgramRun) -> dict[str, Any]:
+        """The same as plain data, for `--json`."""
+        launches = run.report.launches if run.report else []
+        return {
+            "device": asdict(self.device),
+            "registers_not_known": self.unknown or None,
+            "launches": [{"kernel": launch.kernel, **asdict(self.of(launch))} for launch in launches],
+        }
+
+
+def _time(microseconds: float) -> str:
+    return f"{microseconds / 1e3:,.2f} ms" if microseconds >= 1e3 else f"{microseconds:,.2f} us"
