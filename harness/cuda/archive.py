@@ -20,6 +20,8 @@ from harness.timing.exclusive import beside_others
 
 RUNTIME = Path(__file__).parent / "runtime"
 INCLUDE = Path(__file__).parent / "include"
+HOST_INCLUDE = Path(__file__).parent / "host_include"
+"""Headers for programs only, before those of the machine."""
 HEADER = Path(__file__).parent / "rewriting" / "rewritten.h"
 """Parsed once for all answers, and kept beside the objects."""
 OBJECTS, LOCK = "objects", "lock"
