@@ -238,11 +238,12 @@ def _ran(
     words: dict[str, Any], sets: Sequence[str] | None, limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
-    from harness.cuda import rewritten_sources
+    from harness.cuda import rewritten_sources, tier_here
     from harness.cuda.program import ProgramSource, run_program
-    from harness.sandbox import detect, scratch
+    from harness.errors import BoxError
+    from harness.sandbox import scratch
 
-    tier = detect()
+    tier = tier_here.tier_here()
     with scratch.folder() as place, scratch.folder() as copied:
         if len(files) == 1 and rewritten_sources.is_program(files[0]):
             source = rewritten_sources.source_of(files[0], root)
@@ -252,7 +253,11 @@ def _ran(
             written, source = _with_values(source, sets, copied) if sets else (source, source)
             path = _built(written, place, tier, words)
         given = context.meta[_ARGUMENTS]
-        runs = [run_program(source, path, given, tier=tier, mode=mode, seed=seed, limits=limits) for seed in seeds]
+        try:
+            runs = [run_program(source, path, given, tier=tier, mode=mode, seed=seed, limits=limits) for seed in seeds]
+        except BoxError:
+            tier_here.forget()
+            raise
         yield source, runs
     lacking = dict.fromkeys(lack for run in runs if run.report for lack in run.report.unsupported)
     if lacking:

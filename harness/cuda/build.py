@@ -7,16 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from types import MappingProxyType
 
-from harness.cuda import archive, compiler_words, flags, kept_programs, linkage, rewriting, source_audit
+from harness.cuda import archive, compiler_words, flags, kept_programs, rewriting, source_audit
 from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.host_compiler import HostCompiler, host_compiler
 from harness.cuda.rewriting import UnsupportedConstruct
 from harness.errors import JudgeError, PrerequisiteError
 from harness.sandbox import Completed, Tier, scratch
 from harness.sandbox.command import CommandLimit
-from harness.timing import clock
 
 _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2
@@ -84,13 +84,13 @@ def build(
     if compiler is None:
         raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
     _prepare(compiler, objects := archive.runtime(compiler), tier)
-    start = clock.now()
+    start = perf_counter()
     tree = rewriting.SourceTree.of(folder, includes)
     how = _How(compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {}, tree, standard)
     rewritten = rewriting.rewrite(folder, entries, tree, host_too=program)
     kept = _key(entries, how, rewritten) if program and reuse and not rewritten.problems else ""
     if kept and (found := kept_programs.take(kept, into / _name(how))):
-        return Built(into / _name(how), found[1], "", clock.now() - start, found[0])
+        return Built(into / _name(how), found[1], "", perf_counter() - start, found[0])
     built = _without_lacking(folder, entries, into, how, rewritten, start)
     if kept and built.path is not None:
         kept_programs.keep(kept, built.path, built.warnings, built.unsupported)
@@ -137,9 +137,9 @@ def _compiled(
     program, seconds, memory_mib = how.program, how.seconds, how.memory_mib
     if rewritten.problems:
         said = "\n".join(rewritten.problems)
-        return Built(None, (), said.replace(*_LEAVING) if program else said, clock.now() - start)
+        return Built(None, (), said.replace(*_LEAVING) if program else said, perf_counter() - start)
     if not program and (named := _reserved_names(folder, rewritten.files)):
-        return Built(None, (), "", clock.now() - start, refused=named)
+        return Built(None, (), "", perf_counter() - start, refused=named)
     name = _name(how)
     with scratch.folder() as place:
         _lay_out(place, rewritten.files, rewritten.host)
@@ -172,12 +172,17 @@ def _outcome(
     """What came of a compiler's run; what it made is moved to `into`."""
     made = held.place / "out" / into.name
     if held.refused:
-        return Built(None, (), "", clock.now() - start, refused=tuple(held.refused))
+        return Built(None, (), "", perf_counter() - start, refused=tuple(held.refused))
     if done.returncode == 0 and made.is_file() and not made.is_symlink():
         shutil.move(made, into)
         said = compiler_words.clean(done.output)
         return Built(
-            into, compiler_words.reached(suspects), "", clock.now() - start, said, source_digest="".join(held.digests)
+            into,
+            compiler_words.reached(suspects),
+            "",
+            perf_counter() - start,
+            said,
+            source_digest="".join(held.digests),
         )
     if done.exceeded is CommandLimit.WALL_CLOCK:
         raise JudgeError(TOO_BUSY)
@@ -187,7 +192,7 @@ def _outcome(
         if late
         else compiler_words.clean(done.output)
     )
-    return Built(None, compiler_words.reasons(errors, suspects), errors, clock.now() - start)
+    return Built(None, compiler_words.reasons(errors, suspects), errors, perf_counter() - start)
 
 
 def _lay_out(place: Path, files: Mapping[str, bytes], host: Mapping[str, bytes] = MappingProxyType({})) -> None:
@@ -248,6 +253,8 @@ class _Held:
 
     def _look(self, entries: Sequence[str]) -> None:
         """Read what was made of the answer's source before any of it is linked with the device."""
+        from harness.cuda import linkage  # reads ELF files, which takes long to load
+
         files = {p.relative_to(self.place / "source").as_posix() for p in (self.place / "source").rglob("*")}
         made = {entry: self.place / "made" / f"{number}.o" for number, entry in enumerate(entries)}
         for object_file in made.values():

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from harness.cuda.build import Built, build
 from harness.cuda.report import Report, parse_followed
-from harness.cuda.symbols import resolve
 from harness.errors import NotFoundError
 from harness.sandbox import CommandLimit, Completed, Tier, command
 
@@ -290,4 +289,8 @@ def run_program(
     report, completed = run(order)
     if report and report.blocks_waited and order is not BlockOrder.FORWARD:
         report, completed = run(BlockOrder.FORWARD)
-    return ProgramRun(seed, report and resolve(report, program, source.files()), completed, limits)
+    if report and (report.defects or report.unsupported):
+        from harness.cuda.symbols import resolve  # reads ELF files, which takes long to load
+
+        report = resolve(report, program, source.files())
+    return ProgramRun(seed, report, completed, limits)

@@ -5,9 +5,6 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-
 from harness.cuda.program import ProgramSource
 from harness.errors import NotFoundError
 
@@ -46,6 +43,9 @@ def source_of(program: Path, root: Path | None = None) -> ProgramSource:
     Raises:
         NotFoundError: it was not made by `harness cuda cc`.
     """
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
     try:
         with program.open("rb") as file:
             section = ELFFile(file).get_section_by_name(_SECTION)
