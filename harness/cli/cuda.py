@@ -221,7 +221,7 @@ def cc(context: typer.Context) -> None:
 def toolkit(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.")]) -> None:
     """Lay out a folder as a CUDA toolkit, for CMake and Makefiles that look for one.
 
-    Its `bin/nvcc` is `harness cuda cc`, its headers are the emulated device's, its libraries are empty.
+    Its `bin/nvcc` is `harness cuda cc`, its headers are those of the emulated device, its `libcudart` is the device.
 
     \b
     harness cuda toolkit ~/emulated

@@ -17,7 +17,8 @@ def compiled(words: Sequence[str]) -> int:
     """
     options = parse(words)
     if options.action is Action.VERSION:
-        output.line(f"harness {__version__}, the emulated device in place of nvcc")
+        # by these words CMake knows that it takes the options of nvcc
+        output.line(f"harness {__version__}, the emulated device, in place of nvcc: NVIDIA (R) Cuda compiler driver")
         output.line(f"Cuda compilation tools, release {stand_in_toolkit.RELEASE}, V{stand_in_toolkit.RELEASE}.0")
         return 0
     for text in stand_in_toolkit.verbose_lines() if options.verbose else ():

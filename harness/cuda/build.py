@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from harness.cuda import archive, compiler_words, flags, kept_programs, rewriting, source_audit
 from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
-from harness.cuda.host_compiler import HostCompiler, host_compiler
+from harness.cuda.host_compiler import MISSING, HostCompiler, host_compiler
 from harness.cuda.rewriting import UnsupportedConstruct
 from harness.errors import JudgeError, PrerequisiteError
 from harness.sandbox import Completed, Tier, scratch
@@ -82,7 +82,7 @@ def build(
     """
     compiler = host_compiler()
     if compiler is None:
-        raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
+        raise PrerequisiteError(MISSING)
     _prepare(compiler, objects := archive.runtime(compiler), tier)
     start = perf_counter()
     tree = rewriting.SourceTree.of(folder, includes)

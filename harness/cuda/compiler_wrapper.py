@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.cuda import archive, compiler_words, flags, rewriting, rewritten_sources
-from harness.cuda.host_compiler import HostCompiler, host_compiler
+from harness.cuda.host_compiler import MISSING, HostCompiler, host_compiler
 from harness.cuda.nvcc_options import Action, NvccOptions
 from harness.cuda.rewriting.submission import HOST_SUFFIXES
 from harness.errors import NotFoundError, PrerequisiteError
@@ -51,7 +51,7 @@ def make(options: NvccOptions) -> Made:
     """
     compiler = host_compiler()
     if compiler is None:
-        raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
+        raise PrerequisiteError(MISSING)
     if not options.sources and not options.linked:
         raise NotFoundError("no input files")
     wrapper = _Wrapper(compiler, archive.runtime(compiler), options)
@@ -142,7 +142,8 @@ class _Wrapper:
                 (place / "source" / path).write_bytes(text)
             marked = place / "sources.h"
             marked.write_text(rewritten_sources.mark(f"/{path}" for path in done.files), encoding="utf-8")
-            words = (*self._cuda_words(place / "source"), "-include", str(marked), *self._action(into))
+            named = f"-ffile-prefix-map={place / 'source'}="
+            words = (*self._cuda_words(place / "source"), named, "-include", str(marked), *self._action(into))
             return self._call((*words, str(place / "source" / entry)))
 
     def _cuda_words(self, place: Path) -> Iterator[str]:

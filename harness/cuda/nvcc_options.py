@@ -61,10 +61,10 @@ _WITH_RULES = frozenset(
 )
 _REFUSED = {
     **dict.fromkeys(("-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin", "-optix-ir"), "there is no GPU code"),
-    **dict.fromkeys(("-shared", "--shared"), "link one executable instead: it holds the device"),
     **dict.fromkeys(("-run", "--run"), "run what was built with `harness cuda check`"),
     **dict.fromkeys(("-dryrun", "--dryrun"), "no other tools are run"),
 }
+_SHARED = ("-shared", "--shared")
 _ATTACHED = ("-I", "-D", "-U", "-l", "-L", "-o", "-O", "-x", "-m", "-t")
 _HARMLESS = ("-W", "--W", "-g", "-diag", "--diag", "-pedantic", "-ansi", "-pipe", "-fdiagnostics", "-march", "-mtune")
 _SOURCES = frozenset({".cu", ".c", ".cc", ".cpp", ".cxx"})
@@ -130,7 +130,7 @@ def parse(words: Sequence[str]) -> NvccOptions:
         NotFoundError: an option is not known, or cannot be done.
     """
     options = NvccOptions()
-    waiting = list(reversed(_opened(words)))
+    waiting, shared = list(reversed(_opened(words))), ""
     while waiting:
         word = waiting.pop()
         if not word.startswith("-") or word == "-":
@@ -146,8 +146,12 @@ def parse(words: Sequence[str]) -> NvccOptions:
                 waiting += reversed(shlex.split(Path(value).read_text(encoding="utf-8")))
             else:
                 _valued(options, name, value)
+        elif word in _SHARED:
+            shared = word
         else:
             _flag(options, word)
+    if shared and options.action is Action.LINK:
+        raise NotFoundError(f"{shared}: not available on the emulated device: link one program, which holds the device")
     return options
 
 

@@ -1,7 +1,9 @@
 """A project whose Makefile calls nvcc is built and checked with `harness cuda cc` in its place."""
 
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -143,7 +145,7 @@ def test_options_of_nvcc_are_understood_however_they_are_spelled() -> None:
     ("words", "said"),
     [
         (["-ptx", "a.cu"], "-ptx: not available on the emulated device"),
-        (["-shared", "a.cu"], "-shared: not available"),
+        (["a.cu", "-shared"], "-shared: not available"),
         (["--frobnicate", "a.cu"], "--frobnicate: an option that"),
         (["a.cu", "-o"], "-o: needs a value"),
     ],
@@ -151,3 +153,47 @@ def test_options_of_nvcc_are_understood_however_they_are_spelled() -> None:
 def test_what_cannot_be_done_is_refused_by_name(words: list[str], said: str) -> None:
     with pytest.raises(NotFoundError, match=said):
         parse(words)
+
+
+@pytest.fixture(scope="module")
+def toolkit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("toolkit") / "emulated"
+    assert called(ROOT, "cuda", "toolkit", str(folder)).returncode == 0
+    return folder
+
+
+def test_a_folder_looks_like_a_toolkit(toolkit: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [toolkit / "bin" / "nvcc", "-v", "nothing"]
+    said = subprocess.run(words, env=env, capture_output=True, text=True, check=False).stderr
+    assert re.search(r"^#\$ TOP=(.*)$", said, re.MULTILINE)[1] == str(toolkit)  # type: ignore[index]
+    assert f'#$ "{toolkit}/bin/nvcc" -o "a.out"' in said
+    assert (toolkit / "include" / "cuda_runtime_api.h").is_file() and (toolkit / "lib64" / "libcudart.so").is_file()
+    assert "release 12.8, V12.8.0" in called(ROOT, "cuda", "cc", "--version").stdout
+    assert called(ROOT, "cuda", "toolkit", str(toolkit)).returncode == 0  # again, of the same version
+    assert called(ROOT, "cuda", "toolkit", str(ROOT)).returncode == 2
+
+
+CMAKE = """cmake_minimum_required(VERSION 3.20)
+project(app LANGUAGES CXX CUDA)
+find_package(CUDAToolkit REQUIRED)
+add_executable(app src/main.cu src/scale.cu src/host.cpp)
+target_include_directories(app PRIVATE include)
+target_compile_definitions(app PRIVATE FACTOR=2)
+target_link_libraries(app PRIVATE CUDA::cudart)
+set_target_properties(app PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
+"""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.turns(5)
+def test_cmake_takes_it_for_one(toolkit: Path, tmp_path: Path) -> None:
+    for name, text in {**FILES, "CMakeLists.txt": CMAKE}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for words in (["-B", "made", f"-DCMAKE_CUDA_COMPILER={toolkit}/bin/nvcc"], ["--build", "made"]):
+        done = subprocess.run(["cmake", *words], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    told = called(ROOT, "cuda", "check", "made/app", "--", "more", cwd=tmp_path)
+    assert (told.returncode, "at src/main.cu:5\n" in told.stdout) == (1, True), told.stdout
