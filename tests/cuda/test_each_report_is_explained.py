@@ -14,9 +14,18 @@ from harness.cuda.report import DeviceDefect
 PAGE = Path(__file__).parents[2] / "docs" / "cuda-reports.md"
 EXAMPLE = re.compile(r"<!-- example: (?P<kind>\w+) -->\n```cuda\n(?P<code>.*?)```\n", re.DOTALL)
 GIVEN = """#include <cassert>
+#include <cublas_v2.h>
 static float* unset(int n) { float* x; cudaMalloc(&x, n * sizeof(float)); return x; }
 static float* zeros(int n) { float* x = unset(n); cudaMemset(x, 0, n * sizeof(float)); return x; }
 """
+# what a library does is told at the call, also where the call passes through another one
+PRODUCT = """static void product() {
+    cublasHandle_t handle;
+    float one = 1, nil = 0, *c = zeros(64);
+    cublasCreate(&handle);
+    cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, zeros(64), CUDA_R_32F, 8, unset(64), CUDA_R_32F, 8, &nil, c, CUDA_R_32F, 8, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+}
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,8 @@ def defects(tmp_path_factory: pytest.TempPathFactory) -> list[DeviceDefect]:
     file = tmp_path_factory.mktemp("examples") / "examples.cu"
     parts = [f"namespace {example.kind}_ {{\n{example.code}}}\n" for example in examples()]
     calls = "".join(f"    {e.kind}_::run(); cudaDeviceSynchronize(); cudaDeviceReset();\n" for e in examples())
-    file.write_text(GIVEN + "".join(parts) + f"int main() {{\n{calls}}}\n", encoding="utf-8")
+    text = GIVEN + "".join(parts) + PRODUCT + f"int main() {{\n{calls}    product();\n}}\n"
+    file.write_text(text, encoding="utf-8")
     (run,) = ran(file, Mode.CHECK)
     assert run.report is not None and run.report.whole, run.completed
     return run.report.defects
@@ -77,3 +87,8 @@ def test_nothing_else_is_reported_as_an_error(defects: list[DeviceDefect]) -> No
         if d.severity == "error" and d.line and example.first <= d.line <= example.last and d.kind != example.kind
     ]
     assert told == []
+
+
+def test_a_fault_in_a_library_is_told_at_its_call(defects: list[DeviceDefect]) -> None:
+    line = max(example.last for example in examples()) + 5
+    assert [(d.kind, d.kernel) for d in defects if d.line == line] == [("uninitialized_read", "cublasGemmEx")]
