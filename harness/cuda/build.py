@@ -26,6 +26,8 @@ _HEADER = archive.HEADER.name
 """Included before every rewritten source."""
 _PARSING = 120.0
 """Processor seconds that g++ may take, once, to parse it."""
+_TWICE, _TWICE_MAIN = "multiple definition of `", "multiple definition of `main'"
+"""Said of device functions in headers of several units, which nvcc keeps apart unless it is told otherwise."""
 _LEAVING = ("leaves the submission", "lies outside the program's folder; --root names a higher one")
 
 __all__ = ["Built", "UnsupportedConstruct", "build"]
@@ -92,6 +94,10 @@ def build(
     if kept and (found := kept_programs.take(kept, into / _name(how))):
         return Built(into / _name(how), found[1], "", perf_counter() - start, found[0])
     built = _without_lacking(folder, entries, into, how, rewritten, start)
+    if program and built.path is None and _TWICE in built.errors and _TWICE_MAIN not in built.errors:
+        rewritten = rewriting.rewrite(folder, entries, tree, host_too=True, own_unit=True)
+        again = _without_lacking(folder, entries, into, how, rewritten, start, own_unit=True)
+        built = again if again.path is not None else built
     if kept and built.path is not None:
         kept_programs.keep(kept, built.path, built.warnings, built.unsupported)
     return built
@@ -114,8 +120,9 @@ class _How:
 
 
 def _without_lacking(
-    folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float
-) -> Built:
+    folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float,
+    *, own_unit: bool = False,
+) -> Built:  # fmt: skip
     """Compile; a program of its own does without the kernels that ask for what is not there, an answer is run whole."""
     lacking: dict[str, dict[int, str]] = {}
     first = built = _compiled(folder, entries, into, how, rewritten, start)
@@ -123,7 +130,7 @@ def _without_lacking(
         left_out = rewritten.left_out
         for lack in built.unsupported:
             lacking.setdefault(lack.file, {}).setdefault(lack.line, lack.what)
-        rewritten = rewriting.rewrite(folder, entries, how.tree, lacking, host_too=True)
+        rewritten = rewriting.rewrite(folder, entries, how.tree, lacking, host_too=True, own_unit=own_unit)
         built = _compiled(folder, entries, into, how, rewritten, start)
         if built.path is None and rewritten.left_out == left_out:
             break

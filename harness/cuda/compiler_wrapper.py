@@ -106,9 +106,9 @@ class _Wrapper:
         tree = rewriting.SourceTree.of_machine(folder for folder in self.options.includes if _is_followed(folder))
         lacking: dict[str, dict[int, str]] = {}
         first: Made | None = None
-        left_out = -1
+        left_out, own_unit = -1, not self.options.separate
         while True:
-            done = rewriting.rewrite(Path("/"), [entry], tree, lacking)
+            done = rewriting.rewrite(Path("/"), [entry], tree, lacking, own_unit=own_unit)
             if self.options.action is Action.RULES:
                 self.made.said.append(self._rules(source, done.files))
                 return
@@ -117,6 +117,9 @@ class _Wrapper:
                 return
             code, said = self._compiled(entry, done, into)
             reasons = compiler_words.reasons(said, done.suspects) if code else ()
+            if code and own_unit and not reasons:  # what does not go together with `static`
+                own_unit = False
+                continue
             first = first or Made(2 * bool(code), [self._short(said)], list(reasons))
             if code == 0 or not reasons or done.left_out == left_out:
                 break

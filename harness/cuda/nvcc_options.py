@@ -99,6 +99,7 @@ class NvccOptions:
         language: of all sources, where `-x` names one.
         rules: where rules for make go; None without any. Empty for nvcc's place.
         target: what these rules make.
+        separate: whether units may refer to device functions and variables of others.
         phony: whether they have an empty rule for each header.
         verbose: whether it is to say what it does.
         ignored: options that are not known, and change nothing of what is checked.
@@ -115,6 +116,7 @@ class NvccOptions:
     language: str = ""
     rules: str | None = None
     target: str = ""
+    separate: bool = False
     phony: bool = False
     verbose: bool = False
     ignored: list[str] = field(default_factory=list)
@@ -210,6 +212,8 @@ def _valued(options: NvccOptions, name: str, value: str) -> None:
         options.linked += [f"-Wl,{value}"]
     elif meaning == "compiler":
         options.compiler += _for_compiler(options, value.split(","))
+    elif meaning == "separate":
+        options.separate = value == "true"
     elif meaning in ("standard", "language", "rules", "target"):
         setattr(options, meaning, value)
 
@@ -240,6 +244,7 @@ def _flag(options: NvccOptions, word: str) -> None:
         raise NotFoundError(f"{word}: not available on the emulated device: {_REFUSED[word]}")
     if word in _ACTIONS:
         options.action = Action(_ACTIONS[word])
+        options.separate = options.separate or word in ("-dc", "--device-c")
     elif word in _WITH_RULES:
         options.rules = options.rules if options.rules is not None else ""
     elif word == "-MP":

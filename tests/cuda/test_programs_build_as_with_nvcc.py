@@ -84,6 +84,45 @@ def test_folders_of_headers_languages_and_pasted_launches(tmp_path: Path) -> Non
     assert [launch["kernel"] for launch in report["launches"]] == ["add_4", "times"]
 
 
+SHARED = """#pragma once
+__constant__ int tens[] = {10, 20};
+namespace deep { __device__ int last(const int* x, int n); }
+__device__ int first(const int* x) { return x[0] + tens[0]; }
+"""
+ONE = """#include "shared.h"
+__device__ int own() { return 1; }
+__global__ void one(int* x) { x[0] = first(x) + own(); }
+void run_two(int*);
+int main() {
+    int *x, host;
+    cudaMalloc(&x, 4);
+    cudaMemset(x, 0, 4);
+    one<<<1, 1>>>(x);
+    run_two(x);
+    cudaMemcpy(&host, x, 4, cudaMemcpyDeviceToHost);
+    cudaFree(x);
+    return host == 11 + 10 + 100 ? 0 : 1;
+}
+"""
+TWO = """#include "shared.h"
+__device__ int own() { return 100; }
+__global__ void two(int* x) { x[0] = first(x) + own(); }
+void run_two(int* x) { two<<<1, 1>>>(x); }
+"""
+
+
+@pytest.mark.turns(2)
+def test_device_functions_of_two_units_may_have_one_name(tmp_path: Path) -> None:
+    """As with nvcc, unless it is told to link device code."""
+    (place := tmp_path / "source").mkdir()
+    (into := tmp_path / "made").mkdir()
+    for name, text in {"shared.h": SHARED, "one.cu": ONE, "two.cu": TWO}.items():
+        (place / name).write_text(text)
+    built = build_program(ProgramSource.of([place / "one.cu", place / "two.cu"]), into, tier=detect())
+    assert built.path is not None, built.errors
+    assert reported(built.path, 1)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [
