@@ -39,9 +39,10 @@ int main() {
 #error "this is no CUDA"
 #endif
 static_assert(__cplusplus >= 202002L, "asked for");
+const int bits = cudaCreateChannelDesc<float4>().w;
 static unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 void scale_on_device(float*, float);
-void scale(float* x, float by) { scale_on_device(x, umin(by, 9)); }
+void scale(float* x, float by) { scale_on_device(x, umin(by, bits)); }
 int threads() {
     int most = 0;
 #pragma omp parallel num_threads(4)

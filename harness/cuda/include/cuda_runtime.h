@@ -27,6 +27,7 @@
 #include "emu/math.h"
 #include "math_constants.h"
 #endif
+#include "emu/channels.h"
 
 #include <assert.h>
 #include <limits.h>
