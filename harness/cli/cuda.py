@@ -281,16 +281,19 @@ def _say_checked(
     source: "ProgramSource", runs: "Sequence[ProgramRun]", as_json: bool, as_sarif: bool,
     annotations: Annotations | None,
 ) -> None:  # fmt: skip
-    from harness.cli import cuda_formats, cuda_output
+    from harness.cli import cuda_output
 
     if as_json:
         output.data(cuda_output.as_data(source, runs))
-    elif as_sarif:
-        output.line(cuda_formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
-    else:
+    elif not as_sarif:
         cuda_output.defects(source, runs, quoted=annotations is not None)
-    for text in cuda_formats.annotations(source, runs, Path.cwd()) if annotations else ():
-        (output.note if as_json or as_sarif else output.line)(text)
+    if as_sarif or annotations:
+        from harness.cli import cuda_formats  # with all that reports are made of
+
+        if as_sarif:
+            output.line(cuda_formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
+        for text in cuda_formats.annotations(source, runs, Path.cwd()) if annotations else ():
+            (output.note if as_json or as_sarif else output.line)(text)
 
 
 def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tuple[ProgramSource, ProgramSource]":
