@@ -1,5 +1,6 @@
 """`harness cuda`: memory, races and traffic of any CUDA program, without a GPU."""
 
+import shutil
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from harness.cli import cuda_estimates
     from harness.cuda import build, report
     from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource
+    from harness.sandbox import Tier
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,7 +49,12 @@ class ProgramCommand(TyperCommand):
         return [*super().collect_usage_pieces(ctx), "[-- ARGS...]"]
 
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE.cu", help="Source files of the program, one with `main`.")]
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE.cu", help="Source files of the program, one with `main`; or a program of `harness cuda cc`."
+    ),
+]
 Schedules = Annotated[
     int,
     typer.Option(
@@ -182,29 +189,82 @@ def count(
         raise typer.Exit(1)
 
 
+class NvccCommand(TyperCommand):
+    """A command that takes nvcc's options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep all of them, but for a lone `--help`."""
+        alone = args in (["--help"], ["-h"])
+        ctx.meta[_ARGUMENTS] = [] if alone else args
+        return super().parse_args(ctx, ["--help"] if alone else [])
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Name what it takes."""
+        return ["[NVCC OPTIONS] FILES..."]
+
+
+@app.command(cls=NvccCommand)
+def cc(context: typer.Context) -> None:
+    """Compile and link in place of nvcc.
+
+    Takes the options of nvcc and makes objects and programs for the emulated device. A program is checked by `harness
+    cuda check ./PROGRAM`, and counted by `harness cuda count ./PROGRAM`; started by itself it runs unchecked. What
+    nothing depends on here is passed over: architectures, optimisation, debug information.
+
+    Exits with 2 if something does not build.
+
+    \b
+    make NVCC="harness cuda cc"
+    harness cuda check ./softmax -- --rows 64
+    """
+    from harness.cli import cuda_cc
+
+    code = cuda_cc.compiled(context.meta[_ARGUMENTS])
+    if code:
+        raise typer.Exit(code)
+
+
+@app.command()
+def toolkit(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.")]) -> None:
+    """Lay out a folder as a CUDA toolkit, for CMake and Makefiles that look for one.
+
+    Its `bin/nvcc` is `harness cuda cc`, its headers are those of the emulated device, its `libcudart` is the device.
+
+    \b
+    harness cuda toolkit ~/emulated
+    cmake -B build -DCMAKE_CUDA_COMPILER=$HOME/emulated/bin/nvcc
+    """
+    from harness.cuda import stand_in_toolkit
+
+    stand_in_toolkit.lay_out(folder)
+
+
 @contextmanager
 def _ran(
     context: typer.Context, files: Sequence[Path], mode: "Mode", seeds: Sequence[int], root: Path | None,
     words: dict[str, Any], sets: Sequence[str] | None, limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
-    from harness.cuda.program import ProgramSource, build_program, run_program
-    from harness.sandbox import detect, scratch
+    from harness.cuda import rewritten_sources, tier_here
+    from harness.cuda.program import ProgramSource, run_program
+    from harness.errors import BoxError
+    from harness.sandbox import scratch
 
-    tier, source = detect(), ProgramSource.of(files, root)
+    tier = tier_here.tier_here()
     with scratch.folder() as place, scratch.folder() as copied:
-        written, source = _with_values(source, sets, copied) if sets else (source, source)
-        built = build_program(written, place, tier=tier, **words)
-        if built.path is None:
-            _say_lacking(built.unsupported)
-            output.note(built.errors or "nothing was run, so the program is not at fault")
-            raise typer.Exit(2)
-        runs: list[ProgramRun] = []
-        for seed in seeds:
-            ran = run_program(
-                source, built.path, context.meta[_ARGUMENTS], tier=tier, mode=mode, seed=seed, limits=limits
-            )
-            runs.append(ran)
+        if len(files) == 1 and rewritten_sources.is_program(files[0]):
+            source = rewritten_sources.source_of(files[0], root)
+            path = Path(shutil.copy(files[0], place))
+        else:
+            source = ProgramSource.of(files, root)
+            written, source = _with_values(source, sets, copied) if sets else (source, source)
+            path = _built(written, place, tier, words)
+        given = context.meta[_ARGUMENTS]
+        try:
+            runs = [run_program(source, path, given, tier=tier, mode=mode, seed=seed, limits=limits) for seed in seeds]
+        except BoxError:
+            tier_here.forget()
+            raise
         yield source, runs
     lacking = dict.fromkeys(lack for run in runs if run.report for lack in run.report.unsupported)
     if lacking:
@@ -212,21 +272,36 @@ def _ran(
         raise typer.Exit(2)
 
 
+def _built(source: "ProgramSource", into: Path, tier: "Tier", words: dict[str, Any]) -> Path:
+    """The program built; one that cannot be ends the command with code 2."""
+    from harness.cuda.program import build_program
+
+    built = build_program(source, into, tier=tier, reuse=True, **words)
+    if built.path is None:
+        _say_lacking(built.unsupported)
+        output.note(built.errors or "nothing was run, so the program is not at fault")
+        raise typer.Exit(2)
+    return built.path
+
+
 def _estimates(
     files: Sequence[Path], root: Path | None, words: dict[str, Any], device: str, *, ask: bool
 ) -> "cuda_estimates.Estimates":
     from harness.cli.cuda_estimates import Estimates
+    from harness.cuda import rewritten_sources, tier_here
     from harness.cuda.devices import DEVICES
     from harness.cuda.kernel_registers import kernel_registers
     from harness.cuda.program import ProgramSource
-    from harness.sandbox import detect
 
     known = DEVICES.get(device.lower())
     if known is None:
         raise typer.BadParameter(f"--device {device}: give one of {', '.join(DEVICES)}")
     if not ask:
         return Estimates(known, (), "--registers asks nvcc")
-    kernels, why = kernel_registers(ProgramSource.of(files, root), known.architecture, tier=detect(), **words)
+    if len(files) == 1 and rewritten_sources.is_program(files[0]):
+        return Estimates(known, (), "give the sources in place of the program")
+    source = ProgramSource.of(files, root)
+    kernels, why = kernel_registers(source, known.architecture, tier=tier_here.tier_here(), **words)
     return Estimates(known, kernels, why)
 
 
@@ -234,16 +309,19 @@ def _say_checked(
     source: "ProgramSource", runs: "Sequence[ProgramRun]", as_json: bool, as_sarif: bool,
     annotations: Annotations | None,
 ) -> None:  # fmt: skip
-    from harness.cli import cuda_formats, cuda_output
+    from harness.cli import cuda_output
 
     if as_json:
         output.data(cuda_output.as_data(source, runs))
-    elif as_sarif:
-        output.line(cuda_formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
-    else:
+    elif not as_sarif:
         cuda_output.defects(source, runs, quoted=annotations is not None)
-    for text in cuda_formats.annotations(source, runs, Path.cwd()) if annotations else ():
-        (output.note if as_json or as_sarif else output.line)(text)
+    if as_sarif or annotations:
+        from harness.cli import cuda_formats  # with all that reports are made of
+
+        if as_sarif:
+            output.line(cuda_formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
+        for text in cuda_formats.annotations(source, runs, Path.cwd()) if annotations else ():
+            (output.note if as_json or as_sarif else output.line)(text)
 
 
 def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tuple[ProgramSource, ProgramSource]":

@@ -13,13 +13,15 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from harness.cuda import flags, linkage
+from harness.cuda import flags
 from harness.cuda.host_compiler import HostCompiler
 from harness.errors import JudgeError, PrerequisiteError
 from harness.timing.exclusive import beside_others
 
 RUNTIME = Path(__file__).parent / "runtime"
 INCLUDE = Path(__file__).parent / "include"
+HOST_INCLUDE = Path(__file__).parent / "host_include"
+"""Headers for programs only, before those of the machine."""
 HEADER = Path(__file__).parent / "rewriting" / "rewritten.h"
 """Parsed once for all answers, and kept beside the objects."""
 OBJECTS, LOCK = "objects", "lock"
@@ -71,12 +73,14 @@ def _keys_and_place(compiler: HostCompiler) -> tuple[dict[str, str], Path]:
     """The names of the objects by part, and the folder of them all."""
     keys = {part: _key(compiler, files) for part, files in parts().items()}
     keys_of_all = sorted([*keys.values(), _key(compiler, [HEADER])])
-    hiding = Path(linkage.__file__).read_text(encoding="utf-8")
+    hiding = Path(__file__).with_name("linkage.py").read_text(encoding="utf-8")
     return keys, runtimes_folder() / _digest(repr((keys_of_all, flags.EXPORTS, hiding)).encode())
 
 
 def _gather(compiler: HostCompiler, keys: Mapping[str, str], cache: Path, place: Path) -> None:
     """Put the objects into a folder that appears when it is whole."""
+    from harness.cuda import linkage  # reads ELF files, which takes long to load
+
     made = Path(tempfile.mkdtemp(prefix=".making-", dir=cache))
     try:
         _compile(compiler, {part: cache / OBJECTS / f"{key}.o" for part, key in keys.items()}, made)

@@ -1,24 +1,22 @@
 """A submission's CUDA source to a shared library or program for the emulated device, compiled in the box."""
 
 import itertools
-import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
+from types import MappingProxyType
 
-from harness.cuda import archive, flags, linkage, rewriting, source_audit
+from harness.cuda import archive, compiler_words, flags, kept_programs, rewriting, source_audit
 from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
-from harness.cuda.host_compiler import HostCompiler, host_compiler
+from harness.cuda.host_compiler import MISSING, HostCompiler, host_compiler
 from harness.cuda.rewriting import UnsupportedConstruct
-from harness.cuda.rewriting.fragment import PREFIX
-from harness.cuda.rewriting.unsupported import UNREAD
 from harness.errors import JudgeError, PrerequisiteError
 from harness.sandbox import Completed, Tier, scratch
 from harness.sandbox.command import CommandLimit
-from harness.timing import clock
 
 _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2
@@ -28,10 +26,9 @@ _HEADER = archive.HEADER.name
 """Included before every rewritten source."""
 _PARSING = 120.0
 """Processor seconds that g++ may take, once, to parse it."""
-_SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
-_GENERATED_NAME = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
+_TWICE, _TWICE_MAIN = "multiple definition of `", "multiple definition of `main'"
+"""Said of device functions in headers of several units, which nvcc keeps apart unless it is told otherwise."""
 _LEAVING = ("leaves the submission", "lies outside the program's folder; --root names a higher one")
-_INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/source)/")
 
 __all__ = ["Built", "UnsupportedConstruct", "build"]
 
@@ -62,7 +59,7 @@ class Built:
 def build(
     folder: Path, entries: Sequence[str], into: Path, *, tier: Tier, instrumented: bool, program: bool = False,
     seconds: float = SECONDS, memory_mib: int = 4096, defines: Mapping[str, str] | None = None,
-    includes: Sequence[Path] = (), standard: str = "c++17",
+    includes: Sequence[Path] = (), standard: str = "c++17", reuse: bool = False,
 ) -> Built:  # fmt: skip
     """Rewrite and compile a submission.
 
@@ -78,6 +75,7 @@ def build(
         defines: macros for the command line.
         includes: folders that are searched for headers before our own, also outside `folder`.
         standard: one of `flags.STANDARDS`.
+        reuse: whether a program that was built from the same text before will do.
 
     Raises:
         PrerequisiteError: there is no C++ compiler.
@@ -86,23 +84,23 @@ def build(
     """
     compiler = host_compiler()
     if compiler is None:
-        raise PrerequisiteError("no C++ compiler: install g++ or clang++, or `pip install ziglang`")
+        raise PrerequisiteError(MISSING)
     _prepare(compiler, objects := archive.runtime(compiler), tier)
-    start = clock.now()
+    start = perf_counter()
     tree = rewriting.SourceTree.of(folder, includes)
     how = _How(compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {}, tree, standard)
-    lacking: dict[str, dict[int, str]] = {}
-    first, left_out = _attempt(folder, entries, into, how, lacking, start)
-    built = first
-    # a program of its own does without the kernels that ask for what is not there; an answer is run whole or not at all
-    while program and built.path is None and built.unsupported:
-        for lack in built.unsupported:
-            lacking.setdefault(lack.file, {}).setdefault(lack.line, lack.what)
-        built, emptied = _attempt(folder, entries, into, how, lacking, start)
-        if built.path is None and emptied == left_out:
-            break
-        left_out = emptied
-    return built if built.path is not None else first
+    rewritten = rewriting.rewrite(folder, entries, tree, host_too=program)
+    kept = _key(entries, how, rewritten) if program and reuse and not rewritten.problems else ""
+    if kept and (found := kept_programs.take(kept, into / _name(how))):
+        return Built(into / _name(how), found[1], "", perf_counter() - start, found[0])
+    built = _without_lacking(folder, entries, into, how, rewritten, start)
+    if program and built.path is None and _TWICE in built.errors and _TWICE_MAIN not in built.errors:
+        rewritten = rewriting.rewrite(folder, entries, tree, host_too=True, own_unit=True)
+        again = _without_lacking(folder, entries, into, how, rewritten, start, own_unit=True)
+        built = again if again.path is not None else built
+    if kept and built.path is not None:
+        kept_programs.keep(kept, built.path, built.warnings, built.unsupported)
+    return built
 
 
 @dataclass(frozen=True)
@@ -121,12 +119,22 @@ class _How:
     standard: str
 
 
-def _attempt(
-    folder: Path, entries: Sequence[str], into: Path, how: _How, lacking: Mapping[str, Mapping[int, str]], start: float
-) -> tuple[Built, int]:
-    """Rewrite and compile without the functions that hold the lacking lines; also says how many these were."""
-    rewritten = rewriting.rewrite(folder, entries, how.tree, lacking)
-    return _compiled(folder, entries, into, how, rewritten, start), rewritten.left_out
+def _without_lacking(
+    folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float,
+    *, own_unit: bool = False,
+) -> Built:  # fmt: skip
+    """Compile; a program of its own does without the kernels that ask for what is not there, an answer is run whole."""
+    lacking: dict[str, dict[int, str]] = {}
+    first = built = _compiled(folder, entries, into, how, rewritten, start)
+    while how.program and built.path is None and built.unsupported:
+        left_out = rewritten.left_out
+        for lack in built.unsupported:
+            lacking.setdefault(lack.file, {}).setdefault(lack.line, lack.what)
+        rewritten = rewriting.rewrite(folder, entries, how.tree, lacking, host_too=True, own_unit=own_unit)
+        built = _compiled(folder, entries, into, how, rewritten, start)
+        if built.path is None and rewritten.left_out == left_out:
+            break
+    return built if built.path is not None else first
 
 
 def _compiled(
@@ -136,18 +144,33 @@ def _compiled(
     program, seconds, memory_mib = how.program, how.seconds, how.memory_mib
     if rewritten.problems:
         said = "\n".join(rewritten.problems)
-        return Built(None, (), said.replace(*_LEAVING) if program else said, clock.now() - start)
+        return Built(None, (), said.replace(*_LEAVING) if program else said, perf_counter() - start)
     if not program and (named := _reserved_names(folder, rewritten.files)):
-        return Built(None, (), "", clock.now() - start, refused=named)
-    name = ("instrumented" if instrumented else "plain") + ("" if program else ".so")
+        return Built(None, (), "", perf_counter() - start, refused=named)
+    name = _name(how)
     with scratch.folder() as place:
-        _lay_out(place, rewritten.files)
+        _lay_out(place, rewritten.files, rewritten.host)
         time, spoken = CompileTime(seconds), flags.STANDARDS[how.standard]
-        held = _Held(compiler, objects, place, tier, time, memory_mib, instrumented, not program, spoken)
-        searched = (word for name in how.tree.searched for word in ("-I", name))
-        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(how.defines), *searched)
+        held = _Held(
+            compiler, objects, place, tier, time, memory_mib, instrumented, not program, spoken,
+            tuple(how.tree.searched), rewritten.host_entries,
+        )  # fmt: skip
+        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(how.defines))
         done = held.compile(entries, words, flags.link_flags(program=program), name)
         return _outcome(done, held, rewritten.suspects, into / name, start)
+
+
+def _name(how: _How) -> str:
+    """The file that is made."""
+    return ("instrumented" if how.instrumented else "plain") + ("" if how.program else ".so")
+
+
+def _key(entries: Sequence[str], how: _How, rewritten: rewriting.Rewriting) -> str:
+    """A name for what is built of these texts in this way."""
+    parts = (how.objects.name, how.tier.value, how.instrumented, sorted(how.defines.items()), how.standard)
+    ours = [p for folder in (archive.INCLUDE, archive.HOST_INCLUDE) for p in sorted(folder.rglob("*")) if p.is_file()]
+    texts = (sorted(rewritten.files.items()), sorted(rewritten.host.items()), sorted(rewritten.host_entries))
+    return kept_programs.key((*parts, list(how.tree.searched), list(entries), *texts, *(p.read_bytes() for p in ours)))
 
 
 def _outcome(
@@ -156,23 +179,36 @@ def _outcome(
     """What came of a compiler's run; what it made is moved to `into`."""
     made = held.place / "out" / into.name
     if held.refused:
-        return Built(None, (), "", clock.now() - start, refused=tuple(held.refused))
+        return Built(None, (), "", perf_counter() - start, refused=tuple(held.refused))
     if done.returncode == 0 and made.is_file() and not made.is_symlink():
         shutil.move(made, into)
-        said = _clean(done.output)
-        return Built(into, _reached(suspects), "", clock.now() - start, said, source_digest="".join(held.digests))
+        said = compiler_words.clean(done.output)
+        return Built(
+            into,
+            compiler_words.reached(suspects),
+            "",
+            perf_counter() - start,
+            said,
+            source_digest="".join(held.digests),
+        )
     if done.exceeded is CommandLimit.WALL_CLOCK:
         raise JudgeError(TOO_BUSY)
     late = done.exceeded is CommandLimit.PROCESSOR_TIME
-    errors = f"the build did not end within {held.time.allowed:g} s of processor time" if late else _clean(done.output)
-    return Built(None, _reasons(errors, suspects), errors, clock.now() - start)
+    errors = (
+        f"the build did not end within {held.time.allowed:g} s of processor time"
+        if late
+        else compiler_words.clean(done.output)
+    )
+    return Built(None, compiler_words.reasons(errors, suspects), errors, perf_counter() - start)
 
 
-def _lay_out(place: Path, files: Mapping[str, bytes]) -> None:
-    """The source, and the empty folders that the compiler writes to."""
-    for path, text in files.items():
-        (place / "source" / path).parent.mkdir(parents=True, exist_ok=True)
-        (place / "source" / path).write_bytes(text)
+def _lay_out(place: Path, files: Mapping[str, bytes], host: Mapping[str, bytes] = MappingProxyType({})) -> None:
+    """The source, as it is rewritten and as host code sees it, and the empty folders that the compiler writes to."""
+    for folder, texts in (("source", files), ("host", host)):
+        (place / folder).mkdir()
+        for path, text in texts.items():
+            (place / folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / folder / path).write_bytes(text)
     (place / "made").mkdir()
     (place / "out").mkdir()
 
@@ -190,6 +226,8 @@ class _Held:
     instrumented: bool
     distrusted: bool
     standard: str = flags.STANDARDS["c++17"]
+    searched: Sequence[str] = ()
+    host: frozenset[str] = frozenset()
     refused: list[str] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)
 
@@ -202,7 +240,7 @@ class _Held:
             made = self.place / f"{number}-{ending}" / f"{number}.{ending}"  # side by side, each user has its own
             made.parent.mkdir(exist_ok=True)
             done = self._run(
-                (*self._translation(words, entry), option, entry, "-o", f"{{out}}/{made.name}"), made.parent
+                (*self._translation(words, entry), option, self._seen(entry), "-o", f"{{out}}/{made.name}"), made.parent
             )
             if done.returncode == 0 and made.is_file() and not made.is_symlink():
                 made.replace(self.place / "made" / made.name)
@@ -222,6 +260,8 @@ class _Held:
 
     def _look(self, entries: Sequence[str]) -> None:
         """Read what was made of the answer's source before any of it is linked with the device."""
+        from harness.cuda import linkage  # reads ELF files, which takes long to load
+
         files = {p.relative_to(self.place / "source").as_posix() for p in (self.place / "source").rglob("*")}
         made = {entry: self.place / "made" / f"{number}.o" for number, entry in enumerate(entries)}
         for object_file in made.values():
@@ -235,11 +275,22 @@ class _Held:
         device = archive.objects(self.objects, instrumented=self.instrumented)
         self.refused.extend(linkage.refusals(made, [self.objects / name for name in device]))
 
+    def _seen(self, entry: str) -> str:
+        """Where the compiler finds a file."""
+        return f"{{host}}/{entry}" if entry in self.host else entry
+
     def _translation(self, words: Sequence[str], entry: str) -> tuple[str, ...]:
+        host = entry in self.host
+        words = (*words, *(word for name in self.searched for word in ("-I", f"{{host}}/{name}" if host else name)))
+        if not self.distrusted:
+            words = (*words, "-I", "{host_include}")
+        language = flags.C_LANGUAGE if entry.endswith(".c") else ("-x", "c++", f"-std={self.standard}")
+        if host:
+            return (*words, *_RUNTIME_INCLUDES, "-I", "{host}", "-DEMU_HOST_CODE", *language)
         if entry.endswith(".c"):
-            return (*words, *_RUNTIME_INCLUDES, *flags.C_LANGUAGE)
+            return (*words, *_RUNTIME_INCLUDES, "-I", ".", *language)
         parsed = ("-I", f"{{exports}}/{_parsed(self.tier)}") if self.compiler.kind == "gcc" else ()
-        return (*words, *parsed, *_RUNTIME_INCLUDES, "-x", "c++", f"-std={self.standard}", "-include", _HEADER)
+        return (*words, *parsed, *_RUNTIME_INCLUDES, "-I", ".", *language, "-include", _HEADER)
 
     def parse(self, name: str) -> Completed:
         """Parse the header that every source begins with, into `place/out`; g++ takes it for options that are alike."""
@@ -263,6 +314,8 @@ class _Held:
             "include": archive.INCLUDE, "runtime": archive.RUNTIME, "rewriting": _REWRITING, "exports": self.objects,
             "made": self.place / "made",
         }  # fmt: skip
+        if not self.distrusted:
+            extra |= {"host": self.place / "host", "host_include": archive.HOST_INCLUDE}
         return self.time.run(
             (*prefix, *self.compiler.command, *words), self.place / "source", tier=self.tier,
             memory_mib=self.memory_mib, extra=extra, writable=writable,
@@ -270,7 +323,7 @@ class _Held:
 
 
 _RUNTIME_INCLUDES = (
-    "-I", "{include}", "-I", "{runtime}", "-I", "{rewriting}", "-I", ".",
+    "-I", "{include}", "-I", "{runtime}", "-I", "{rewriting}",
     "-ffile-prefix-map={include}=include", "-ffile-prefix-map={runtime}=runtime",
 )  # fmt: skip
 
@@ -316,10 +369,7 @@ def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
     if warmed.exists():
         return
     with scratch.folder() as place:
-        (place / "source").mkdir()
-        (place / "made").mkdir()
-        (place / "out").mkdir()
-        (place / "source" / "warm.cpp").write_text("int main() { return 0; }\n", encoding="utf-8")
+        _lay_out(place, {"warm.cpp": b"int main() { return 0; }\n"})
         held = _Held(compiler, objects, place, tier, CompileTime(_WARMING), 8192, False, False)
         words = flags.compile_flags(compiler, instrumented=False)
         made = [held.compile(["warm.cpp"], words, flags.link_flags(program=p), "warm") for p in (False, True)]
@@ -334,23 +384,3 @@ def _reserved_names(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
 
 def _defined(defines: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"-D{name}={value}" for name, value in defines.items())
-
-
-def _clean(text: str) -> str:
-    """The compiler's output without folders and names that the author does not know."""
-    return _INSIDE.sub("", _GENERATED_NAME.sub("", text)).strip()
-
-
-def _reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
-    """Of a submission that compiled: the constructs that end its run where they are reached."""
-    return tuple(suspect for suspect in suspects if suspect.what.startswith("inline assembly"))
-
-
-def _reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
-    """The suspects that the compiler stumbled over, and what the rewriting could not read."""
-    said = [(match["file"], int(match["line"]), match["text"]) for match in _SAID_AT.finditer(errors)]
-    places = {(file, line) for file, line, _ in said}
-    found = [suspect for suspect in suspects if (suspect.file, suspect.line) in places]
-    for file, line, text in said:
-        found += [UnsupportedConstruct(what, file, line) for mark, what in UNREAD.values() if mark.decode() in text]
-    return tuple(dict.fromkeys(found))

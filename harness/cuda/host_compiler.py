@@ -17,6 +17,7 @@ from harness.errors import PrerequisiteError
 
 VARIABLE = "HARNESS_CXX"
 """Names the compiler to use, with its first options."""
+MISSING = "no C++ compiler: install g++ or clang++, or `pip install ziglang`"
 _SECONDS = 30
 
 

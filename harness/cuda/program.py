@@ -10,7 +10,6 @@ from pathlib import Path
 
 from harness.cuda.build import Built, build
 from harness.cuda.report import Report, parse_followed
-from harness.cuda.symbols import resolve
 from harness.errors import NotFoundError
 from harness.sandbox import CommandLimit, Completed, Tier, command
 
@@ -67,11 +66,13 @@ class ProgramSource:
         folder: everything it may include and read.
         entries: the files to compile, relative to it.
         changed: what was built otherwise than it is written, in words.
+        listed: its source files, relative to the folder where they lie in it; None for those that the folder holds.
     """
 
     folder: Path
     entries: tuple[str, ...]
     changed: tuple[str, ...] = ()
+    listed: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, files: Sequence[Path], root: Path | None = None) -> "ProgramSource":
@@ -91,7 +92,9 @@ class ProgramSource:
         return cls(folder, tuple(path.relative_to(folder).as_posix() for path in paths))
 
     def files(self) -> tuple[str, ...]:
-        """Every source file of the folder, relative to it."""
+        """Every source file, relative to the folder."""
+        if self.listed is not None:
+            return self.listed
         return tuple(path.relative_to(self.folder).as_posix() for path in self._walk() if path.suffix in SUFFIXES)
 
     def line(self, file: str, number: int) -> str:
@@ -219,6 +222,7 @@ def build_program(
     includes: Sequence[Path] = (),
     standard: str = "c++17",
     instrumented: bool = True,
+    reuse: bool = False,
 ) -> Built:
     """Build the program in the empty folder `into`, with what checking and counting need unless switched off.
 
@@ -230,6 +234,7 @@ def build_program(
         includes: folders that are searched for headers first, wherever they lie.
         standard: the C++ level, one of `flags.STANDARDS`.
         instrumented: whether it can be checked and counted.
+        reuse: whether one that was built from the same text before will do.
 
     Raises:
         PrerequisiteError: there is no C++ compiler.
@@ -237,7 +242,7 @@ def build_program(
     """
     built = build(
         source.folder, source.entries, into, tier=tier, instrumented=instrumented, program=True, defines=defines or {},
-        includes=includes, standard=standard,
+        includes=includes, standard=standard, reuse=reuse,
     )  # fmt: skip
     if built.path is not None:
         built.path.chmod(0o755)  # a linker that may change no mode leaves it a file like any other
@@ -284,4 +289,8 @@ def run_program(
     report, completed = run(order)
     if report and report.blocks_waited and order is not BlockOrder.FORWARD:
         report, completed = run(BlockOrder.FORWARD)
-    return ProgramRun(seed, report and resolve(report, program, source.files()), completed, limits)
+    if report and (report.defects or report.unsupported):
+        from harness.cuda.symbols import resolve  # reads ELF files, which takes long to load
+
+        report = resolve(report, program, source.files())
+    return ProgramRun(seed, report, completed, limits)

@@ -36,7 +36,7 @@ class Frame:
 
 
 def resolve(report: Report, binary: Path, sources: Collection[str]) -> Report:
-    """The report with `file` and `line` of its defects filled in from their addresses.
+    """The report with `file` and `line` of its defects filled in from their addresses, and files as `sources` has them.
 
     Args:
         report: as the emulated device wrote it.
@@ -51,17 +51,23 @@ def resolve(report: Report, binary: Path, sources: Collection[str]) -> Report:
     for defect in report.defects:
         other = defect.other and _placed(defect.other, symbols, sources)
         defects.append(_placed(defect, symbols, sources).model_copy(update={"other": other}))
-    return report.with_defects(defects)
+    lacking = [use.model_copy(update={"file": _named(use.file, sources)}) for use in report.unsupported]
+    return report.with_defects(defects).model_copy(update={"unsupported": lacking})
 
 
 def _placed(place: Placed, symbols: "Symbols", sources: Collection[str]) -> Placed:
     if place.pc is None:
-        return place
+        return place.model_copy(update={"file": _named(place.file, sources)})
     for frame in symbols.frames(place.pc):
         file = _author_file(frame.file, sources)
         if file is not None:
             return place.model_copy(update={"file": file, "line": frame.line})
     return place
+
+
+def _named(file: str | None, sources: Collection[str]) -> str | None:
+    """A file as `sources` has it; as it is where they have not."""
+    return file and (_author_file(file, sources) or file)
 
 
 def _author_file(file: str, sources: Collection[str]) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from harness.cuda import archive
+from harness.cuda import archive, kept_programs
 from harness.cuda.host_compiler import host_compiler
 from harness.errors import StoreError
 from harness.probing.code import ChallengeCode
@@ -75,6 +75,7 @@ def disk_uses(workspace: Workspace) -> list[DiskUse]:
         ),
         _use("compiled runtimes", archive.runtimes_folder(), list(_runtimes())),
         _use("runtime objects", archive.runtimes_folder() / archive.OBJECTS, list(_objects())),
+        _use("checked programs", kept_programs.folder(), _entries(kept_programs.folder())),
         _use("zig's cache", archive.cache_folder() / "zig", _entries(archive.cache_folder() / "zig")),
     ]
 
@@ -96,6 +97,7 @@ def unused(workspace: Workspace, days: float) -> list[Unused]:
         *(("trials of a check", path) for path in old_trials),
         *(("compiled runtime", path) for path in _runtimes() if path.name not in current),
         *(("runtime object", path) for path in _objects() if path.name not in current),
+        *(("checked program", path) for path in _entries(kept_programs.folder())),
     ]
     found = [Unused(kind, path, _size(path)) for kind, path in files if _idle(path, days)]
     store = Store(workspace)

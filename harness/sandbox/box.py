@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from harness.model import Signal, SignalKind
 from harness.sandbox import process_stats
 from harness.sandbox.boot import wire
-from harness.sandbox.channel import OUTPUT_LIMIT, Channel
+from harness.sandbox.channel import Channel
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.function_server import FunctionServer
 from harness.sandbox.memory_file import MemoryFile, StillWritable
+from harness.sandbox.output import OUTPUT_LIMIT
 from harness.sandbox.protocol import FileAccess
 from harness.sandbox.raised import raised_reply
 from harness.sandbox.reply import CallStatus, Reply

@@ -19,8 +19,8 @@ from harness.errors import BoxError
 from harness.model import Tier
 from harness.sandbox import visible_files
 from harness.sandbox.beside import assert_wanted
-from harness.sandbox.channel import Output, readable
 from harness.sandbox.implementations import new_sandbox
+from harness.sandbox.output import Output, readable
 from harness.sandbox.protocol import Confinement, FileAccess, InsidePaths, Sandbox
 from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from harness.errors import BoxError
 from harness.model import Tier
 from harness.sandbox import visible_files
-from harness.sandbox.channel import Channel, Output, readable
+from harness.sandbox.channel import Channel
 from harness.sandbox.implementations import new_sandbox
 from harness.sandbox.notices import Notices
+from harness.sandbox.output import Output, readable
 from harness.sandbox.protocol import Confinement, FileAccess
 from harness.sandbox.reply import CallStatus
 

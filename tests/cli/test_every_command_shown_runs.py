@@ -34,9 +34,11 @@ STANDS_FOR = {
     "layernorm_backward": "rows", "my_kernel": "rows", "CRITERION": "values",
     "decode_history": "values", "FILE.cu": FAULTY, "tests/cuda/faults/broadcast_overwritten.cu": FAULTY, "URL": NOBODY,
     "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "ternary_training": "rows",
-    "softmax.cu": FAULTY, "main.cu": FAULTY,
+    "softmax.cu": FAULTY, "main.cu": FAULTY, "./softmax": FAULTY, "./PROGRAM": FAULTY, "~/emulated": "FOLDER",
 }  # fmt: skip
 """The small workspace's names for those on the pages."""
+NAMED = {("new", "submission"), ("import", "reply"), *(("cuda", name) for name in ("cc", "check", "count", "toolkit"))}
+"""Commands that the pages only name."""
 FEWER = {"--generated": "2", "--seeds": "2", "-n": "2", "--turns": "2"}
 """Of what a page shows many, two take the same way in a fraction of the time."""
 ENDS_WITH = {"cuda check": 1, "review": 3, "grade one/rows --device": 2, "import collection": 2, "collection verify": 2}
@@ -120,7 +122,7 @@ def test_a_command_runs(words: tuple[str, ...], root: Path, model_server: str) -
         "grade", "new", "cuda", "replay", "compare", "review", "ls", "ask", "export",
     )  # fmt: skip
     words = tuple(model_server if word == NOBODY and words[0] == "ask" else word for word in words)
-    ended = called(root, *words, *(["--help"] if bare or words in [("new", "submission"), ("import", "reply")] else []))
+    ended = called(root, *words, *(["--help"] if bare or words in NAMED else []))
     expected = next((code for start, code in ENDS_WITH.items() if " ".join(words).startswith(f"{start} ")), 0)
     assert ended.returncode == expected, ended.stderr
     assert "Traceback" not in ended.stderr

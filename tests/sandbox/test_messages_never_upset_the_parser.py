@@ -16,7 +16,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.sandbox.boot import wire
-from harness.sandbox.channel import Channel, Output
+from harness.sandbox.channel import Channel
+from harness.sandbox.output import Output
 from harness.sandbox.reply import CallStatus
 from harness.sandbox.returns import (
     WHOLE,

@@ -99,12 +99,12 @@ template <class T, class C, class Sum>
 EMU_OUTLINE cublasStatus_t gemm(const char* name, cudaStream_t stream, cublasOperation_t op_a, cublasOperation_t op_b,
                                 Extents e, Sum alpha, const void* a, int lda, long long stride_a, const void* b,
                                 int ldb, long long stride_b, Sum beta, void* c, int ldc, long long stride_c,
-                                int batch, Epilogue epilogue = {}) {
+                                int batch, Epilogue epilogue = {}, const void* pc = nullptr) {
     if (!consistent(e, op_a, lda, op_b, ldb, ldc) || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
     multiply_batch<T, C, Sum>(name, stream, e, alpha,
                               {static_cast<const T*>(a), lda, op_a != CUBLAS_OP_N}, stride_a,
                               {static_cast<const T*>(b), ldb, op_b != CUBLAS_OP_N}, stride_b, beta,
-                              {static_cast<C*>(c), ldc, false}, stride_c, batch, epilogue, EMU_PC);
+                              {static_cast<C*>(c), ldc, false}, stride_c, batch, epilogue, pc ? pc : EMU_PC);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -158,6 +158,7 @@ EMU_OUTLINE inline cublasStatus_t gemm_of_types(const char* name, cudaStream_t s
                                                 Placed in_a, const void* b, Placed in_b, const void* beta, void* c,
                                                 Placed in_c, int batch, cublasComputeType_t compute,
                                                 Epilogue epilogue = {}) {
+    const void* const pc = EMU_PC;  // the caller's line, not the one below
     const auto product = [=](auto element, auto result, auto sum) {
         using Sum = decltype(sum);
         const bool half_scalars = compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC;
@@ -166,7 +167,7 @@ EMU_OUTLINE inline cublasStatus_t gemm_of_types(const char* name, cudaStream_t s
         };
         return gemm<decltype(element), decltype(result), Sum>(
             name, stream, op_a, op_b, e, scalar(alpha), a, in_a.leading, in_a.stride, b, in_b.leading, in_b.stride,
-            scalar(beta), c, in_c.leading, in_c.stride, batch, epilogue);
+            scalar(beta), c, in_c.leading, in_c.stride, batch, epilogue, pc);
     };
     const cudaDataType from = in_a.type, to = in_c.type;
     if (from != in_b.type) return CUBLAS_STATUS_NOT_SUPPORTED;
@@ -193,7 +194,7 @@ EMU_INLINE cublasStatus_t cublasGemmStridedBatchedEx(
                               b, {type_b, ldb, stride_b}, beta, c, {type_c, ldc, stride_c}, batch, compute);
 }
 
-inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
+EMU_INLINE cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n,
                                    int k, const void* alpha, const void* a, cudaDataType type_a, int lda,
                                    const void* b, cudaDataType type_b, int ldb, const void* beta, void* c,
                                    cudaDataType type_c, int ldc, cublasComputeType_t compute,

@@ -2,6 +2,16 @@
 #pragma once
 
 #include "emulator.h"
+#if defined(EMU_HOST_CODE)  // C++ that nvcc leaves to the host compiler, which knows nothing of kernels
+#define __host__
+#define __device__
+#define __global__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(n) __attribute__((aligned(n)))
+#include "vector_types.h"
+#include "vector_functions.h"
+#include "cuda_runtime_api.h"
+#else
 #include "emu/qualifiers.h"
 #include "vector_types.h"
 #include "vector_functions.h"
@@ -16,6 +26,8 @@
 #include "emu/ptx.h"
 #include "emu/math.h"
 #include "math_constants.h"
+#endif
+#include "emu/channels.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -24,12 +24,14 @@ class IncludeTarget:
         file: the submission's file, relative to its root; None when it is none.
         problem: why it is refused, empty when it is not.
         known: whether the compiler will find it.
+        computed: whether it is made of macros that are not known, or not yet.
     """
 
     name: str
     file: str | None = None
     problem: str = ""
     known: bool = True
+    computed: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,13 @@ class SourceTree:
     Attributes:
         root: the submission's folder.
         searched: the folders of `-I` by the path that they have in the tree, in the order in which they are searched.
+        whole: whether it is all that this machine holds: nothing lies outside, and what no folder of `-I` has is left
+            to the compiler.
     """
 
     root: Path
     searched: Mapping[str, Path] = field(default_factory=dict)
+    whole: bool = False
 
     @classmethod
     def of(cls, root: Path, folders: Iterable[Path] = ()) -> "SourceTree":
@@ -57,8 +62,21 @@ class SourceTree:
             searched[name] = folder
         return cls(root, searched)
 
+    @classmethod
+    def of_machine(cls, folders: Iterable[Path]) -> "SourceTree":
+        """All that this machine holds, with these folders searched for headers."""
+        paths = dict.fromkeys(each.resolve() for each in folders)
+        return cls(Path("/"), {path.relative_to("/").as_posix(): path for path in paths}, whole=True)
+
+    def told(self, path: str) -> str:
+        """A file of the tree as reports and the compiler name it."""
+        return f"/{path}" if self.whole else path
+
     def find(self, path: str) -> Path | None:
         """The file with this path in the tree, if there is one."""
+        if self.whole:
+            place = self.root / path
+            return place if place.is_file() else None
         inside = (name for name in self.searched if path.startswith(f"{name}/"))
         name = max(inside, key=len, default=None)
         base = self.root if name is None else self.searched[name]
@@ -110,24 +128,29 @@ class Includes:
 
     def _quoted(self, name: str) -> IncludeTarget:
         if _is_absolute(name):
-            return IncludeTarget(name, problem="leaves the submission")
+            return self._outside(name)
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(self.file), name))
-        for path in (beside, self.tree.search(name), posixpath.normpath(name)):
+        at_root = None if self.tree.whole else posixpath.normpath(name)
+        for path in (beside, self.tree.search(name), at_root):
             if path and not path.startswith("..") and self.tree.find(path):
                 return IncludeTarget(name, path)
         if beside.startswith(".."):
-            return IncludeTarget(name, problem="leaves the submission")
+            return self._outside(name)
         return IncludeTarget(name, known=True)
 
     def _angled(self, name: str) -> IncludeTarget:
-        if _is_absolute(name) or ".." in name.split("/"):
-            return IncludeTarget(name, problem="leaves the submission")
+        if _is_absolute(name) or (".." in name.split("/") and not self.tree.whole):
+            return self._outside(name)
         if found := self.tree.search(name):
             return IncludeTarget(name, found)
         if name in host_headers() or name in shims():
             return IncludeTarget(name)
         path = posixpath.normpath(name)
-        return IncludeTarget(name, path) if self.tree.find(path) else IncludeTarget(name, known=False)
+        beside = not self.tree.whole and self.tree.find(path)
+        return IncludeTarget(name, path) if beside else IncludeTarget(name, known=False)
+
+    def _outside(self, name: str) -> IncludeTarget:
+        return IncludeTarget(name, problem="" if self.tree.whole else "leaves the submission")
 
 
 @cache
@@ -159,7 +182,7 @@ def _is_absolute(name: str) -> bool:
 
 def _unknown(tokens: Sequence[Token]) -> IncludeTarget:
     name = _text(b" ".join(token.text for token in tokens))[:80]
-    return IncludeTarget(name, problem="is computed: only the preprocessor knows what it names")
+    return IncludeTarget(name, problem="is computed: only the preprocessor knows what it names", computed=True)
 
 
 def _text(name: bytes) -> str:

@@ -12,6 +12,7 @@ from harness.cuda.rewriting import (
     copies,
     heap,
     indices,
+    internal,
     kernels,
     launches,
     left_out,
@@ -45,8 +46,9 @@ class Rewritten:
 
 
 def rewrite(
-    text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits, lacking: Lacking = MappingProxyType({})
-) -> Rewritten:
+    text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits, lacking: Lacking = MappingProxyType({}),
+    *, own_unit: bool = False,
+) -> Rewritten:  # fmt: skip
     """Rewrite a file.
 
     Args:
@@ -54,11 +56,14 @@ def rewrite(
         known: shared variables of the files it includes.
         edits: already made, to its directives.
         lacking: lines whose functions are built without their bodies.
+        own_unit: whether device functions and variables are those of the unit alone.
     """
     lexed = lexer.lex(text)
     fragment = Fragment(syntax.parse(text, lexed), edits=edits)
     device = _device_spans(fragment)
     emptied = left_out.rewrite(fragment, _device_functions(fragment), lacking) if lacking else 0
+    if own_unit:
+        internal.rewrite(fragment)
     found = _rewrite_fragment(fragment, known, device)
     for directive in lexed.directives:
         architecture.rewrite(directive, device, edits)

@@ -15,7 +15,11 @@ from harness.cuda.rewriting.unsupported import Lacking, UnsupportedConstruct
 
 MAX_FILE_BYTES = 1 << 20
 MAX_FILES = 256
+MAX_FILES_OF_MACHINE = 2000
 C_SUFFIX = ".c"
+HOST_SUFFIXES = frozenset({C_SUFFIX, ".cc", ".cpp", ".cxx"})
+_CUDA = frozenset({b"<<<", b"__global__", b"cudaLaunchKernel", b"cudaLaunchCooperativeKernel"})
+"""What makes host code of it that nvcc must see."""
 _SPECIFIERS = QUALIFIERS | frozenset(
     b'inline static extern "C" void const volatile __forceinline__ __noinline__ __inline__ constexpr'.split()
 )
@@ -30,12 +34,16 @@ class Rewriting:
         suspects: what the device may lack; it does where the compiler reports it, too.
         problems: why it must not be compiled, each naming file and line.
         left_out: how many device functions are built without their bodies.
+        host: files as host code sees them, which is no CUDA: their text by path in the submission.
+        host_entries: the entries that are host code.
     """
 
     files: Mapping[str, bytes]
     suspects: tuple[UnsupportedConstruct, ...]
     problems: tuple[str, ...]
     left_out: int = 0
+    host: Mapping[str, bytes] = field(default_factory=dict)
+    host_entries: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -59,16 +67,18 @@ class _Reader:
     macros: dict[bytes, list[Macro]] = field(default_factory=dict)
     suspects: list[UnsupportedConstruct] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    computed: list[tuple[_File, Directive]] = field(default_factory=list)
 
     def read(self, entries: Sequence[str]) -> None:
         """Read all that the entries reach."""
+        most = MAX_FILES_OF_MACHINE if self.tree.whole else MAX_FILES
         waiting = list(reversed(entries))
-        while waiting:
+        while waiting or (waiting := self._computed()):
             path = waiting.pop()
             if path in self.files:
                 continue
-            if len(self.files) == MAX_FILES:
-                self.problems.append(f"{path}: more than {MAX_FILES} files are included")
+            if len(self.files) == most:
+                self.problems.append(f"{path}: more than {most} files are included")
                 return
             text = self._load(path)
             if text is not None:
@@ -110,35 +120,69 @@ class _Reader:
         asked = Includes(self.tree, file.path, self.macros)
         for directive in file.lexed.directives:
             line = line_of(file.text, directive.start)
-            for target in asked.of(directive):
-                if not target.known:
-                    what = f"the header <{target.name}>"
-                    self.suspects.append(UnsupportedConstruct(what, file.path, line))
-                    if line in self.lacking.get(file.path, {}):
-                        file.edits.replace(directive.start, directive.end, b"")
-                        continue
-                    includes.refuse(directive, f"{what} is not available on the emulated device", file.text, file.edits)
-                self._follow(file, target, line)
+            targets = list(asked.of(directive))
+            if any(target.computed for target in targets):
+                self.computed.append((file, directive))
+            else:
+                self._include(file, directive, targets)
             for start, end, target in asked.asked(directive.tokens):
-                if not target.known:
+                if not (target.known or self.tree.whole):
                     file.edits.replace(start, end, b"0")
                 self._follow(file, target, line)
             if _is_blanked(directive):
                 lines = blank_lines(file.text[directive.start : directive.end])
                 file.edits.replace(directive.start, directive.end, b"\n" * lines.count(b"\n"))
             if directive.name == b"embed":
-                self.problems.append(f"{file.path}:{line}: #embed is not allowed")
+                self.problems.append(f"{self.tree.told(file.path)}:{line}: #embed is not allowed")
+
+    def _include(self, file: _File, directive: Directive, targets: Sequence[IncludeTarget]) -> None:
+        """One include; of what a macro may stand for it is enough that one is there."""
+        line, told = line_of(file.text, directive.start), self.tree.told(file.path)
+        for target in targets:
+            if not target.known:
+                what = f"the header <{target.name}>"
+                self.suspects.append(UnsupportedConstruct(what, told, line))
+                if line in self.lacking.get(told, {}):
+                    file.edits.replace(directive.start, directive.end, b"")
+                    continue
+                if not (self.tree.whole or any(other.known for other in targets)):
+                    said = f"{what} is not available on the emulated device"
+                    includes.refuse(directive, said, file.text, file.edits)
+            self._follow(file, target, line)
+
+    def _computed(self) -> list[str]:
+        """The files that computed includes name now that more macros are known; without any, the others are refused."""
+        left, reached = [], list[str]()
+        for file, directive in self.computed:
+            targets = list(Includes(self.tree, file.path, self.macros).of(directive))
+            if any(target.computed for target in targets):
+                left.append((file, directive))
+                continue
+            before = len(file.follows)
+            self._include(file, directive, targets)
+            reached += file.follows[before:]
+        if not reached:
+            for file, directive in left:
+                line = line_of(file.text, directive.start)
+                for target in Includes(self.tree, file.path, self.macros).of(directive):
+                    self._follow(file, target, line)
+            left = []
+        self.computed = left
+        return reached
 
     def _follow(self, file: _File, target: IncludeTarget, line: int) -> None:
+        if target.computed and self.tree.whole:
+            return
         if target.problem:
-            self.problems.append(f'{file.path}:{line}: #include "{target.name}" {target.problem}')
+            self.problems.append(f'{self.tree.told(file.path)}:{line}: #include "{target.name}" {target.problem}')
         elif target.file is not None:
             file.follows.append(target.file)
 
 
 def rewrite(
     folder: Path, entries: Sequence[str], tree: SourceTree | None = None,
-    lacking: Mapping[str, Lacking] = MappingProxyType({}),
+    lacking: Mapping[str, Lacking] = MappingProxyType({}), *, host_too: bool = False,
+    own_unit: bool = False,
 ) -> Rewriting:  # fmt: skip
     """Rewrite the entries of a submission and everything they include from it.
 
@@ -148,24 +192,39 @@ def rewrite(
         tree: it and the folders that are searched for headers; None without any.
         lacking: by file, lines over which the compiler stumbled: device functions that hold one lose their bodies, and
             includes of headers that are not there are passed over.
+        host_too: whether entries in C and C++ without CUDA are host code, which the compiler sees as it is written.
+        own_unit: whether device functions and variables belong to their unit, as without nvcc's `-rdc=true`.
     """
-    reader = _Reader(tree or SourceTree(folder), lacking)
+    tree = tree or SourceTree(folder)
+    reader = _Reader(tree, lacking)
     reader.read(entries)
+    host = [path for path in entries if host_too and _is_host_code(reader.files.get(path))]
     expansions = {name: text for name, macros in reader.macros.items() if (text := _qualifiers(macros))}
     known: Mapping[bytes, SharedVariable] = {}
     files = {}
     left_out = 0
-    for file in reader.ordered(entries):
+    as_written = {file.path: _named(tree.told(file.path), file.edits.apply(file.text)) for file in reader.ordered(host)}
+    for file in reader.ordered([path for path in entries if path not in host]):
+        told = tree.told(file.path)
         if file.path in entries and file.path.endswith(C_SUFFIX):  # C is no CUDA
-            files[file.path] = _named(file.path, file.edits.apply(file.text))
+            files[file.path] = _named(told, file.edits.apply(file.text))
             continue
-        reader.suspects += _suspects(file)
+        reader.suspects += _suspects(file, told)
         text, edits = _expand(file, expansions)
-        done = source.rewrite(text, known, edits, lacking.get(file.path, {}))
+        done = source.rewrite(text, known, edits, lacking.get(told, {}), own_unit=own_unit)
         left_out += done.left_out
         known = done.shared
-        files[file.path] = _named(file.path, done.text)
-    return Rewriting(files, tuple(reader.suspects), tuple(dict.fromkeys(reader.problems)), left_out)
+        files[file.path] = _named(told, done.text)
+    problems = tuple(dict.fromkeys(reader.problems))
+    return Rewriting(files, tuple(reader.suspects), problems, left_out, as_written, frozenset(host))
+
+
+def _is_host_code(file: _File | None) -> bool:
+    """Whether a file is C or C++ that a host compiler can read."""
+    if file is None or Path(file.path).suffix not in HOST_SUFFIXES:
+        return False
+    tokens = [*file.lexed.tokens, *(token for directive in file.lexed.directives for token in directive.tokens)]
+    return not any(token.text in _CUDA for token in tokens)
 
 
 def _named(path: str, text: bytes) -> bytes:
@@ -206,15 +265,15 @@ def _expand(file: _File, expansions: Mapping[bytes, bytes]) -> tuple[bytes, Edit
     return expanding.apply(file.text), moved
 
 
-def _suspects(file: _File) -> Iterator[UnsupportedConstruct]:
+def _suspects(file: _File, told: str) -> Iterator[UnsupportedConstruct]:
     runs = [
         file.lexed.tokens,
         *(directive.tokens for directive in file.lexed.directives if directive.name == b"define"),
     ]
     for tokens in runs:
         for token, what in unsupported.names(tokens):
-            yield UnsupportedConstruct(what, file.path, line_of(file.text, token.start))
+            yield UnsupportedConstruct(what, told, line_of(file.text, token.start))
         for start, end in syntax.asm(tokens, lexer.brackets(tokens)):
             if assembly.translated(tokens[start:end], file.text) is None:
                 what = assembly.mnemonic(tokens[start:end])
-                yield UnsupportedConstruct(what, file.path, line_of(file.text, tokens[start].start))
+                yield UnsupportedConstruct(what, told, line_of(file.text, tokens[start].start))

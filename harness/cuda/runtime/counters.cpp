@@ -9,24 +9,31 @@ Counters counters;
 
 namespace {
 
-WarpWindows& windows_of_running() {
+/// Those of the running thread's warp.
+[[gnu::always_inline]] inline WarpWindows& windows_of_running() {
     WarpWindows*& windows = counters.warps[running_thread->warp->number];
     if (__builtin_expect(!windows, 0)) windows = new WarpWindows;
     return *windows;
 }
 
-/// The request that the running lane's access belongs to; null when it is too much to remember.
+/// A further request at this place; null when it is too much to remember.
 template <class Request>
-inline Request* request_of(Window<Request>& window, std::vector<uint16_t>& open, unsigned place) {
-    const uint32_t k = window.counts[running_thread->lane]++;
-    if (k < window.requests.size()) return &window.requests[k];
-    if (k >= kMaxRequests) {
+[[gnu::noinline]] Request* add_request(Window<Request>& window, std::vector<uint16_t>& open, unsigned place) {
+    if (window.requests.size() >= kMaxRequests) {
         counters.record->approximate = true;
         return nullptr;
     }
     if (window.requests.empty()) open.push_back(static_cast<uint16_t>(place));
     window.requests.push_back(Request{});
     return &window.requests.back();
+}
+
+/// The request that the running lane's access belongs to; null when it is too much to remember.
+template <class Request>
+[[gnu::always_inline]] inline Request* request_of(Window<Request>& window, std::vector<uint16_t>& open, unsigned place) {
+    // by address: a size would be a division
+    Request* request = window.requests.data() + window.counts[running_thread->lane]++;
+    return request < window.requests.data() + window.requests.size() ? request : add_request(window, open, place);
 }
 
 // A stretch that the request's first one is not: most often the one that the lane before met.
@@ -70,10 +77,9 @@ void count_global(size_t offset, const Access& access) {
     }
 }
 
-void count_shared(size_t offset, const Access& access) {
-    const unsigned place = counters.places.number_of(access.pc, traffic_of(access));
-    SharedTraffic& total = shared_total(*counters.record, traffic_of(access));
-    total.bytes += access.bytes;
+void count_shared(size_t offset, unsigned bytes, Traffic traffic, const void* pc) {
+    const unsigned place = counters.places.number_of(pc, traffic);
+    counters.shared[static_cast<unsigned>(traffic)]->bytes += bytes;
     if (place == kMaxPlaces) {
         counters.record->approximate = true;
         return;
@@ -83,7 +89,7 @@ void count_shared(size_t offset, const Access& access) {
     if (!request) return;
     const unsigned lane = running_thread->lane;
     request->lanes |= 1u << lane;
-    request->bytes = access.bytes;
+    request->bytes = bytes;
     request->word[lane] = static_cast<uint16_t>(offset / 4);
 }
 

@@ -81,6 +81,7 @@ struct Counters {
     std::vector<BufferTraffic> symbols;
     BitMap read, written;             // unique bytes
     LaunchRecord* record = nullptr;
+    SharedTraffic* shared[3] = {};    // of the record, by Traffic
 };
 extern Counters counters;
 
@@ -103,7 +104,7 @@ void miss(Traffic traffic, size_t offset, const Access& access);
 
 /// An access at this offset of the arena; symbols lie behind it.
 void count_global(size_t offset, const Access& access);
-void count_shared(size_t offset, const Access& access);
+void count_shared(size_t offset, unsigned bytes, Traffic traffic, const void* pc);
 void count_symbol(const Access& access);
 
 inline Traffic traffic_of(const Access& access) {

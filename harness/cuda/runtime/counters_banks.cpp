@@ -44,15 +44,31 @@ unsigned passes(const Words& words) {
     return most;
 }
 
+// Of all lanes at once, a word each: whether no bank has two different ones. Most requests are such.
+bool is_one_pass(const BankRequest& request) {
+    uint16_t word_of[kBanks];
+    uint32_t banks = 0;
+    for (uint32_t lanes = request.lanes; lanes; lanes &= lanes - 1) {
+        const uint16_t word = request.word[__builtin_ctz(lanes)];
+        const unsigned bank = word % kBanks;
+        if ((banks >> bank & 1) && word_of[bank] != word) return false;
+        word_of[bank] = word;
+        banks |= 1u << bank;
+    }
+    return banks != 0;
+}
+
 }  // namespace
 
 uint64_t wavefronts_of(const BankRequest& request) {
+    if (request.bytes <= kBankBytes && is_one_pass(request)) return 1;
     uint64_t sum = 0;
     for (unsigned lane = 0; lane < kWarpLanes; lane += lanes_together(request)) sum += passes(words_of(request, lane));
     return sum;
 }
 
 uint64_t ideal_wavefronts_of(const BankRequest& request) {
+    if (request.bytes <= kBankBytes) return request.lanes != 0;
     const unsigned together = lanes_together(request);
     uint64_t groups = 0;
     for (unsigned lane = 0; lane < kWarpLanes; lane += together) {

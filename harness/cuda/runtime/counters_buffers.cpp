@@ -93,6 +93,9 @@ void counters_launch(Launch& launch) {
     }
     counters.places.clear();
     counters.record = &launch.record;
+    for (const Traffic traffic : {Traffic::Load, Traffic::Store, Traffic::Atomic}) {
+        counters.shared[static_cast<unsigned>(traffic)] = &shared_total(launch.record, traffic);
+    }
 }
 
 void counters_launch_end(Launch& launch) {

@@ -5,6 +5,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "defects.h"
+#include "guard.h"
 #include "memory.h"
 #include "scheduler.h"
 
@@ -65,6 +66,8 @@ int describe(Defect& defect, int signal, const siginfo_t& info, const ucontext_t
 
 void handle(int signal, siginfo_t* info, void* context) {
     if (!running_thread) {
+        // of another host thread than the one whose launch this is
+        if (signal == SIGSEGV && host_reaches(*info, *static_cast<const ucontext_t*>(context))) return;
         // host code's own fault: its handler gets it when the instruction is run again
         for (size_t i = 0; i < kSignalCount; ++i) {
             if (kSignals[i] == signal) sigaction(signal, &old_actions[i], nullptr);

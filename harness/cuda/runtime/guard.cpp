@@ -19,6 +19,7 @@ constexpr uintptr_t kPage = 4096;  // no two allocations share one: the red zone
 bool guarding = false;
 bool open = false;  // between a report and the next start
 unsigned reaching = 0;
+thread_local unsigned reaching_here __attribute__((tls_model("initial-exec"))) = 0;  // of these, the running host thread's
 struct sigaction action_before;
 
 void set_protection(const Range& range, int protection) {
@@ -50,20 +51,24 @@ void report_host(const Allocation* allocation, const unsigned char* address, con
 }
 
 void on_reach(int, siginfo_t* info, void* context) {
-    auto* address = static_cast<unsigned char*>(info->si_addr);
-    if (reaching || !arena().contains(address)) {
-        sigaction(SIGSEGV, &action_before, nullptr);  // gets it when the instruction is run again
-        guarding = false;
-        return;
-    }
-    const Allocation* allocation = find_allocation(address);
-    const bool shared = allocation && !allocation->freed && allocation->kind != AllocationKind::Device;
-    if (!shared) report_host(allocation, address, pc_of(*static_cast<const ucontext_t*>(context)));
-    if (allocation) open_pages(allocation->address, allocation->address + allocation->bytes);
-    else open_pages(address, address + 1);
+    if (host_reaches(*info, *static_cast<const ucontext_t*>(context))) return;
+    sigaction(SIGSEGV, &action_before, nullptr);  // gets it when the instruction is run again
+    guarding = false;
 }
 
 }  // namespace
+
+bool host_reaches(const siginfo_t& info, const ucontext_t& context) {
+    auto* address = static_cast<unsigned char*>(info.si_addr);
+    if (!guarding || reaching_here || !arena().contains(address)) return false;
+    const Exclusive exclusive;  // another host thread that is at work closes the memory when it is done
+    const Allocation* allocation = find_allocation(address);
+    const bool shared = allocation && !allocation->freed && allocation->kind != AllocationKind::Device;
+    if (!shared) report_host(allocation, address, pc_of(context));
+    if (allocation) open_pages(allocation->address, allocation->address + allocation->bytes);
+    else open_pages(address, address + 1);
+    return true;
+}
 
 void guard_device_memory() {
     if (!guarding) {
@@ -84,10 +89,12 @@ void open_device_memory() {
 }
 
 Reach::Reach() {
+    ++reaching_here;
     if (!reaching++ && guarding && !open) set_protection(arena(), PROT_READ | PROT_WRITE);
 }
 
 Reach::~Reach() {
+    --reaching_here;
     if (!--reaching && guarding && !open) set_protection(arena(), PROT_NONE);
 }
 

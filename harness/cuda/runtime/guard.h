@@ -2,6 +2,9 @@
 // the runtime is at work.
 #pragma once
 
+#include <signal.h>
+#include <ucontext.h>
+
 #include "host_threads.h"
 
 namespace emu {
@@ -11,6 +14,9 @@ namespace emu {
 void guard_device_memory();
 /// Open it until it is closed again: the driver is at work, which reads and writes every buffer.
 void open_device_memory();
+
+/// A fault of host code in closed memory, which goes on after it; false for any other.
+bool host_reaches(const siginfo_t& info, const ucontext_t& context);
 
 /// Device memory is open while one of these lives.
 class Reach {

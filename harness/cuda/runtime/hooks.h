@@ -60,7 +60,7 @@ void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts,
         if (!check_shared(access)) return;
         if (shared_cells) check_race(shared_cells, offset, races.block, access);
     }
-    if (mode & EMU_COUNT) count_shared(offset, access);
+    if (mode & EMU_COUNT) count_shared(offset, access.bytes, traffic_of(access), access.pc);
 }
 
 /// A running thread's access.

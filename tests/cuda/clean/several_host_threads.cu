@@ -1,4 +1,6 @@
-// Four host threads, each with a stream and buffers of its own, launch and copy side by side; a fifth one only counts.
+// Four host threads, each with a stream and buffers of its own, launch and copy side by side; a fifth one only counts,
+// in memory that the device could read.
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -36,11 +38,13 @@ int main() {
             must(cudaStreamDestroy(stream), "destroy");
         });
     }
-    std::vector<int> counts(1000);
-    std::thread counter([&counts] {
+    int* counts;
+    must(cudaMallocHost(&counts, 1000 * sizeof(int)), "pinned memory");
+    std::fill(counts, counts + 1000, 0);
+    std::thread counter([counts] {
         for (int round = 0; round < 2000; ++round) {
-            for (int& count : counts) {
-                ++count;
+            for (int i = 0; i < 1000; ++i) {
+                ++counts[i];
             }
         }
     });
@@ -48,5 +52,7 @@ int main() {
         worker.join();
     }
     counter.join();
-    return wrong.load() + (counts[999] != 2000);
+    const bool lost = counts[999] != 2000;
+    must(cudaFreeHost(counts), "free");
+    return wrong.load() + lost;
 }

@@ -6,6 +6,7 @@
 #define __NVCC__ 1
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 8
+#define __CUDACC_VER_BUILD__ 0
 #define __CUDA_ARCH__ 800
 
 #define __global__

@@ -1,0 +1,35 @@
+"""What `harness cuda cc` says: the compiler's words, and what it passed over."""
+
+import sys
+from collections.abc import Sequence
+
+from harness import __version__
+from harness.cli import output
+from harness.cuda import compiler_wrapper, stand_in_toolkit
+from harness.cuda.nvcc_options import Action, parse
+
+
+def compiled(words: Sequence[str]) -> int:
+    """Do what a command line of nvcc asks for, and say what came of it; returns the exit code.
+
+    Args:
+        words: nvcc's options and files.
+    """
+    options = parse(words)
+    if options.action is Action.VERSION:
+        # by these words CMake knows that it takes the options of nvcc
+        output.line(f"harness {__version__}, the emulated device, in place of nvcc: NVIDIA (R) Cuda compiler driver")
+        output.line(f"Cuda compilation tools, release {stand_in_toolkit.RELEASE}, V{stand_in_toolkit.RELEASE}.0")
+        return 0
+    for text in stand_in_toolkit.verbose_lines() if options.verbose else ():
+        output.note(text)
+    made = compiler_wrapper.make(options)
+    for text in filter(None, made.said):
+        print(text, file=sys.stdout if options.action in (Action.PREPROCESS, Action.RULES) else sys.stderr)
+    for lack in made.lacking:
+        output.note(f"{lack.file}:{lack.line}: unsupported on the emulated device: {lack.what}")
+    if made.lacking and not made.code:
+        output.note("note: the kernels with these lines fail when they are launched")
+    for text in compiler_wrapper.ignored(options):
+        output.note(f"note: {text}: passed over")
+    return made.code

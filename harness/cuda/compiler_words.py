@@ -1,0 +1,32 @@
+"""What the C++ compiler says of rewritten source, in the author's terms."""
+
+import re
+from collections.abc import Sequence
+
+from harness.cuda.rewriting import UnsupportedConstruct
+from harness.cuda.rewriting.fragment import PREFIX
+from harness.cuda.rewriting.unsupported import UNREAD
+
+_SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+_GENERATED_NAME = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
+_INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/(?:source|host))/")
+
+
+def clean(text: str) -> str:
+    """The compiler's output without folders and names that the author does not know."""
+    return _INSIDE.sub("", _GENERATED_NAME.sub("", text)).strip()
+
+
+def reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
+    """Of a submission that compiled: the constructs that end its run where they are reached."""
+    return tuple(suspect for suspect in suspects if suspect.what.startswith("inline assembly"))
+
+
+def reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
+    """The suspects that the compiler stumbled over, and what the rewriting could not read."""
+    said = [(match["file"], int(match["line"]), match["text"]) for match in _SAID_AT.finditer(errors)]
+    places = {(file, line) for file, line, _ in said}
+    found = [suspect for suspect in suspects if (suspect.file, suspect.line) in places]
+    for file, line, text in said:
+        found += [UnsupportedConstruct(what, file, line) for mark, what in UNREAD.values() if mark.decode() in text]
+    return tuple(dict.fromkeys(found))
