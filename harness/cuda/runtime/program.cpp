@@ -15,6 +15,7 @@
 
 #include "emulator.h"
 #include "following.h"
+#include "observer.h"
 #include "report.h"
 #include "scheduler.h"
 #include "state.h"
@@ -26,7 +27,7 @@ namespace {
 constexpr size_t kLaunchBytes = 200'000;  // of lines about launches
 constexpr uint64_t kEachLaunch = 64;      // so many have a line each, then one every so often
 constexpr long kBetween = 50'000'000;     // nanoseconds
-constexpr long kForReport = 2;            // seconds that a program which crashed has to write its report
+constexpr long kForReport = 2;            // seconds that a program which is ended has to write its report
 
 int report_descriptor = -1;
 pid_t owner = -1;
@@ -96,15 +97,23 @@ void say_stopped(const char* why) {
     (line << "}}\n").write();
 }
 
-void on_deadline(int) {
-    if (ours()) say_stopped("time");
-    _exit(124);
-}
-
 void set_deadline(long seconds) {
     itimerspec spec{};
     spec.it_value.tv_sec = seconds;
     if (has_deadline) timer_settime(deadline, 0, &spec, nullptr);
+}
+
+void leave_at_once(int) { _exit(124); }
+
+// What the running block has not shown to be harmless is told last, with whatever state the program is in: it may fail.
+void on_deadline(int) {
+    if (!ours()) _exit(124);
+    say_stopped("time");
+    if (!running_block) _exit(124);
+    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGRTMAX}) std::signal(signal, leave_at_once);
+    set_deadline(kForReport);
+    on_cut_off();
+    _exit(124);
 }
 
 void make_deadline() {
@@ -113,7 +122,7 @@ void make_deadline() {
     event.sigev_signo = SIGRTMAX;
     struct sigaction action {};
     action.sa_handler = on_deadline;
-    action.sa_flags = SA_ONSTACK;
+    action.sa_flags = SA_ONSTACK | SA_NODEFER;
     has_deadline = sigaction(SIGRTMAX, &action, nullptr) == 0 && timer_create(CLOCK_MONOTONIC, &event, &deadline) == 0;
 }
 
@@ -121,6 +130,7 @@ void make_deadline() {
 void on_signal(int signal) {
     std::signal(signal, SIG_DFL);
     set_deadline(kForReport);  // the heap may be what broke it
+    if (ours() && running_block) on_cut_off();
     write_report();
     raise(signal);
 }
