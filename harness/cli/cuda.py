@@ -82,6 +82,10 @@ Sets = Annotated[
 Launches = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop the program after its first N kernel launches.")
 ]
+Blocks = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Run at most N blocks of each launch: the first, the last, others drawn."),
+]
 Seconds = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop each run after N seconds, as no failure.")]
 
 
@@ -99,6 +103,7 @@ def check(
     timeout: Timeout = 60,
     sets: Sets = None,
     launches: Launches = None,
+    blocks: Blocks = None,
     seconds: Seconds = None,
     as_json: AsJson = False,
     as_sarif: AsSarif = False,
@@ -114,7 +119,8 @@ def check(
     barriers, shuffles from inactive lanes, deadlock.
 
     Exits with 1 if a defect was found or the program failed, with 2 if it does not build or uses a feature that the
-    device lacks. A program that is stopped at --launches or --seconds has not failed.
+    device lacks. A program that is stopped at --launches or --seconds has not failed, nor one that says so itself
+    after only a sample of its blocks was run (--blocks).
 
     \b
     harness cuda check softmax.cu
@@ -126,7 +132,7 @@ def check(
     if as_json and as_sarif:
         raise typer.BadParameter("give one of --json and --sarif")
     words = _words(defines, includes, standard)
-    limits = ProgramLimits(timeout, memory, seconds, launches)
+    limits = ProgramLimits(timeout, memory, seconds, launches, blocks)
     seeds = range(seed, seed + schedules)
     with _ran(context, files, Mode.CHECK, seeds, root, words, sets, limits) as (source, runs):
         _say_checked(source, runs, as_json, as_sarif, annotations)
@@ -181,7 +187,8 @@ def _ran(
     words: dict[str, Any], sets: Sequence[str] | None, limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
-    from harness.cuda.program import ProgramSource, build_program, run_program
+    from harness.cli.cuda_hints import SlowHint
+    from harness.cuda.program import Mode, ProgramSource, build_program, run_program
     from harness.sandbox import detect, scratch
 
     tier, source = detect(), ProgramSource.of(files, root)
@@ -193,10 +200,12 @@ def _ran(
             output.note(built.errors or "nothing was run, so the program is not at fault")
             raise typer.Exit(2)
         runs: list[ProgramRun] = []
+        hint = SlowHint(output.note, samples=bool(mode & Mode.CHECK), seconds=limits.seconds)
         for seed in seeds:
             ran = run_program(
-                source, built.path, context.meta[_ARGUMENTS], tier=tier, mode=mode, seed=seed, limits=limits
-            )
+                source, built.path, context.meta[_ARGUMENTS], tier=tier, mode=mode, seed=seed, limits=limits,
+                watch=hint,
+            )  # fmt: skip
             runs.append(ran)
         yield source, runs
     lacking = dict.fromkeys(lack for run in runs if run.report for lack in run.report.unsupported)

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 
+#include "block_sample.h"
 #include "emulator.h"
 #include "following.h"
 #include "observer.h"
@@ -27,6 +28,7 @@ namespace {
 constexpr size_t kLaunchBytes = 200'000;  // of lines about launches
 constexpr uint64_t kEachLaunch = 64;      // so many have a line each, then one every so often
 constexpr long kBetween = 50'000'000;     // nanoseconds
+constexpr long kBetweenProgress = 1'000'000'000;
 constexpr long kForReport = 2;            // seconds that a program which is ended has to write its report
 
 int report_descriptor = -1;
@@ -34,6 +36,8 @@ pid_t owner = -1;
 uint64_t launch_budget = 0;  // 0: none
 size_t launch_bytes = 0;
 long told_at = 0;
+long progress_told_at = 0;
+uint64_t blocks_done = 0, blocks_to_run = 0;  // of the running launch
 long launch_began = 0;  // nanoseconds
 timer_t deadline;
 bool has_deadline = false;
@@ -43,6 +47,8 @@ long now() {
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
+
+uint64_t to_milliseconds(long nanoseconds) { return static_cast<uint64_t>(nanoseconds / 1'000'000); }
 
 bool ours() { return report_descriptor >= 0 && getpid() == owner; }
 
@@ -90,9 +96,8 @@ void say_stopped(const char* why) {
     Line line;
     line << "\n{\"stopped\":{\"why\":\"" << why << "\",\"launches\":" << state().launches;
     if (running_block) {
-        const Index& grid = running_block->launch->grid;
-        line << ",\"block\":" << running_block->linear << ",\"blocks\":" << static_cast<uint64_t>(grid.x) * grid.y * grid.z;
-        line << ",\"milliseconds\":" << static_cast<uint64_t>((now() - launch_began) / 1'000'000);
+        line << ",\"block\":" << blocks_done << ",\"blocks\":" << blocks_to_run;
+        line << ",\"milliseconds\":" << to_milliseconds(now() - launch_began);
     }
     (line << "}}\n").write();
 }
@@ -161,15 +166,29 @@ void follow_launch(const Launch& launch) {
     write_line(text);
 }
 
+// How far it has come: whoever waits may want to make it smaller.
+void follow_block(const Block& block, uint64_t done, uint64_t blocks) {
+    blocks_done = done;
+    blocks_to_run = blocks;
+    const long time = now();
+    if (!ours() || time - progress_told_at < kBetweenProgress) return;
+    progress_told_at = time;
+    Line line;
+    line << "{\"progress\":{\"launches\":" << block.launch->ordinal + 1 << ",\"blocks_done\":" << done;
+    (line << ",\"blocks\":" << blocks << ",\"milliseconds\":" << to_milliseconds(time - launch_began) << "}}\n").write();
+}
+
 uint64_t number_from(const char* name) {
     const char* text = std::getenv(name);
     return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
 void follow() {
-    follower = {follow_defect, follow_launch};
+    follower = {follow_defect, follow_block, follow_launch};
     launch_budget = number_from("EMU_LAUNCHES");
+    block_budget = number_from("EMU_BLOCKS");
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what it printed stays known, too
+    progress_told_at = now();
     make_deadline();
     if (uint64_t seconds = number_from("EMU_SECONDS")) set_deadline(static_cast<long>(seconds));
 }
