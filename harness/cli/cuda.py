@@ -90,6 +90,10 @@ Sets = Annotated[
 Launches = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop the program after its first N kernel launches.")
 ]
+Blocks = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Run at most N blocks of each launch: the first, the last, others drawn."),
+]
 Seconds = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop each run after N seconds, as no failure.")]
 
 
@@ -107,6 +111,7 @@ def check(
     timeout: Timeout = 60,
     sets: Sets = None,
     launches: Launches = None,
+    blocks: Blocks = None,
     seconds: Seconds = None,
     as_json: AsJson = False,
     as_sarif: AsSarif = False,
@@ -122,7 +127,8 @@ def check(
     barriers, shuffles from inactive lanes, deadlock.
 
     Exits with 1 if a defect was found or the program failed, with 2 if it does not build or uses a feature that the
-    device lacks. A program that is stopped at --launches or --seconds has not failed.
+    device lacks. A program that is stopped at --launches or --seconds has not failed, nor one that says so itself
+    after only a sample of its blocks was run (--blocks).
 
     \b
     harness cuda check softmax.cu
@@ -134,7 +140,7 @@ def check(
     if as_json and as_sarif:
         raise typer.BadParameter("give one of --json and --sarif")
     words = _words(defines, includes, standard)
-    limits = ProgramLimits(timeout, memory, seconds, launches)
+    limits = ProgramLimits(timeout, memory, seconds, launches, blocks)
     seeds = range(seed, seed + schedules)
     with _ran(context, files, Mode.CHECK, seeds, root, words, sets, limits) as (source, runs):
         _say_checked(source, runs, as_json, as_sarif, annotations)
@@ -245,8 +251,9 @@ def _ran(
     words: dict[str, Any], sets: Sequence[str] | None, limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
+    from harness.cli.cuda_hints import SlowHint
     from harness.cuda import rewritten_sources, tier_here
-    from harness.cuda.program import ProgramSource, run_program
+    from harness.cuda.program import Mode, ProgramSource, run_program
     from harness.errors import BoxError
     from harness.sandbox import scratch
 
@@ -259,9 +266,13 @@ def _ran(
             source = ProgramSource.of(files, root)
             written, source = _with_values(source, sets, copied) if sets else (source, source)
             path = _built(written, place, tier, words)
+        hint = SlowHint(output.note, samples=bool(mode & Mode.CHECK), seconds=limits.seconds)
         given = context.meta[_ARGUMENTS]
         try:
-            runs = [run_program(source, path, given, tier=tier, mode=mode, seed=seed, limits=limits) for seed in seeds]
+            runs = [
+                run_program(source, path, given, tier=tier, mode=mode, seed=seed, limits=limits, watch=hint)
+                for seed in seeds
+            ]
         except BoxError:
             tier_here.forget()
             raise

@@ -3,7 +3,7 @@
 import math
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from pathlib import Path
@@ -50,12 +50,14 @@ class ProgramLimits:
         memory_mib: address space.
         enough_seconds: wall time after which it is stopped, which is no failure; None for none.
         launches: so many kernel launches are run, then it is stopped; None for all.
+        blocks: so many blocks of each launch are run at most: the first, the last, and others drawn; None for all.
     """
 
     seconds: float = 60
     memory_mib: int = 8192
     enough_seconds: int | None = None
     launches: int | None = None
+    blocks: int | None = None
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,8 @@ class ProgramRun:
     @property
     def failed(self) -> bool:
         """Whether the program itself says that it failed, or could not say anything."""
+        if self.share is not None and not (self._signal or self.completed.exceeded or self._out_of_time):
+            return False  # it may have missed what the other blocks compute
         return not self.stopped_as_asked and self.completed.returncode != 0
 
     @property
@@ -187,8 +191,22 @@ class ProgramRun:
         return self.report is None or not self.report.whole or self.report.stopped is not None
 
     @property
+    def share(self) -> str | None:
+        """How many of its blocks were run, in words; None where all of them were."""
+        if self.report is not None and not self.report.whole and self.limits.blocks:
+            return f"--blocks {self.limits.blocks} ran so many blocks of each launch at most"
+        if self.report is None or self.report.blocks_run == self.report.blocks_launched:
+            return None
+        run, blocks = self.report.blocks_run, self.report.blocks_launched
+        return f"--blocks {self.limits.blocks} ran {run:,} of {blocks:,} blocks, {_percent(run / blocks)}"
+
+    @property
     def unchecked(self) -> str:
         """Why not everything that the program launches was checked to its end; empty when it was."""
+        return "; ".join(reason for reason in (self._unfinished, self.share) if reason)
+
+    @property
+    def _unfinished(self) -> str:
         if self.report is None:
             return "it left no report"
         if self.report.stopped and self.stopped_as_asked:
@@ -211,6 +229,12 @@ class ProgramRun:
         by_device = self.report is not None and self.report.stopped is not None and self.report.stopped.why == "time"
         enough = self.limits.enough_seconds
         return self.completed.timed_out or (by_device and (enough is None or enough >= self.limits.seconds))
+
+
+def _percent(share: float) -> str:
+    """A share below 1, which is never shown as all or nothing."""
+    percent = min(100 * share, 99.9)
+    return f"{percent:.1f} %" if percent >= 0.1 else "under 0.1 %"
 
 
 def build_program(
@@ -251,7 +275,7 @@ def build_program(
 
 def run_program(
     source: ProgramSource, program: Path, arguments: Sequence[str] = (), *, tier: Tier, mode: Mode, seed: int = 0,
-    limits: ProgramLimits = ProgramLimits(),
+    limits: ProgramLimits = ProgramLimits(), watch: Callable[[float, bytes], None] | None = None,
 ) -> ProgramRun:  # fmt: skip
     """Run a built program in its folder, which it may read and not write, and resolve what the device reported.
 
@@ -264,6 +288,7 @@ def run_program(
         seed: of the schedule; 0 is in order. Others change the order of threads and of blocks; a program in which a
             block waits for one before it gets its blocks in order.
         limits: wall time and memory.
+        watch: called while it runs, every now and then, with the seconds since it began and what it has reported.
 
     Raises:
         BoxError: it could not be started.
@@ -275,12 +300,12 @@ def run_program(
         settings = (
             f"EMU_MODE={mode.value}", f"EMU_SEED={seed}", f"EMU_ORDER={order.value}",
             f"EMU_REPORT_FD={command.REPORT_FD}", "EMU_FOLLOW=1", f"EMU_LAUNCHES={limits.launches or 0}",
-            f"EMU_SECONDS={math.ceil(within)}",
+            f"EMU_SECONDS={math.ceil(within)}", f"EMU_BLOCKS={limits.blocks or 0}",
         )  # fmt: skip
         completed = command.run(
             ("env", *settings, f"{{program}}/{program.name}", *arguments),
             source.folder, tier=tier, seconds=within + _GRACE, wall_seconds=within + _GRACE,
-            memory_mib=limits.memory_mib, extra={"program": program.parent},
+            memory_mib=limits.memory_mib, extra={"program": program.parent}, watch=watch,
         )  # fmt: skip
         return parse_followed(completed.report), completed
 

@@ -194,11 +194,29 @@ class Stop(ReportPart):
     launches: Count = 0
     """Launches begun until then."""
     block: Count | None = None
-    """In the middle of a launch: the number of the block that ran, in the grid; blocks run one after the other."""
+    """In the middle of a launch: how many of its blocks were done; they run one after the other."""
     blocks: Count = 0
-    """Of that launch."""
+    """Of that launch that were to run."""
     milliseconds: Count = 0
     """That the launch had run."""
+
+
+class Progress(ReportPart):
+    """Where a program stands, told at the beginning of a block."""
+
+    launches: Count
+    """Launches begun."""
+    blocks_done: Count
+    """Of the last of them."""
+    blocks: Count
+    """That it runs."""
+    milliseconds: Count
+    """That it has run."""
+
+    @property
+    def whole_seconds(self) -> float | None:
+        """How long the launch takes at this rate; None where no block is done."""
+        return self.milliseconds / 1000 * self.blocks / self.blocks_done if self.blocks_done else None
 
 
 class Report(ReportPart):
@@ -219,6 +237,10 @@ class Report(ReportPart):
     """Whether something was left out because there was too much of it."""
     launches_not_run: Count = 0
     """Launches that were refused: with an invalid configuration, or after an error that ended the context."""
+    blocks_run: Count = 0
+    """Where a sample of the blocks of each launch was run: how many ran."""
+    blocks_launched: Count = 0
+    """Likewise: how many blocks the launches had; 0 where all were to run."""
     stopped: Stop | None = None
     """Where the program was stopped; None when it was not."""
     whole: bool = True
@@ -263,6 +285,24 @@ class _Line(ReportPart):
     launch: KernelLaunch | None = None
     ordinal: Count | None = None
     stopped: Stop | None = None
+    progress: Progress | None = None
+
+
+def last_progress(data: bytes) -> tuple[Progress | None, KernelLaunch | None, int]:
+    """Where a program that still runs stood when it last told so: in which block, in which launch, and the how manieth.
+
+    Args:
+        data: what it has reported so far; its beginning and end may be cut.
+    """
+    progress, launch, launches = None, None, 0
+    for text in reversed(data.split(b"\n")):
+        line = _line(text) if text.startswith((b'{"progress"', b'{"launch"')) else None
+        if line and line.progress and progress is None:
+            progress, launches = line.progress, max(launches, line.progress.launches)
+        elif line and line.launch:
+            launch, launches = line.launch, max(launches, (line.ordinal or 0) + 1)
+            break
+    return (progress if progress and progress.launches == launches else None), launch, launches
 
 
 def parse_followed(data: bytes) -> Report | None:

@@ -90,6 +90,7 @@ def run(
     command: Sequence[str], folder: Path, *, tier: Tier, seconds: float, wall_seconds: float | None = None,
     memory_mib: int = 2048, scratch_mib: int = 64, extra: Mapping[str, Path] | None = None,
     writable: Mapping[str, Path] | None = None, devices: Sequence[Path] = (), given: bytes | None = None,
+    watch: Callable[[float, bytes], None] | None = None,
 ) -> Completed:  # fmt: skip
     """Run `command` in the box in a read-only copy of `folder`.
 
@@ -106,6 +107,7 @@ def run(
         writable: folders that the command may write, no file over 256 MiB.
         devices: device files and what their driver reads.
         given: what it finds on its standard input; nothing when None.
+        watch: called every now and then while it runs, with the seconds since it started and what it has reported.
 
     Raises:
         BoxError: the command could not be started at all, which is no word about it.
@@ -122,14 +124,14 @@ def run(
             undo.callback(confinement.close)
             process = _start(sandbox, confinement, _resolve(command, sandbox.paths), stdin, pipes)
             _await_start(pipes)
-            watch = _Watch(process, pipes, limits, confinement.bounds, sandbox.meter(process))
+            watched = _Watch(process, pipes, limits, confinement.bounds, sandbox.meter(process), watch)
             pipes.let_run()
-            exceeded = watch.wait()
+            exceeded = watched.wait()
             returncode = None if exceeded else process.wait()
         finally:
             sandbox.end(process)
         text, report = pipes.output.text(), pipes.report.rest()
-    return Completed(returncode, text, report, watch.seconds, watch.processor_seconds, exceeded)
+    return Completed(returncode, text, report, watched.seconds, watched.processor_seconds, exceeded)
 
 
 @dataclass(frozen=True)
@@ -230,9 +232,10 @@ class _Watch:
 
     def __init__(
         self, process: subprocess.Popen[bytes], pipes: _Pipes, limits: _Limits, bounds: ResourceBounds | None,
-        meter: Callable[[], float],
+        meter: Callable[[], float], watch: Callable[[float, bytes], None] | None = None,
     ) -> None:  # fmt: skip
         self._process = process
+        self._watch = watch
         self._pipes = (pipes.output, pipes.report)
         self._limits = limits
         self._bounds = bounds
@@ -247,6 +250,8 @@ class _Watch:
             self._read()
             if exceeded := self._exceeded():
                 return exceeded
+            if self._watch is not None:
+                self._watch(self.seconds, self._pipes[1].tail)
             left = self._limits.wall_seconds - self.seconds
             with selectors.DefaultSelector() as selector:
                 for pipe in self._pipes:

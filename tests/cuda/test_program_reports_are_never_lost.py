@@ -10,6 +10,7 @@ from harness.cli.cuda_output import headline
 from harness.cuda.build import Built
 from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
 from harness.cuda.program_faults import program_faults
+from harness.cuda.report import Progress, last_progress
 from harness.sandbox import detect
 
 # every end a program may come to, after a launch with a fault and one without
@@ -18,6 +19,7 @@ ENDS = r"""
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cooperative_groups.h>
 #include <ctime>
 #include <string>
 #include <unistd.h>
@@ -28,6 +30,28 @@ __global__ void long_one(float* x) {
     for (long i = 0; i < 1L << 40; ++i) x[threadIdx.x] += i;
 }
 __global__ void trapped() { __trap(); }
+__global__ void decides_and_stays(float* x, const int* flags) {
+    if (flags[threadIdx.x] > 0) x[threadIdx.x] = 1;  // DECIDES
+    for (long i = 0; i < 1L << 40; ++i) x[32] += i;
+}
+__global__ void decides_and_lacks(float* x, int* flags) {
+    if (flags[threadIdx.x] > 0) x[threadIdx.x] = 1;  // LACKS
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(flags[0]) : "r"(0));
+}
+__global__ void holds_and_waits(float* x, const float* y) {
+    float kept = y[threadIdx.x];  // HOLDS
+    if (blockIdx.x == 1) return;
+    cooperative_groups::this_grid().sync();
+    x[threadIdx.x] = kept;
+}
+__global__ void message(volatile int* flag) {
+    if (blockIdx.x == 1) *flag = 1;
+    else while (*flag == 0) {}
+}
+__global__ void at_the_ends(float* x, int n) {
+    if (blockIdx.x == 0 || blockIdx.x == gridDim.x - 1) x[n] = 1;  // ENDS
+    if (threadIdx.x == 0) x[blockIdx.x % n] = 1;
+}
 int main(int count, char** words) {
     std::string end = count > 1 ? words[1] : "";
     float* x;
@@ -50,6 +74,25 @@ int main(int count, char** words) {
     if (end == "asleep") sleep(1000);
     if (end == "busy") for (volatile int i = 0;; i = 1) {}
     if (end == "in a kernel") long_one<<<100, 64>>>(x);
+    int* flags;
+    cudaMalloc(&flags, 64 * sizeof(int));
+    if (end == "decides") decides_and_stays<<<4, 32>>>(x, flags);
+    if (end == "lacks") decides_and_lacks<<<1, 32>>>(x, flags);
+    if (end == "many blocks") {
+        at_the_ends<<<2000, 1>>>(x, 64);
+        at_the_ends<<<2, 1>>>(x, 64);
+        printf("FAILED\n");
+        return 7;
+    }
+    if (end == "slowly") at_the_ends<<<1 << 30, 1>>>(x, 63);
+    if (end == "wait for each other") {
+        cudaMemset(flags, 0, 64 * sizeof(int));
+        message<<<40, 1>>>(flags);
+    }
+    if (end == "cooperate") {
+        void* words[] = {&x, &flags};
+        cudaLaunchCooperativeKernel((void*)holds_and_waits, dim3(3), dim3(32), words, 0, 0);
+    }
     if (end == "forks") {
         if (fork() == 0) { fill<<<1, 96>>>(x, 64); exit(9); }
     }
@@ -165,3 +208,71 @@ def test_launches_that_an_error_keeps_from_running_are_told(program: tuple[Progr
     assert run.unchecked == "2 launches were refused after an error and not run"
     told = headline([run], program_faults([run]))
     assert told.startswith("2 errors, 3 kernel launches, schedule 0; not everything was checked: ")
+
+
+def line_of(mark: str) -> int:
+    return 1 + next(n for n, text in enumerate(ENDS.splitlines()) if f"// {mark}" in text)
+
+
+@pytest.mark.parametrize(
+    ("end", "mark", "severities"),
+    # how far it comes within its time depends on the machine
+    [("decides", "DECIDES", {"error", "warning"}), ("lacks", "LACKS", {"error"}), ("cooperate", "HOLDS", {"warning"})],
+)
+def test_what_an_ended_block_read_is_told(
+    program: tuple[ProgramSource, Built], end: str, mark: str, severities: set[str]
+) -> None:
+    run = ran(program, end, ProgramLimits(3 if end == "decides" else 30))
+    (read,) = [f.defect for f in program_faults([run]) if f.defect.kind == "uninitialized_read"]
+    assert read.line == line_of(mark)
+    assert read.severity in severities
+
+
+def test_a_sample_of_the_blocks_is_told_with_its_share(program: tuple[ProgramSource, Built]) -> None:
+    run = ran(program, "many blocks", ProgramLimits(30, blocks=8))
+    assert run.report is not None and (run.report.blocks_run, run.report.blocks_launched) == (1 + 1 + 8 + 2, 2004)
+    found = {f.defect.line: f.defect for f in program_faults([run])}
+    assert found[line_of("ENDS")].count == 4  # the first and the last block, of two launches
+    assert not run.failed and run.completed.returncode == 7
+    told = headline([run], [])
+    assert told.startswith("nothing found in what was run, 4 kernel launches")
+    assert told.endswith("not everything was checked: --blocks 8 ran 12 of 2,004 blocks, 0.6 %")
+
+
+def test_the_share_is_told_beside_other_reasons(program: tuple[ProgramSource, Built]) -> None:
+    run = ran(program, "many blocks", ProgramLimits(30, blocks=8, launches=3))
+    assert run.unchecked == "--launches 3; --blocks 8 ran 10 of 2,002 blocks, 0.5 %"
+    assert ran(program, "killed", ProgramLimits(30, blocks=8)).unchecked == (
+        "killed by signal 9 (SIGKILL); --blocks 8 ran so many blocks of each launch at most"
+    )
+
+
+def test_blocks_that_wait_for_each_other_are_not_sampled(program: tuple[ProgramSource, Built]) -> None:
+    for end, kernel in (("cooperate", "holds_and_waits"), ("wait for each other", "message")):
+        run = ran(program, end, ProgramLimits(30, blocks=2))
+        assert run.report is not None
+        (lacking,) = run.report.unsupported
+        assert "a sample of the blocks (--blocks) of a" in lacking.what and kernel
+        assert lacking.line == 1 + next(n for n, t in enumerate(ENDS.splitlines()) if f"void {kernel}(" in t)
+
+
+def test_a_budget_of_blocks_that_is_enough_leaves_nothing_out(program: tuple[ProgramSource, Built]) -> None:
+    run = ran(program, "", ProgramLimits(30, blocks=8))
+    assert (run.unchecked, run.share) == ("", None)
+
+
+def test_how_far_it_has_come_is_seen_while_it_runs(program: tuple[ProgramSource, Built]) -> None:
+    source, built = program
+    assert built.path is not None
+    seen: list[Progress] = []
+
+    def watch(seconds: float, reported: bytes) -> None:
+        progress, launch, _ = last_progress(reported)
+        if progress and launch and launch.kernel == "at_the_ends" and not seen:
+            seen.append(progress)
+
+    limits = ProgramLimits(30, enough_seconds=2)
+    run_program(source, built.path, ["slowly"], tier=detect(), mode=Mode.CHECK, limits=limits, watch=watch)
+    (progress,) = seen
+    assert (progress.launches, progress.blocks) == (3, 1 << 30)
+    assert progress.whole_seconds is not None and progress.whole_seconds > 60

@@ -59,7 +59,8 @@ void report(Defect defect) {
     kept.defect = std::move(defect);
     if (s.incomplete && std::strcmp(kept.defect.severity, kError) == 0) {
         kept.defect.severity = kWarning;
-        kept.defect.text += " (after a kernel that was not run, whose results may be missing here)";
+        kept.defect.text += s.blocks_run ? " (after blocks that were not run, whose results may be missing here)"
+                                         : " (after a kernel that was not run, whose results may be missing here)";
     }
     place(kept);
     s.defects.push_back(std::move(kept));

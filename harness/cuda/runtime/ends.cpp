@@ -28,6 +28,7 @@ int error_of(const char* kind) {
 [[noreturn]] void leave_launch_out(const char* what) {
     fail("launch", cudaErrorNotSupported,
          std::string("kernel `") + running_block->launch->kernel->name + "` was not run to its end: " + what);
+    on_cut_off();
     state().incomplete = true;
     each_allocation([](Allocation& a, void*) { if (!a.freed) on_host_write(a.address, a.bytes); }, nullptr);
     scheduler().leave();

@@ -8,6 +8,8 @@ namespace emu {
 struct Follower {
     /// A defect that no kept one equals.
     void (*defect)(const KeptDefect& kept) = nullptr;
+    /// A block that is about to run, as the number so much of so many.
+    void (*block)(const Block& block, uint64_t done, uint64_t blocks) = nullptr;
     /// A launch that is about to run.
     void (*launch)(const Launch& launch) = nullptr;
 };

@@ -101,7 +101,11 @@ bool run_aside(Block& block, uint64_t blocks) {
     return finished;
 }
 
-void forget_aside() { aside().clear(); }
+void forget_aside() {
+    if (aside().empty()) return;
+    on_cut_off();
+    aside().clear();
+}
 
 bool is_cooperative() { return running_block && running_block->launch->cooperative; }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "block_sample.h"
 #include "defects.h"
 #include "races_messages.h"
 #include "state.h"
@@ -60,6 +61,9 @@ void note_spin(const Access& access) {
     if (++hooks.spins <= kMaxSpins) return;
     const Launch& launch = *running_block->launch;
     const uint64_t blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
+    if (!shadow().shared.contains(access.address) && is_too_large(launch.grid)) {
+        unsupported("a sample of the blocks (--blocks) of a kernel whose blocks wait for each other", launch.kernel->site);
+    }
     if (!shadow().shared.contains(access.address) && hooks.blocks < blocks) {
         state().blocks_waited = true;
         unsupported("a block that waits for one that runs after it", launch.kernel->site);

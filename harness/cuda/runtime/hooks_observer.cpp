@@ -4,6 +4,7 @@
 
 #include "hooks.h"
 #include "races_messages.h"
+#include "shadow_copies.h"
 
 namespace emu {
 
@@ -43,7 +44,6 @@ void on_launch_end(Launch& launch) {
 
 void on_block(Block& block) {
     if (!mode) return;
-    if (holds_unwritten) unwritten_block_end(block);  // of one that was set aside
     ++hooks.blocks;
     std::memset(hooks.volatile_reads, 0, block.thread_count * sizeof *hooks.volatile_reads);
     shadow_block(block);
@@ -58,9 +58,10 @@ void on_block_end(Block& block) {
     if (mode & EMU_COUNT) counters_barrier(block);
 }
 
-void on_aside(Block&, std::vector<unsigned char>& kept) {
+void on_aside(Block& block, std::vector<unsigned char>& kept) {
     if (!mode) return;
     if (races.unsettled) settle_race();
+    if (holds_unwritten) unwritten_aside(block);
     kept = shared_written();
 }
 
@@ -68,7 +69,13 @@ void on_resume(Block& block, const std::vector<unsigned char>& kept) {
     if (!mode) return;
     std::memset(hooks.volatile_reads, 0, block.thread_count * sizeof *hooks.volatile_reads);
     restore_shared_written(kept);
-    if (mode & EMU_CHECK) races_block(block);
+    if (!(mode & EMU_CHECK)) return;
+    races_block(block);
+    unwritten_resume(block);
+}
+
+void on_cut_off() {
+    if (mode & EMU_CHECK) unwritten_cut_off();
 }
 
 void on_grid_barrier(Launch& launch) {

@@ -4,6 +4,9 @@
 
 namespace emu {
 
+/// Set in a copy of the process, in which no other host thread goes on.
+extern bool only_host_thread;
+
 /// No other host thread is inside the device while one of these lives. A thread may have several.
 class Exclusive {
 public:

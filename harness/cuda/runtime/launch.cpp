@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "../include/cuda_runtime_api.h"
+#include "block_sample.h"
 #include "faults.h"
 #include "following.h"
 #include "graphs.h"
@@ -108,6 +109,15 @@ int check(const Kernel& kernel, const Configuration& c) {
     return cudaSuccess;
 }
 
+// Its blocks wait for each other, so none can be left out.
+void leave_out(const Kernel& kernel) {
+    constexpr const char* kWhat = "a sample of the blocks (--blocks) of a cooperative launch";
+    list_unsupported(kWhat, kernel.site);
+    fail("launch", cudaErrorNotSupported, std::string("kernel `") + kernel.name + "` was not run: " + kWhat);
+    state().incomplete = true;
+    each_allocation([](Allocation& a, void*) { if (!a.freed) on_host_write(a.address, a.bytes); }, nullptr);
+}
+
 void set_up_warps(Block& block) {
     Storage& s = storage();
     for (unsigned w = 0; w < block.warp_count; ++w) {
@@ -184,11 +194,16 @@ bool run_blocks(Launch& launch) {
     block.shared = shared_base();
     block.shared_capacity = kSharedCapacity;
     uint64_t blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
+    const std::vector<uint64_t> sample = block_sample(launch);
+    const uint64_t count = sample.empty() ? blocks : sample.size();
     bool finished = true;
-    for (uint64_t i = 0; finished && i < blocks; ++i) {
+    uint64_t i = 0;
+    for (; finished && i < count; ++i) {
         if (!launch.cooperative && left_out(launch.grid, i, blocks)) continue;
         running_block = &block;
-        set_up(block, launch, nth_block(i, blocks));
+        const uint64_t number = nth_block(i, count);
+        set_up(block, launch, sample.empty() ? number : sample[number]);
+        if (follower.block) follower.block(block, i, count);
         on_block(block);
         finished = scheduler().run(block);
         if (finished && block.at_grid) set_aside(block);
@@ -197,6 +212,7 @@ bool run_blocks(Launch& launch) {
     if (finished) finished = run_aside(block, blocks);
     forget_aside();
     running_block = nullptr;
+    if (block_budget) note_sample(i, blocks);
     return finished;
 }
 
@@ -346,6 +362,10 @@ void launch(const Kernel& kernel, void (*entry)(const void*), const void* parame
     if (refused_beside_capture("launch", static_cast<cudaStream_t>(c.stream))) {
         ++state().launches_not_run;
         return;
+    }
+    if (c.cooperative && is_too_large(c.grid)) {
+        ++state().launches_not_run;
+        return leave_out(kernel);
     }
     run(kernel, c, entry, parameters);
 }

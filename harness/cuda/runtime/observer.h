@@ -26,6 +26,8 @@ void on_block_end(Block& block);
 // A block waits for the other blocks of its grid, and goes on later: what is kept of its shared memory is kept for it.
 void on_aside(Block& block, std::vector<unsigned char>& kept);
 void on_resume(Block& block, const std::vector<unsigned char>& kept);
+// Blocks of the launch are not run to their ends, the running one or those that wait.
+void on_cut_off();
 // All blocks have arrived: whatever came before is ordered before what follows.
 void on_grid_barrier(Launch& launch);
 

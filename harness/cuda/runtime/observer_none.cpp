@@ -10,6 +10,7 @@ void on_block(Block&) {}
 void on_block_end(Block&) {}
 void on_aside(Block&, std::vector<unsigned char>&) {}
 void on_resume(Block&, const std::vector<unsigned char>&) {}
+void on_cut_off() {}
 void on_grid_barrier(Launch&) {}
 void on_shared(Block&, unsigned char*, size_t, const char*) {}
 void on_barrier(Block&) {}

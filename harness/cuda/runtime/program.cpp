@@ -13,8 +13,10 @@
 #include <cstring>
 #include <string>
 
+#include "block_sample.h"
 #include "emulator.h"
 #include "following.h"
+#include "observer.h"
 #include "report.h"
 #include "scheduler.h"
 #include "state.h"
@@ -26,13 +28,16 @@ namespace {
 constexpr size_t kLaunchBytes = 200'000;  // of lines about launches
 constexpr uint64_t kEachLaunch = 64;      // so many have a line each, then one every so often
 constexpr long kBetween = 50'000'000;     // nanoseconds
-constexpr long kForReport = 2;            // seconds that a program which crashed has to write its report
+constexpr long kBetweenProgress = 1'000'000'000;
+constexpr long kForReport = 2;            // seconds that a program which is ended has to write its report
 
 int report_descriptor = -1;
 pid_t owner = -1;
 uint64_t launch_budget = 0;  // 0: none
 size_t launch_bytes = 0;
 long told_at = 0;
+long progress_told_at = 0;
+uint64_t blocks_done = 0, blocks_to_run = 0;  // of the running launch
 long launch_began = 0;  // nanoseconds
 timer_t deadline;
 bool has_deadline = false;
@@ -42,6 +47,8 @@ long now() {
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
+
+uint64_t to_milliseconds(long nanoseconds) { return static_cast<uint64_t>(nanoseconds / 1'000'000); }
 
 bool ours() { return report_descriptor >= 0 && getpid() == owner; }
 
@@ -89,16 +96,10 @@ void say_stopped(const char* why) {
     Line line;
     line << "\n{\"stopped\":{\"why\":\"" << why << "\",\"launches\":" << state().launches;
     if (running_block) {
-        const Index& grid = running_block->launch->grid;
-        line << ",\"block\":" << running_block->linear << ",\"blocks\":" << static_cast<uint64_t>(grid.x) * grid.y * grid.z;
-        line << ",\"milliseconds\":" << static_cast<uint64_t>((now() - launch_began) / 1'000'000);
+        line << ",\"block\":" << blocks_done << ",\"blocks\":" << blocks_to_run;
+        line << ",\"milliseconds\":" << to_milliseconds(now() - launch_began);
     }
     (line << "}}\n").write();
-}
-
-void on_deadline(int) {
-    if (ours()) say_stopped("time");
-    _exit(124);
 }
 
 void set_deadline(long seconds) {
@@ -107,13 +108,26 @@ void set_deadline(long seconds) {
     if (has_deadline) timer_settime(deadline, 0, &spec, nullptr);
 }
 
+void leave_at_once(int) { _exit(124); }
+
+// What the running block has not shown to be harmless is told last, with whatever state the program is in: it may fail.
+void on_deadline(int) {
+    if (!ours()) _exit(124);
+    say_stopped("time");
+    if (!running_block) _exit(124);
+    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGRTMAX}) std::signal(signal, leave_at_once);
+    set_deadline(kForReport);
+    on_cut_off();
+    _exit(124);
+}
+
 void make_deadline() {
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGRTMAX;
     struct sigaction action {};
     action.sa_handler = on_deadline;
-    action.sa_flags = SA_ONSTACK;
+    action.sa_flags = SA_ONSTACK | SA_NODEFER;
     has_deadline = sigaction(SIGRTMAX, &action, nullptr) == 0 && timer_create(CLOCK_MONOTONIC, &event, &deadline) == 0;
 }
 
@@ -121,6 +135,7 @@ void make_deadline() {
 void on_signal(int signal) {
     std::signal(signal, SIG_DFL);
     set_deadline(kForReport);  // the heap may be what broke it
+    if (ours() && running_block) on_cut_off();
     write_report();
     raise(signal);
 }
@@ -151,15 +166,29 @@ void follow_launch(const Launch& launch) {
     write_line(text);
 }
 
+// How far it has come: whoever waits may want to make it smaller.
+void follow_block(const Block& block, uint64_t done, uint64_t blocks) {
+    blocks_done = done;
+    blocks_to_run = blocks;
+    const long time = now();
+    if (!ours() || time - progress_told_at < kBetweenProgress) return;
+    progress_told_at = time;
+    Line line;
+    line << "{\"progress\":{\"launches\":" << block.launch->ordinal + 1 << ",\"blocks_done\":" << done;
+    (line << ",\"blocks\":" << blocks << ",\"milliseconds\":" << to_milliseconds(time - launch_began) << "}}\n").write();
+}
+
 uint64_t number_from(const char* name) {
     const char* text = std::getenv(name);
     return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
 void follow() {
-    follower = {follow_defect, follow_launch};
+    follower = {follow_defect, follow_block, follow_launch};
     launch_budget = number_from("EMU_LAUNCHES");
+    block_budget = number_from("EMU_BLOCKS");
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what it printed stays known, too
+    progress_told_at = now();
     make_deadline();
     if (uint64_t seconds = number_from("EMU_SECONDS")) set_deadline(static_cast<long>(seconds));
 }

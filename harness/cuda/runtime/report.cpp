@@ -237,6 +237,7 @@ std::string report_text() {
     write_problems(json);
     json.key("blocks_waited").boolean(s.blocks_waited);
     json.key("launches_not_run").number(s.launches_not_run);
+    if (s.blocks_launched) json.key("blocks_run").number(s.blocks_run).key("blocks_launched").number(s.blocks_launched);
     return json.key("truncated").boolean(s.truncated).close('}').text();
 }
 

@@ -8,7 +8,7 @@
 
 #include "observer.h"
 #include "shared.h"
-#include "shadow_unwritten.h"
+#include "shadow_copies.h"
 
 namespace emu {
 

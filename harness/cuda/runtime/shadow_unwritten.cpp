@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "defects.h"
+#include "shadow_copies.h"
+#include "shadow_tags.h"
+#include "shadow_twins.h"
 #include "state.h"
 
 namespace emu {
@@ -14,17 +18,13 @@ bool holds_unwritten = false;
 namespace {
 
 constexpr size_t kMaxHeld = 1024;  // words a thread may hold: four times its registers
-constexpr size_t kMaxSources = 64;
 constexpr unsigned kWordBytes = 4;
-// the top bytes of a signalling NaN as float and bfloat16, and of its second half as half
-constexpr uint32_t kTag = 0xFF80FD00, kTagBits = 0xFFC0FF00, kQuiet = 0x00400000;
-// of the upper word of one as double
-constexpr uint32_t kUpperTag = 0xFFF0FD00, kUpperTagBits = 0xFFF8FF00, kUpperQuiet = 0x00080000;
 
 struct Word {
     Access access;     // that read it
     Index block;
     Index thread;
+    unsigned holder;   // the thread's number in the block
     unsigned offset;   // in the access
     unsigned width;    // 1, 2 or 4 bytes
     uint32_t value;    // as the thread got it
@@ -36,20 +36,22 @@ struct StoreSeen {
     uintptr_t address;
     unsigned bytes;
     unsigned thread;
+    bool atomic;
 };
 
-/// Copies of variables in which nothing had been written: a fault if the host takes them for a result.
-struct Source {
-    Defect defect;     // of the read
-    uintptr_t begin;   // where copies of it lie
-    uintptr_t end;
+/// Reads at one place of what was then used, by the running block.
+struct Used {
+    Word first;
+    uint64_t count;
 };
 
 struct Held {
     std::vector<Word> words[kMaxThreads];
+    std::vector<Used> used;
+    std::vector<Word> first;           // of each place that the running block read
+    std::vector<Word> read;            // just now: what becomes of it is being found out
+    std::map<uint64_t, std::vector<Word>> aside;  // words of blocks that wait for the others of their grid
     std::vector<StoreSeen> stores;
-    std::vector<Source> sources;
-    std::vector<const void*> partial;  // reads of this launch of variables that are written in part
     unsigned pieces = 0;
     bool whole_copy = false;
     unsigned last_thread = 0;
@@ -65,14 +67,14 @@ Region* region_of(uintptr_t address) {
     return s.arena.contains(address) ? &s.arena : s.shared.contains(address) ? &s.shared : nullptr;
 }
 
+bool is_small(Filling filling) { return filling == Filling::FromZero || filling == Filling::FromOne; }
+
 uint32_t new_tag(const Access& access, unsigned offset) {
-    const uint32_t number = ++held().tags, low = number & 0xFF;
-    // a byte is none that counts or truth values take; a half word is a signalling NaN as half, or as bfloat16
-    if (access.bytes == 1) return 0x81 + low % 0x7E;
-    if (access.bytes == 2) return number & 1 ? 0xFD00 | low : 0xFF81 + low % 0x3F;
+    const uint32_t number = ++held().tags;
     const bool upper = access.bytes >= 8 && offset % 8 == kWordBytes;
-    const uint32_t high = number >> 8;
-    return upper ? kUpperTag | (1 + high % 7) << 16 | low : kTag | (1 + high % 0x3F) << 16 | low;
+    const Filling filling = twins_filling(access.pc);
+    if (is_small(filling)) return next_small();
+    return (filling == Filling::Finite ? finite_tag : usual_tag)(access.bytes, upper, number);
 }
 
 uint32_t load(uintptr_t address, unsigned width) {
@@ -91,14 +93,36 @@ void poison(const Word& word) {
     }
 }
 
-void report_used(Word& word) {
+// Whether it matters is known at the block's end.
+void note_used(Word& word) {
     word.settled = true;
-    report_unwritten(word.access, word.block, word.thread);
+    for (Used& used : held().used) {
+        if (used.first.access.pc != word.access.pc) continue;
+        ++used.count;
+        return;
+    }
+    held().used.push_back(Used{word, 1});
+}
+
+// What was used is a fault unless nothing came of it; what was only copied, or is part of a struct, where it decided.
+void judge() {
+    Held& h = held();
+    for (const Used& used : h.used) {
+        if (twins_fate(used.first.access.pc) == Fate::Spent) continue;
+        for (uint64_t i = 0; i < used.count; ++i) report_unwritten(used.first.access, used.first.block, used.first.thread);
+    }
+    for (const Word& word : h.first) {
+        auto same = [&](const Used& used) { return used.first.access.pc == word.access.pc; };
+        if (std::any_of(h.used.begin(), h.used.end(), same)) continue;
+        if (twins_fate(word.access.pc) == Fate::Decided) report_unwritten(word.access, word.block, word.thread);
+    }
+    h.used.clear();
+    h.first.clear();
 }
 
 void forget(std::vector<Word>& words, size_t count, bool used) {
     for (size_t i = 0; i < count; ++i) {
-        if (used && !words[i].settled) report_used(words[i]);
+        if (used && !words[i].settled) note_used(words[i]);
         poison(words[i]);
     }
     words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count));
@@ -116,9 +140,8 @@ Word* find(std::vector<Word>& words, uint32_t value, unsigned width) {
 
 // A shuffle may have brought it from another lane.
 Word* find_in_warp(unsigned thread, uint32_t value) {
-    const bool tagged = (value & kTagBits) == kTag || (value & kUpperTagBits) == kUpperTag;
     const unsigned first = thread / kWarpLanes * kWarpLanes;
-    for (unsigned lane = first; tagged && lane < first + kWarpLanes; ++lane) {
+    for (unsigned lane = first; is_tag(value, in_twin()) && lane < first + kWarpLanes; ++lane) {
         if (Word* word = find(held().words[lane], value, kWordBytes)) return word;
     }
     return nullptr;
@@ -126,42 +149,32 @@ Word* find_in_warp(unsigned thread, uint32_t value) {
 
 // Arithmetic on a signalling NaN makes a quiet one of it.
 Word* find_derived(unsigned thread, uint32_t value) {
-    auto& words = held().words[thread];
-    if ((value & kTagBits) == (kTag | kQuiet)) return find(words, value & ~kQuiet, kWordBytes);
-    if ((value & kUpperTagBits) == (kUpperTag | kUpperQuiet)) return find(words, value & ~kUpperQuiet, kWordBytes);
-    return nullptr;
+    const uint32_t before = made_quiet_of(value);
+    return before ? find(held().words[thread], before, kWordBytes) : nullptr;
 }
 
-bool nothing_written(uintptr_t address) {
-    Shadow& s = shadow();
-    if (s.arena.contains(address)) {
-        const Extent& extent = s.extent_at(s.arena.offset(address));
-        return extent.end > extent.begin && s.arena.written.range_none(extent.begin, extent.end - extent.begin);
+void note_first(const Word& word) {
+    for (const Word& known : held().first) {
+        if (known.access.pc == word.access.pc) return;
     }
-    const size_t offset = s.shared.offset(address);
-    for (const SharedVariable& variable : shared_variables()) {
-        if (offset - variable.offset < variable.bytes) return s.shared.written.range_none(variable.offset, variable.bytes);
-    }
-    return false;
+    held().first.push_back(word);
 }
 
-void note_source(const Word& word, uintptr_t to) {
-    Held& h = held();
-    for (Source& source : h.sources) {
-        if (source.defect.pc != word.access.pc || to + kMaxHeld < source.begin || to > source.end + kMaxHeld) continue;
-        source.begin = std::min(source.begin, to);
-        source.end = std::max<uintptr_t>(source.end, to + word.width);
-        return;
-    }
-    if (h.sources.size() >= kMaxSources) return;
-    if (std::find(h.partial.begin(), h.partial.end(), word.access.pc) != h.partial.end()) return;
-    if (!nothing_written(word.access.address)) {
-        h.partial.push_back(word.access.pc);
-        return;
-    }
-    // nothing but this copy will ever tell of shared memory
-    if (shadow().shared.contains(word.access.address)) report_unwritten(word.access, word.block, word.thread);
-    else h.sources.push_back(Source{unwritten_defect(word.access), to, to + word.width});
+bool has_ended(const Block& block, unsigned thread) {
+    if (thread >= block.thread_count) return true;
+    return block.warps[thread / kWarpLanes].exited >> thread % kWarpLanes & 1;
+}
+
+// The launch was ended before the thread was.
+void report_undecided(const Word& word) {
+    if (twins_fate(word.access.pc) == Fate::Spent) return;
+    Defect defect = unwritten_defect(word.access);
+    defect.severity = kWarning;
+    defect.text += "; the launch ended before it was seen what becomes of it";
+    defect.placed = true;
+    defect.block = word.block;
+    defect.thread = word.thread;
+    report(std::move(defect));
 }
 
 // Where a word without a value was stored, there is none either.
@@ -175,19 +188,21 @@ void unwrite(const Word& word, uintptr_t to) {
         region->written.set_range(region->offset(to + i), 1, false);
         *reinterpret_cast<unsigned char*>(to + i) = 0xFF;
     }
-    if (allocation && word.missing == (1u << word.width) - 1) note_source(word, to);
+    if (allocation && word.missing == (1u << word.width) - 1) note_copy(Copied{word.access, word.block, word.thread, to, word.width});
 }
 
 void match(const StoreSeen& store, uintptr_t address, unsigned width) {
     const uint32_t value = load(address, width);
+    if (store.atomic || !region_of(address)) return trace_store(address, value);
     Word* word = find(held().words[store.thread], value, width);
     if (!word && width == kWordBytes) word = find_in_warp(store.thread, value);
     if (word) {
         word->settled = true;
         unwrite(*word, address);
-    } else if (width == kWordBytes && (word = find_derived(store.thread, value))) {
-        report_used(*word);
+        return;
     }
+    trace_store(address, value);
+    if (width == kWordBytes && (word = find_derived(store.thread, value))) note_used(*word);
 }
 
 }  // namespace
@@ -207,13 +222,16 @@ void read_unwritten(Region& region, const Access& access) {
     if (h.whole_copy || seen_again("uninitialized_read", access.pc)) return;
     holds_unwritten = true;
     h.last_thread = running_thread->linear;
+    h.read.assign(1, Word{access, running_block->index, running_thread->index, h.last_thread, 0, 0, 0, 0, false});
+    twins_read(access.pc);
+    h.read.clear();
     auto& words = h.words[h.last_thread];
     if (words.size() >= kMaxHeld && !h.pieces) forget(words, kMaxHeld / 2, true);
     const unsigned width = std::min(access.bytes, kWordBytes);
     const size_t first = words.size();
     bool whole = true;
     for (unsigned offset = 0; offset < access.bytes; offset += width) {
-        Word word{access, running_block->index, running_thread->index, offset, width, 0, 0, false};
+        Word word{access, running_block->index, running_thread->index, h.last_thread, offset, width, 0, 0, false};
         const uintptr_t address = access.address + offset;
         const uint32_t tag = new_tag(access, offset);
         for (unsigned i = 0; i < width; ++i) {
@@ -222,9 +240,11 @@ void read_unwritten(Region& region, const Access& access) {
             *reinterpret_cast<unsigned char*>(address + i) = static_cast<unsigned char>(tag >> 8 * i);
         }
         word.value = load(address, width);
+        if (is_small(twins_filling(access.pc))) word.width = 0;  // no store is known by it
         if (word.missing) words.push_back(word);
         whole = whole && word.missing == (1u << width) - 1;
     }
+    if (first < words.size()) note_first(words[first]);
     // who loads a struct may use the part that has a value
     for (size_t i = first; !whole && i < words.size(); ++i) words[i].settled = true;
 }
@@ -241,12 +261,13 @@ void watch_unwritten(const Access& access) {
     Held& h = held();
     if (!h.pieces) settle_unwritten();
     h.last_thread = running_thread->linear;
-    if (access.write && !access.atomic) watch_store(access.address, access.bytes);
+    trace_access(access);
+    if (access.write) watch_store(access.address, access.bytes, access.atomic);
 }
 
-void watch_store(uintptr_t address, size_t bytes) {
-    if (!region_of(address)) return;
-    held().stores.push_back(StoreSeen{address, static_cast<unsigned>(bytes), running_thread->linear});
+void watch_store(uintptr_t address, size_t bytes, bool atomic) {
+    if (!region_of(address) && running_stack().contains(reinterpret_cast<const void*>(address))) return;
+    held().stores.push_back(StoreSeen{address, static_cast<unsigned>(bytes), running_thread->linear, atomic});
 }
 
 void settle_unwritten() {
@@ -259,42 +280,74 @@ void settle_unwritten() {
 }
 
 void unwritten_launch() {
-    Held& h = held();
-    h.partial.clear();
-    h.tags = 0;
+    held().tags = 0;
+    copies_launch();
 }
 
 void unwritten_block_end(const Block& block) {
     Held& h = held();
     if (!block.live) settle_unwritten();
     h.stores.clear();
+    twin_ends();
     for (unsigned i = 0; i < kMaxThreads; ++i) {
-        if (!h.words[i].empty()) forget(h.words[i], h.words[i].size(), !block.live || i == h.last_thread);
+        if (!h.words[i].empty()) forget(h.words[i], h.words[i].size(), has_ended(block, i) || i == h.last_thread);
     }
+    judge();
+    twins_block_end();
     holds_unwritten = false;
 }
 
-void unwritten_start() { held().sources.clear(); }
-
-void unwritten_forget(uintptr_t address, size_t bytes) {
-    auto& sources = held().sources;
-    auto lies_there = [=](const Source& s) { return s.begin < address + bytes && address < s.end; };
-    sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
-}
-
-void unwritten_leaves(uintptr_t address, size_t bytes) {
-    auto& sources = held().sources;
-    const Region& arena = shadow().arena;
-    for (auto source = sources.begin(); source != sources.end();) {
-        const uintptr_t begin = std::max(source->begin, address), end = std::min(source->end, address + bytes);
-        if (begin >= end || arena.written.range_all(arena.offset(begin), end - begin)) {
-            ++source;
+void unwritten_aside(const Block& block) {
+    Held& h = held();
+    settle_unwritten();
+    twin_ends(true);
+    std::vector<Word>& kept = h.aside[block.linear];
+    for (unsigned i = 0; i < kMaxThreads; ++i) {
+        if (h.words[i].empty()) continue;
+        if (has_ended(block, i)) {
+            forget(h.words[i], h.words[i].size(), true);
             continue;
         }
-        source->defect.text += "; the host reads a copy of it";
-        report(source->defect);
-        source = sources.erase(source);
+        for (Word& word : h.words[i]) {
+            // used in this part of the block, or of no consequence in it
+            if (!word.settled && twins_fate(word.access.pc) != Fate::Unknown) note_used(word);
+            kept.push_back(word);
+        }
+        h.words[i].clear();
     }
+    judge();
+    twins_block_end();
+    holds_unwritten = false;
+}
+
+void unwritten_resume(const Block& block) {
+    Held& h = held();
+    auto kept = h.aside.find(block.linear);
+    if (kept == h.aside.end()) return;
+    for (const Word& word : kept->second) h.words[word.holder].push_back(word);
+    holds_unwritten = !kept->second.empty();
+    h.aside.erase(kept);
+}
+
+void unwritten_cut_off() {
+    Held& h = held();
+    h.stores.clear();
+    twin_ends();
+    std::vector<Word> open = h.read;
+    for (auto& [block, words] : h.aside) open.insert(open.end(), words.begin(), words.end());
+    h.aside.clear();
+    for (unsigned i = 0; holds_unwritten && running_block && i < kMaxThreads; ++i) {
+        if (!has_ended(*running_block, i) && i != h.last_thread) {
+            open.insert(open.end(), h.words[i].begin(), h.words[i].end());
+            h.words[i].clear();
+        }
+        if (!h.words[i].empty()) forget(h.words[i], h.words[i].size(), true);
+    }
+    judge();
+    for (const Word& word : open) {
+        if (!word.settled && !seen_again("uninitialized_read", word.access.pc)) report_undecided(word);
+    }
+    holds_unwritten = false;
 }
 
 WholeCopy::WholeCopy(const void* to, const void* from, size_t bytes)

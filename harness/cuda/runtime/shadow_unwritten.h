@@ -3,8 +3,9 @@
 //
 // The hooks see addresses, not values, so a thread is handed words that it would hardly make by itself: signalling NaNs,
 // which arithmetic changes. A word that is stored again as it was is a copy, and where it is stored has no value then
-// either. One that has not been stored by the time the thread ends was used, or at least not merely copied. Where some of
-// the bytes of an access have a value, the others may be padding: they count once arithmetic with them is stored.
+// either. One that has not been stored by the time the thread ends was used, or at least not merely copied: a fault,
+// unless nothing came of it (shadow_twins.h). Where some of the bytes of an access have a value, the others may be
+// padding: they count once they decide something, or arithmetic with them is stored.
 #pragma once
 
 #include "shadow.h"
@@ -20,7 +21,7 @@ void watch_unwritten(const Access& access);
 /// The stores seen so far have been done.
 void settle_unwritten();
 /// A store that was told before the read of what it stores, as compilers do where a struct is copied.
-void watch_store(uintptr_t address, size_t bytes);
+void watch_store(uintptr_t address, size_t bytes, bool atomic = false);
 /// A struct was read, in pieces.
 void read_in_pieces(uintptr_t address, size_t bytes);
 /// Pieces of one copy follow: none of them has been done before the last.
@@ -30,14 +31,14 @@ struct InPieces {
 };
 
 void unwritten_launch();
-/// The block has ended; of one that was ended, only the thread that ran last may have used what it read.
+/// The block has ended; of one that was ended, the threads that had ended and the one that ran last have used what they
+/// read.
 void unwritten_block_end(const Block& block);
-/// A report begins.
-void unwritten_start();
-/// Memory is allocated anew: what lay there is of no concern.
-void unwritten_forget(uintptr_t address, size_t bytes);
-/// Device memory goes to the host: a result.
-void unwritten_leaves(uintptr_t address, size_t bytes);
+/// The block waits for the others of its grid, and goes on.
+void unwritten_aside(const Block& block);
+void unwritten_resume(const Block& block);
+/// No block of the launch goes on: what is held by threads that have not ended is told, as less than an error.
+void unwritten_cut_off();
 
 /// While one lives, memory is copied as a whole from one place to the other, values or not.
 class WholeCopy {

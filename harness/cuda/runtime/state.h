@@ -58,6 +58,7 @@ struct State {
     uint64_t launches_not_run = 0;  // after an error that ended the context, or with an invalid configuration
     bool truncated = false;
     bool blocks_waited = false;  // one for another that had not begun
+    uint64_t blocks_run = 0, blocks_launched = 0;  // where samples of them are run
     std::vector<KeptDefect> defects;
     std::vector<LaunchRecord> records;
     std::vector<ApiError> api_errors;

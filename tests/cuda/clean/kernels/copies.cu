@@ -1,4 +1,5 @@
-// What was never written is copied, or read and left out of everything that counts.
+// What was never written is copied, or read and left out of everything that counts: sums of it are stored in shared memory
+// and looked at by nobody.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
@@ -108,6 +109,66 @@ __global__ void written_after_the_copy(float* out, float* copy) {
     out[threadIdx.x] = 2 * copy[threadIdx.x];
 }
 
+__device__ unsigned scanned(unsigned sum, int lane) {
+    for (int i = 1; i < 32; i *= 2) {
+        unsigned below = __shfl_up_sync(0xffffffff, sum, i);
+        if (lane >= i) {
+            sum += below;
+        }
+    }
+    return sum;
+}
+
+// A whole warp adds up the sums of two.
+__global__ void scanned_by_a_warp(unsigned* out, const unsigned* x) {
+    __shared__ unsigned sums[32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    unsigned sum = scanned(x[threadIdx.x], lane);
+    if (lane == 31) {
+        sums[warp] = sum;
+    }
+    __syncthreads();
+    if (warp == 0) {
+        sums[lane] = scanned(sums[lane], lane);
+    }
+    __syncthreads();
+    out[blockIdx.x * 64 + threadIdx.x] = sum + (warp ? sums[warp - 1] : 0);
+}
+
+// A tree is built over the next power of two.
+__global__ void scanned_as_a_tree(unsigned short* out, const unsigned short* x, int n) {
+    __shared__ unsigned short list[64];
+    int t = threadIdx.x, step = 1;
+    if (t < n) {
+        list[t] = x[t];
+    }
+    for (int d = 32; d > 0; d /= 2, step *= 2) {
+        __syncthreads();
+        if (t < d) {
+            list[step * (2 * t + 2) - 1] += list[step * (2 * t + 1) - 1];
+        }
+    }
+    for (int d = 2; d < 64; d *= 2) {
+        step /= 2;
+        __syncthreads();
+        if (t < d - 1) {
+            int from = step * (t + 1) - 1;
+            list[from + step / 2] += list[from];
+        }
+    }
+    __syncthreads();
+    if (t < n) {
+        out[t] = list[t];
+    }
+}
+
+__global__ void differences(float* out, const float* x, int n) {
+    float here = x[threadIdx.x], next = x[threadIdx.x + 1];
+    if (threadIdx.x < n - 1) {
+        out[threadIdx.x] = next - here;
+    }
+}
+
 int main() {
     Mixed *mixed, *mixed_copy;
     Padded *padded, *padded_copy;
@@ -158,5 +219,13 @@ int main() {
     copied<<<1, 64>>>(zeros<short>(), counting<short>(64, 40));
     copied<<<1, 64>>>(zeros<bool>(), reinterpret_cast<const bool*>(counting<char>(64, 2)));
     copied<<<1, 32>>>(zeros<float2>(), reinterpret_cast<const float2*>(counting<float>(64, 41)));
+    unsigned* sums = zeros<unsigned>(640);
+    scanned_by_a_warp<<<10, 64>>>(sums, counting<unsigned>(64, 64));
+    expect("scanned_by_a_warp", sums, 640, [](int i) { return (i % 64) * (i % 64 + 1) / 2; });
+    unsigned short* short_sums = zeros<unsigned short>();
+    scanned_as_a_tree<<<1, 64>>>(short_sums, counting<unsigned short>(64, 50), 50);
+    expect("scanned_as_a_tree", short_sums, 50, [](int i) { return i * (i + 1) / 2; });
+    differences<<<1, 64>>>(out, counting<float>(65, 50), 50);
+    expect("differences", out, 49, [](int) { return 1; });
     return wrong;
 }

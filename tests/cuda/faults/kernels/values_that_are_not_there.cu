@@ -2,6 +2,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <cstdio>
+
 #include "device.h"
 
 struct Mixed {
@@ -131,6 +133,78 @@ __global__ void tile_that_nobody_filled(float* out) {
     out[threadIdx.x] = tile[threadIdx.x];  // FAULT uninitialized_read
 }
 
+__global__ void total_of_missing_warps(unsigned* out, const unsigned* x) {
+    __shared__ unsigned sums[32];
+    int lane = threadIdx.x % 32;
+    if (lane == 31) {
+        sums[threadIdx.x / 32] = x[threadIdx.x];
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        unsigned sum = sums[lane];  // FAULT uninitialized_read
+        for (int i = 1; i < 32; i *= 2) {
+            unsigned below = __shfl_up_sync(0xffffffff, sum, i);
+            sum += lane >= i ? below : 0;
+        }
+        sums[lane] = sum;
+    }
+    __syncthreads();
+    out[threadIdx.x] = x[threadIdx.x] + sums[31];
+}
+
+__global__ void sum_in_a_tile_decides(int* out, const int* x) {
+    __shared__ int tile[64];
+    if (threadIdx.x < 60) {
+        tile[threadIdx.x] = x[threadIdx.x];
+    }
+    for (int half = 32; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) {
+            tile[threadIdx.x] += tile[threadIdx.x + half];  // FAULT uninitialized_read
+        }
+    }
+    if (threadIdx.x == 0 && tile[0] > 10) {
+        out[0] = 1;
+    }
+}
+
+__global__ void sum_in_a_tile_is_an_address(int* out, const int* x) {
+    __shared__ int tile[64];
+    if (threadIdx.x < 63) {
+        tile[threadIdx.x] = x[threadIdx.x];
+    }
+    __syncthreads();
+    if (threadIdx.x > 0) {
+        tile[threadIdx.x] += 3;  // FAULT uninitialized_read
+    }
+    __syncthreads();
+    out[tile[threadIdx.x] & 127] = 1;
+}
+
+__global__ void one_of_many_states(int* out, const int* state) {
+    if (state[threadIdx.x] == 5) {  // FAULT uninitialized_read
+        out[threadIdx.x] = 1;
+    }
+}
+
+__global__ void it_is_printed(const int* x) {
+    if (threadIdx.x == 63) {
+        printf("%d\n", x[threadIdx.x]);  // FAULT uninitialized_read
+    }
+}
+
+__global__ void only_the_last_block(int* out, const int* x) {
+    __shared__ int tile[64];
+    if (threadIdx.x < 60) {
+        tile[threadIdx.x] = x[threadIdx.x];
+    }
+    __syncthreads();
+    tile[threadIdx.x] += 1;  // FAULT uninitialized_read
+    if (threadIdx.x < 60 || blockIdx.x == gridDim.x - 1) {
+        out[threadIdx.x] = tile[threadIdx.x];
+    }
+}
+
 __global__ void off_the_alignment(float4* out, const float* x) {
     out[threadIdx.x] = *reinterpret_cast<const float4*>(x + 1 + 4 * threadIdx.x);  // FAULT misaligned
 }
@@ -164,6 +238,12 @@ int main() {
     forgotten_input<<<1, 64>>>(same, partly<float>(64, 0));
     cudaMemcpy(seen, same, sizeof(seen), cudaMemcpyDeviceToHost);
     tile_that_nobody_filled<<<1, 64>>>(zeros<float>());
+    total_of_missing_warps<<<1, 64>>>(zeros<unsigned>(), zeros<unsigned>());
+    sum_in_a_tile_decides<<<1, 64>>>(zeros<int>(), zeros<int>());
+    sum_in_a_tile_is_an_address<<<1, 64>>>(zeros<int>(), zeros<int>());
+    one_of_many_states<<<1, 64>>>(zeros<int>(), partly<int>(64, 0));
+    it_is_printed<<<1, 64>>>(partly<int>(64, 60));
+    only_the_last_block<<<14, 64>>>(zeros<int>(), zeros<int>());
     off_the_alignment<<<1, 8>>>(zeros<float4>(), zeros<float>());
     cudaDeviceSynchronize();
 }
