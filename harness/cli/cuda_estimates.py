@@ -1,5 +1,6 @@
 """What `harness cuda count` says of a device that the program was not run on: estimates, labelled so in each line."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -43,7 +44,7 @@ class Estimates:
             at_once = full.blocks * self.device.multiprocessors
             yield (
                 f"estimate for {self.device.name}: its {self.device.multiprocessors} multiprocessors hold {at_once:,}"
-                f" blocks at once; the grid has {found.waves:.2g} times as many"
+                f" blocks at once; the grid has {math.prod(launch.grid):,}"
             )
         yield (
             f"estimate for {self.device.name}: {_time(found.least_us)} at {self.device.bandwidth:,.0f} GB/s for"
@@ -62,4 +63,6 @@ class Estimates:
 
 
 def _time(microseconds: float) -> str:
+    if microseconds < 1:
+        return f"{microseconds * 1e3:.3g} ns"
     return f"{microseconds / 1e3:,.2f} ms" if microseconds >= 1e3 else f"{microseconds:,.2f} us"
