@@ -108,9 +108,16 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
 /// The form of CUDA 11; nothing is said of what is wrong.
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, cudaGraphNode_t* wrong, char* log,
                                  size_t bytes);
-// CUDA 13 has one more parameter, earlier versions do not
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                      size_t count);
+struct cudaGraphEdgeData {
+    unsigned char from_port, to_port, type, reserved[5];
+};
+/// The form of CUDA 13. An edge that lets the second node begin early is a whole dependency here.
+inline cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                            const cudaGraphEdgeData*, size_t count) {
+    return cudaGraphAddDependencies(graph, from, to, count);
+}
 
 namespace emu::api {
 

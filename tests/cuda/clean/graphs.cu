@@ -84,7 +84,7 @@ void explicit_nodes(float* sum, float* total, float* host) {
     zeros.height = 1;
     must(cudaGraphAddMemsetNode(&clear, graph, nullptr, 0, &zeros), "memset");
     must(cudaGraphAddEmptyNode(&empty, graph, &line, 1), "empty");
-    must(cudaGraphAddDependencies(graph, &empty, &back, 1), "dependency");
+    must(cudaGraphAddDependencies(graph, &empty, &back, nullptr, 1), "dependency");
     float one = 1, half = 0.5f;
     int two = 2;
     void* several[] = {&total, &one, &two, &half};
