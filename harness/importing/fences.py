@@ -14,7 +14,15 @@ _OPENING = re.compile(
     r"(?P<lead>[ \t]{0,99}(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]{1,9})?)"
     r"(?:(?P<ticks>`{3,})(?P<info>[^`]*)|(?P<waves>~{3,})(?P<said>.*))$"
 )
-_PRE = re.compile(r"[ \t]{0,20}<pre\b", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"[ \t]{0,20}<(?P<tag>answer|final_answer|solution|code|python|cuda|submission)>[ \t]*$", re.IGNORECASE
+)
+_GLUED = re.compile(
+    r"[^`]{1,500}[:.][ \t]{0,3}(?P<fence>`{3,}[ \t]{0,3}(?:python|py|cuda|cu|cpp|c\+\+|c))[ \t]*$", re.IGNORECASE
+)
+_UNREAD = re.compile(
+    r"[ \t]{0,20}<(?:pre|write_to_file|replace_in_file|apply_diff|invoke|tool_call|function_calls)\b", re.IGNORECASE
+)
 _NESTING = frozenset({"markdown", "md", "mdx", "gfm", "mkd"})
 _TAG = re.compile(
     r"[ \t]{0,20}<(?P<tag>antArtifact|artifact|file|document|source_file)\b(?P<info>[^<>]{0,999})>[ \t]*$",
@@ -65,11 +73,13 @@ class Fenced:
 
     Attributes:
         blocks: in order.
-        html: lines outside blocks that begin code in HTML.
+        html: lines outside blocks that begin code in HTML, or in tags of tools that are not read.
+        prose: lines outside blocks, reasoning left out.
     """
 
     blocks: tuple[FencedBlock, ...]
     html: tuple[int, ...]
+    prose: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,7 @@ def fenced(reply: ReplyText, whole: Callable[[FencedBlock], bool]) -> Fenced:
     blocks: list[FencedBlock] = []
     html: list[int] = []
     above: list[str] = []
+    prose: list[str] = []
     index = 0
     while index < len(reply.lines):
         line = reply.lines[index]
@@ -113,13 +124,14 @@ def fenced(reply: ReplyText, whole: Callable[[FencedBlock], bool]) -> Fenced:
         if opening is None:
             if index not in reply.thoughts:
                 above.append(line)
-                html += [index] if _PRE.match(line) else []
+                prose.append(line)
+                html += [index] if _UNREAD.match(line) else []
             continue
         block = _block(reply.lines, index, opening, tuple(reversed(above[-60:])), whole)
         blocks.append(block)
         above.clear()
         index = block.last
-    return Fenced(tuple(blocks), tuple(html))
+    return Fenced(tuple(blocks), tuple(html), tuple(prose))
 
 
 def indented(reply: ReplyText) -> Iterator[FencedBlock]:
@@ -152,6 +164,8 @@ def opening_tag(line: str) -> re.Match[str] | None:
 
 def _tagged(lines: Sequence[str], first: int) -> FencedBlock | None:
     """The block that a tag on line `first`, from 1, begins; None where a fence within it does."""
+    if found := _ANSWER.match(lines[first - 1]):
+        return _answered(lines, first, f"</{found['tag']}>".lower())
     found = opening_tag(lines[first - 1])
     within = next((line for line in lines[first : first + 9] if line.strip()), "")
     if found is None or _opening(within) or opening_tag(within) or within.lstrip().startswith("<"):
@@ -165,7 +179,20 @@ def _tagged(lines: Sequence[str], first: int) -> FencedBlock | None:
     return FencedBlock(first, len(lines), info, _joined(lines[first:]), closed=False)
 
 
+def _answered(lines: Sequence[str], first: int, end: str) -> FencedBlock | None:
+    """What stands between a tag on line `first` and its closing one; None where a fence or another tag does."""
+    for number in range(first + 1, len(lines) + 1):
+        line = lines[number - 1].strip().lower()
+        if line == end:
+            return FencedBlock(first, number, "", _joined(lines[first : number - 1]))
+        if _opening(line) or opening_tag(line) or _ANSWER.match(line):
+            return None
+    return None
+
+
 def _opening(line: str) -> _Fence | None:
+    if glued := _GLUED.match(line):
+        line = glued["fence"]
     mark = _QUOTE.match(line)
     found = _OPENING.match(line, mark.end() if mark else 0)
     if found is None:

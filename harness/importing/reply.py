@@ -15,11 +15,14 @@ from pydantic import ValidationError
 from harness.errors import ReplyError, SpecError, StoreError
 from harness.importing.fences import Fenced, FencedBlock, fenced, indented
 from harness.importing.reply_blocks import BlockKind, language_of, read_block
-from harness.importing.reply_choice import NEXT, Choice, Extraction, choose
+from harness.importing.reply_choice import choose
+from harness.importing.reply_cut import choose_before, cut_error
+from harness.importing.reply_dressing import undressed
 from harness.importing.reply_names import file_name
-from harness.importing.reply_parts import parts_of
+from harness.importing.reply_parts import continued, parts_of
+from harness.importing.reply_taken import NEXT, Choice, Extraction
 from harness.importing.reply_text import ReplyProblem, ReplyText
-from harness.languages import Language, language
+from harness.languages import Language, Outline, language
 from harness.model import Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.submission_name import SubmissionName
@@ -101,10 +104,19 @@ def extract(reply: ReplyText, challenge: Challenge, used: Language) -> Extractio
         reply = inner
         found = fenced(reply, whole)
         _refuse_open_fences(reply, found, used)
-    blocks = found.blocks or _bare(reply, used) or _indented(reply, used)
-    parts = [part for block in blocks for part in parts_of(block, lambda text, path: _is_broken(text, path, used))]
+    closed = [block for block in found.blocks if block.closed]
+    cut = next((block for block in found.blocks if not block.closed), None)
+    if cut and not closed:
+        raise cut_error(reply.path, cut)
+    blocks = closed or _bare(reply, used) or _indented(reply, used)
+    bare = [undressed(block, lambda text: _is_broken(text, used.entry, used)) for block in blocks]
+    parts = [part for block in bare for part in parts_of(block, lambda text, path: _is_broken(text, path, used))]
+    parts = continued(parts, lambda text, path: _outline(text, path, used))
     read = [read_block(block, challenge, used, reply.path) for block in parts]
-    return choose(Choice(reply.path, read, found.html, challenge, used))
+    choice = Choice(reply.path, read, found.prose, found.html, challenge, used)
+    if cut is None:
+        return choose(choice)
+    return choose_before(choice, cut)
 
 
 def _wrapped(reply: ReplyText, found: Fenced) -> ReplyText | None:
@@ -143,13 +155,17 @@ def _indented(reply: ReplyText, used: Language) -> list[FencedBlock]:
 
 def _is_broken(text: str, path: str, used: Language) -> bool:
     """Whether a text does not parse as the file of that path, or ends within a comment or string."""
-    known = language_of("", path, used)
-    outline = known.syntax.outline(text) if known else None
+    known, outline = language_of("", path, used), _outline(text, path, used)
     return known is not None and (known.syntax.is_open(text) or (outline is not None and outline.fault is not None))
 
 
+def _outline(text: str, path: str, used: Language) -> Outline | None:
+    known = language_of("", path, used)
+    return known.syntax.outline(text) if known else None
+
+
 def _refuse_open_fences(reply: ReplyText, found: Fenced, used: Language) -> None:
-    """Refuse a reply that ends within a block, and one whose blocks have run into each other.
+    """Refuse a reply of too many blocks, and one whose blocks have run into each other.
 
     Raises:
         ReplyError: it does.
@@ -160,12 +176,6 @@ def _refuse_open_fences(reply: ReplyText, found: Fenced, used: Language) -> None
             hint="keep the reply itself, without logs and data, and import that",
         )  # fmt: skip
     for block in found.blocks:
-        if not block.closed and not block.inner:
-            raise ReplyError(
-                reply.path, ReplyProblem.CUT_OFF,
-                f"is cut off: the code block that begins in line {block.line} never ends",
-                hint="ask the model again with room for a longer reply, and import that",
-            )  # fmt: skip
         if block.inner:
             known = language_of(block.tongue, "", used)
             outline = known.syntax.outline(block.text) if known else None

@@ -7,6 +7,8 @@ it reads now, and took one wrongly: it put two files of one block into one. Of t
 The 30 of `third` were written by somebody who had seen neither parser nor table, with what a careful human would take:
 24 it read so, four it refused that a human could decide, and two it took wrongly: tests that define all of the contract
 (as broken samples) for the entry, and the second of two options between which a reply leaves the choice.
+`fourth` came with the rules for changes after a whole file, for replies that are cut off, and for what terminals, chat
+pages, notebooks and tools put around code; each way in which those could go wrong unseen is an error there.
 """
 
 import random
@@ -60,6 +62,8 @@ def test_a_reply_gives_its_files_byte_for_byte(name: str) -> None:
     assert (made.tests is not None) == expected.get("tests", False)
     assert list(made.capabilities) == expected.get("capabilities", [])
     assert [left.why.name for left in importer.found.extraction.left] == expected.get("left", [])
+    changes = {block.line for file in importer.found.extraction.files for block in file.changes}
+    assert sorted(changes) == expected.get("changed", [])
 
 
 @pytest.mark.parametrize("name", REFUSED)

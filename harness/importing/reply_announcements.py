@@ -1,0 +1,80 @@
+"""What the words above a block of a reply say about it: a change, an afterthought, something shown for comparison."""
+
+import re
+from collections.abc import Iterator
+
+from harness.importing.reply_blocks import ReplyBlock
+
+_LENGTH = 500
+"""Characters of a line that are read."""
+_NEAR = 12
+"""Lines above a block among which its heading is looked for."""
+_ANOTHER = re.compile(
+    r"\b(?:naive|baseline|alternative\w*|for (?:comparison|reference)|"
+    r"(?:previous|older?|original|first|initial|earlier) (?:version|draft|attempt|code|implementation)|before the fix|not used|do not use|wrong|incorrect|buggy)\b",
+    re.IGNORECASE,
+)
+_BETTER = re.compile(
+    r"\b(?:fix\w*|correct|corrected|final|updated?|improved?|replac\w*|better|optimi[sz]ed|instead|new)\b",
+    re.IGNORECASE,
+)
+_OPTIONAL = re.compile(
+    r"\b(?:optional(?:ly)?|bonus|opcional|optionnel\w*|alternatively|as an? (?:alternative|exercise|extension|sketch)|"
+    r"if you(?:'d| would)? (?:want|need|prefer|like|care|have|are|also)|"
+    r"(?:you|one) (?:can|could|might|may) (?:also|even)|untested|experimental|"
+    r"not (?:part of|needed|required|submitted))\b|\bvariant\b(?!s)",
+    re.IGNORECASE,
+)
+_SHOWN_ONLY = re.compile(
+    r"\b(?:for (?:comparison|contrast|reference)|zum vergleich|pour comparaison|para comparar)\b|对比|仅供参考|"
+    r"\b(?:do not|don't|not to be) (?:use|submit|grade)|"
+    r"\bnot (?:used|the answer|my answer|submitted|part of the (?:answer|submission))\b",
+    re.IGNORECASE,
+)
+_ALL = re.compile(
+    r"\b(?:complete|full|whole|entire|again|everything|together|final|fix\w*|correct\w*|updated|"
+    r"(?:answer|submission) is)\b",
+    re.IGNORECASE,
+)
+_REPLACES = re.compile(
+    r"\b(?:replac\w*|chang\w*|updat\w*|fix\w*|correct\w*|patch\w*|swap\w*|amend\w*|adjust\w*|revis\w*|modif\w*|rewrit\w*|"
+    r"should (?:be|read|become)|instead|becomes?|new version|only (?:the|this)|apply|edit)\b|\bersetz\w*|\bkorrig\w*|"
+    r"\breempla\w*|\bcorreg\w*|\bcorrig\w*|\bremplac\w*|替换|修改|修正|改为|更正",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"[ \t>]{0,20}(?:#{1,6}[ \t]|\*\*[^*\n]{1,300}\*\*[ \t:]{0,9}$)")
+
+
+def is_another(block: ReplyBlock) -> bool:
+    """Whether a version is announced as one that is not the answer: for comparison, from before, or as an option."""
+    above = next(_filled(block), "")
+    if _ANOTHER.search(above) is not None and _BETTER.search(above) is None:
+        return True
+    return is_optional(block)
+
+
+def is_optional(block: ReplyBlock) -> bool:
+    """Whether the words above a block leave it to the reader to use it."""
+    return any(_OPTIONAL.search(line) for line in _paragraph(block))
+
+
+def is_shown_only(block: ReplyBlock) -> bool:
+    """Whether the words above a block say plainly that it is shown and not submitted."""
+    said = " ".join(_paragraph(block))
+    return _SHOWN_ONLY.search(said) is not None and _ALL.search(said) is None
+
+
+def is_change(block: ReplyBlock) -> bool:
+    """Whether the words above a block say that it replaces what is there."""
+    return any(_REPLACES.search(line) for line in _paragraph(block))
+
+
+def _filled(block: ReplyBlock) -> Iterator[str]:
+    return (line[:_LENGTH] for line in block.block.above if line.strip())
+
+
+def _paragraph(block: ReplyBlock) -> list[str]:
+    """The two filled lines above a block, and its heading."""
+    lines = list(_filled(block))[:_NEAR]
+    heading = next((line for line in lines[2:] if _HEADING.match(line)), None)
+    return lines[:2] + ([heading] if heading else [])
