@@ -11,7 +11,8 @@ _NEAR = 12
 """Lines above a block among which its heading is looked for."""
 _ANOTHER = re.compile(
     r"\b(?:naive|baseline|alternative\w*|for (?:comparison|reference)|"
-    r"(?:previous|older?|original|first|initial|earlier) (?:version|draft|attempt|code|implementation)|before the fix|not used|do not use|wrong|incorrect|buggy)\b",
+    r"(?:previous|older?|original|first|initial|earlier) (?:version|draft|attempt|code|implementation)|"
+    r"before the fix|not used|do not use|wrong|incorrect|buggy)\b",
     re.IGNORECASE,
 )
 _BETTER = re.compile(
@@ -22,7 +23,15 @@ _OPTIONAL = re.compile(
     r"\b(?:optional(?:ly)?|bonus|opcional|optionnel\w*|alternatively|as an? (?:alternative|exercise|extension|sketch)|"
     r"if you(?:'d| would)? (?:want|need|prefer|like|care|have|are|also)|"
     r"(?:you|one) (?:can|could|might|may) (?:also|even)|untested|experimental|"
-    r"not (?:part of|needed|required|submitted))\b|\bvariant\b(?!s)",
+    r"not (?:part of|needed|required|submitted)|next steps|going further|"
+    r"(?:possible|potential|future|further) (?:extension|improvement|optimi[sz]ation|enhancement|change|work)s?)\b|"
+    r"\bvariant\b(?!s)",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(
+    r"\b(?:simplif\w*|illustrat\w*|conceptual\w*|essentially|pseudo\w*|roughly|sketch\w*|for example|e\.g|"
+    r"(?:would|could) (?:be|also|look|become|need|replace|change|use|swap)|(?:you|one) (?:could|can|may|might|would)|"
+    r"to (?:support|add|extend|enable)|in (?:production|practice)|later|with less)\b",
     re.IGNORECASE,
 )
 _SHOWN_ONLY = re.compile(
@@ -37,9 +46,11 @@ _ALL = re.compile(
     re.IGNORECASE,
 )
 _REPLACES = re.compile(
-    r"\b(?:replac\w*|chang\w*|updat\w*|fix\w*|correct\w*|patch\w*|swap\w*|amend\w*|adjust\w*|revis\w*|modif\w*|rewrit\w*|"
+    r"\b(?:replac\w*|chang\w*|updat\w*|fix\w*|correct\w*|patch\w*|swap\w*|amend\w*|adjust\w*|revis\w*|modif\w*|"
+    r"rewrit\w*|"
     r"should (?:be|read|become)|instead|becomes?|new version|only (?:the|this)|apply|edit)\b|\bersetz\w*|\bkorrig\w*|"
-    r"\breempla\w*|\bcorreg\w*|\bcorrig\w*|\bremplac\w*|替换|修改|修正|改为|更正",
+    r"\breempla\w*|\bcorreg\w*|\bcorrig\w*|\bremplac\w*|替换|修改|修正|改为|更正|"
+    r"^\W*(?:after|now|nachher|después)\W*$",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"[ \t>]{0,20}(?:#{1,6}[ \t]|\*\*[^*\n]{1,300}\*\*[ \t:]{0,9}$)")
@@ -67,6 +78,11 @@ def is_shown_only(block: ReplyBlock) -> bool:
 def is_change(block: ReplyBlock) -> bool:
     """Whether the words above a block say that it replaces what is there."""
     return any(_REPLACES.search(line) for line in _paragraph(block))
+
+
+def is_supposed(block: ReplyBlock) -> bool:
+    """Whether the words above a block may speak of a change that is not made: as it would be, or in short."""
+    return is_optional(block) or is_shown_only(block) or any(_SUPPOSED.search(line) for line in _paragraph(block)[:2])
 
 
 def _filled(block: ReplyBlock) -> Iterator[str]:

@@ -75,8 +75,10 @@ def _is_needed(choice: Choice, found: Extraction, cut: ReplyBlock) -> bool:
         return False
     if not cut.block.text.strip() and not cut.block.info:  # one fence too many
         return any(map(_CODE.match, cut.block.above))
+    if cut.path in paths:
+        return cut.kind is BlockKind.SOURCE and not _BEGINS_FILE.match(cut.block.text)
     if cut.name:
-        return cut.path not in paths and cut.kind is not BlockKind.DOCUMENT and not _stands_alone(choice, cut)
+        return cut.kind is not BlockKind.DOCUMENT and not _stands_alone(choice, cut)
     match cut.kind:
         case BlockKind.SHELL | BlockKind.FOREIGN:
             return False

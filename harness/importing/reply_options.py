@@ -63,7 +63,7 @@ def recommended(versions: Sequence[ReplyBlock], prose: Sequence[str]) -> ReplyBl
         versions: as for `left_open`, or the last ones of files that each hold all of the answer.
         prose: the lines of the reply outside its blocks.
     """
-    headed = [block for block in versions if (option := _option(block)) and _is_recommended(option[3])]
+    headed = [block for block in versions if _is_recommended(_heading(block))]
     chosen: dict[int, ReplyBlock] = {id(block): block for block in headed}
     references = [_reference(versions, index) for index in range(len(versions))]
     for sentence in _sentences(prose):
@@ -100,6 +100,12 @@ def _reference(versions: Sequence[ReplyBlock], index: int) -> re.Pattern[str]:
     if block.path:
         names.append(rf"(?<![\w/]){re.escape(PurePosixPath(block.path).stem)}(?![\w])")
     return re.compile("|".join(names), re.IGNORECASE)
+
+
+def _heading(block: ReplyBlock) -> str:
+    """What the words above a version say of it: those after its label, or else the nearest line."""
+    option = _option(block)
+    return option[3] if option else next((line for line in block.block.above if line.strip()), "")[:_LENGTH]
 
 
 def _is_recommended(said: str) -> bool:

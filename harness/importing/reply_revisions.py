@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from harness.importing.reply_announcements import is_another, is_change, is_optional, is_shown_only
+from harness.importing.reply_announcements import is_another, is_change, is_supposed
 from harness.importing.reply_blocks import BlockKind, ReplyBlock, language_of
 from harness.importing.reply_left import is_repeated
 from harness.importing.reply_patches import patched_text
@@ -19,7 +19,7 @@ def revise(choice: Choice) -> None:
     for block in choice.blocks:
         if id(block) in used or block.kind not in (*_PARTS, BlockKind.PATCH):
             continue
-        if is_optional(block) or is_shown_only(block) or (is_another(block) and not is_change(block)):
+        if is_supposed(block) or (is_another(block) and not is_change(block)):
             continue
         if is_repeated(block, choice.taken.values()):
             continue
