@@ -53,6 +53,19 @@ _REPLACES = re.compile(
     r"^\W*(?:after|now|nachher|después)\W*$",
     re.IGNORECASE,
 )
+_SAYS_SO = re.compile(
+    r"\b(?:replac(?:e|ed|ing)|swap(?:ped)?|fix(?:ed)?|correct(?:ed|ion)?|becomes|instead of)\b|"
+    r"\b(?:should|must|has to|needs to) (?:be|read|become)\b|"
+    r"\bchang(?:e|ed|ing) (?:`|(?:the|this|that|it|its|line|to|in|from)\b)|替换|修改为|改为|"
+    r"\b(?:ersetz|korrigier|reemplaz|remplac)\w*|^\W*(?:after|new|now|to|with|by|into)\W*$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"\W*(?:(?:change|replace)[sd]? (?:it |that |this |them )?)?"
+    r"(?:to|with|by|after|now|into|becomes?|should (?:be|read)|new|fixed|corrected|instead|durch|por|par|改为|为)\b"
+    r"[^.]{0,40}$",
+    re.IGNORECASE,
+)
 _HEADING = re.compile(r"[ \t>]{0,20}(?:#{1,6}[ \t]|\*\*[^*\n]{1,300}\*\*[ \t:]{0,9}$)")
 
 
@@ -78,6 +91,17 @@ def is_shown_only(block: ReplyBlock) -> bool:
 def is_change(block: ReplyBlock) -> bool:
     """Whether the words above a block say that it replaces what is there."""
     return any(_REPLACES.search(line) for line in _paragraph(block))
+
+
+def says_change(block: ReplyBlock) -> bool:
+    """Whether the line above a block says plainly that what is in it has to replace something."""
+    return _SAYS_SO.search(next(_filled(block), "")) is not None and not is_supposed(block)
+
+
+def is_second_of_pair(block: ReplyBlock) -> bool:
+    """Whether the words between a block and the one before it put it in the place of that: "to", "with", "after"."""
+    lines = list(_filled(block))
+    return len(lines) == 1 and _AFTER.match(lines[0]) is not None
 
 
 def is_supposed(block: ReplyBlock) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
+from harness.importing.reply_announcements import says_change
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
 from harness.importing.reply_patches import is_applied
 from harness.importing.reply_taken import Choice, PassedOver, TakenFile
@@ -39,7 +40,7 @@ def why_left(choice: Choice, block: ReplyBlock, entry: TakenFile) -> PassedOver:
         return _NEVER_FILES.get(block.kind) or _earlier(block, about)
     if is_repeated(block, choice.taken.values()):
         return PassedOver.EXCERPT
-    if _changes(block, about) and not _sketches_tests(choice, block, about):
+    if (_changes(block, about) or _is_fragment(choice, block)) and not _sketches_tests(choice, block, about):
         message = f"line {block.line} is the last word on {about.name.path}, and it is no whole file; found"
         raise choice.error(ReplyProblem.UNFINISHED, message, [*about.blocks, block])
     return _NEVER_FILES.get(block.kind, PassedOver.EXAMPLE)
@@ -99,6 +100,17 @@ def _in_order(pieces: Sequence[str], text: str) -> bool:
 
 def _bare(text: str) -> str:
     return "\n" + "".join(f"{line}\n" for line in map(str.strip, text.split("\n")) if line)
+
+
+def _is_fragment(choice: Choice, block: ReplyBlock) -> bool:
+    """Whether lines of code are said to replace others, and are no example that uses the contract."""
+    used = (block.outline.needs or frozenset()) | block.outline.imported
+    return (
+        block.kind in (BlockKind.SOURCE, BlockKind.OUTPUT)
+        and not block.name
+        and used.isdisjoint(choice.challenge.contract.functions)
+        and says_change(block)
+    )
 
 
 def _changes(block: ReplyBlock, about: TakenFile) -> bool:

@@ -43,6 +43,35 @@ def patched_text(text: str, patch: str) -> str | None:
     return results.pop() if len(results) == 1 else None
 
 
+def replaced_lines(text: str, old: str, new: str) -> str | None:
+    """The text with lines of it replaced, indented as they stand there; None where they do not stand there once."""
+    lines, wanted = text.removesuffix("\n").split("\n"), old.strip("\n").split("\n")
+    first = wanted[0].strip()
+    found = [
+        (at, shift)
+        for at, line in enumerate(lines)
+        if first and line.strip() == first
+        for shift in (_indent(line) - _indent(wanted[0]),)
+        if [each.rstrip() for each in lines[at : at + len(wanted)]]
+        == [_shifted(each, shift).rstrip() for each in wanted]
+    ]
+    if len(found) != 1:
+        return None
+    at, shift = found[0]
+    put = [_shifted(line, shift) for line in new.strip("\n").split("\n")]
+    return "\n".join([*lines[:at], *put, *lines[at + len(wanted) :]]) + "\n"
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _shifted(line: str, shift: int) -> str:
+    if not line.strip():
+        return line
+    return " " * (_indent(line) + shift) + line.lstrip(" ") if _indent(line) + shift >= 0 else line
+
+
 def is_applied(text: str, patch: str) -> bool:
     """Whether a patch only shows what the text holds already."""
     within = f"\n{text}\n"
