@@ -5,8 +5,9 @@ CommonMark closes an open block silently at the end of the text. Here that end i
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from harness.importing.reply_html import preformatted
 from harness.importing.reply_text import ReplyText
 
 _QUOTE = re.compile(r"(?:[ ]{0,3}>[ ]?){1,9}")
@@ -117,7 +118,7 @@ def fenced(reply: ReplyText, whole: Callable[[FencedBlock], bool]) -> Fenced:
         index += 1
         opening = None if index in reply.thoughts else _opening(line)
         if opening is None and index not in reply.thoughts and (block := _tagged(reply.lines, index)):
-            blocks.append(block)
+            blocks.append(replace(block, above=block.above or tuple(reversed(above[-60:]))))
             above.clear()
             index = block.last
             continue
@@ -166,6 +167,8 @@ def _tagged(lines: Sequence[str], first: int) -> FencedBlock | None:
     """The block that a tag on line `first`, from 1, begins; None where a fence within it does."""
     if found := _ANSWER.match(lines[first - 1]):
         return _answered(lines, first, f"</{found['tag']}>".lower())
+    if code := preformatted(lines, first):
+        return FencedBlock(first, code.last, code.tongue, code.text)
     found = opening_tag(lines[first - 1])
     within = next((line for line in lines[first : first + 9] if line.strip()), "")
     if found is None or _opening(within) or opening_tag(within) or within.lstrip().startswith("<"):

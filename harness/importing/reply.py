@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from harness.errors import ReplyError, SpecError, StoreError
 from harness.importing.fences import Fenced, FencedBlock, fenced, indented
 from harness.importing.reply_blocks import BlockKind, language_of, read_block
+from harness.importing.reply_calls import blocks_of_calls
 from harness.importing.reply_choice import choose
 from harness.importing.reply_cut import choose_before, cut_error
 from harness.importing.reply_dressing import undressed
@@ -108,7 +109,7 @@ def extract(reply: ReplyText, challenge: Challenge, used: Language) -> Extractio
     cut = next((block for block in found.blocks if not block.closed), None)
     if cut and not closed:
         raise cut_error(reply.path, cut)
-    blocks = closed or _bare(reply, used) or _indented(reply, used)
+    blocks = blocks_of_calls(closed) or _bare(reply, used) or _indented(reply, used)
     bare = [undressed(block, lambda text: _is_broken(text, used.entry, used)) for block in blocks]
     parts = [part for block in bare for part in parts_of(block, lambda text, path: _is_broken(text, path, used))]
     parts = continued(parts, lambda text, path: _outline(text, path, used))
