@@ -54,7 +54,8 @@ _REPLACES = re.compile(
     re.IGNORECASE,
 )
 _SAYS_SO = re.compile(
-    r"\b(?:replac(?:e|ed|ing)|swap(?:ped)?|fix(?:ed)?|correct(?:ed|ion)?|becomes|instead of)\b|"
+    r"\b(?:replac(?:e|ed|ing)|swap(?:ped)?|becomes|instead of)\b|"
+    r"\b(?:fix(?:ed)?|correct(?:ed|ion))(?: (?:\w{1,20}|`[^`]{1,60}`)){0,2}\W*$|"
     r"\b(?:should|must|has to|needs to) (?:be|read|become)\b|"
     r"\bchang(?:e|ed|ing) (?:`|(?:the|this|that|it|its|line|to|in|from)\b)|替换|修改为|改为|"
     r"\b(?:ersetz|korrigier|reemplaz|remplac)\w*|^\W*(?:after|new|now|to|with|by|into)\W*$",
