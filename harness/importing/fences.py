@@ -75,12 +75,12 @@ class Fenced:
     Attributes:
         blocks: in order.
         html: lines outside blocks that begin code in HTML, or in tags of tools that are not read.
-        prose: lines outside blocks, reasoning left out.
+        prose: lines outside blocks, reasoning left out, with their numbers from 1.
     """
 
     blocks: tuple[FencedBlock, ...]
     html: tuple[int, ...]
-    prose: tuple[str, ...] = ()
+    prose: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def fenced(reply: ReplyText, whole: Callable[[FencedBlock], bool]) -> Fenced:
     blocks: list[FencedBlock] = []
     html: list[int] = []
     above: list[str] = []
-    prose: list[str] = []
+    prose: list[tuple[int, str]] = []
     index = 0
     while index < len(reply.lines):
         line = reply.lines[index]
@@ -125,7 +125,7 @@ def fenced(reply: ReplyText, whole: Callable[[FencedBlock], bool]) -> Fenced:
         if opening is None:
             if index not in reply.thoughts:
                 above.append(line)
-                prose.append(line)
+                prose.append((index, line))
                 html += [index] if _UNREAD.match(line) else []
             continue
         block = _block(reply.lines, index, opening, tuple(reversed(above[-60:])), whole)

@@ -1,7 +1,7 @@
 """What the words above a block of a reply say about it: a change, an afterthought, something shown for comparison."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from harness.importing.reply_blocks import ReplyBlock
 
@@ -61,6 +61,25 @@ _SAYS_SO = re.compile(
     r"\b(?:ersetz|korrigier|reemplaz|remplac)\w*|^\W*(?:after|new|now|to|with|by|into)\W*$",
     re.IGNORECASE,
 )
+_HINTS = re.compile(
+    r"\b(?:typo|mistake|wrong|bugs?|errors?|oops|sorry|edit(?:ed)?|better|right way|rather|revised|final|again|"
+    r"use this|actually)\b|änder|修",
+    re.IGNORECASE,
+)
+_SPANS = re.compile(r"`(?P<old>[^`\n]{2,200})`(?P<between>[^`\n]{1,60})(?=`(?P<new>[^`\n]{2,200})`)")
+_BETWEEN = re.compile(
+    r"\b(?:should (?:be|read|have been)|must (?:be|read)|needs to be|becomes|is replaced (?:by|with)|with|by|to|into)"
+    r"\b|→|->|=>",
+    re.IGNORECASE,
+)
+_ORDERED = re.compile(
+    r"\b(?:replace|change|swap|fix|correct|edit|should|must|needs|becomes|is replaced)\b|→|->|=>", re.IGNORECASE
+)
+_TOLD = re.compile(
+    r"\b(?:i|we) (?:have )?(?:also )?(?:replaced|changed|swapped|fixed)\b|"
+    r"\bto (?:run|use|switch|try|get|support|port|see)\b|\b(?:if|when|for example|e\.g|instead of)\b",
+    re.IGNORECASE,
+)
 _AFTER = re.compile(
     r"\W*(?:(?:change|replace)[sd]? (?:it |that |this |them )?)?"
     r"(?:to|with|by|after|now|into|becomes?|should (?:be|read)|new|fixed|corrected|instead|durch|por|par|改为|为)\b"
@@ -97,6 +116,22 @@ def is_change(block: ReplyBlock) -> bool:
 def says_change(block: ReplyBlock) -> bool:
     """Whether the line above a block says plainly that what is in it has to replace something."""
     return _SAYS_SO.search(next(_filled(block), "")) is not None and not is_supposed(block)
+
+
+def hints_change(block: ReplyBlock) -> bool:
+    """Whether the line above a block may mean that what is in it replaces something."""
+    line = next(_filled(block), "")
+    return (_HINTS.search(line) or _REPLACES.search(line)) is not None and not is_optional(block)
+
+
+def changes_said(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Code that a sentence says to replace, and by what: "`a < b` should be `a <= b`"."""
+    for line in lines:
+        for found in _SPANS.finditer(line[:_LENGTH]):
+            said = line[:_LENGTH]
+            orders = _ORDERED.search(said[: found.end("between")])
+            if orders and _BETWEEN.search(found["between"]) and not (_TOLD.search(said) or _OPTIONAL.search(said)):
+                yield found["old"], found["new"]
 
 
 def is_second_of_pair(block: ReplyBlock) -> bool:

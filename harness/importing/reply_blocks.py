@@ -159,7 +159,10 @@ def _is_patch(block: FencedBlock) -> bool:
     if block.tongue in _PATCH or _HUNK.search(block.text):
         return True
     lines = [line for line in block.text.split("\n") if line.strip()]
-    return block.tongue in _PLAIN and len(lines) > 1 and 2 * len(_SIGNED.findall(block.text)) > len(lines)
+    signed = len(_SIGNED.findall(block.text))
+    if block.tongue not in _PLAIN:  # code where each line has a sign, of both kinds
+        return 1 < len(lines) == signed and {line[0] for line in lines} == {"+", "-"}
+    return len(lines) > 1 and 2 * signed > len(lines)
 
 
 def _outline(used: Language | None, text: str) -> Outline:

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
 from harness.importing.reply_entry import find_entry, refuse_missing
-from harness.importing.reply_left import why_left
+from harness.importing.reply_left import refuse_changes_said, why_left
 from harness.importing.reply_names import FileName, NamedBy
 from harness.importing.reply_revisions import revise
 from harness.importing.reply_taken import Choice, Extraction, LeftBlock, TakenFile, imports
@@ -30,6 +30,7 @@ def choose(choice: Choice) -> Extraction:
     refuse_missing(choice, entry)
     used = {id(block) for file in choice.taken.values() for block in (*file.blocks, *file.changes)}
     left = [LeftBlock(b, why_left(choice, b, entry)) for b in choice.blocks if id(b) not in used]
+    refuse_changes_said(choice, entry)
     line = choice.html[-1] if choice.html else 0
     if line > entry.blocks[-1].line:
         raise choice.error(

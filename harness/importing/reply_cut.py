@@ -67,7 +67,7 @@ def _is_needed(choice: Choice, found: Extraction, cut: ReplyBlock) -> bool:
     """Whether the files taken may need the block that is cut off, or one that would have followed it."""
     paths = [file.name.path for file in found.files]
     sources = [block for file in found.files for block in file.blocks]
-    announced = {name for line in choice.prose for name in names_in(line)} | {cut.path} - {""}
+    announced = {name for _, line in choice.prose for name in names_in(line)} | {cut.path} - {""}
     lacking = [path for path in announced if path.rpartition("/")[2] not in {p.rpartition("/")[2] for p in paths}]
     if any(imports(block, path) for block in sources for path in lacking):
         return True

@@ -91,7 +91,7 @@ def _submitted(choice: Choice, whole: list[ReplyBlock], settings: ReplyBlock | N
         last = {b.path: b for b in whole if b.name}
         options = [last[path] for path in paths]
         message = f"{len(paths)} files define the contract, and which one is the entry is not said; found"
-    chosen = recommended(options, choice.prose)
+    chosen = recommended(options, [line for _, line in choice.prose])
     if chosen is None or (whole[-1] not in options):
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
     choice.aside |= {

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from harness.importing.reply_announcements import says_change
+from harness.importing.reply_announcements import changes_said, hints_change, says_change
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
 from harness.importing.reply_patches import is_applied
 from harness.importing.reply_taken import Choice, PassedOver, TakenFile
@@ -17,6 +18,11 @@ _NEVER_FILES = {
     BlockKind.FOREIGN: PassedOver.FOREIGN, BlockKind.PARTIAL: PassedOver.DRAFT, BlockKind.PATCH: PassedOver.PATCH,
     BlockKind.STUBS: PassedOver.STUBS,
 }  # fmt: skip
+_REMARK = re.compile(r"(?:^|[ \t])[ \t]*(?:#|//).*$")
+_ALIKE = 0.6
+"""Share of two lines that is the same where one may be a change of the other."""
+_FEW, _COMPARED = 10, 3000
+"""Lines of a block, and of a file, that are compared."""
 _EDITS = re.compile(r"\bsed[ ]+(?:-\w+[ ]+)*-\w*i|\bperl[ ]+(?:-\w+[ ]+)*-\w*i|\bpatch\b|\bgit apply\b|>>?|\btee\b")
 
 
@@ -105,12 +111,33 @@ def _bare(text: str) -> str:
 def _is_fragment(choice: Choice, block: ReplyBlock) -> bool:
     """Whether lines of code are said to replace others, and are no example that uses the contract."""
     used = (block.outline.needs or frozenset()) | block.outline.imported
-    return (
-        block.kind in (BlockKind.SOURCE, BlockKind.OUTPUT)
-        and not block.name
-        and used.isdisjoint(choice.challenge.contract.functions)
-        and says_change(block)
-    )
+    if block.kind not in (BlockKind.SOURCE, BlockKind.OUTPUT) or block.name:
+        return False
+    if not used.isdisjoint(choice.challenge.contract.functions):
+        return False
+    if says_change(block) and block.kind is BlockKind.SOURCE:
+        return True
+    return hints_change(block) and any(_resembles(block, file.text) for file in choice.taken.values())
+
+
+def _resembles(block: ReplyBlock, text: str) -> bool:
+    """Whether a line of a block is almost one of a text."""
+    known = [line.strip() for line in text.split("\n")[:_COMPARED] if line.strip()]
+    lines = [bare for line in block.block.text.split("\n") if (bare := _REMARK.sub("", line).strip())][:_FEW]
+    return any(get_close_matches(line, known, 1, _ALIKE) for line in lines if line not in known)
+
+
+def refuse_changes_said(choice: Choice, entry: TakenFile) -> None:
+    """Refuse a reply whose last words on the entry are a sentence that says what to replace in it.
+
+    Raises:
+        ReplyError: there is such a sentence.
+    """
+    last = max(b.line for b in (*entry.blocks, *entry.changes))
+    for old, new in changes_said(line for number, line in choice.prose if number > last):
+        if old in entry.text and new not in entry.text:
+            message = f"a sentence says to replace `{old}` by `{new}` in {entry.name.path}, which is not done; found"
+            raise choice.error(ReplyProblem.UNFINISHED, message, entry.blocks)
 
 
 def _changes(block: ReplyBlock, about: TakenFile) -> bool:

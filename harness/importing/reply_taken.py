@@ -82,7 +82,7 @@ class Choice:
     Attributes:
         reply: its file, for messages.
         blocks: in order.
-        prose: lines outside blocks.
+        prose: lines outside blocks, with their numbers.
         html: lines that begin code in HTML.
         challenge: what it answers.
         language: what answers are written in.
@@ -92,7 +92,7 @@ class Choice:
 
     reply: str
     blocks: Sequence[ReplyBlock]
-    prose: Sequence[str]
+    prose: Sequence[tuple[int, str]]
     html: Sequence[int]
     challenge: Challenge
     language: Language
