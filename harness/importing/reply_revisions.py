@@ -13,15 +13,22 @@ from harness.importing.reply_taken import Choice, TakenFile
 
 _PARTS = (BlockKind.SOURCE, BlockKind.PARTIAL, BlockKind.TESTS)
 
+_MOST = 20
+"""Changes that are tried; more are left, and an error."""
+_LARGEST = 200_000
+"""Characters of a file that is changed."""
+
 
 def revise(choice: Choice) -> None:
     """Make the changes of the files taken that a reader would make without a doubt, in the order of the reply."""
     used = {id(block) for file in choice.taken.values() for block in file.blocks} | choice.aside.keys()
+    tried = 0
     for before, block in pairwise([None, *choice.blocks]):
         if block is None or id(block) in used or block.kind not in (*_PARTS, BlockKind.PATCH, BlockKind.OUTPUT):
             continue
-        if is_supposed(block) or (is_another(block) and not is_change(block)):
+        if tried == _MOST or is_supposed(block) or (is_another(block) and not is_change(block)):
             continue
+        tried += 1
         if before and id(before) not in used and not is_supposed(before) and _is_pair(before, block):
             made = [
                 (file, replaced_lines(file.text, before.block.text, block.block.text)) for file in _files(choice, block)
@@ -48,7 +55,7 @@ def _change(choice: Choice, made: Sequence[tuple[TakenFile, str | None]], blocks
 def _files(choice: Choice, block: ReplyBlock) -> Sequence[TakenFile]:
     """The files that a block may change: the one it names, or else all that precede it."""
     named = {PurePosixPath(path).name for path in (block.path, *block.patched) if path}
-    earlier = [file for file in choice.taken.values() if file.blocks[-1].line < block.line]
+    earlier = [f for f in choice.taken.values() if f.blocks[-1].line < block.line and len(f.text) <= _LARGEST]
     return [file for file in earlier if not named or PurePosixPath(file.name.path).name in named]
 
 
