@@ -29,6 +29,7 @@ _TAG = re.compile(
     r"[ \t]{0,20}<(?P<tag>antArtifact|artifact|file|document|source_file)\b(?P<info>[^<>]{0,999})>[ \t]*$",
     re.IGNORECASE,
 )
+_RULER = re.compile(r"([=*#~_-])\1{7,199}$")
 _LANGUAGE = re.compile(r"\blang(?:uage)?=[\"']?([\w+#-]{1,40})", re.IGNORECASE)
 _FURTHER = 16
 """Closing fences that a block with an open comment or string may run past."""
@@ -152,6 +153,16 @@ def indented(reply: ReplyText) -> Iterator[FencedBlock]:
         else:
             above += [reply.lines[index]] if index + 1 not in reply.thoughts else []
             index += 1
+
+
+def between_rulers(reply: ReplyText) -> FencedBlock | None:
+    """What stands between the only two lines of a reply that are rulers, where those are alike."""
+    said = ["" if number in reply.thoughts else line.strip() for number, line in enumerate(reply.lines, 1)]
+    rulers = [number for number, line in enumerate(said, 1) if _RULER.match(line)]
+    if len(rulers) != 2 or said[rulers[0] - 1] != said[rulers[1] - 1]:
+        return None
+    first, last = rulers
+    return FencedBlock(first, last, "", _joined(reply.lines[first : last - 1]), tuple(reversed(said[: first - 1]))[:60])
 
 
 def _is_indented(line: str) -> bool:

@@ -13,7 +13,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from harness.errors import ReplyError, SpecError, StoreError
-from harness.importing.fences import Fenced, FencedBlock, fenced, indented
+from harness.importing.fences import Fenced, FencedBlock, between_rulers, fenced, indented
 from harness.importing.reply_blocks import BlockKind, language_of, read_block
 from harness.importing.reply_calls import blocks_of_calls
 from harness.importing.reply_choice import choose
@@ -109,9 +109,10 @@ def extract(reply: ReplyText, challenge: Challenge, used: Language) -> Extractio
     cut = next((block for block in found.blocks if not block.closed), None)
     if cut and not closed:
         raise cut_error(reply.path, cut)
-    blocks = blocks_of_calls(closed) or _bare(reply, used) or _indented(reply, used)
+    blocks = blocks_of_calls(closed) or _bare(reply, used) or _ruled(reply, used) or _indented(reply, used)
     bare = [undressed(block, lambda text: _is_broken(text, used.entry, used)) for block in blocks]
     parts = [part for block in bare for part in parts_of(block, lambda text, path: _is_broken(text, path, used))]
+    _refuse_too_many(reply, parts)
     parts = continued(parts, lambda text, path: _outline(text, path, used))
     read = [read_block(block, challenge, used, reply.path) for block in parts]
     choice = Choice(reply.path, read, found.prose, found.html, challenge, used)
@@ -134,6 +135,12 @@ def _bare(reply: ReplyText, used: Language) -> list[FencedBlock]:
     text = "\n".join(said).strip("\n") + "\n"
     first = next((number for number, line in enumerate(said) if line.strip()), 0)
     return [FencedBlock(first, len(said), used.name, text)] if used.syntax.is_code(text) else []
+
+
+def _ruled(reply: ReplyText, used: Language) -> list[FencedBlock]:
+    """The code that a reply without fences puts between two rulers."""
+    block = between_rulers(reply)
+    return [block] if block and used.syntax.is_code(block.text) else []
 
 
 def _indented(reply: ReplyText, used: Language) -> list[FencedBlock]:
@@ -171,11 +178,7 @@ def _refuse_open_fences(reply: ReplyText, found: Fenced, used: Language) -> None
     Raises:
         ReplyError: it does.
     """
-    if len(found.blocks) > MAX_BLOCKS:
-        raise ReplyError(
-            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, and replies do not",
-            hint="keep the reply itself, without logs and data, and import that",
-        )  # fmt: skip
+    _refuse_too_many(reply, found.blocks)
     for block in found.blocks:
         if block.inner:
             known = language_of(block.tongue, "", used)
@@ -186,6 +189,14 @@ def _refuse_open_fences(reply: ReplyText, found: Fenced, used: Language) -> None
                     f"the code block of line {block.line} is not closed before the one of line {block.inner} begins",
                     hint=f"close the block above line {block.inner} in the reply, and import it again",
                 )  # fmt: skip
+
+
+def _refuse_too_many(reply: ReplyText, blocks: Sequence[FencedBlock]) -> None:
+    if len(blocks) > MAX_BLOCKS:
+        raise ReplyError(
+            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, and replies do not",
+            hint="keep the reply itself, without logs and data, and import that",
+        )  # fmt: skip
 
 
 def _submission(extraction: Extraction, name: SubmissionName, used: Language) -> tuple[Submission, str]:

@@ -29,6 +29,8 @@ _HUNK = re.compile(
 _PATCHED = re.compile(r"^(?:\+\+\+ (?:b/)?|\*\*\* Update File: )(?P<path>[^\t\n]{1,300})", re.MULTILINE)
 _SEARCHED = re.compile(r"^(?P<path>[^\n]{1,300})\n(?:`{3,}[^\n]*\n)?<{5,9} ?(?:SEARCH|ORIGINAL)\b", re.MULTILINE)
 _SIGNED = re.compile(r"^[+-](?![+-])", re.MULTILINE)
+_DEEPEST = 1000
+"""Blanks before an excerpt that are taken off."""
 _HERE_DOCUMENT = re.compile(r"<<-?[ ]?['\"\\]?\w")
 
 
@@ -170,7 +172,7 @@ def _outline(used: Language | None, text: str) -> Outline:
     if used is None:
         return Outline()
     found = used.syntax.outline(text) or Outline()
-    if found.fault and text[:1] in " \t":
+    if found.fault and 0 < len(text) - len(text.lstrip()) < _DEEPEST:
         outdented = used.syntax.outline(textwrap.dedent(text))
         return outdented or found
     return found

@@ -8,7 +8,7 @@ from harness.errors import ReplyError
 from harness.importing.reply_announcements import is_another, is_shown_only
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
 from harness.importing.reply_joining import joined_blocks
-from harness.importing.reply_names import FileName, NamedBy
+from harness.importing.reply_names import FileName, NamedBy, label_of, mentioned
 from harness.importing.reply_options import left_open, recommended
 from harness.importing.reply_taken import Choice, PassedOver, TakenFile, imports
 from harness.importing.reply_text import ReplyProblem
@@ -46,9 +46,38 @@ def find_entry(choice: Choice, settings: ReplyBlock | None) -> TakenFile:
         )
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
     name = next((b.name for b in reversed(whole) if b.name), None)
+    _refuse_another_file(choice, whole, name)
     parts = None if name else joined_blocks([b for b in choice.sources if not b.name], required, last)
     blocks, text = (parts.blocks, parts.text) if parts else ((last,), last.block.text)
     return TakenFile(name or _unnamed(choice, blocks), text, blocks)
+
+
+def _refuse_another_file(choice: Choice, whole: Sequence[ReplyBlock], name: FileName | None) -> None:
+    """Refuse a last version that may be another file than the versions before it.
+
+    Raises:
+        ReplyError: it has no name, and the words close to it speak of another file; or only one of them has a name,
+            that of a reference or the like.
+    """
+    last, own = whole[-1], PurePosixPath(name.path).name if name else ""
+    if len(whole) < 2:
+        return
+    others = {each for each in mentioned(last.block) if each.endswith(choice.language.suffix)} - {own}
+    if not last.outline.tests:
+        others = {each for each in others if not choice.language.syntax.is_test(each)}
+    if last.name:
+        others = {label} - {own} if (label := _label_above(last)) else set()
+    unnamed = any(not b.name for b in whole)
+    if others or (unnamed and own and _OTHER_FILE.search(PurePosixPath(own).stem)):
+        told = min(others, default=own)
+        message = f"line {last.line} may be {told}, and another file than the whole version before it; found"
+        raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+
+
+def _label_above(block: ReplyBlock) -> str:
+    """The file that the line above a block names, without its folders; empty where it names none."""
+    line = next((line for line in block.block.above if line.strip()), "")
+    return PurePosixPath(label_of(line).replace("\\", "/")).name
 
 
 def _whole(choice: Choice, required: frozenset[str]) -> list[ReplyBlock]:
@@ -92,12 +121,17 @@ def _submitted(choice: Choice, whole: list[ReplyBlock], settings: ReplyBlock | N
         options = [last[path] for path in paths]
         message = f"{len(paths)} files define the contract, and which one is the entry is not said; found"
     chosen = recommended(options, [line for _, line in choice.prose])
-    if chosen is None or (whole[-1] not in options):
+    if chosen is None or whole[-1] not in options or any(_may_follow(b, chosen, options) for b in whole):
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
     choice.aside |= {
         id(b): PassedOver.ALTERNATIVE for b in whole if b is not chosen and b.path != (chosen.path or None)
     }
     return [b for b in whole if b is chosen or (chosen.path and b.path == chosen.path)]
+
+
+def _may_follow(block: ReplyBlock, chosen: ReplyBlock, options: Sequence[ReplyBlock]) -> bool:
+    """Whether a version that is none of the options may be a later one of the chosen option."""
+    return block not in options and block.line > chosen.line and block.path in ("", chosen.path)
 
 
 def _only(whole: Sequence[ReplyBlock], paths: Sequence[str], settings: ReplyBlock | None) -> str:

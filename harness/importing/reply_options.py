@@ -62,8 +62,12 @@ def recommended(versions: Sequence[ReplyBlock], prose: Sequence[str]) -> ReplyBl
     Args:
         versions: as for `left_open`, or the last ones of files that each hold all of the answer.
         prose: the lines of the reply outside its blocks.
+
+    Of several versions under one label the last one is meant.
     """
-    headed = [block for block in versions if _is_recommended(_heading(block))]
+    last = {_key(block): block for block in versions}
+    headed = [last[_key(block)] for block in versions if _is_recommended(_heading(block))]
+    versions = list(last.values())
     chosen: dict[int, ReplyBlock] = {id(block): block for block in headed}
     references = [_reference(versions, index) for index in range(len(versions))]
     for sentence in _sentences(prose):
@@ -110,6 +114,12 @@ def _heading(block: ReplyBlock) -> str:
 
 def _is_recommended(said: str) -> bool:
     return _RECOMMENDED.search(said) is not None and _NOT_RECOMMENDED.search(said) is None
+
+
+def _key(block: ReplyBlock) -> str:
+    """The label of a version, or what else tells it from the others."""
+    option = _option(block)
+    return _label(option) if option else f"line {block.line}"
 
 
 def _label(option: re.Match[str]) -> str:

@@ -84,6 +84,8 @@ def is_applied(text: str, patch: str) -> bool:
 def patch_parts(block: FencedBlock) -> Sequence[FencedBlock]:
     """The blocks of one file each that a patch consists of: whole ones of files it creates, patches of others."""
     lines = block.text.split("\n")
+    if any(map(_SEARCH.match, lines)):
+        return _new_files(block) or [block]
     starts = [at for at in range(len(lines)) if _begins(lines, at)]
     if len(starts) < 2 and not any(_CREATES.match(lines[at]) for at in starts):
         return [block]
@@ -98,6 +100,33 @@ def patch_parts(block: FencedBlock) -> Sequence[FencedBlock]:
         else:
             parts.append(replace(place, text=made, info="", above=(f"`{path}`", *block.above)))
     return parts
+
+
+def _new_files(block: FencedBlock) -> Sequence[FencedBlock]:
+    """The files that SEARCH/REPLACE blocks with nothing to search for create; none where one of them has more in it.
+
+    A file's name is the line before its block, or of the first one the line above the fence.
+    """
+    parts, path, lines, begin = list[FencedBlock](), "", list[str](), -1
+    for at, line in enumerate(block.text.split("\n")):
+        if begin < 0 and _SEARCH.match(line):
+            begin, lines = at, []
+        elif begin >= 0 and _REPLACE.match(line):
+            empty = [n for n, said in enumerate(lines) if said.strip()][:1]
+            if not empty or not _DIVIDER.match(lines[empty[0]]) or (parts and not path):
+                return []
+            text = "".join(f"{said}\n" for said in lines[empty[0] + 1 :])
+            above = (f"`{path}`",) if path else block.above
+            starts = block.line + begin if parts else block.line
+            parts.append(replace(block, line=starts, text=text, info="" if path else block.info, above=above))
+            begin, path = -1, ""
+        elif begin >= 0:
+            lines.append(line)
+        elif line.strip():
+            if path:
+                return []
+            path = line.strip().strip("`#*: ")
+    return parts if begin < 0 and not path else []
 
 
 def _begins(lines: Sequence[str], at: int) -> bool:
