@@ -9,7 +9,7 @@ from harness.importing.reply_announcements import is_another, is_shown_only
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
 from harness.importing.reply_joining import joined_blocks
 from harness.importing.reply_names import FileName, NamedBy, label_of, mentioned
-from harness.importing.reply_options import left_open, recommended
+from harness.importing.reply_options import leaves_choice, left_open, recommended
 from harness.importing.reply_taken import Choice, PassedOver, TakenFile, imports
 from harness.importing.reply_text import ReplyProblem
 
@@ -108,19 +108,20 @@ def _submitted(choice: Choice, whole: list[ReplyBlock], settings: ReplyBlock | N
     Raises:
         ReplyError: it leaves the choice among several.
     """
+    prose = [line for _, line in choice.prose]
     paths = list(dict.fromkeys(b.path for b in whole if b.name))
     only = _only(whole, paths, settings) if len(paths) > 1 else ""
     if only or len(paths) <= 1:
         whole = [b for b in whole if not only or b.path == only]
-        options = left_open(whole)
-        if not options:
+        options = left_open(whole) or (whole if leaves_choice(prose) else [])
+        if len(options) < 2:
             return whole
         message = "the reply offers a choice of whole versions; found"
     else:
         last = {b.path: b for b in whole if b.name}
         options = [last[path] for path in paths]
         message = f"{len(paths)} files define the contract, and which one is the entry is not said; found"
-    chosen = recommended(options, [line for _, line in choice.prose])
+    chosen = recommended(options, prose)
     if chosen is None or whole[-1] not in options or any(_may_follow(b, chosen, options) for b in whole):
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
     choice.aside |= {

@@ -34,6 +34,12 @@ _ASIDE = re.compile(
     r"|,? (?:and |but )?not \w.*",
     re.I,
 )
+_LEFT = re.compile(
+    r"\b(?:pick|choose|use|take|submit|keep|go with)\b[^.!?]{0,30}"
+    r"\b(?:whichever|either(?: one)?|the one (?:that|which|you))\b"
+    r"|\bwhichever (?:one |version |of them )?(?:you|suits|fits)\b",
+    re.IGNORECASE,
+)
 _ALSO = re.compile(r"[^\w]{0,9}(?:and|or|as well as|plus|und|y|et)\b", re.IGNORECASE)
 _ORDINALS = ("first|former|1st", "second|2nd", "third|3rd", "fourth|4th")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])[\s*_]{1,9}|(?<=[.!?;])$|\n")
@@ -54,6 +60,11 @@ def left_open(versions: Sequence[ReplyBlock]) -> list[ReplyBlock]:
     if len({_label(option) for _, option in said}) < 2 or recommended == [versions[-1]]:
         return []
     return [block for block, _ in said]
+
+
+def leaves_choice(prose: Sequence[str]) -> bool:
+    """Whether a reply leaves it to its reader which of several things to take: "pick whichever suits you"."""
+    return any(_LEFT.search(sentence) for sentence in _sentences(prose))
 
 
 def recommended(versions: Sequence[ReplyBlock], prose: Sequence[str]) -> ReplyBlock | None:
