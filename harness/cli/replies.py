@@ -12,7 +12,7 @@ from harness.cli import output
 
 if TYPE_CHECKING:
     from harness.importing.reply import ReadReply
-    from harness.importing.reply_choice import TakenFile
+    from harness.importing.reply_taken import TakenFile
     from harness.model import Challenge
     from harness.workspace import Workspace
 
@@ -50,7 +50,9 @@ def _facts(file: "TakenFile", entries: Sequence[str]) -> Iterator[str]:
     places = [f"{b.block.line + 1}-{b.block.last - 1}" for b in file.blocks]
     yield f"lines {', '.join(places)} of the reply"
     yield f"named by {file.name.by.value}"
-    for block in file.blocks:
+    for block in file.changes:
+        yield f"changed as lines {block.block.line + 1}-{block.block.last - 1} say"
+    for block in () if file.changes else file.blocks:
         if fault := block.outline.fault:
             yield f"does not parse in line {block.line + fault.line} ({fault.name}) and is graded as it is"
 

@@ -5,8 +5,9 @@ CommonMark closes an open block silently at the end of the text. Here that end i
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from harness.importing.reply_html import preformatted
 from harness.importing.reply_text import ReplyText
 
 _QUOTE = re.compile(r"(?:[ ]{0,3}>[ ]?){1,9}")
@@ -14,12 +15,21 @@ _OPENING = re.compile(
     r"(?P<lead>[ \t]{0,99}(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]{1,9})?)"
     r"(?:(?P<ticks>`{3,})(?P<info>[^`]*)|(?P<waves>~{3,})(?P<said>.*))$"
 )
-_PRE = re.compile(r"[ \t]{0,20}<pre\b", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"[ \t]{0,20}<(?P<tag>answer|final_answer|solution|code|python|cuda|submission)>[ \t]*$", re.IGNORECASE
+)
+_GLUED = re.compile(
+    r"[^`]{1,500}[:.][ \t]{0,3}(?P<fence>`{3,}[ \t]{0,3}(?:python|py|cuda|cu|cpp|c\+\+|c))[ \t]*$", re.IGNORECASE
+)
+_UNREAD = re.compile(
+    r"[ \t]{0,20}<(?:pre|write_to_file|replace_in_file|apply_diff|invoke|tool_call|function_calls)\b", re.IGNORECASE
+)
 _NESTING = frozenset({"markdown", "md", "mdx", "gfm", "mkd"})
 _TAG = re.compile(
     r"[ \t]{0,20}<(?P<tag>antArtifact|artifact|file|document|source_file)\b(?P<info>[^<>]{0,999})>[ \t]*$",
     re.IGNORECASE,
 )
+_RULER = re.compile(r"([=*#~_-])\1{7,199}$")
 _LANGUAGE = re.compile(r"\blang(?:uage)?=[\"']?([\w+#-]{1,40})", re.IGNORECASE)
 _FURTHER = 16
 """Closing fences that a block with an open comment or string may run past."""
@@ -65,11 +75,13 @@ class Fenced:
 
     Attributes:
         blocks: in order.
-        html: lines outside blocks that begin code in HTML.
+        html: lines outside blocks that begin code in HTML, or in tags of tools that are not read.
+        prose: lines outside blocks, reasoning left out, with their numbers from 1.
     """
 
     blocks: tuple[FencedBlock, ...]
     html: tuple[int, ...]
+    prose: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,26 +112,28 @@ def fenced(reply: ReplyText, whole: Callable[[FencedBlock], bool]) -> Fenced:
     blocks: list[FencedBlock] = []
     html: list[int] = []
     above: list[str] = []
+    prose: list[tuple[int, str]] = []
     index = 0
     while index < len(reply.lines):
         line = reply.lines[index]
         index += 1
         opening = None if index in reply.thoughts else _opening(line)
         if opening is None and index not in reply.thoughts and (block := _tagged(reply.lines, index)):
-            blocks.append(block)
+            blocks.append(replace(block, above=block.above or tuple(reversed(above[-60:]))))
             above.clear()
             index = block.last
             continue
         if opening is None:
             if index not in reply.thoughts:
                 above.append(line)
-                html += [index] if _PRE.match(line) else []
+                prose.append((index, line))
+                html += [index] if _UNREAD.match(line) else []
             continue
         block = _block(reply.lines, index, opening, tuple(reversed(above[-60:])), whole)
         blocks.append(block)
         above.clear()
         index = block.last
-    return Fenced(tuple(blocks), tuple(html))
+    return Fenced(tuple(blocks), tuple(html), tuple(prose))
 
 
 def indented(reply: ReplyText) -> Iterator[FencedBlock]:
@@ -141,6 +155,16 @@ def indented(reply: ReplyText) -> Iterator[FencedBlock]:
             index += 1
 
 
+def between_rulers(reply: ReplyText) -> FencedBlock | None:
+    """What stands between the only two lines of a reply that are rulers, where those are alike."""
+    said = ["" if number in reply.thoughts else line.strip() for number, line in enumerate(reply.lines, 1)]
+    rulers = [number for number, line in enumerate(said, 1) if _RULER.match(line)]
+    if len(rulers) != 2 or said[rulers[0] - 1] != said[rulers[1] - 1]:
+        return None
+    first, last = rulers
+    return FencedBlock(first, last, "", _joined(reply.lines[first : last - 1]), tuple(reversed(said[: first - 1]))[:60])
+
+
 def _is_indented(line: str) -> bool:
     return line.startswith(("    ", "\t")) or not line.strip()
 
@@ -152,6 +176,10 @@ def opening_tag(line: str) -> re.Match[str] | None:
 
 def _tagged(lines: Sequence[str], first: int) -> FencedBlock | None:
     """The block that a tag on line `first`, from 1, begins; None where a fence within it does."""
+    if found := _ANSWER.match(lines[first - 1]):
+        return _answered(lines, first, f"</{found['tag']}>".lower())
+    if code := preformatted(lines, first):
+        return FencedBlock(first, code.last, code.tongue, code.text)
     found = opening_tag(lines[first - 1])
     within = next((line for line in lines[first : first + 9] if line.strip()), "")
     if found is None or _opening(within) or opening_tag(within) or within.lstrip().startswith("<"):
@@ -165,7 +193,20 @@ def _tagged(lines: Sequence[str], first: int) -> FencedBlock | None:
     return FencedBlock(first, len(lines), info, _joined(lines[first:]), closed=False)
 
 
+def _answered(lines: Sequence[str], first: int, end: str) -> FencedBlock | None:
+    """What stands between a tag on line `first` and its closing one; None where a fence or another tag does."""
+    for number in range(first + 1, len(lines) + 1):
+        line = lines[number - 1].strip().lower()
+        if line == end:
+            return FencedBlock(first, number, "", _joined(lines[first : number - 1]))
+        if _opening(line) or opening_tag(line) or _ANSWER.match(line):
+            return None
+    return None
+
+
 def _opening(line: str) -> _Fence | None:
+    if glued := _GLUED.match(line):
+        line = glued["fence"]
     mark = _QUOTE.match(line)
     found = _OPENING.match(line, mark.end() if mark else 0)
     if found is None:

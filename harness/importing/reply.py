@@ -13,13 +13,17 @@ import tomli_w
 from pydantic import ValidationError
 
 from harness.errors import ReplyError, SpecError, StoreError
-from harness.importing.fences import Fenced, FencedBlock, fenced, indented
+from harness.importing.fences import Fenced, FencedBlock, between_rulers, fenced, indented
 from harness.importing.reply_blocks import BlockKind, language_of, read_block
-from harness.importing.reply_choice import NEXT, Choice, Extraction, choose
+from harness.importing.reply_calls import blocks_of_calls
+from harness.importing.reply_choice import choose
+from harness.importing.reply_cut import choose_before, cut_error
+from harness.importing.reply_dressing import undressed
 from harness.importing.reply_names import file_name
-from harness.importing.reply_parts import parts_of
+from harness.importing.reply_parts import continued, parts_of
+from harness.importing.reply_taken import NEXT, Choice, Extraction
 from harness.importing.reply_text import ReplyProblem, ReplyText
-from harness.languages import Language, language
+from harness.languages import Language, Outline, language
 from harness.model import Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.submission_name import SubmissionName
@@ -101,10 +105,20 @@ def extract(reply: ReplyText, challenge: Challenge, used: Language) -> Extractio
         reply = inner
         found = fenced(reply, whole)
         _refuse_open_fences(reply, found, used)
-    blocks = found.blocks or _bare(reply, used) or _indented(reply, used)
-    parts = [part for block in blocks for part in parts_of(block, lambda text, path: _is_broken(text, path, used))]
+    closed = [block for block in found.blocks if block.closed]
+    cut = next((block for block in found.blocks if not block.closed), None)
+    if cut and not closed:
+        raise cut_error(reply.path, cut)
+    blocks = blocks_of_calls(closed) or _bare(reply, used) or _ruled(reply, used) or _indented(reply, used)
+    bare = [undressed(block, lambda text: _is_broken(text, used.entry, used)) for block in blocks]
+    parts = [part for block in bare for part in parts_of(block, lambda text, path: _is_broken(text, path, used))]
+    _refuse_too_many(reply, parts)
+    parts = continued(parts, lambda text, path: _outline(text, path, used))
     read = [read_block(block, challenge, used, reply.path) for block in parts]
-    return choose(Choice(reply.path, read, found.html, challenge, used))
+    choice = Choice(reply.path, read, found.prose, found.html, challenge, used)
+    if cut is None:
+        return choose(choice)
+    return choose_before(choice, cut)
 
 
 def _wrapped(reply: ReplyText, found: Fenced) -> ReplyText | None:
@@ -121,6 +135,12 @@ def _bare(reply: ReplyText, used: Language) -> list[FencedBlock]:
     text = "\n".join(said).strip("\n") + "\n"
     first = next((number for number, line in enumerate(said) if line.strip()), 0)
     return [FencedBlock(first, len(said), used.name, text)] if used.syntax.is_code(text) else []
+
+
+def _ruled(reply: ReplyText, used: Language) -> list[FencedBlock]:
+    """The code that a reply without fences puts between two rulers."""
+    block = between_rulers(reply)
+    return [block] if block and used.syntax.is_code(block.text) else []
 
 
 def _indented(reply: ReplyText, used: Language) -> list[FencedBlock]:
@@ -143,29 +163,23 @@ def _indented(reply: ReplyText, used: Language) -> list[FencedBlock]:
 
 def _is_broken(text: str, path: str, used: Language) -> bool:
     """Whether a text does not parse as the file of that path, or ends within a comment or string."""
-    known = language_of("", path, used)
-    outline = known.syntax.outline(text) if known else None
+    known, outline = language_of("", path, used), _outline(text, path, used)
     return known is not None and (known.syntax.is_open(text) or (outline is not None and outline.fault is not None))
 
 
+def _outline(text: str, path: str, used: Language) -> Outline | None:
+    known = language_of("", path, used)
+    return known.syntax.outline(text) if known else None
+
+
 def _refuse_open_fences(reply: ReplyText, found: Fenced, used: Language) -> None:
-    """Refuse a reply that ends within a block, and one whose blocks have run into each other.
+    """Refuse a reply of too many blocks, and one whose blocks have run into each other.
 
     Raises:
         ReplyError: it does.
     """
-    if len(found.blocks) > MAX_BLOCKS:
-        raise ReplyError(
-            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, and replies do not",
-            hint="keep the reply itself, without logs and data, and import that",
-        )  # fmt: skip
+    _refuse_too_many(reply, found.blocks)
     for block in found.blocks:
-        if not block.closed and not block.inner:
-            raise ReplyError(
-                reply.path, ReplyProblem.CUT_OFF,
-                f"is cut off: the code block that begins in line {block.line} never ends",
-                hint="ask the model again with room for a longer reply, and import that",
-            )  # fmt: skip
         if block.inner:
             known = language_of(block.tongue, "", used)
             outline = known.syntax.outline(block.text) if known else None
@@ -175,6 +189,14 @@ def _refuse_open_fences(reply: ReplyText, found: Fenced, used: Language) -> None
                     f"the code block of line {block.line} is not closed before the one of line {block.inner} begins",
                     hint=f"close the block above line {block.inner} in the reply, and import it again",
                 )  # fmt: skip
+
+
+def _refuse_too_many(reply: ReplyText, blocks: Sequence[FencedBlock]) -> None:
+    if len(blocks) > MAX_BLOCKS:
+        raise ReplyError(
+            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, and replies do not",
+            hint="keep the reply itself, without logs and data, and import that",
+        )  # fmt: skip
 
 
 def _submission(extraction: Extraction, name: SubmissionName, used: Language) -> tuple[Submission, str]:

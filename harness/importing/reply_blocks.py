@@ -8,19 +8,17 @@ from enum import StrEnum
 from functools import cache
 
 from harness.importing.fences import FencedBlock
-from harness.importing.reply_names import FileName, NamedBy, file_name, safe
+from harness.importing.reply_names import FileName, NamedBy, file_name, label_of, safe
+from harness.importing.reply_shell import SHELL
 from harness.languages import Language, Outline, every_language
 from harness.model import Challenge
 from harness.model.collection import SUBMISSION_FILE
 
-_SHELL = frozenset(
-    {"bash", "sh", "shell", "console", "zsh", "powershell", "ps1", "cmd", "bat", "terminal", "shell-session"}
-)
 _PATCH = frozenset({"diff", "patch", "udiff"})
 _PLAIN = frozenset({"", "text", "txt", "plaintext", "plain", "output", "code", "none"})
 _DOCUMENTS = {
     "md": {"markdown", "md", "mdx", "gfm"}, "toml": {"toml", "ini"}, "yaml": {"yaml", "yml"}, "yml": {"yaml", "yml"},
-    "json": {"json", "jsonc"}, "sh": _SHELL, "bash": _SHELL, "txt": _PLAIN | {"cmake"}, "cmake": {"cmake"},
+    "json": {"json", "jsonc"}, "sh": SHELL, "bash": SHELL, "txt": _PLAIN | {"cmake"}, "cmake": {"cmake"},
     "rst": {"rst"},
 }  # fmt: skip
 _SHOWN = 5
@@ -29,7 +27,10 @@ _HUNK = re.compile(
     r"^(?:@@ -\d{1,9}|<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)|\*\*\* (?:Begin Patch|Update File))", re.MULTILINE
 )
 _PATCHED = re.compile(r"^(?:\+\+\+ (?:b/)?|\*\*\* Update File: )(?P<path>[^\t\n]{1,300})", re.MULTILINE)
+_SEARCHED = re.compile(r"^(?P<path>[^\n]{1,300})\n(?:`{3,}[^\n]*\n)?<{5,9} ?(?:SEARCH|ORIGINAL)\b", re.MULTILINE)
 _SIGNED = re.compile(r"^[+-](?![+-])", re.MULTILINE)
+_DEEPEST = 1000
+"""Blanks before an excerpt that are taken off."""
 _HERE_DOCUMENT = re.compile(r"<<-?[ ]?['\"\\]?\w")
 
 
@@ -126,6 +127,7 @@ def read_block(block: FencedBlock, challenge: Challenge, default: Language, repl
         name = FileName(SUBMISSION_FILE, NamedBy.CONTRACT)
     if _is_patch(block):
         named = [match["path"].strip().removeprefix("./") for match in _PATCHED.finditer(block.text)]
+        named += [label for match in _SEARCHED.finditer(block.text) if (label := label_of(match["path"]))]
         patched = tuple(dict.fromkeys([*named, *([name.path] if name else [])]))
         return ReplyBlock(block, BlockKind.PATCH, name, patched=patched)
     used = language_of(block.tongue, name.path if name else "", default)
@@ -159,7 +161,10 @@ def _is_patch(block: FencedBlock) -> bool:
     if block.tongue in _PATCH or _HUNK.search(block.text):
         return True
     lines = [line for line in block.text.split("\n") if line.strip()]
-    return block.tongue in _PLAIN and len(lines) > 1 and 2 * len(_SIGNED.findall(block.text)) > len(lines)
+    signed = len(_SIGNED.findall(block.text))
+    if block.tongue not in _PLAIN:  # code where each line has a sign, of both kinds
+        return 1 < len(lines) == signed and {line[0] for line in lines} == {"+", "-"}
+    return len(lines) > 1 and 2 * signed > len(lines)
 
 
 def _outline(used: Language | None, text: str) -> Outline:
@@ -167,7 +172,7 @@ def _outline(used: Language | None, text: str) -> Outline:
     if used is None:
         return Outline()
     found = used.syntax.outline(text) or Outline()
-    if found.fault and text[:1] in " \t":
+    if found.fault and 0 < len(text) - len(text.lstrip()) < _DEEPEST:
         outdented = used.syntax.outline(textwrap.dedent(text))
         return outdented or found
     return found
@@ -176,7 +181,7 @@ def _outline(used: Language | None, text: str) -> Outline:
 def _kind(
     block: FencedBlock, name: FileName | None, used: Language | None, outline: Outline, challenge: Challenge
 ) -> BlockKind:
-    if block.tongue in _SHELL and name is None:
+    if block.tongue in SHELL and name is None:
         return BlockKind.SCRIPT if _HERE_DOCUMENT.search(block.text) else BlockKind.SHELL
     if used is None:
         if name is not None:

@@ -4,14 +4,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from harness.importing.reply_tools import called, cells, tool_call
+
 _DEPTH = 8
 _HOLDERS = (
-    "choices", "candidates", "output", "messages", "message", "content", "parts", "text", "response", "completion",
-    "answer", "solution", "code",
+    "choices", "candidates", "output", "messages", "message", "content", "tool_calls", "parts", "text", "response",
+    "completion", "answer", "solution", "code",
 )  # fmt: skip
 """Where chat interfaces, their exports and replies in JSON keep what a model said."""
 _MODELS = (None, "assistant", "model", "ai", "bot")
-_THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking", "tool_use", "tool_result", "function_call")
+_THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking", "tool_result", "function_call_output")
 _PATHS = ("path", "file", "filename", "file_name", "file_path", "filepath", "name")
 _CONTENTS = ("content", "contents", "code", "source", "text")
 _FILE = re.compile(r"[^\s\"'`{}]{1,300}\.[A-Za-z]\w{0,9}|Makefile|Dockerfile")
@@ -21,22 +23,30 @@ _TICKS = re.compile(r"`{3,}")
 def words_of(value: Any) -> str:
     """The text that a model said, files in it as fenced blocks that bear their names; empty where none is found."""
     # half of a pair of escapes is no character, and no file can hold it
-    return "\n\n".join(_words(value, _DEPTH)).encode(errors="replace").decode()
+    return "\n\n".join(_words(value, _DEPTH, {})).encode(errors="replace").decode()
 
 
-def _words(value: Any, depth: int) -> Iterator[str]:
+def _words(value: Any, depth: int, written: dict[str, str]) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, list):
         for item in value:
-            yield from _words(item, depth - 1)
+            yield from _words(item, depth - 1, written)
     elif depth and isinstance(value, dict) and _is_answer(value):
-        if files := _files(value):
-            yield from (_fenced(path, text) for path, text in files.items())
+        if isinstance(value.get("cells"), list):
+            yield from (_fenced(info, text) if info else text for info, text in cells(value))
             return
-        held = next((value[name] for name in _HOLDERS if value.get(name)), None)
-        yield from _words(held, depth - 1)
-        yield from _words(value.get("files"), depth - 1)
+        if (call := tool_call(value)) is not None:
+            yield from (_fenced(info, text) for info, text in called(call, written))
+            return
+        if files := _files(value):
+            yield from (_fenced(f'title="{path}"', text) for path, text in files.items())
+            return
+        held = next((name for name in _HOLDERS if value.get(name)), "")
+        yield from _words(value.get(held), depth - 1, written)
+        for also in ("files", "tool_calls"):
+            if also != held:
+                yield from _words(value.get(also), depth - 1, written)
 
 
 def _is_answer(value: Mapping[str, Any]) -> bool:
@@ -59,7 +69,7 @@ def _is_file(name: Any) -> bool:
     return isinstance(name, str) and _FILE.fullmatch(name) is not None
 
 
-def _fenced(path: str, text: str) -> str:
+def _fenced(info: str, text: str) -> str:
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    return f'{fence} title="{path}"\n{text.removesuffix(chr(10))}\n{fence}'
+    return f"{fence} {info}\n{text.removesuffix(chr(10))}\n{fence}"

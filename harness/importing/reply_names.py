@@ -24,6 +24,8 @@ _SHORT = 40
 """Characters before the colon that a file name follows."""
 _NEAR = 12
 """Lines above a block in which a label is looked for."""
+_LEAD = 4
+"""Lines above a block that may speak of its file."""
 _RESERVED = ("reply.md", "reviews", ASKED_FILE)
 """What the harness and reviewers keep in the folder of a submission."""
 _BEFORE = re.compile(
@@ -44,7 +46,8 @@ _HEADING = re.compile(
 )
 _USES = re.compile(
     r"\b(?:usage|uses?|using|runs?|running|examples?|output|imports?|importing|calls?|calling|how|explain\w*|explanation|"
-    r"walk\w*|notes|about|why|changes?|diff|patch|compil\w*|build\w*)\b",
+    r"walk\w*|notes|about|why|changes?|diff|patch|compil\w*|build\w*)\b|"
+    r"用法|示例|使用方法|运行",
     re.IGNORECASE,
 )
 _TAGS = re.compile(r"</?(?:summary|details|b|strong|code|h[1-6]|p|em|i|br)\b[^<>]{0,99}>", re.IGNORECASE)
@@ -53,8 +56,19 @@ _ATTRIBUTE = re.compile(
 )
 _CITED = re.compile(r"[0-9]{1,6}:[0-9]{1,6}:")
 _ANNOUNCES = re.compile(
-    r":[\s*_]*$|\b(?:save|create|call|name|put|write|store|place|file|contents?)\w{0,2}\b", re.IGNORECASE
+    r":[\s*_]*$|\b(?:save|create|call|name|put|write|store|place|copy|paste|file|contents?)\w{0,2}\b", re.IGNORECASE
 )
+_ORDERS = re.compile(
+    r"[ \t]{0,20}(?:(?:[-*+]|[0-9]{1,3}[.)])[ \t]{1,4})?[*_]{0,2}(?:(?:now|then|next|first|finally|and|please),? )?"
+    r"(?:put|save|paste|write|store|place|copy|create)\b[^.:;]{0,80}\b(?:into|in|to|as|at|under|called|named|file)\b"
+    r"[^.:;]{0,40}$",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"(?P<indent>[ \t]{0,20})(?:[-*+]|[0-9]{1,3}[.)])[ \t]")
+_BRACKETS = str.maketrans(
+    {**dict.fromkeys("（［【〔「『《〈｛{", "("), **dict.fromkeys("）］】〕」』》〉｝}", ")"), "\uff1a": ": "}
+)
+_REMARK = re.compile(r"(?<=[\w`*])[ ]{0,3}\[(?=[^\[\]]{1,300}\][\s*_:.]{0,9}$)")
 
 
 class NamedBy(StrEnum):
@@ -113,8 +127,42 @@ def _names(block: FencedBlock) -> Iterator[FileName]:
             yield FileName(name, NamedBy.LABEL)
     for line in filled[:1]:
         names = names_in(line)
+        if name := _ordered(line):
+            yield FileName(name, NamedBy.LABEL)
         if len(names) == 1 and _ANNOUNCES.search(line[:_LONGEST]):
             yield FileName(names[0], NamedBy.SENTENCE)
+    if name := _ordered(_item_above(filled[:_NEAR])):
+        yield FileName(name, NamedBy.LABEL)
+
+
+def mentioned(block: FencedBlock) -> set[str]:
+    """The files, without their folders, of which the words close to a block speak in any way."""
+    filled = [line for line in block.above if line.strip()]
+    heading = next((line for line in filled[:_NEAR] if _HEADING.match(line)), "")
+    comments = [line for line in _first_lines(block.text) if _COMMENT.match(line[:_LONGEST])]
+    return {
+        name.replace("\\", "/").rpartition("/")[2]
+        for line in (block.info, *filled[:_LEAD], heading, *comments)
+        for name in names_in(line)
+    }
+
+
+def _ordered(line: str) -> str:
+    """The file that a line tells the reader to put something into, as its last word; empty where it tells none."""
+    names = list(_name().finditer(line[:_LONGEST]))
+    if len({match["path"] for match in names}) != 1 or re.search(r"\w", line[names[-1].end() : _LONGEST]):
+        return ""
+    return names[0]["path"] if _ORDERS.match(line[: names[0].start()]) else ""
+
+
+def _item_above(lines: Sequence[str]) -> str:
+    """The item of a list of which the lines above a block, the nearest first, are items within; empty where none is."""
+    found = _ITEM.match(lines[0]) if lines else None
+    for line in lines[1:] if found else ():
+        blanks = len(line) - len(line.lstrip(" \t"))
+        if found and blanks < len(found["indent"]):
+            return line
+    return ""
 
 
 def _in_info(info: str) -> str:
@@ -134,13 +182,15 @@ def _first_lines(text: str) -> Sequence[str]:
 
 def label_of(line: str) -> str:
     """The one file name of a line that says little else; empty where it is none such."""
-    plain = " ".join(_MARKUP.sub(" ", _TAGS.sub(" ", line[:_LONGEST])).split())
+    line = _REMARK.sub(" (", line[:_LONGEST]).translate(_BRACKETS)
+    plain = " ".join(_MARKUP.sub(" ", _TAGS.sub(" ", line)).split())
     names = list(_name().finditer(plain))
     if len({match["path"] for match in names}) != 1:
         return ""
-    before = plain[: names[0].start()].lstrip("-+.:) 0123456789")
-    labelled = before.rstrip().endswith((":", "\uff1a")) and len(before) <= _SHORT
-    rest = _USES.search(plain) if labelled or _HEADING.match(line) else _BEFORE.sub("", before, count=1).strip()
+    before = plain[: names[0].start()].lstrip("-+.:() 0123456789")
+    labelled = before.rstrip().endswith(":") and len(before) <= _SHORT
+    used = _USES.search(_name().sub(" ", plain))
+    rest = used if labelled or _HEADING.match(line) else _BEFORE.sub("", before, count=1).strip()
     return "" if rest or not _AFTER.match(plain, names[0].end()) else names[0]["path"]
 
 

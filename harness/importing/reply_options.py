@@ -1,8 +1,9 @@
-"""Whole versions of an answer that a reply offers as options to choose from."""
+"""Whole versions of an answer that a reply offers as options to choose from, and the one that it recommends."""
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 
 from harness.importing.reply_blocks import ReplyBlock
 
@@ -12,10 +13,40 @@ _OPTION = re.compile(
     re.IGNORECASE,
 )
 _RECOMMENDED = re.compile(r"\b(?:recommended|preferred|submitted|my (?:answer|submission|choice)|final)\b", re.I)
+_NOT_RECOMMENDED = re.compile(r"\b(?:not|never|un)[ -]?\w{0,9} ?(?:recommended|preferred|submitted|final)", re.I)
+_VERB = re.compile(
+    r"\b(?:i|we)(?:['\u2019](?:ll|d|m|ve)| will| would| am| have)? ?(?:\w{1,12}ly |therefore |hereby )?"
+    r"(?:recommend|submit|submitting|submitted|choose|chose|chosen|pick|picked|go with|going with|settled? on|"
+    r"suggest|prefer)\b"
+    r"|\bmy (?:final |actual )?(?:recommendation|answer|submission|choice|pick|solution)\b"
+    r"|\b(?:recommended|submitted) (?:one|version|solution|answer|implementation|option|file|choice)\b"
+    r"|^(?:please |so |therefore,? )?(?:use|grade|take|evaluate|submit)\b|\bplease (?:use|grade|take|evaluate)\b"
+    r"|^(?:recommendation|final answer|verdict|submission)\b",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:if|unless|when|whenever|depend\w*|either|whichever|could|might|may|otherwise|not|never|cannot|maybe|"
+    r"perhaps|for (?:small|large|short|long|most|simple|production|debugging))\b|n['\u2019]t\b|\?",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"\b(?:only|just|is|was|are) (?:\w{1,12} ){0,3}(?:for|as) (?:a )?(?:comparison|reference)\b.*"
+    r"|,? (?:and |but )?not \w.*",
+    re.I,
+)
+_LEFT = re.compile(
+    r"\b(?:pick|choose|use|take|submit|keep|go with)\b[^.!?]{0,30}"
+    r"\b(?:whichever|either(?: one)?|the one (?:that|which|you))\b"
+    r"|\bwhichever (?:one |version |of them )?(?:you|suits|fits)\b",
+    re.IGNORECASE,
+)
+_ALSO = re.compile(r"[^\w]{0,9}(?:and|or|as well as|plus|und|y|et)\b", re.IGNORECASE)
+_ORDINALS = ("first|former|1st", "second|2nd", "third|3rd", "fourth|4th")
+_SENTENCE = re.compile(r"(?<=[.!?;\u3002])[\s*_]{1,9}|(?<=[.!?;])$|\n")
 _LINES = 4
 """Lines above a block of which one may say that it is an option."""
 _LENGTH = 500
-"""Characters of such a line that are read."""
+"""Characters of such a line, or of a sentence, that are read."""
 
 
 def left_open(versions: Sequence[ReplyBlock]) -> list[ReplyBlock]:
@@ -25,10 +56,85 @@ def left_open(versions: Sequence[ReplyBlock]) -> list[ReplyBlock]:
         versions: blocks that each hold all of the answer, in order.
     """
     said = [(block, option) for block in versions if (option := _option(block))]
-    recommended = [block for block, option in said if _RECOMMENDED.search(option[3])]
-    if len({f"{option[1]} {option[2]}".lower() for _, option in said}) < 2 or recommended == [versions[-1]]:
+    recommended = [block for block, option in said if _is_recommended(option[3])]
+    if len({_label(option) for _, option in said}) < 2 or recommended == [versions[-1]]:
         return []
     return [block for block, _ in said]
+
+
+def leaves_choice(prose: Sequence[str]) -> bool:
+    """Whether a reply leaves it to its reader which of several things to take: "pick whichever suits you"."""
+    return any(_LEFT.search(sentence) for sentence in _sentences(prose))
+
+
+def recommended(versions: Sequence[ReplyBlock], prose: Sequence[str]) -> ReplyBlock | None:
+    """The version that a reply plainly recommends or submits; None where it says nothing, or leaves a doubt.
+
+    Args:
+        versions: as for `left_open`, or the last ones of files that each hold all of the answer.
+        prose: the lines of the reply outside its blocks.
+
+    Of several versions under one label the last one is meant.
+    """
+    last = {_key(block): block for block in versions}
+    headed = [last[_key(block)] for block in versions if _is_recommended(_heading(block))]
+    versions = list(last.values())
+    chosen: dict[int, ReplyBlock] = {id(block): block for block in headed}
+    references = [_reference(versions, index) for index in range(len(versions))]
+    for sentence in _sentences(prose):
+        verb = _VERB.search(sentence)
+        found = sorted((*m.span(), n) for n, each in enumerate(references) for m in each.finditer(sentence))
+        if verb is None or not found:
+            continue
+        if _HEDGE.search(_ASIDE.sub("", sentence)):
+            return None
+        after = [one for one in found if one[0] >= verb.start()] or found[-1:]
+        meant = after[0][2]
+        if any(n != meant and _ALSO.match(sentence, after[0][1]) for _, _, n in after):
+            return None
+        chosen[id(versions[meant])] = versions[meant]
+    return next(iter(chosen.values())) if len(chosen) == 1 else None
+
+
+def _sentences(prose: Sequence[str]) -> Iterator[str]:
+    for line in prose:
+        if not _OPTION.match(line[:_LENGTH]) or not line.lstrip().startswith("#"):
+            for sentence in _SENTENCE.split(line):
+                yield re.sub(r"[*`]", "", sentence[:_LENGTH]).strip(" #>-_")
+
+
+def _reference(versions: Sequence[ReplyBlock], index: int) -> re.Pattern[str]:
+    """What names a version in a sentence: its label, its file, its place among the others."""
+    block = versions[index]
+    ordinals = _ORDINALS[index] if index < len(_ORDINALS) else "(?!)"
+    if index == len(versions) - 1:
+        ordinals += "|latter|last" if index == 1 else "|last"
+    names = [rf"\bthe (?:{ordinals})\b(?= (?:one|option|version|approach|implementation|design|file)|[ ]?[.,;:!(]|$)"]
+    if option := _option(block):
+        names.append(rf"\b{option[1]}[\s:*_]{{0,3}}{option[2]}\b")
+    if block.path:
+        names.append(rf"(?<![\w/]){re.escape(PurePosixPath(block.path).stem)}(?![\w])")
+    return re.compile("|".join(names), re.IGNORECASE)
+
+
+def _heading(block: ReplyBlock) -> str:
+    """What the words above a version say of it: those after its label, or else the nearest line."""
+    option = _option(block)
+    return option[3] if option else next((line for line in block.block.above if line.strip()), "")[:_LENGTH]
+
+
+def _is_recommended(said: str) -> bool:
+    return _RECOMMENDED.search(said) is not None and _NOT_RECOMMENDED.search(said) is None
+
+
+def _key(block: ReplyBlock) -> str:
+    """The label of a version, or what else tells it from the others."""
+    option = _option(block)
+    return _label(option) if option else f"line {block.line}"
+
+
+def _label(option: re.Match[str]) -> str:
+    return f"{option[1]} {option[2]}".lower()
 
 
 def _option(block: ReplyBlock) -> re.Match[str] | None:

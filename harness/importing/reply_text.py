@@ -14,9 +14,11 @@ from harness.importing.reply_json import words_of
 MAX_BYTES = 2 << 20
 """A larger reply is not read."""
 STANDARD_INPUT = "-"
-_TAG = r"(?:think|thinking|thought|thoughts|reasoning)"
-_OPENS = re.compile(rf"[ \t>]{{0,20}}<{_TAG}>", re.IGNORECASE)
-_CLOSES = re.compile(rf"</{_TAG}>", re.IGNORECASE)
+_TAG = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|reflection|seed:think)"
+_OPENS = re.compile(
+    rf"[ \t>]{{0,20}}(?:<{_TAG}>|\[THINK\]|\u25c1think\u25b7|<\|(?:begin_of_thought|START_THINKING)\|>)", re.IGNORECASE
+)
+_CLOSES = re.compile(rf"</{_TAG}>|\[/THINK\]|\u25c1/think\u25b7|<\|(?:end_of_thought|END_THINKING)\|>", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]{0,40}(?:`{3,}|~{3,})")
 _JSON_FENCE = re.compile(r"```json[ \t\r]*\n(?P<json>.*)\n```", re.DOTALL | re.IGNORECASE)
 _SHOWN = 8

@@ -10,6 +10,16 @@ from harness.languages.syntax import NamedLine, Outline, lines_left_out
 _INCLUDED = re.compile(r'^[ \t]{0,99}#[ \t]{0,99}include[ \t]{0,99}"([^"\n]{1,999})"', re.MULTILINE)
 _ELLIPSIS = re.compile(r"[ \t]{0,200}(?:\.\.\.|\u2026)[ \t;]{0,9}$")
 _NOT_A_NAME = frozenset({"", "operator"})
+_NAMED = re.compile(
+    rb"^[ \t]{0,99}(?:#[ \t]{0,99}define[ \t]{1,99}(\w{1,200})"
+    rb"|(?:typedef[ \t]{1,9})?(?:struct|class|enum(?:[ \t]{1,9}class)?|union)[ \t]{1,9}"
+    rb"(?:__align__\(\w{1,9}\)[ \t]{1,9})?(\w{1,200})[^;()]{0,99}\{"
+    rb"|using[ \t]{1,9}(\w{1,200})[ \t]{0,9}="
+    rb"|(?:(?:static|inline|const|constexpr|__device__|__constant__)[ \t]{1,9}){1,5}"
+    rb"[\w:]{1,99}(?:[ \t]{1,9}\w{1,99})?[ \t]{1,9}(\w{1,200})[ \t]{0,9}[=\[])",
+    re.MULTILINE,
+)
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 def c_outline(text: str, fault: NamedLine | None) -> Outline:
@@ -27,9 +37,12 @@ def c_outline(text: str, fault: NamedLine | None) -> Outline:
     named = dict(_bodies(tree))
     stubs = frozenset(name for name, empty in named.items() if empty)
     gaps = {*lines_left_out(text), *(n for n, line in enumerate(text.split("\n"), 1) if _ELLIPSIS.match(line))}
+    found = [match for match in _NAMED.finditer(data) if not tree.in_function(match.start())]
+    declared = frozenset(name.decode(errors="replace") for match in found for name in match.groups() if name)
+    used = frozenset(word.text.decode(errors="replace") for word in tree.tokens if _WORD.fullmatch(word.text))
     return Outline(
-        fault, frozenset(named) - stubs, stubs, frozenset(named),
-        frozenset(), {name: frozenset("*") for name in _INCLUDED.findall(text)}, gaps=tuple(sorted(gaps)),
+        fault, frozenset(named) - stubs, stubs, frozenset(named), declared,
+        {name: frozenset("*") for name in _INCLUDED.findall(text)}, used - {*named} - declared, tuple(sorted(gaps)),
     )  # fmt: skip
 
 

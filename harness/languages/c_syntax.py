@@ -61,6 +61,12 @@ class CFamilySyntax(Syntax):
 
         return c_outline(text, self.foreign_line(text))
 
+    def spliced(self, text: str, part: str) -> str | None:
+        """As `Syntax.spliced`."""
+        from harness.languages.c_splicing import c_splice
+
+        return c_splice(text, part)
+
     def is_open(self, text: str) -> bool:
         """As `Syntax.is_open`: a comment begins and does not end."""
         return text.rfind("/*") > text.rfind("*/")

@@ -10,6 +10,7 @@ from harness.languages.python_functions import python_functions
 from harness.languages.python_hints import python_hints
 from harness.languages.python_literals import python_literals
 from harness.languages.python_outline import python_outline
+from harness.languages.python_splicing import python_splice
 from harness.languages.syntax import (
     DocumentedName,
     FunctionSpan,
@@ -34,6 +35,7 @@ class PythonSyntax(Syntax):
 
     suffixes = frozenset({".py"})
     linted = True
+    binds_names = True
 
     def encoding(self, data: bytes) -> str:
         """As `Syntax.encoding`: what the file declares."""
@@ -49,6 +51,10 @@ class PythonSyntax(Syntax):
     def outline(self, text: str) -> Outline:
         """As `Syntax.outline`."""
         return python_outline(text)
+
+    def spliced(self, text: str, part: str) -> str | None:
+        """As `Syntax.spliced`."""
+        return python_splice(text, part)
 
     def is_open(self, text: str) -> bool:
         """As `Syntax.is_open`: a triple quote stands alone."""

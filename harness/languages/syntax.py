@@ -50,9 +50,9 @@ class Outline:
         stubs: functions at its top level that have no body.
         unwritten: functions at its top level that do nothing but raise NotImplementedError.
         functions: names of all functions in it, those within classes and functions as well.
-        imported: names that its imports bind at its top level.
+        imported: names that its imports bind at its top level; in C those of its macros, types and constants.
         imports: for each module or file it imports, the names it takes from there; "*" stands for all.
-        needs: names it uses and gives no value; None where that cannot be told.
+        needs: names it uses and gives no value, in C all words of it; None where that cannot be told.
         gaps: lines that stand for code left out.
         tests: whether it holds tests.
     """
@@ -75,10 +75,12 @@ class Syntax(Protocol):
     Attributes:
         suffixes: of the files.
         linted: whether ruff reads them.
+        binds_names: whether a source binds each name that it uses, by its imports too.
     """
 
     suffixes: frozenset[str]
     linted: bool = False
+    binds_names: bool = False
 
     def code_lines(self, text: str) -> Iterator[SourceLine]:
         """The lines that hold code: no blank ones, no comments."""
@@ -122,6 +124,15 @@ class Syntax(Protocol):
 
     def outline(self, text: str) -> Outline | None:
         """What a source defines and needs; None where the language has no reader for it. Never raises."""
+        return None
+
+    def spliced(self, text: str, part: str) -> str | None:
+        """A source with its functions replaced by those of the same names in `part`; None where that is not clear.
+
+        Args:
+            text: the whole source.
+            part: functions and classes; a comment or `...` between them may stand for all that it leaves out.
+        """
         return None
 
     def is_open(self, text: str) -> bool:

@@ -183,6 +183,10 @@ HOSTILE = {
     "quotes": "> " * 900_000 + "```python\nx = 1\n```\n",
     "lists": "[" * 1_000_000,
     "thoughts": "<think>\n</think>\n" * 100_000,
+    "patches of new files": "```diff\n" + "--- /dev/null\n+++ b/x.py\n@@ -0,0 +1 @@\n+x\n" * 40_000 + "```\n",
+    "searches": f"{REPLY}```\n" + "<<<<<<< SEARCH\n=======\n" * 80_000 + "```\n",
+    "changes": REPLY + "change\n```python\nimport numpy as np\n```\nto\n```python\nimport numpy\n```\n" * 400,
+    "rulers": ("=" * 20 + "\nx = 1\n") * 60_000,
     "blanks": "```python\n" + " " * 1_500_000 + "x\n```\n",
 }
 

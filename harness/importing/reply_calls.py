@@ -1,0 +1,59 @@
+"""Blocks of a reply that are JSON with files: calls of tools that write some, files with their paths, a notebook."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.importing.fences import FencedBlock
+from harness.importing.reply_names import file_name
+from harness.importing.reply_tools import called, cells, tool_call
+
+_TONGUES = ("json", "ipynb", "tool_code", "tool_call", "jsonc", "")
+_CALLED = ("arguments", "args", "parameters", "input")
+_TOOLS = ("tool", "tool_name", "name")
+
+
+def blocks_of_calls(blocks: Sequence[FencedBlock]) -> list[FencedBlock]:
+    """The blocks, each that is JSON with files replaced by these."""
+    written = dict[str, str]()
+    return [each for block in blocks for each in _blocks(block, written)]
+
+
+def _blocks(block: FencedBlock, written: dict[str, str]) -> Sequence[FencedBlock]:
+    text = block.text.strip()
+    named = file_name(block)
+    if block.tongue not in _TONGUES or text[:1] not in ("{", "[") or (named and not named.path.endswith(".ipynb")):
+        return [block]
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return [block]
+    found = [each for one in (value if isinstance(value, list) else [value]) for each in _texts(one, written)]
+    made = [
+        replace(block, line=block.line + number, info=info, text=said.removesuffix("\n") + "\n", above=())
+        for number, (info, said) in enumerate((info, said) for info, said in found if info)
+    ]
+    return made or [block]
+
+
+def _texts(value: Any, written: dict[str, str]) -> Iterator[tuple[str, str]]:
+    if not isinstance(value, dict):
+        return
+    if isinstance(value.get("cells"), list):
+        yield from cells(value)
+        return
+    call = tool_call(value)
+    given = next((value[name] for name in _CALLED if isinstance(value.get(name), dict)), None)
+    if call is None and given is not None and any(isinstance(value.get(name), str) for name in _TOOLS):
+        call = {"": next(value[name] for name in _TOOLS if isinstance(value.get(name), str)), **given}
+    if call is None and _is_file(value):
+        call = value
+    if call is not None:
+        yield from called(call, written)
+
+
+def _is_file(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a file: a path, and a content of several lines."""
+    content = next((value[name] for name in ("content", "contents", "code", "file_text") if name in value), None)
+    return isinstance(content, str) and "\n" in content

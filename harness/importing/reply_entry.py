@@ -1,0 +1,200 @@
+"""Which block of a reply is the file that defines the contract; what cannot be decided is an error."""
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from harness.errors import ReplyError
+from harness.importing.reply_announcements import is_another, is_shown_only
+from harness.importing.reply_blocks import BlockKind, ReplyBlock
+from harness.importing.reply_joining import joined_blocks
+from harness.importing.reply_names import FileName, NamedBy, label_of, mentioned
+from harness.importing.reply_options import leaves_choice, left_open, recommended
+from harness.importing.reply_taken import Choice, PassedOver, TakenFile, imports
+from harness.importing.reply_text import ReplyProblem
+
+_OTHER_FILE = re.compile(
+    r"(?:^|_)(?:naive|reference|ref|baseline|slow|oracle|golden|bench\w*|demo|example\w*|usage|old|backup)(?:_|$)", re.I
+)
+
+
+def find_entry(choice: Choice, settings: ReplyBlock | None) -> TakenFile:
+    """The file that defines the contract.
+
+    Args:
+        choice: the blocks; versions that the reply does not submit are put aside there.
+        settings: the answer's own submission.toml.
+
+    Raises:
+        ReplyError: there is none, or several.
+    """
+    required = frozenset(choice.challenge.contract.functions)
+    whole = _whole(choice, required)
+    if not whole:
+        parts = joined_blocks([b for b in choice.sources if not b.name and not b.outline.fault], required)
+        if parts is None:
+            raise _no_entry(choice)
+        return TakenFile(_unnamed(choice, parts.blocks), parts.text, parts.blocks)
+    whole = _submitted(choice, whole, settings)
+    last = whole[-1]
+    if len(whole) > 1 and is_another(last):
+        message = f"the words above line {last.line} call it another version, and a whole one precedes it; found"
+        raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+    if len(whole) > 1 and not last.name and last.outline.tests and not any(b.outline.tests for b in whole[:-1]):
+        message = (
+            f"line {last.line} holds tests and defines the contract itself, and a whole version precedes it; found"
+        )
+        raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+    name = next((b.name for b in reversed(whole) if b.name), None)
+    _refuse_another_file(choice, whole, name)
+    parts = None if name else joined_blocks([b for b in choice.sources if not b.name], required, last)
+    blocks, text = (parts.blocks, parts.text) if parts else ((last,), last.block.text)
+    return TakenFile(name or _unnamed(choice, blocks), text, blocks)
+
+
+def _refuse_another_file(choice: Choice, whole: Sequence[ReplyBlock], name: FileName | None) -> None:
+    """Refuse a last version that may be another file than the versions before it.
+
+    Raises:
+        ReplyError: it has no name, and the words close to it speak of another file; or only one of them has a name,
+            that of a reference or the like.
+    """
+    last, own = whole[-1], PurePosixPath(name.path).name if name else ""
+    if len(whole) < 2:
+        return
+    others = {each for each in mentioned(last.block) if each.endswith(choice.language.suffix)} - {own}
+    if not last.outline.tests:
+        others = {each for each in others if not choice.language.syntax.is_test(each)}
+    if last.name:
+        others = {label} - {own} if (label := _label_above(last)) else set()
+    unnamed = any(not b.name for b in whole)
+    if others or (unnamed and own and _OTHER_FILE.search(PurePosixPath(own).stem)):
+        told = min(others, default=own)
+        message = f"line {last.line} may be {told}, and another file than the whole version before it; found"
+        raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+
+
+def _label_above(block: ReplyBlock) -> str:
+    """The file that the line above a block names, without its folders; empty where it names none."""
+    line = next((line for line in block.block.above if line.strip()), "")
+    return PurePosixPath(label_of(line).replace("\\", "/")).name
+
+
+def _whole(choice: Choice, required: frozenset[str]) -> list[ReplyBlock]:
+    """The blocks that each define all of the contract, whole and meant to."""
+    whole = [b for b in choice.sources if not b.outline.fault and not b.lacks(choice.challenge)]
+    whole = whole or [b for b in choice.sources if b.outline.fault and required <= b.outline.functions]
+    whole = whole or [b for b in choice.sources if b.name and required <= b.outline.defines | b.outline.imported]
+    # a test may define all of the contract, as broken samples, and is no entry where something else does
+    whole = [b for b in whole if not choice.language.syntax.is_test(b.path)] or whole
+    whole = [b for b in whole if not b.outline.unwritten & required] or whole
+    whole = [b for n, b in enumerate(whole) if not _leans_on(b, whole[:n])]
+    shown = [b for b in whole if is_shown_only(b)]
+    if len(shown) < len(whole):
+        choice.aside |= {id(b): PassedOver.COMPARISON for b in shown if not b.name}
+        whole = [b for b in whole if b not in shown]
+    return whole
+
+
+def _leans_on(block: ReplyBlock, earlier: Sequence[ReplyBlock]) -> bool:
+    """Whether a block uses what a whole version before it binds and it does not: it is a part to put in there."""
+    needs = block.outline.needs or frozenset()
+    return any(needs & (b.outline.defines | b.outline.imported) for b in earlier)
+
+
+def _submitted(choice: Choice, whole: list[ReplyBlock], settings: ReplyBlock | None) -> list[ReplyBlock]:
+    """The versions of the one file that the reply submits.
+
+    Raises:
+        ReplyError: it leaves the choice among several.
+    """
+    prose = [line for _, line in choice.prose]
+    paths = list(dict.fromkeys(b.path for b in whole if b.name))
+    only = _only(whole, paths, settings) if len(paths) > 1 else ""
+    if only or len(paths) <= 1:
+        whole = [b for b in whole if not only or b.path == only]
+        options = left_open(whole) or (whole if leaves_choice(prose) else [])
+        if len(options) < 2:
+            return whole
+        message = "the reply offers a choice of whole versions; found"
+    else:
+        last = {b.path: b for b in whole if b.name}
+        options = [last[path] for path in paths]
+        message = f"{len(paths)} files define the contract, and which one is the entry is not said; found"
+    chosen = recommended(options, prose)
+    if chosen is None or whole[-1] not in options or any(_may_follow(b, chosen, options) for b in whole):
+        raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+    choice.aside |= {
+        id(b): PassedOver.ALTERNATIVE for b in whole if b is not chosen and b.path != (chosen.path or None)
+    }
+    return [b for b in whole if b is chosen or (chosen.path and b.path == chosen.path)]
+
+
+def _may_follow(block: ReplyBlock, chosen: ReplyBlock, options: Sequence[ReplyBlock]) -> bool:
+    """Whether a version that is none of the options may be a later one of the chosen option."""
+    return block not in options and block.line > chosen.line and block.path in ("", chosen.path)
+
+
+def _only(whole: Sequence[ReplyBlock], paths: Sequence[str], settings: ReplyBlock | None) -> str:
+    """The one of several files that is the entry: the one the answer names, the one that uses the others, or all that
+    is not called a reference or a demo; empty where there is none such."""
+    named = [path for path in paths if settings and f'"{path}"' in settings.block.text]
+    last = {b.path: b for b in whole}
+    using = [p for p in paths if any(imports(last[p], other) for other in paths if other != p)]
+    proper = [p for p in paths if not _OTHER_FILE.search(PurePosixPath(p).stem)]
+    return next((found[0] for found in (named, using, proper) if len(found) == 1), "")
+
+
+def refuse_missing(choice: Choice, entry: TakenFile) -> None:
+    """Refuse an entry that lacks what another block defines: pasted as it stands it would fail for that alone.
+
+    Raises:
+        ReplyError: it does.
+    """
+    outline = choice.language.syntax.outline(entry.text)
+    if outline is None or outline.fault:
+        return
+    for name in sorted((outline.needs or frozenset()) - outline.defines - outline.imported):
+        for other in choice.sources:
+            if name not in other.outline.defines or other in entry.blocks or id(other) in choice.aside:
+                continue
+            if other.name and (choice.language.several_entries or imports(entry.blocks[0], other.path)):
+                continue  # compiled beside it, included, or imported whole
+            message = f"the entry of line {entry.blocks[0].line} uses {name} without importing it; found"
+            raise choice.error(ReplyProblem.NO_ENTRY, message, [*entry.blocks, other])
+
+
+def _no_entry(choice: Choice) -> ReplyError:
+    wanted = ", ".join(choice.challenge.contract.functions)
+    if choice.html:
+        return choice.error(ReplyProblem.HTML, f"line {choice.html[0]} begins code in HTML, which is not read")
+    if not choice.blocks:
+        return choice.error(ReplyProblem.NO_CODE, f"holds prose and no code block; expected {wanted}")
+    unfinished = [b for b in choice.blocks if b.kind in (BlockKind.PARTIAL, BlockKind.PATCH)]
+    problem = ReplyProblem.UNFINISHED if unfinished else ReplyProblem.NO_ENTRY
+    return choice.error(problem, f"no whole file in {choice.language.title} defines {wanted}; found")
+
+
+def _unnamed(choice: Choice, blocks: Sequence[ReplyBlock]) -> FileName:
+    """What an entry without a name is called.
+
+    Like the one earlier file that defines a part of the contract: it is a draft. Else like what another block imports
+    the contract from, or as usual.
+    """
+    required = {*choice.challenge.contract.functions}
+    drafts = [b for b in choice.blocks if b.name and b.line < blocks[0].line and _is_draft(choice, b, required)]
+    if drafts and len({b.path for b in drafts}) == 1 and drafts[0].name:
+        return drafts[0].name
+    for block in choice.blocks:
+        for module, names in block.outline.imports.items() if block not in blocks else ():
+            if names & required and module.isidentifier():
+                return FileName(f"{module}{choice.language.suffix}", NamedBy.IMPORT)
+    return FileName(choice.language.entry, NamedBy.CONTRACT)
+
+
+def _is_draft(choice: Choice, block: ReplyBlock, required: set[str]) -> bool:
+    """Whether a named block holds a part of the contract, not whole or with code left out."""
+    drawn = (BlockKind.SOURCE, BlockKind.PARTIAL, BlockKind.STUBS)
+    return (
+        block.language is choice.language and block.kind in drawn and not required.isdisjoint(block.outline.functions)
+    )
