@@ -8,6 +8,7 @@ MODULES = ("harm_*.py",)
 PLANTED = corpus.selection(*MODULES)
 
 
+@pytest.mark.turns(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_world_stays_as_it_was(name: str) -> None:

@@ -10,7 +10,7 @@ from harness.probing.null_answer import NullAnswer
 from tests import shares
 
 SEED = shares.number()
-MUTANTS_ONE_IN = 16
+MUTANTS_ONE_IN = 20
 """Of how many mutants one is judged in one run of the tests."""
 VARIANTS_ONE_IN = 24
 """Of how many right answers, the reference and the variants, one is: all probes run on each."""

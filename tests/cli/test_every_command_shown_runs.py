@@ -114,7 +114,7 @@ def model_server(root: Path) -> Iterator[str]:
         yield server.url
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_command_runs(words: tuple[str, ...], root: Path, model_server: str) -> None:

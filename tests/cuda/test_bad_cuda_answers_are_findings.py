@@ -80,7 +80,7 @@ def filled(parts: dict[str, str]) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", BUILD)
 def test_what_does_not_build_says_why(graded: Callable[[str], Record], name: str) -> None:
     source, words = BUILD[name]

@@ -112,7 +112,7 @@ void run_two(int* x) { two<<<1, 1>>>(x); }
 """
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 def test_device_functions_of_two_units_may_have_one_name(tmp_path: Path) -> None:
     """As with nvcc, unless it is told to link device code."""
     (place := tmp_path / "source").mkdir()

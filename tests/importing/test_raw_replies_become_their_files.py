@@ -52,7 +52,7 @@ def read(name: str) -> ReplyImporter:
     return ReplyImporter(read_reply(str(PLACE / f"{name}.md")), "m", challenge_of(name))
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_reply_gives_its_files_byte_for_byte(name: str) -> None:
     expected, importer = EXPECTED[name], read(name)
@@ -85,7 +85,7 @@ def test_every_reply_stored_is_judged() -> None:
     assert len(EXPECTED) >= 60
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(16)
 @pytest.mark.parametrize(
     "name", sorted({*TAKEN} - {"kv_bare_code", "tree_plain_module"})
 )  # code alone says nowhere that it is cut

@@ -73,7 +73,7 @@ def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
     assert "`" not in found.detail and "a * x" not in found.detail
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("name", "command", "suite"),
     [
@@ -98,7 +98,7 @@ def test_a_module_that_tests_itself_is_not_asked_to_guard_its_tests(answer):
     assert (result.killed, result.planted) == (11, 11)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("suite", "words"),
     [
