@@ -128,6 +128,8 @@ class AskRun:
         self._lost_in_a_row = 0
         self._questioner = Questioner(server, Patience(self._stop.wait))
         self._at_work = threading.Lock()
+        self.written: list[Result] = []
+        """Attempts that are on disk; whoever is interrupted may not have heard of the last ones."""
 
     def results(self, attempts: Sequence[PlannedAttempt], progress: Progress) -> Iterator[Result]:
         """What came of each attempt, as they finish; after an error that would hit all, of those under way only.
@@ -188,7 +190,9 @@ class AskRun:
         asked = Conversation(attempt, self._questioner, self._grade, notify, self._prices).hold()
         with self._at_work:
             self._assert_open()
-            return attempt.finish(asked)
+            finished = attempt.finish(asked)
+            self.written.append((attempt, finished))
+            return finished
 
     def _grade(self, folder: Path) -> Record:
         """Grade one reply at a time: several would disturb each other's measurements."""

@@ -121,7 +121,7 @@ def _ask(run: "AskRun", missing: "Plan") -> tuple[list["Result"], bool]:
                 steps.done(str(attempt), f"{told}; {pace}")
                 steps.now(_PACE, pace)
         except KeyboardInterrupt:
-            return results, True
+            return run.written, True
     return results, False
 
 
