@@ -25,7 +25,7 @@ less than what a reader would call a difference. A NumPy answer that works row b
 FULL_CREDIT_RATIO = 1.25
 """Times of the reference up to which an answer counts as equally fast. Published answers that one run of a quiet
 machine put at 1.09 to 1.16 were level in the next, and equal files must have equal marks."""
-NARROW = 1.1
+NARROW = 1.2
 """Upper end of the ratio's interval over its lower one at which a contest for full credit may stop."""
 VERIFIED_CALLS = 3
 """Calls verified of an answer that cannot be timed."""
