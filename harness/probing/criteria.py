@@ -37,12 +37,13 @@ def probe_criterion(
         share: of the drawn cases that are run.
         adapters: files of the harness's own: what only their lines raise is not run.
         until_failed: whether the first probe that fails is the last one: it settles that the criterion does.
-        brief: whether few cases are drawn, see `Drawn.in_brief`.
+        brief: whether few cases are drawn, see `Drawn.in_brief`, and all probes meet one worker: most of what a
+            short probe costs is a worker of its own.
     """
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
-        results = _run(_as_asked(code.probes_of(criterion), brief), answer, seed, explain, share, adapters)
+        results = _run(code.probes_of(criterion), answer, seed, explain, share, adapters, brief)
         outcomes, unassessed = _divided(results, until_failed)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
@@ -57,18 +58,16 @@ def probe_criterion(
         return Evidence.of(criterion, Outcome.JUDGE_ERROR, seed=seed, detail=detail)
 
 
-def _as_asked(probes: Iterable[Probe], brief: bool) -> Iterable[Probe]:
-    return map(Probe.in_brief, probes) if brief else probes
-
-
 def _run(
-    probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float, adapters: Collection[str]
-) -> Iterator[ProbeResult | NotMeasurable | NotRun]:
+    probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float, adapters: Collection[str],
+    brief: bool,
+) -> Iterator[ProbeResult | NotMeasurable | NotRun]:  # fmt: skip
     """What each probe showed, or why it could not show anything."""
-    for probe in probes:
-        answer.fresh()  # what one probe made an answer keep is no help in the next
+    for number, probe in enumerate(probes):
+        if not brief or number == 0:  # what one probe made an answer keep is no help in the next
+            answer.fresh()
         try:
-            result = run(probe, answer, seed, shrink=explain, share=share)
+            result = run(probe.in_brief() if brief else probe, answer, seed, shrink=explain, share=share)
             yield _charged(_real(result), adapters)
         except (NotMeasurable, NotRun) as reason:
             yield reason
