@@ -7,6 +7,8 @@ kills nothing, whatever crashes under it; neither does one that fails on equival
 """
 
 import itertools
+import math
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,6 +21,7 @@ from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines, plan_mutants
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
 from harness.quality.sources import SourceFile, read_sources
+from harness.sandbox.beside import Beside
 from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 MUTANTS = 30
@@ -214,7 +217,7 @@ class _Stage:
 
     def _once(self, plan: Sequence[Run], run_seconds: float) -> Runs:
         done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), seconds=self.left)
-        self.left = max(1.0, self.left - sum(result.processor_seconds for result in done.results))
+        self.left = max(1.0, self.left - _processor_seconds(done.results))
         return done
 
     def _mutants(self, seen: SuiteGrade, first: RunResult, lines: Mapping[str, AbstractSet[int]] | None) -> SuiteGrade:
@@ -228,23 +231,42 @@ class _Stage:
         if not mutants:
             return replace(seen, detail="passes, but executes none of the answer's code")
         drawn, plan = _plan(mutants, sources, self.count)
-        given, limit = self.left, _limit(first)
+        given = self.left
         with beside_others():
-            done = self._once(plan, limit)
+            done = self._on_two_cores(plan, _limit(first))
         if done.broken:
             return replace(seen, detail=f"passes, but on changed code {done.broken}: nothing counts as noticed")
         results = done.results
         if results and results[0].decided and not results[0].silent:
-            return replace(seen, detail=self._why_it_fails(plan[0], limit))
-        if len(results) < len(plan) or not all(result.decided for result in results):
+            return replace(seen, detail=self._why_it_fails(plan[0], _limit(first)))
+        used_up = _processor_seconds(results) >= given
+        if used_up or len(results) < len(plan) or not all(result.decided for result in results):
             return replace(seen, kill_rate=None, detail=self._left_open(results, given))
         if not results[-1].silent:
             return replace(seen, detail=FLAKY)
         return _judged(seen, list(zip(drawn, results[1:-1], strict=True)))
 
+    def _on_two_cores(self, plan: Sequence[Run], limit: float) -> Runs:
+        """The runs of `plan`, the later half in a sandbox of its own beside the first where there is a core for it.
+
+        Each half begins and ends on equivalent code.
+        """
+        if len(os.sched_getaffinity(0)) < 2:
+            return self._once(plan, limit)
+        middle, left = -(-len(plan) // 2), self.left
+        later = [plan[0], *plan[middle:]]
+        beside = Beside(lambda: self.suite.runs(later, run_seconds=min(limit, left), seconds=left))
+        try:
+            first, second = self._once([*plan[:middle], plan[-1]], limit), beside.result(math.inf)
+        finally:
+            beside.give_up()
+        assert second is not None  # no deadline was set
+        self.left = max(1.0, self.left - _processor_seconds(second.results))
+        return _joined(first, second)
+
     def _left_open(self, results: Sequence[RunResult], given: float) -> str:
         """Why not every run of the plan says anything."""
-        if sum(result.processor_seconds for result in results) >= given:
+        if _processor_seconds(results) >= given:
             return f"passes, but with all mutants it takes more than {self.seconds:g} s of processor time"
         return f"passes, but on some mutants {TOO_BUSY}"
 
@@ -270,6 +292,21 @@ def _plan(
     plain = Run(tuple(same.items()), quick=True)
     runs = [Run(tuple((same | {file.path: equivalent(file)}).items()), quick=True) for _, file in drawn]
     return [mutant for mutant, _ in drawn], [replace(plain, must_pass=True), *runs, plain]
+
+
+def _joined(first: Runs, second: Runs) -> Runs:
+    """What two halves of a plan show together: the runs but for the ends that meet, which count where they fail."""
+    broken = first.broken or second.broken
+    for half in (first, second):
+        if half.results and not half.results[0].silent:
+            return Runs(half.results[:1], broken=broken)
+    fails = any(not run.silent for run in first.results[-1:])
+    last = first.results[-1:] if fails else second.results[-1:]
+    return Runs(first.results[:-1] + second.results[1:-1] + last, broken=broken)
+
+
+def _processor_seconds(results: Sequence[RunResult]) -> float:
+    return sum(result.processor_seconds for result in results)
 
 
 def _judged(seen: SuiteGrade, tried: Sequence[tuple[SourceMutant, RunResult]]) -> SuiteGrade:

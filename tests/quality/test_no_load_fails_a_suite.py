@@ -1,6 +1,7 @@
 """A busy machine fails no suite: what got too little time is run once more alone, and else left open."""
 
 import functools
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,7 +70,8 @@ def another_grade() -> Iterator[None]:
 def test_a_starved_suite_is_run_once_more_alone(answer, asked):
     result = grade_own_tests(answer(**RIGHT), COMMAND, tier=detect(), entries=("kernel.py",))
     assert result.status is SuiteStatus.PASSED and result.kill_rate is not None
-    assert len(asked) == 3  # the starved one, the same alone, the mutants
+    halves = min(2, len(os.sched_getaffinity(0)))
+    assert len(asked) == 2 + halves  # the starved one, the same alone, the mutants
 
 
 @pytest.mark.parametrize("asked", STARVED, indirect=True)

@@ -214,8 +214,8 @@ def test_a_run_finds_nothing_of_the_plan(answer, tier):
 
 
 def test_a_suite_that_fails_by_its_age_notices_nothing(answer):
-    # two runs as it is; then equivalent code, six mutants, equivalent code
-    suite = f"import os\n{WEAK}    assert os.getpid() - os.getppid() < 7\n"
+    # two runs as it is; then equivalent code, six mutants or three, equivalent code
+    suite = f"import os\n{WEAK}    assert os.getpid() - os.getppid() < 5\n"
     result = graded(answer(kernel=KERNEL, test_kernel=suite))
     assert (result.status, result.killed, result.kill_rate) == (SuiteStatus.PASSED, 0, 0.0)
     assert result.detail.startswith("flaky")
