@@ -17,8 +17,12 @@ or use plain gradient steps are slow in so few steps and lie at up to 0.55; labe
 model is no better than one that counts bytes, and every leak far above."""
 NEAR = 0.07
 """Gap up to which an answer is as good as the reference, whose seeds differ by a deviation of 0.002 on one text. Other
-optimisers, schedules and initialisations lie at up to 0.05; a model trained with its output layer, its embedding or
+optimisers, schedules and initialisations lie at up to 0.055; a model trained with its output layer, its embedding or
 all of it in floating point at 0.13, 0.19 and 0.29."""
+TEXTS = 3
+"""Texts that an answer must be behind on to fail. Plain gradient steps with momentum were slow on two of ten texts, at
+0.094 and 0.098, and at 0.031 to 0.054 on the others; with its output layer in floating point a model's least of three
+is 0.099 to 0.123."""
 UNUSED_MASS = 0.03
 """Chance given to bytes that never occur. The reference leaves them 0.002 to 0.006; counting one label of padding in
 every twelve moves 0.08 there."""
@@ -43,12 +47,17 @@ def a_small_model_learns(answer: Answer, draw: Draw, *, symbols: int, seed: int)
 @probe(symbols=40, seed=1, fixed=("symbols", "seed"), traced=False, slow_fails=False)
 def the_model_comes_near_the_reference(answer: Answer, draw: Draw, *, symbols: int, seed: int) -> dict[str, float]:
     """Windows of 64 bytes, 2 layers of width 64: as near the reference as right answers of other kinds are."""
-    text = text_of(draw, 1, symbols, MAIN["vocab"], 24_000, 3_900)
-    weights = trained(answer, text.training, MAIN, draw.integer(0, 2**31 - 1))
-    found = losses_of(expected_by(weights, windows_of(text.held_out, MAIN["context"]), MAIN), text, MAIN, seed)
-    if not found.gap <= NEAR:
-        raise ProbeFailure("the model is behind a plain solution's", str(found), measured=dict(found.figures))
-    return found.figures
+    best: Losses | None = None
+    for _ in range(TEXTS):
+        text = text_of(draw, 1, symbols, MAIN["vocab"], 24_000, 3_900)
+        weights = trained(answer, text.training, MAIN, draw.integer(0, 2**31 - 1))
+        found = losses_of(expected_by(weights, windows_of(text.held_out, MAIN["context"]), MAIN), text, MAIN, seed)
+        if found.gap <= NEAR:
+            return found.figures
+        best = found if best is None or found.gap < best.gap else best
+    assert best is not None
+    detail = f"{best}, the best of {TEXTS} texts"
+    raise ProbeFailure("the model is behind a plain solution's", detail, measured=dict(best.figures))
 
 
 def _require_learning(found: Losses) -> None:
