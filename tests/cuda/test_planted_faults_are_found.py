@@ -22,6 +22,8 @@ SCHEDULES = (0, 1)
 FILES = sorted(path.stem for path in (FOLDER / "kernels").glob("*.cu"))
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.cu"))
 MISSED: dict[str, str] = {
+    "flag_of_the_block_for_the_device": "cuda::atomic orders for the whole device here, whatever its scope",
+    "two_at_a_time": "who acquires a semaphore comes after all who have released it, and threads take turns",
     "hash_with_padding": "padding that is read together with a member counts only once arithmetic of floats is stored",
 }
 """Programs and kernels whose fault is not found, each with the reason."""
