@@ -186,7 +186,7 @@ def count(
     words = _words(defines, includes, standard)
     estimates = _estimates(files, root, words, device, ask=registers)
     limits = ProgramLimits(timeout, memory, seconds, launches)
-    with _ran(context, files, Mode.COUNT, (seed,), root, words, sets, limits) as (source, runs):
+    with _ran(context, files, Mode.COUNT, (seed,), root, {**words, "counted": True}, sets, limits) as (source, runs):
         if as_json:
             output.data({**cuda_output.as_data(source, runs), "estimates": estimates.as_data(runs[0])})
         else:
@@ -342,7 +342,9 @@ def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "t
     values = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in sets)}
     wrong = next((name for name, value in values.items() if not VALUE.fullmatch(value)), None)
     if wrong is not None:
-        raise typer.BadParameter(f"--set {wrong}: give NAME=VALUE, where VALUE is a number or a name")
+        raise typer.BadParameter(
+            f"--set {wrong}: give NAME=VALUE, where VALUE is a number or a name, or several for a list in braces"
+        )
     copied, told = with_values(source, values, into)
     return copied, replace(source, changed=tuple(told.values()))
 

@@ -1,7 +1,7 @@
 """What `harness cuda count` says of a device that the program was not run on: estimates, labelled so in each line."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -51,6 +51,20 @@ class Estimates:
             f" {found.necessary_bytes:,} bytes moved once, {_time(found.uncached_us)} for {found.moved_bytes:,} without"
             " any cache"
         )
+        if found.flops and found.arithmetic_us is not None:
+            yield f"estimate for {self.device.name}: {self._roofline(found.flops, found.arithmetic_us, found)}"
+
+    def _roofline(self, flops: Mapping[str, int], arithmetic_us: float, found: LaunchEstimate) -> str:
+        """What arithmetic asks for, and whether it or memory is the bound."""
+        slowest = max(flops, key=lambda kind: flops[kind] / self.device.tflops[kind])
+        said = (
+            f"{_time(arithmetic_us)} at {self.device.tflops[slowest]:.3g} TFLOP/s for {flops[slowest]:,} operations in"
+            f" {slowest}, were all of them multiply-adds"
+        )
+        if found.intensity is None:
+            return said
+        longer = "arithmetic" if arithmetic_us > found.least_us else "memory"
+        return f"{said}; {found.intensity:.3g} a byte moved once, of the two {longer} takes longer"
 
     def as_data(self, run: ProgramRun) -> dict[str, Any]:
         """The same as plain data, for `--json`."""

@@ -13,6 +13,7 @@ from harness.cuda.report import DeviceDefect, DeviceLocation, Index, KernelLaunc
 
 COUNTED = "counted on the emulated device, not measured"
 _OF_A_BUFFER = ("bytes", "read", "passes", "written", "atomics", "distinct read", "distinct written")
+_OF_ARITHMETIC = ("add", "multiply", "fused", "divide", "flops", "functions")
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 _MOST_OWN_WORDS = 5
 
@@ -116,6 +117,8 @@ def traffic(source: ProgramSource, run: ProgramRun, further: Callable[[KernelLau
         sizes = run.report.memory.sizes()
         for launch in run.report.launches:
             _launch(launch, sizes, further(launch))
+        if run.report.launches and all(launch.arithmetic is None for launch in run.report.launches):
+            output.line("arithmetic was not counted: that takes sources that compile with operators that count")
         peak, left = run.report.memory.peak_bytes, run.report.memory.leaked_bytes
         output.line(f"device memory: at most {peak:,} bytes at a time, {left:,} never freed")
         if run.report.truncated:
@@ -273,9 +276,17 @@ def _launch(launch: KernelLaunch, sizes: Mapping[str, int], further: Iterable[st
         )  # fmt: skip
     if launch.buffers:
         output.table(("buffer", *_OF_A_BUFFER), list(_buffers(launch, sizes)), right=_OF_A_BUFFER)
+    if launch.arithmetic:
+        output.table(("arithmetic", *_OF_ARITHMETIC), list(_arithmetic(launch)), right=_OF_ARITHMETIC)
     for text in further:
         output.line(text)
     output.line()
+
+
+def _arithmetic(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
+    for kind, done in (launch.arithmetic or {}).items():
+        figures = (done.add, done.multiply, done.fused, done.divide, done.flops, done.function)
+        yield kind, *(f"{figure:,}" for figure in figures)
 
 
 def _requests(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
@@ -24,6 +24,8 @@ _WARMING = 1200.0
 """Processor seconds that zig may take, once, to build its C++ library."""
 _HEADER = archive.HEADER.name
 """Included before every rewritten source."""
+_COUNTED = "counted.h"
+"""Included behind it where arithmetic is counted."""
 _PARSING = 120.0
 """Processor seconds that g++ may take, once, to parse it."""
 _TWICE, _TWICE_MAIN = "multiple definition of `", "multiple definition of `main'"
@@ -59,7 +61,7 @@ class Built:
 def build(
     folder: Path, entries: Sequence[str], into: Path, *, tier: Tier, instrumented: bool, program: bool = False,
     seconds: float = SECONDS, memory_mib: int = 4096, defines: Mapping[str, str] | None = None,
-    includes: Sequence[Path] = (), standard: str = "c++17", reuse: bool = False,
+    includes: Sequence[Path] = (), standard: str = "c++17", reuse: bool = False, counted: bool = False,
 ) -> Built:  # fmt: skip
     """Rewrite and compile a submission.
 
@@ -76,6 +78,7 @@ def build(
         includes: folders that are searched for headers before our own, also outside `folder`.
         standard: one of `flags.STANDARDS`.
         reuse: whether a program that was built from the same text before will do.
+        counted: whether a program counts its arithmetic; one that does not compile so is built without.
 
     Raises:
         PrerequisiteError: there is no C++ compiler.
@@ -86,16 +89,26 @@ def build(
     if compiler is None:
         raise PrerequisiteError(MISSING)
     _prepare(compiler, objects := archive.runtime(compiler), tier)
-    start = perf_counter()
     tree = rewriting.SourceTree.of(folder, includes)
-    how = _How(compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {}, tree, standard)
-    rewritten = rewriting.rewrite(folder, entries, tree, host_too=program)
+    how = _How(
+        compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {}, tree, standard, counted
+    )
+    built = _built(folder, entries, into, how, reuse=reuse)
+    if counted and built.path is None and not built.refused:
+        built = _built(folder, entries, into, replace(how, counted=False), reuse=reuse)
+    return built
+
+
+def _built(folder: Path, entries: Sequence[str], into: Path, how: "_How", *, reuse: bool) -> Built:
+    """A build that starts from the author's text."""
+    start, program = perf_counter(), how.program
+    rewritten = rewriting.rewrite(folder, entries, how.tree, host_too=program, counted=how.counted)
     kept = _key(entries, how, rewritten) if program and reuse and not rewritten.problems else ""
     if kept and (found := kept_programs.take(kept, into / _name(how))):
         return Built(into / _name(how), found[1], "", perf_counter() - start, found[0])
     built = _without_lacking(folder, entries, into, how, rewritten, start)
     if program and built.path is None and _TWICE in built.errors and _TWICE_MAIN not in built.errors:
-        rewritten = rewriting.rewrite(folder, entries, tree, host_too=True, own_unit=True)
+        rewritten = rewriting.rewrite(folder, entries, how.tree, host_too=True, own_unit=True, counted=how.counted)
         again = _without_lacking(folder, entries, into, how, rewritten, start, own_unit=True)
         built = again if again.path is not None else built
     if kept and built.path is not None:
@@ -117,6 +130,7 @@ class _How:
     defines: Mapping[str, str]
     tree: rewriting.SourceTree
     standard: str
+    counted: bool = False
 
 
 def _without_lacking(
@@ -130,7 +144,9 @@ def _without_lacking(
         left_out = rewritten.left_out
         for lack in built.unsupported:
             lacking.setdefault(lack.file, {}).setdefault(lack.line, lack.what)
-        rewritten = rewriting.rewrite(folder, entries, how.tree, lacking, host_too=True, own_unit=own_unit)
+        rewritten = rewriting.rewrite(
+            folder, entries, how.tree, lacking, host_too=True, own_unit=own_unit, counted=how.counted
+        )
         built = _compiled(folder, entries, into, how, rewritten, start)
         if built.path is None and rewritten.left_out == left_out:
             break
@@ -153,7 +169,7 @@ def _compiled(
         time, spoken = CompileTime(seconds), flags.STANDARDS[how.standard]
         held = _Held(
             compiler, objects, place, tier, time, memory_mib, instrumented, not program, spoken,
-            tuple(how.tree.searched), rewritten.host_entries,
+            tuple(how.tree.searched), rewritten.host_entries, how.counted,
         )  # fmt: skip
         words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(how.defines))
         done = held.compile(entries, words, flags.link_flags(program=program), name)
@@ -167,7 +183,7 @@ def _name(how: _How) -> str:
 
 def _key(entries: Sequence[str], how: _How, rewritten: rewriting.Rewriting) -> str:
     """A name for what is built of these texts in this way."""
-    parts = (how.objects.name, how.tier.value, how.instrumented, sorted(how.defines.items()), how.standard)
+    parts = (how.objects.name, how.tier.value, how.instrumented, sorted(how.defines.items()), how.standard, how.counted)
     ours = [p for folder in (archive.INCLUDE, archive.HOST_INCLUDE) for p in sorted(folder.rglob("*")) if p.is_file()]
     texts = (sorted(rewritten.files.items()), sorted(rewritten.host.items()), sorted(rewritten.host_entries))
     return kept_programs.key((*parts, list(how.tree.searched), list(entries), *texts, *(p.read_bytes() for p in ours)))
@@ -184,13 +200,9 @@ def _outcome(
         shutil.move(made, into)
         said = compiler_words.clean(done.output)
         return Built(
-            into,
-            compiler_words.reached(suspects),
-            "",
-            perf_counter() - start,
-            said,
+            into, compiler_words.reached(suspects), "", perf_counter() - start, said,
             source_digest="".join(held.digests),
-        )
+        )  # fmt: skip
     if done.exceeded is CommandLimit.WALL_CLOCK:
         raise JudgeError(TOO_BUSY)
     late = done.exceeded is CommandLimit.PROCESSOR_TIME
@@ -228,6 +240,7 @@ class _Held:
     standard: str = flags.STANDARDS["c++17"]
     searched: Sequence[str] = ()
     host: frozenset[str] = frozenset()
+    counted: bool = False
     refused: list[str] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)
 
@@ -290,7 +303,8 @@ class _Held:
         if entry.endswith(".c"):
             return (*words, *_RUNTIME_INCLUDES, "-I", ".", *language)
         parsed = ("-I", f"{{exports}}/{_parsed(self.tier)}") if self.compiler.kind == "gcc" else ()
-        return (*words, *parsed, *_RUNTIME_INCLUDES, "-I", ".", *language, "-include", _HEADER)
+        counted = ("-include", _COUNTED) if self.counted else ()
+        return (*words, *parsed, *_RUNTIME_INCLUDES, "-I", ".", *language, "-include", _HEADER, *counted)
 
     def parse(self, name: str) -> Completed:
         """Parse the header that every source begins with, into `place/out`; g++ takes it for options that are alike."""

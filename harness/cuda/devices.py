@@ -19,21 +19,30 @@ class KnownDevice:
         architecture: its compute capability, as nvcc is told.
         multiprocessors: how many it has.
         bandwidth: of its memory, in GB/s (1e9 bytes).
+        tflops: floating-point operations of its plain cores in 1e12 a second by type, multiply-adds counted as two; a
+            type that it has no arithmetic for is computed as float; `tensor` is half by half summed in float.
     """
 
     name: str
     architecture: str
     multiprocessors: int
     bandwidth: float
+    tflops: Mapping[str, float]
+
+
+def _tflops(
+    single: float, double: float, tensor: float, half: float, bfloat16: float | None = None
+) -> Mapping[str, float]:
+    return {"float": single, "double": double, "tensor": tensor, "half": half, "bfloat16": bfloat16 or single}
 
 
 DEVICES: Mapping[str, KnownDevice] = {
-    "v100": KnownDevice("V100 SXM2", "sm_70", 80, 900),
-    "t4": KnownDevice("T4", "sm_75", 40, 320),
-    "a100": KnownDevice("A100 SXM4 40 GB", "sm_80", 108, 1555),
-    "rtx3090": KnownDevice("GeForce RTX 3090", "sm_86", 82, 936),
-    "rtx4090": KnownDevice("GeForce RTX 4090", "sm_89", 128, 1008),
-    "h100": KnownDevice("H100 SXM5", "sm_90", 132, 3350),
+    "v100": KnownDevice("V100 SXM2", "sm_70", 80, 900, _tflops(15.7, 7.8, 125, 31.4)),
+    "t4": KnownDevice("T4", "sm_75", 40, 320, _tflops(8.1, 8.1 / 32, 65, 16.2)),
+    "a100": KnownDevice("A100 SXM4 40 GB", "sm_80", 108, 1555, _tflops(19.5, 9.7, 312, 78, 39)),
+    "rtx3090": KnownDevice("GeForce RTX 3090", "sm_86", 82, 936, _tflops(35.6, 35.6 / 64, 71, 35.6, 35.6)),
+    "rtx4090": KnownDevice("GeForce RTX 4090", "sm_89", 128, 1008, _tflops(82.6, 82.6 / 64, 165, 82.6, 82.6)),
+    "h100": KnownDevice("H100 SXM5", "sm_90", 132, 3350, _tflops(66.9, 33.5, 989, 133.8, 133.8)),
 }
 
 
@@ -49,6 +58,8 @@ class LaunchEstimate:
         moved_bytes: all sectors of all requests.
         least_us: microseconds that the memory takes for `necessary_bytes`; what was in a cache before takes less.
         uncached_us: for `moved_bytes`, as if no cache helped.
+        flops: floating-point operations by type, as the source says them; None where they were not counted.
+        arithmetic_us: microseconds that the cores take for the type that takes longest, were all of it multiply-adds.
     """
 
     registers: int | None
@@ -58,10 +69,17 @@ class LaunchEstimate:
     moved_bytes: int
     least_us: float
     uncached_us: float
+    flops: Mapping[str, int] | None = None
+    arithmetic_us: float | None = None
+
+    @property
+    def intensity(self) -> float | None:
+        """Floating-point operations for each byte that has to be moved; None without either."""
+        return sum(self.flops.values()) / self.necessary_bytes if self.flops and self.necessary_bytes else None
 
 
 def estimate(launch: KernelLaunch, device: KnownDevice, registers: int | None) -> LaunchEstimate:
-    """The bound that a device's memory sets to a launch, and how the launch fills the device."""
+    """The bounds that a device's memory and arithmetic set to a launch, and how the launch fills the device."""
     x, y, z = launch.block
     blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
     fits = occupancy(
@@ -71,9 +89,14 @@ def estimate(launch: KernelLaunch, device: KnownDevice, registers: int | None) -
     sectors = launch.global_load.sectors + launch.global_store.sectors + launch.global_atomic.sectors
     each = device.bandwidth * 1e3  # bytes in a microsecond
     waves = blocks / (fits.blocks * device.multiprocessors) if fits.blocks else None
+    flops: dict[str, int] | None = None
+    if launch.arithmetic is not None:
+        flops = {kind: done.flops for kind, done in launch.arithmetic.items() if done.flops}
+    times = [count / (device.tflops[kind] * 1e6) for kind, count in (flops or {}).items()]
     return LaunchEstimate(
         registers, fits if fits.blocks else None, waves,
         necessary, sectors * _SECTOR, necessary / each, sectors * _SECTOR / each,
+        flops, max(times, default=0.0) if flops is not None else None,
     )  # fmt: skip
 
 

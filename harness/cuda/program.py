@@ -247,6 +247,7 @@ def build_program(
     standard: str = "c++17",
     instrumented: bool = True,
     reuse: bool = False,
+    counted: bool = False,
 ) -> Built:
     """Build the program in the empty folder `into`, with what checking and counting need unless switched off.
 
@@ -259,6 +260,7 @@ def build_program(
         standard: the C++ level, one of `flags.STANDARDS`.
         instrumented: whether it can be checked and counted.
         reuse: whether one that was built from the same text before will do.
+        counted: whether its kernels count their arithmetic, where it compiles so.
 
     Raises:
         PrerequisiteError: there is no C++ compiler.
@@ -266,7 +268,7 @@ def build_program(
     """
     built = build(
         source.folder, source.entries, into, tier=tier, instrumented=instrumented, program=True, defines=defines or {},
-        includes=includes, standard=standard, reuse=reuse,
+        includes=includes, standard=standard, reuse=reuse, counted=counted,
     )  # fmt: skip
     if built.path is not None:
         built.path.chmod(0o755)  # a linker that may change no mode leaves it a file like any other

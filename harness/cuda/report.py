@@ -104,6 +104,24 @@ class BufferTraffic(ReportPart):
     unique_written_bytes: Count = 0
 
 
+class Operations(ReportPart):
+    """Arithmetic of one type, as the source says it."""
+
+    add: Count = 0
+    """Additions and subtractions."""
+    multiply: Count = 0
+    fused: Count = 0
+    """Multiply-adds that are called by name, as `fmaf`."""
+    divide: Count = 0
+    function: Count = 0
+    """Calls of functions as `expf`, however much each computes."""
+
+    @property
+    def flops(self) -> int:
+        """Floating-point operations: two for a fused one, none for a function."""
+        return self.add + self.multiply + self.divide + 2 * self.fused
+
+
 class KernelLaunch(ReportPart):
     """One kernel launch, or `count` equal ones in a row."""
 
@@ -124,6 +142,8 @@ class KernelLaunch(ReportPart):
     shared_load: Wavefronts = Wavefronts()
     shared_store: Wavefronts = Wavefronts()
     shared_atomic: Wavefronts = Wavefronts()
+    arithmetic: dict[Literal["half", "bfloat16", "float", "double", "tensor"], Operations] | None = None
+    """By type; None where it was not counted."""
     barriers: Count = 0
     warp_meetings: Count = 0
     buffers: dict[Word, BufferTraffic] = Field(default={}, max_length=256)

@@ -163,6 +163,9 @@ template <int m, int n, int k, class T, class LayoutA, class LayoutB, class D, c
 EMU_OUTLINE void mma_sync(fragment<accumulator, m, n, k, D>& d, const fragment<matrix_a, m, n, k, T, LayoutA>& a,
                           const fragment<matrix_b, m, n, k, T, LayoutB>& b, const fragment<accumulator, m, n, k, C>& c,
                           bool = false, emu::Site site = EMU_HERE) {
+#if defined(EMU_COUNTS_ARITHMETIC)
+    emu::counted::add<emu::Number::Tensor, emu::Operation::Fused, m * n * k / 32>();  // of this lane
+#endif
     using A = fragment<matrix_a, m, n, k, T, LayoutA>;
     using B = fragment<matrix_b, m, n, k, T, LayoutB>;
     const void* brought[2] = {&a, &b};

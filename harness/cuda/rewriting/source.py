@@ -8,6 +8,7 @@ from tree_sitter import Node
 
 from harness.cuda.rewriting import (
     architecture,
+    arithmetic,
     assembly,
     copies,
     heap,
@@ -25,7 +26,7 @@ from harness.cuda.rewriting import (
 )
 from harness.cuda.rewriting.edits import Edits, blank_lines
 from harness.cuda.rewriting.fragment import Fragment
-from harness.cuda.rewriting.lexer import Lexed
+from harness.cuda.rewriting.lexer import Lexed, Macro
 from harness.cuda.rewriting.shared import SharedVariable
 from harness.cuda.rewriting.unsupported import Lacking
 
@@ -47,7 +48,7 @@ class Rewritten:
 
 def rewrite(
     text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits, lacking: Lacking = MappingProxyType({}),
-    *, own_unit: bool = False,
+    *, own_unit: bool = False, counted: bool = False,
 ) -> Rewritten:  # fmt: skip
     """Rewrite a file.
 
@@ -57,6 +58,7 @@ def rewrite(
         edits: already made, to its directives.
         lacking: lines whose functions are built without their bodies.
         own_unit: whether device functions and variables are those of the unit alone.
+        counted: whether device code counts its arithmetic.
     """
     lexed = lexer.lex(text)
     fragment = Fragment(syntax.parse(text, lexed), edits=edits)
@@ -64,19 +66,24 @@ def rewrite(
     emptied = left_out.rewrite(fragment, _device_functions(fragment), lacking) if lacking else 0
     if own_unit:
         internal.rewrite(fragment)
+    if counted:
+        arithmetic.rewrite(fragment, _device_functions(fragment))
+    asked = arithmetic.asked(lexed.directives) if counted else frozenset()
     found = _rewrite_fragment(fragment, known, device)
     for directive in lexed.directives:
         architecture.rewrite(directive, device, edits)
         macro = lexer.macro(directive)
         if macro is not None and macro.body:
             start, end = macro.body[0].start, macro.body[-1].end
-            edits.replace(start, end, _rewrite_macro(text[start:end], macro.parameters or frozenset()))
+            edits.replace(start, end, _rewrite_macro(text[start:end], macro, counted and macro.name not in asked))
     return Rewritten(edits.apply(text), found, emptied)
 
 
-def _rewrite_macro(text: bytes, parameters: frozenset[bytes]) -> bytes:
+def _rewrite_macro(text: bytes, macro: Macro, counted: bool) -> bytes:
     lexed = Lexed(lexer.lex(text).tokens, [])
-    fragment = Fragment(syntax.parse(text, lexed), parameters)
+    fragment = Fragment(syntax.parse(text, lexed), macro.parameters or frozenset())
+    if counted:
+        arithmetic.rewrite_macro(fragment)
     _rewrite_fragment(fragment, {}, ((0, len(text)),))
     return fragment.edits.apply(text)
 

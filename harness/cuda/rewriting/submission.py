@@ -182,7 +182,7 @@ class _Reader:
 def rewrite(
     folder: Path, entries: Sequence[str], tree: SourceTree | None = None,
     lacking: Mapping[str, Lacking] = MappingProxyType({}), *, host_too: bool = False,
-    own_unit: bool = False,
+    own_unit: bool = False, counted: bool = False,
 ) -> Rewriting:  # fmt: skip
     """Rewrite the entries of a submission and everything they include from it.
 
@@ -194,6 +194,7 @@ def rewrite(
             includes of headers that are not there are passed over.
         host_too: whether entries in C and C++ without CUDA are host code, which the compiler sees as it is written.
         own_unit: whether device functions and variables belong to their unit, as without nvcc's `-rdc=true`.
+        counted: whether device code counts its arithmetic.
     """
     tree = tree or SourceTree(folder)
     reader = _Reader(tree, lacking)
@@ -211,7 +212,7 @@ def rewrite(
             continue
         reader.suspects += _suspects(file, told)
         text, edits = _expand(file, expansions)
-        done = source.rewrite(text, known, edits, lacking.get(told, {}), own_unit=own_unit)
+        done = source.rewrite(text, known, edits, lacking.get(told, {}), own_unit=own_unit, counted=counted)
         left_out += done.left_out
         known = done.shared
         files[file.path] = _named(told, done.text)

@@ -48,6 +48,7 @@ class SyntaxTree:
 
     Attributes:
         text: the author's.
+        root: of the tree.
         tokens: outside directives.
         partners: of brackets among `tokens`.
         functions: every function and lambda with a body, in order of their starts.
@@ -57,6 +58,7 @@ class SyntaxTree:
     """
 
     text: bytes
+    root: Node
     tokens: Sequence[Token]
     partners: dict[int, int]
     functions: tuple[Node, ...]
@@ -107,7 +109,7 @@ def parse(text: bytes, lexed: Lexed) -> SyntaxTree:
     bodies = outer_spans((b.start_byte, b.end_byte) for n in functions if (b := n.child_by_field_name("body")))
     covered = _covered(tokens, hidden)
     marked, lost = _mark(nodes, tokens, covered)
-    return SyntaxTree(text, tokens, partners, functions, bodies, marked, lost)
+    return SyntaxTree(text, tree.root_node, tokens, partners, functions, bodies, marked, lost)
 
 
 def walk(root: Node) -> Iterator[Node]:

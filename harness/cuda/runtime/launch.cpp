@@ -245,7 +245,9 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
     SpinWatch watch;
     begin_shared(launch);
     on_launch(launch);
+    const Arithmetic before = arithmetic_so_far();
     launch.record.finished = run_blocks(launch);
+    launch.record.arithmetic = arithmetic_so_far() - before;
     on_launch_end(launch);
     kernel_state(kernel).static_shared = launch.record.static_shared;
     keep(std::move(launch.record));

@@ -33,7 +33,8 @@ bool LaunchRecord::equal_but_for_count(const LaunchRecord& other) const {
     return kernel == other.kernel && same_bytes(grid, other.grid) && same_bytes(block, other.block) &&
            static_shared == other.static_shared && dynamic_shared == other.dynamic_shared && stream == other.stream &&
            finished == other.finished && approximate == other.approximate && barriers == other.barriers &&
-           warp_meetings == other.warp_meetings && same_traffic(*this, other) && same_buffers(*this, other);
+           warp_meetings == other.warp_meetings && same_bytes(arithmetic, other.arithmetic) &&
+           same_traffic(*this, other) && same_buffers(*this, other);
 }
 
 void keep(LaunchRecord record) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "arithmetic.h"
 #include "emulator.h"
 
 namespace emu {
@@ -33,6 +34,7 @@ struct LaunchRecord {
     bool approximate = false;
     GlobalTraffic global_load, global_store, global_atomic;
     SharedTraffic shared_load, shared_store, shared_atomic;
+    Arithmetic arithmetic;  // where it is counted
     uint64_t barriers = 0, warp_meetings = 0;
     std::map<std::string, BufferTraffic> buffers;
     uint64_t count = 1;

@@ -112,6 +112,19 @@ void write_buffer(Json& json, const std::string& name, const BufferTraffic& t) {
     json.key("unique_written_bytes").number(t.unique_written_bytes).close('}');
 }
 
+void write_arithmetic(Json& json, const Arithmetic& a) {
+    static const char* const numbers[kNumbers] = {"half", "bfloat16", "float", "double", "tensor"};
+    static const char* const operations[kOperations] = {"add", "multiply", "fused", "divide", "function"};
+    json.key("arithmetic").open('{');
+    for (unsigned number = 0; number < kNumbers; ++number) {
+        if (std::all_of(a.counts[number], a.counts[number] + kOperations, [](uint64_t n) { return n == 0; })) continue;
+        json.key(numbers[number]).open('{');
+        for (unsigned i = 0; i < kOperations; ++i) json.key(operations[i]).number(a.counts[number][i]);
+        json.close('}');
+    }
+    json.close('}');
+}
+
 void write_launch(Json& json, const LaunchRecord& r) {
     json.open('{').key("kernel").string(cut(r.kernel));
     write_index(json, "grid", r.grid);
@@ -125,6 +138,7 @@ void write_launch(Json& json, const LaunchRecord& r) {
     write_shared(json, "shared_load", r.shared_load);
     write_shared(json, "shared_store", r.shared_store);
     write_shared(json, "shared_atomic", r.shared_atomic);
+    if (arithmetic_is_counted()) write_arithmetic(json, r.arithmetic);
     json.key("local_spill_bytes").null();
     json.key("barriers").number(r.barriers).key("warp_meetings").number(r.warp_meetings).key("buffers").open('{');
     size_t listed = 0;
