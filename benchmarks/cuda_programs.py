@@ -14,8 +14,10 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from harness.cuda.initial_values import with_values
 from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
@@ -23,7 +25,16 @@ from harness.cuda.program_faults import program_faults
 from harness.errors import HarnessError
 from harness.sandbox import detect
 
-COLUMNS = ("tried", "built", "ran", "stopped at the limit", "kernels left out", "failed", "with faults")
+COLUMNS = (
+    "tried",
+    "built",
+    "ran",
+    "of these in part",
+    "stopped at the limit",
+    "kernels left out",
+    "failed",
+    "with faults",
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,7 @@ class Program:
         includes: folders of headers, relative to the clone.
         defines: macros.
         values: other initial values of local variables of `main`.
+        blocks: so many blocks of each launch run at most; None for all.
     """
 
     name: str
@@ -47,6 +59,15 @@ class Program:
     includes: tuple[str, ...]
     defines: dict[str, str]
     values: dict[str, str]
+    blocks: int | None = None
+
+    @property
+    def options(self) -> str:
+        """How `harness cuda check` is told all this."""
+        words = [f"-D {name}={value}" for name, value in self.defines.items()]
+        words += [f"--set {name}={value}" for name, value in self.values.items()]
+        words += [f"--blocks {self.blocks}"] if self.blocks else []
+        return " ".join([*words, *(("--", *self.arguments) if self.arguments else ())])
 
 
 @dataclass(frozen=True)
@@ -61,6 +82,9 @@ class Came:
         failed: whether it said that it failed, or crashed.
         left_out: features that kernels were left out for.
         faults: `FILE:LINE kind` of every error reported.
+        options: of `harness cuda check`, beside what compiles it.
+        part: which share of its blocks ran, in words; empty for all of them.
+        seconds: that it ran.
     """
 
     name: str
@@ -70,20 +94,32 @@ class Came:
     failed: bool = False
     left_out: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
+    options: str = ""
+    part: str = ""
+    seconds: float = 0
 
     @property
     def marks(self) -> list[str]:
         """The columns in which it counts."""
         ran = self.built and not self.stopped and not self.failed and not self.left_out
-        holds = (True, self.built, ran, self.stopped, bool(self.left_out), self.failed, bool(self.faults))
+        holds = (
+            True,
+            self.built,
+            ran,
+            ran and bool(self.part),
+            self.stopped,
+            bool(self.left_out),
+            self.failed,
+            bool(self.faults),
+        )
         return [column for column, held in zip(COLUMNS, holds, strict=True) if held]
 
 
 def programs(path: Path, clone: Path) -> list[Program]:
     """The programs of a list.
 
-    A folder of the list stands for one program for each folder in it, and a program with `versions` for one for each
-    number, which is then its first argument.
+    A folder of the list stands for one program for each folder in it, with the `options` of its name, and a program
+    with `versions` for one for each number, which is then its first argument.
     """
     listed = tomllib.loads(path.read_text(encoding="utf-8"))
     includes, left_out = tuple(listed.get("includes", ())), listed.get("left_out", {})
@@ -94,16 +130,26 @@ def programs(path: Path, clone: Path) -> list[Program]:
             if files:
                 names = tuple(p.relative_to(clone).as_posix() for p in files)
                 root = folder.relative_to(clone).as_posix()
-                found.append(Program(folder.name, names, (), root, includes, {}, {}))
+                how = listed.get("options", {}).get(folder.name, {})
+                found.append(Program(folder.name, names, _words(how), root, includes, **_options(how)))
     for each in listed.get("programs", ()):
         files = tuple(each["files"])
         name, root = each.get("name", Path(files[0]).stem), each.get("root", str(Path(files[0]).parent))
-        values = {known: str(value) for known, value in each.get("values", {}).items()}
         for version in each.get("versions", [None]):
-            words = tuple(map(str, [*([version] if version else []), *each.get("arguments", ())]))
+            words = (*((str(version),) if version else ()), *_words(each))
             called = f"{name} {version}" if version else name
-            found.append(Program(called, files, words, root, includes, each.get("defines", {}), values))
+            found.append(Program(called, files, words, root, includes, **_options(each)))
     return found
+
+
+def _words(how: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(map(str, how.get("arguments", ())))
+
+
+def _options(how: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a program small, as its list says it."""
+    values = {known: str(value) for known, value in how.get("values", {}).items()}
+    return {"defines": how.get("defines", {}), "values": values, "blocks": how.get("blocks")}
 
 
 def checked(program: Program, clone: Path, seconds: int) -> Came:
@@ -119,7 +165,7 @@ def checked(program: Program, clone: Path, seconds: int) -> Came:
             if built.path is None:
                 lacking = [f"{u.what} ({u.file}:{u.line})" for u in built.unsupported[:3]]
                 return Came(program.name, False, "; ".join(lacking) or built.errors[:300])
-            limits = ProgramLimits(seconds + 10, enough_seconds=seconds)
+            limits = ProgramLimits(seconds + 10, enough_seconds=seconds, blocks=program.blocks)
             run = run_program(
                 source, built.path, program.arguments, tier=detect(), mode=Mode.CHECK, limits=limits
             )  # fmt: skip
@@ -135,7 +181,10 @@ def came(program: Program, run: ProgramRun) -> Came:
     places = tuple(f"{f.defect.file}:{f.defect.line} {f.defect.kind}" for f in faults)
     left_out = tuple(sorted({u.what for u in report.unsupported})) if report else ()
     stopped = run.stopped_as_asked or bool(run.completed.exceeded)
-    return Came(program.name, True, run.ended, stopped, run.failed and not stopped, left_out, places)
+    return Came(
+        program.name, True, run.ended, stopped, run.failed and not stopped, left_out, places,
+        program.options, run.share or "", round(run.completed.seconds, 1),
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -155,7 +204,8 @@ def main() -> None:
                 with given.kept.open("a") as file:
                     file.write(json.dumps(asdict(done[program.name])) + "\n")
         row = done[program.name]
-        print(f"{row.name}: {', '.join(row.marks)}: {row.ended}", *row.left_out, *row.faults, sep="\n    ", flush=True)
+        said = f"{row.name}: {', '.join(row.marks)}: {row.ended} after {row.seconds} s"
+        print(said, *filter(None, (row.options, row.part)), *row.left_out, *row.faults, sep="\n    ", flush=True)
     counts = Counter(mark for row in done.values() for mark in row.marks)
     print(*(f"{column}: {counts[column]}" for column in COLUMNS), sep="\n")
 

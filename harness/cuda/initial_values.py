@@ -12,8 +12,9 @@ from harness.cuda.rewriting import syntax
 from harness.cuda.rewriting.lexer import lex
 from harness.errors import NotFoundError
 
-VALUE = re.compile(r"-?[\w.]+(?:e[+-]?\d+\w*)?")
-"""A number or a name."""
+_ONE = r"-?[\w.]+(?:e[+-]?\d+\w*)?"
+VALUE = re.compile(rf"{_ONE}(?: *, *{_ONE})*")
+"""A number or a name; several, apart by commas, for a list in braces."""
 
 
 def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) -> tuple[ProgramSource, dict[str, str]]:
@@ -38,13 +39,15 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
         for name, value in _declared(text):
             names.add(name)
             if name in values and name not in told:
+                braced = value.type == "initializer_list"
+                if not braced and "," in values[name]:
+                    raise NotFoundError(f"--set {name}: {name} is declared with one value, not with a list in braces")
+                new = f"{{{values[name]}}}" if braced else values[name]
                 old = text[value.start_byte : value.end_byte].decode(errors="replace")
-                told[name] = (
-                    f"{entry}:{value.start_point[0] + 1}: {name} = {values[name]} in place of {' '.join(old.split())}"
-                )
-                edits.append((value.start_byte, value.end_byte, values[name].encode()))
-        for start, end, new in sorted(edits, reverse=True):
-            text = text[:start] + new + b"\n" * text[start:end].count(b"\n") + text[end:]
+                told[name] = f"{entry}:{value.start_point[0] + 1}: {name} = {new} in place of {' '.join(old.split())}"
+                edits.append((value.start_byte, value.end_byte, new.encode()))
+        for start, end, written in sorted(edits, reverse=True):
+            text = text[:start] + written + b"\n" * text[start:end].count(b"\n") + text[end:]
         (into / entry).write_bytes(text)
     missing = next((name for name in values if name not in told), None)
     if missing is not None:
@@ -64,7 +67,7 @@ def _declared(text: bytes) -> Iterator[tuple[str, Node]]:
             if node.type != "init_declarator":
                 continue
             name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
-            if name is None or value is None or value.type in ("argument_list", "initializer_list"):
+            if name is None or value is None or value.type == "argument_list":
                 continue
             if name.type == "identifier" and name.text:
                 yield name.text.decode(errors="replace"), value

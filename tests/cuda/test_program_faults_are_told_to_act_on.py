@@ -172,6 +172,18 @@ def test_sizes_in_main_can_be_set_and_lines_stay(tmp_path: Path) -> None:
         with_values(source, {"N": "1"}, tmp_path / "copy")
 
 
+def test_a_list_in_braces_gets_other_values(tmp_path: Path) -> None:
+    text = "int main() { std::vector<int> SIZE = {128,\n 256}; int n = 4; return run(SIZE, n); }\n"
+    (tmp_path / "a.cu").write_text(text)
+    (tmp_path / "copy").mkdir()
+    source = ProgramSource.of([tmp_path / "a.cu"])
+    changed, told = with_values(source, {"SIZE": "64, 96"}, tmp_path / "copy")
+    assert told["SIZE"] == "a.cu:1: SIZE = {64, 96} in place of {128, 256}"
+    assert (changed.folder / "a.cu").read_text() == text.replace("{128,\n 256}", "{64, 96}\n")
+    with pytest.raises(NotFoundError, match="n is declared with one value"):
+        with_values(source, {"n": "1,2"}, tmp_path / "copy")
+
+
 def test_options_reach_the_program_and_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.cu").write_text(SIZES)
     done = called(ROOT, "cuda", "check", "a.cu", "--set", "T=64", "--annotations", "github", cwd=tmp_path)
