@@ -14,7 +14,7 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -174,6 +174,17 @@ def checked(program: Program, clone: Path, seconds: int) -> Came:
     return came(program, run)
 
 
+def lacking(path: Path, rows: Iterable[Came]) -> list[tuple[str, list[str]]]:
+    """What is not supported with the programs that it costs, most first: left out of the list, not built, in part."""
+    found: dict[str, list[str]] = {}
+    for name, why in tomllib.loads(path.read_text(encoding="utf-8")).get("left_out", {}).items():
+        found.setdefault(f"left out of the list for {why}", []).append(name)
+    for row in rows:
+        for what in [row.ended] if not row.built else row.left_out:
+            found.setdefault(f"{'kernels left out' if row.built else 'not built'}: {what}", []).append(row.name)
+    return sorted(found.items(), key=lambda each: -len(each[1]))
+
+
 def came(program: Program, run: ProgramRun) -> Came:
     """What one run shows."""
     report = run.report
@@ -208,6 +219,8 @@ def main() -> None:
         print(said, *filter(None, (row.options, row.part)), *row.left_out, *row.faults, sep="\n    ", flush=True)
     counts = Counter(mark for row in done.values() for mark in row.marks)
     print(*(f"{column}: {counts[column]}" for column in COLUMNS), sep="\n")
+    for what, names in lacking(given.list, done.values()):
+        print(f"{what}: {len(names)} ({', '.join(names)})")
 
 
 if __name__ == "__main__":
