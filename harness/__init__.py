@@ -1,22 +1,31 @@
 """harness: a grader for model-generated ML kernels.
 
 From Python: `harness.grade(folder) -> Record` and `harness.grade_many(folders) -> list[Record]`; see `harness.api`. The
-published records as pandas data frames: `harness.records()` and `harness.evidence()`.
+published records as pandas data frames: `harness.records()` and `harness.evidence()`. At a service: `harness.Client`
+and `harness.AsyncClient`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.api import Record, evidence, grade, grade_many, grade_many_async, grade_stream, records
+    from harness.serving.client import AsyncClient, Client
 
 __version__ = "0.1.0"
-__all__ = ["Record", "__version__", "evidence", "grade", "grade_many", "grade_many_async", "grade_stream", "records"]
+__all__ = [
+    "AsyncClient", "Client", "Record", "__version__", "evidence", "grade", "grade_many", "grade_many_async",
+    "grade_stream", "records",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     # loaded on first use: importing the grader takes ten times as long as `harness --help` may
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("AsyncClient", "Client"):
+        from harness.serving import client
+
+        return getattr(client, name)
     from harness import api
 
     return getattr(api, name)

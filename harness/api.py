@@ -6,7 +6,6 @@ many processes and threads at once.
 """
 
 import asyncio
-import json
 import os
 import warnings
 from collections import Counter
@@ -17,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from harness.errors import HarnessError, SpecError, nearest
-from harness.languages import language
-from harness.model import Challenge, GradeProfile, Record
+from harness.importing.bare_files import stated_submission
+from harness.model import GradeProfile, Record
 from harness.report.data_frames import data_frame
 from harness.report.data_tables import evidence_table, record_table
 from harness.running.executor import NotGraded, grade_all
@@ -297,19 +296,7 @@ def _submission(workspace: Workspace, folder: Path, challenge: str | None, entry
         yield folder
         return
     with snapshot(folder) as copy:
-        stated = _stated(folder, workspace.challenge(challenge), entry, copy.hashes)
+        stated = stated_submission(folder, workspace.challenge(challenge), entry, copy.hashes)
         (copy.path / "submission.toml").write_bytes(stated.encode(errors="backslashreplace"))
         workspace.submission(copy.path)
         yield copy.path
-
-
-def _stated(folder: Path, challenge: Challenge, entry: str | None, names: Mapping[str, str]) -> str:
-    """A submission.toml for files that came without one."""
-    suffix = language(challenge.language).suffix
-    files = [name for name in names if name.endswith(suffix)]
-    if entry is None and len(files) != 1:
-        raise SpecError(folder, f"has {len(files)} {suffix} files and no submission.toml; say which is the entry")
-    # a JSON string that is not escaped to ASCII is a TOML string
-    task, file = (json.dumps(text, ensure_ascii=False) for text in (challenge.id, entry or files[0]))
-    about = f'model = "candidate"\nchallenge = {task}\nlanguage = "{challenge.language}"\n'
-    return f'[submission]\n{about}entry = {file}\nprovenance = "model-output"\n'

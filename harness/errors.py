@@ -8,6 +8,7 @@ HarnessError
 ├── JudgeError           our side failed: never the answer's fault, never a verdict
 │   ├── BoxError         the isolation could not be set up or broke on our side
 │   └── ChatError        a model's server gave no reply
+├── ServiceError         a grading service gave no record
 └── StoreError           a record cannot be read or written
 
 What an answer does wrong is data (`harness.model.Evidence`), never one of these.
@@ -89,6 +90,18 @@ class ChatError(JudgeError):
         self.words = words
         self.status = status
         self.wait = wait
+        super().__init__(f"{words}\n  {hint}" if hint else words)
+
+
+class ServiceError(HarnessError):
+    """A grading service gave no record.
+
+    Attributes:
+        status: of HTTP; 0 where the server did not answer.
+    """
+
+    def __init__(self, status: int, words: str, *, hint: str = "") -> None:
+        self.status = status
         super().__init__(f"{words}\n  {hint}" if hint else words)
 
 

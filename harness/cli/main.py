@@ -30,6 +30,7 @@ from harness.cli import (
     review,
     rm,
     scoreboard,
+    serve,
     show,
 )
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
@@ -86,6 +87,7 @@ app.add_typer(importing.app, name="import")
 app.add_typer(collection.app, name="collection")
 app.command()(ls.ls)
 app.command()(doctor.doctor)
+app.add_typer(serve.app, name="serve")
 
 
 def _version(wanted: bool) -> None:

@@ -20,6 +20,7 @@ COMMANDS = (
     "new submission", "new model", "import",
     "import collection", "import reply", "collection",
     "collection verify",
+    "serve", "serve token", "serve token add", "serve token ls", "serve token rm",
 )  # fmt: skip
 
 

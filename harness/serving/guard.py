@@ -1,0 +1,272 @@
+"""What every request passes before anything reads it: who sends it, how often, how much, and in what form."""
+
+import json
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from harness.errors import StoreError
+from harness.serving.limits import ServiceLimits
+from harness.serving.metrics import ServiceMetrics
+from harness.serving.tokens import Scope, TokenEntry, TokenFile
+
+AsgiScope = MutableMapping[str, Any]
+AsgiReceive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+AsgiSend = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+AsgiApp = Callable[[AsgiScope, AsgiReceive, AsgiSend], Awaitable[None]]
+
+OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
+"""Paths that tell nothing of anybody, for anybody."""
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+MAX_HEADERS, MAX_HEADER_BYTES = 100, 16 << 10
+ADDRESSES = 4096
+"""Addresses and tokens whose requests are counted; the one that was longest silent makes room."""
+
+_log = logging.getLogger("harness.serving")
+
+
+class RefusedRequest(Exception):
+    """A request that goes no further.
+
+    Attributes:
+        status: of HTTP.
+        error: the kind of problem, in one word for programs.
+        message: the problem, for people.
+        wait: seconds after which to try again, where that helps.
+    """
+
+    def __init__(self, status: int, error: str, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = error
+        self.message = message
+        self.wait = wait
+
+    @property
+    def body(self) -> bytes:
+        """What the client is told."""
+        return json.dumps({"error": self.error, "message": self.message}).encode()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Of the response."""
+        found = {"content-type": "application/json"}
+        if self.wait is not None:
+            found["retry-after"] = str(max(1, round(self.wait)))
+        if self.status == 401:
+            found["www-authenticate"] = "Bearer"
+        return found
+
+
+class RequestRate:
+    """A bound on how often something happens, for each of many names.
+
+    Args:
+        rate: a second, over any long time.
+        burst: at once.
+    """
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, name: str, cost: float = 1.0) -> float:
+        """Seconds until it may happen; 0 where it may now, and is counted."""
+        now = time.monotonic()
+        left, then = self._left.pop(name, (self._burst, now))
+        left = min(self._burst, left + (now - then) * self._rate)
+        wait = max(0.0, (cost - left) / self._rate)
+        self._left[name] = (left if wait else left - cost, now)
+        if len(self._left) > ADDRESSES:
+            self._left.popitem(last=False)
+        return wait
+
+
+class RequestGuard:
+    """ASGI middleware: refuses what may not come in, and reads the body of what may.
+
+    Args:
+        app: what comes after it.
+        tokens: who may use the service.
+        limits: how much is taken.
+        metrics: where responses are counted.
+        open_here: whether the server may be used without a token as long as there is none: on a loopback address.
+    """
+
+    def __init__(
+        self, app: AsgiApp, tokens: TokenFile, limits: ServiceLimits, metrics: ServiceMetrics, open_here: bool
+    ) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._limits = limits
+        self._metrics = metrics
+        self._open_here = open_here
+        self._requests = RequestRate(limits.rate, 2 * limits.rate)
+        self._failures = RequestRate(limits.failures / 60, limits.failures)
+        self._buffered = 0
+
+    async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
+        """As ASGI applications are called."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, seen = time.monotonic(), {"status": 0}
+        who = ""
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                seen["status"] = message["status"]
+                plain = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+                message["headers"] = [*message.get("headers", ()), *plain]
+            await send(message)
+
+        buffered = 0
+        try:
+            entry = self._admitted(scope)
+            who = entry.name if entry else ""
+            scope.setdefault("state", {})["token"] = entry
+            body = await self._body(scope, receive)
+            if body is None:  # the client has gone
+                return
+            buffered = len(body)
+            await self._app(scope, _replayed(body, receive), sending)
+        except RefusedRequest as refused:
+            await _respond(sending, refused)
+        finally:
+            self._buffered -= buffered
+            self._metrics.responded(seen["status"])
+            if scope["path"] not in OPEN:
+                spent = round(1000 * (time.monotonic() - begun), 1)
+                facts = {"method": scope["method"], "path": scope["path"][:100], "status": seen["status"]}
+                _log.info("request", extra={"facts": {**facts, "token": who, "milliseconds": spent}})
+
+    def _admitted(self, scope: AsgiScope) -> TokenEntry | None:
+        """Whose request it is; None where none needs to say.
+
+        Raises:
+            RefusedRequest: it may not come in.
+        """
+        headers = _headers(scope)
+        if scope["path"] in OPEN:
+            return None
+        address = (scope.get("client") or ("unknown", 0))[0]
+        try:
+            needed = not self._open_here or bool(self._tokens.entries())
+            if not needed:
+                _from_here(headers.get("host", ""))
+                entry = None
+            else:
+                entry = self._owner(headers.get("authorization", ""), address)
+        except StoreError as error:
+            _log.error("tokens", extra={"facts": {"error": str(error).partition("\n")[0]}})
+            raise RefusedRequest(503, "tokens_unreadable", "the server cannot read its tokens", 30) from None
+        wanted = Scope.READ if scope["path"] == "/metrics" else None
+        if scope["method"] not in ("GET", "HEAD"):
+            wanted = Scope.GRADE
+        if entry is not None and wanted is not None and wanted not in entry.scopes:
+            raise RefusedRequest(403, "out_of_scope", f"this needs a token of the scope {wanted}")
+        if wait := self._requests.wait(entry.name if entry else address):
+            raise RefusedRequest(429, "too_many_requests", f"at most {self._limits.rate:g} requests a second", wait)
+        return entry
+
+    def _owner(self, authorization: str, address: str) -> TokenEntry:
+        kind, _, token = authorization.partition(" ")
+        entry = self._tokens.owner(token.strip()) if kind.lower() == "bearer" else None
+        if entry is not None:
+            return entry
+        if wait := self._failures.wait(address):
+            raise RefusedRequest(429, "too_many_failures", "too many requests without a valid token", wait)
+        raise RefusedRequest(401, "no_valid_token", "send a valid token: Authorization: Bearer TOKEN")
+
+    async def _body(self, scope: AsgiScope, receive: AsgiReceive) -> bytes | None:
+        """The whole body; None where the client went away before its end.
+
+        Raises:
+            RefusedRequest: it is too large, or in a form that is not read.
+        """
+        headers = _headers(scope)
+        bound = self._limits.body_bytes if scope["method"] == "POST" else 0
+        too_large = RefusedRequest(413, "too_large", f"a request has at most {bound} bytes")
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            raise RefusedRequest(415, "encoded", "send the body as it is, without Content-Encoding")
+        declared = headers.get("content-length", "0")
+        if not declared.isdecimal() or len(declared) > 15 or int(declared) > bound:
+            raise too_large
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        # a web page cannot send this type to another site without asking, and is told no
+        if scope["method"] == "POST" and kind != "application/json":
+            raise RefusedRequest(415, "no_json", "send JSON, with Content-Type: application/json")
+        body, more = bytearray(), True
+        try:
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                body += message.get("body", b"")
+                self._buffered += len(message.get("body", b""))
+                more = message.get("more_body", False)
+                if len(body) > bound:
+                    more = True
+                    raise too_large
+                if self._buffered > self._limits.buffered_bytes:
+                    more = True
+                    raise RefusedRequest(429, "busy", "too much is being sent at once", 1)
+        finally:
+            if more:  # it is not passed on
+                self._buffered -= len(body)
+        return bytes(body)
+
+
+def _headers(scope: AsgiScope) -> dict[str, str]:
+    """The headers by name.
+
+    Raises:
+        RefusedRequest: they are too many or too large, one that decides something comes twice, or the length of the
+            body is stated in two ways.
+    """
+    if len(scope["headers"]) > MAX_HEADERS or sum(len(n) + len(v) for n, v in scope["headers"]) > MAX_HEADER_BYTES:
+        raise RefusedRequest(431, "headers_too_large", f"send at most {MAX_HEADERS} headers, {MAX_HEADER_BYTES} bytes")
+    found: dict[str, str] = {}
+    for raw, value in scope["headers"]:
+        name = raw.decode("latin-1").lower()
+        if name in found and name in ("authorization", "content-length", "content-type", "host", "idempotency-key"):
+            raise RefusedRequest(400, "repeated_header", f"{name} comes twice")
+        found[name] = value.decode("latin-1")
+    if "content-length" in found and "transfer-encoding" in found:
+        raise RefusedRequest(400, "two_lengths", "the length of the body is stated in two ways")
+    return found
+
+
+def _from_here(host: str) -> None:
+    """Refuse what a web page makes a browser on this machine send under another name.
+
+    Raises:
+        RefusedRequest: the request is for another host.
+    """
+    name = host if host.endswith("]") else host.rpartition(":")[0] or host
+    if name.lower() not in LOCAL_NAMES:
+        raise RefusedRequest(403, "other_host", "without tokens this server answers to localhost only")
+
+
+def _replayed(body: bytes, receive: AsgiReceive) -> AsgiReceive:
+    """Gives a body that was read already, and then what comes after it."""
+    given = False
+
+    async def replayed() -> MutableMapping[str, Any]:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
+
+
+async def _respond(send: AsgiSend, refused: RefusedRequest) -> None:
+    headers = {**refused.headers, "content-length": str(len(refused.body)), "connection": "close"}
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refused.status, "headers": raw})
+    await send({"type": "http.response.body", "body": refused.body})

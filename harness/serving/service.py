@@ -1,0 +1,304 @@
+"""What a server does with a request that was let in: takes answers, waits for their grades, and tells how it stands."""
+
+import asyncio
+import hashlib
+import logging
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from harness.errors import HarnessError, NotFoundError, StoreError
+from harness.model import Challenge
+from harness.serving.dispatcher import Dispatcher, FinishedWork
+from harness.serving.guard import RefusedRequest
+from harness.serving.job_queue import AcceptedAnswer, JobQueue, JobState, KeyReused, QueuedJob, QueueFull
+from harness.serving.limits import ServiceLimits
+from harness.serving.metrics import ServiceMetrics
+from harness.serving.requests import BatchRequest, GradeRequest
+from harness.serving.tokens import Scope, TokenEntry
+from harness.workspace import Workspace
+
+R = TypeVar("R", GradeRequest, BatchRequest)
+T = TypeVar("T")
+
+FAILED_WRITE_WAIT = 10.0
+"""Seconds after which to try again where nothing can be written."""
+READINESS_SECONDS = 1.0
+"""For which an answer to whether the queue can be written is good: anybody may ask, and asking writes."""
+MAX_WAIT = 60.0
+"""Seconds after which the client of a full queue is to try again, at most."""
+MAX_KEY = 200
+
+_log = logging.getLogger("harness.serving")
+
+
+class GradingService:
+    """Everything behind the routes of one server.
+
+    Args:
+        workspace: where the challenges are.
+        queue: of accepted jobs.
+        limits: how much is taken.
+        metrics: where is counted.
+        executor: name of what runs the grades.
+        slots: grades at a time.
+    """
+
+    def __init__(
+        self, workspace: Workspace, queue: JobQueue, limits: ServiceLimits, metrics: ServiceMetrics, executor: str,
+        slots: int,
+    ) -> None:  # fmt: skip
+        self.workspace = workspace
+        self.queue = queue
+        self.limits = limits
+        self.metrics = metrics
+        self.slots = slots
+        self.draining = False
+        self.dispatcher = Dispatcher(workspace.root, queue, executor, slots, self._finished)
+        self._waiting: defaultdict[int, set[asyncio.Future[None]]] = defaultdict(set)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._mean_seconds = 1.0
+        self._tried_writing = 0.0
+        self._writable = True
+        self._challenges: dict[str, Challenge] = {}
+
+    def attach(self) -> None:
+        """Use the event loop that runs: it is told from other threads what is finished."""
+        self._loop = asyncio.get_running_loop()
+
+    def drain(self) -> None:
+        """Accept nothing further, and let nobody wait any longer."""
+        self.draining = True
+        self.dispatcher.stop_taking()
+        for number in list(self._waiting):
+            self._wake(number)
+
+    async def accept(
+        self, requests: Sequence[GradeRequest], token: TokenEntry | None, key: str | None, batch: bool
+    ) -> list[QueuedJob]:
+        """Take answers in, all or none; they are on disk when this returns.
+
+        Args:
+            requests: the answers.
+            token: with which they came.
+            key: by which the client knows the request; sent again, it is the same jobs.
+            batch: whether they are a batch.
+
+        Raises:
+            RefusedRequest: they are not accepted.
+        """
+        if self.draining:
+            raise RefusedRequest(503, "draining", "the server is about to stop", FAILED_WRITE_WAIT)
+        for place, request in enumerate(requests):
+            self._check(request, f"answers.{place}." if batch else "")
+        owner = token.name if token else ""
+        group = _id(owner, key)
+        answers = [
+            AcceptedAnswer(
+                f"{group}-{place}" if batch else group, r.content, r.options.to_json(), r.challenge, r.profile.value,
+                r.model_dump_json().encode(),
+            )
+            for place, r in enumerate(requests)
+        ]  # fmt: skip
+        try:
+            jobs = await asyncio.to_thread(self.queue.accept, answers, owner, group if batch else None)
+        except QueueFull as full:
+            raise RefusedRequest(429, "queue_full", str(full), self._until_room(full.waiting)) from None
+        except KeyReused as error:
+            raise RefusedRequest(409, "key_reused", str(error)) from None
+        except StoreError as error:
+            raise _unwritable(error) from None
+        self.metrics.accepted(len(jobs))
+        self.dispatcher.announce()
+        for job in jobs:
+            facts = {"job": job.id, "work": job.work, "challenge": job.challenge, "profile": job.profile}
+            _log.info("accepted", extra={"facts": {**facts, "token": owner}})
+        return jobs
+
+    async def wait(self, id: str, batch: bool, seconds: float, gone: Callable[[], Awaitable[Any]]) -> list[QueuedJob]:
+        """Jobs with their records, once they are finished or the time is over.
+
+        Args:
+            id: of the job, or of the batch.
+            batch: which of them it is.
+            seconds: to wait.
+            gone: ends when the client goes away.
+
+        Raises:
+            RefusedRequest: they cannot be read.
+        """
+        deadline = time.monotonic() + min(seconds, self.limits.wait_seconds)
+        states = partial(self.queue.jobs, id, batch=batch, records=False)
+        leaving = asyncio.ensure_future(gone())
+        try:
+            while (left := deadline - time.monotonic()) > 0 and not self.draining and not leaving.done():
+                work = _unfinished(await self._read(states))
+                if work is None:
+                    break
+                future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._waiting[work].add(future)
+                try:
+                    # it may have been finished between the look and the line before
+                    if _unfinished(await self._read(states)) == work:
+                        await asyncio.wait({future, leaving}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    self._forget(work, future)
+        finally:
+            leaving.cancel()
+        return await self._read(partial(self.queue.jobs, id, batch=batch))
+
+    async def readable(self, id: str, batch: bool, token: TokenEntry | None) -> None:
+        """Refuse jobs that are not there, or that this token may not read: one cannot tell which.
+
+        Raises:
+            RefusedRequest: they are refused.
+        """
+        jobs = await self._read(partial(self.queue.jobs, id, batch=batch, records=False))
+        if not jobs or not all(token is None or Scope.READ in token.scopes or job.owner == token.name for job in jobs):
+            raise RefusedRequest(404, "not_found", "no such grade, or it was sent with another token")
+
+    async def metrics_text(self) -> str:
+        """The metrics.
+
+        Raises:
+            RefusedRequest: the queue cannot be read.
+        """
+        waiting, running = await self._read(self.queue.counts)
+        return self.metrics.text(waiting, running)
+
+    async def readiness(self) -> dict[str, bool]:
+        """Whether it takes answers, whether something grades them, and whether the queue can be written."""
+        if time.monotonic() > self._tried_writing + READINESS_SECONDS:
+            self._tried_writing = time.monotonic()
+            try:
+                await asyncio.to_thread(self.queue.try_writing)
+                self._writable = True
+            except StoreError:
+                self._writable = False
+        return {"accepting": not self.draining, "grading": self.dispatcher.ready, "writable": self._writable}
+
+    async def keep_house(self) -> None:
+        """Once an hour, forget what was finished long ago."""
+        while True:
+            try:
+                await asyncio.to_thread(self.queue.forget, time.time() - self.limits.keep_days * 86_400)
+            except StoreError as error:
+                _log.error("queue", extra={"facts": {"error": str(error).partition("\n")[0]}})
+            await asyncio.sleep(3600)
+
+    def _check(self, request: GradeRequest, place: str) -> None:
+        """Refuse what no grade could be made of.
+
+        Raises:
+            RefusedRequest: it names a challenge or criteria that are not there.
+        """
+        try:
+            challenge = self._challenges.get(request.challenge) or self.workspace.challenge(request.challenge)
+        except NotFoundError as error:
+            words = str(error).partition("\n")[0]
+            raise RefusedRequest(422, "unknown_challenge", f"{place}challenge: {words}") from None
+        except HarnessError:
+            raise RefusedRequest(422, "unusable_challenge", f"{place}challenge: its file cannot be read") from None
+        self._challenges[request.challenge] = challenge
+        runnable = {criterion.id for criterion in challenge.criteria if not criterion.review}
+        if unknown := [id for id in request.criteria if id not in runnable]:
+            words = f"{place}criteria: {challenge.id} has no criterion {unknown[0]!r} that is run"
+            raise RefusedRequest(422, "unknown_criterion", words)
+
+    async def _read(self, read: Callable[[], T]) -> T:
+        try:
+            return await asyncio.to_thread(read)
+        except StoreError as error:
+            raise _unwritable(error) from None
+
+    def _finished(self, work: FinishedWork) -> None:
+        """Called by the thread of a slot."""
+        self.metrics.graded(work.status, work.seconds, work.waited, work.reused)
+        if not work.reused:
+            self._mean_seconds += (work.seconds - self._mean_seconds) / 20
+        facts = {"work": work.number, "status": work.status, "seconds": round(work.seconds, 3)}
+        waited = round(work.waited, 3)
+        _log.info("graded", extra={"facts": {**facts, "waited": waited, "reused": work.reused}})
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake, work.number)
+
+    def _wake(self, number: int) -> None:
+        for future in self._waiting.pop(number, ()):
+            if not future.done():
+                future.set_result(None)
+
+    def _forget(self, number: int, future: "asyncio.Future[None]") -> None:
+        if number in self._waiting:
+            self._waiting[number].discard(future)
+            if not self._waiting[number]:
+                del self._waiting[number]
+
+    def _until_room(self, waiting: int) -> float:
+        """Seconds in which a tenth of the queue should be done."""
+        return min(MAX_WAIT, max(1.0, 0.1 * waiting * self._mean_seconds / self.slots))
+
+
+def _unfinished(jobs: Sequence[QueuedJob]) -> int | None:
+    """The work of the first job that is not finished."""
+    return next((job.work for job in jobs if job.state is not JobState.FINISHED), None)
+
+
+def read_request(body: bytes, kind: type[R]) -> R:
+    """The request in a body; strictly, so that nothing is guessed.
+
+    Raises:
+        RefusedRequest: it is none. The message names the field, and repeats nothing of an answer.
+    """
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        # the names of files are the client's own, and as long as it likes
+        where = ".".join(str(part)[:60] for part in first["loc"][:4])
+        problem = "json_invalid" if first["type"] == "json_invalid" else "invalid"
+        words = f"{where}: {first['msg']}" if where else first["msg"]
+        raise RefusedRequest(422, problem, words[:300]) from None
+
+
+def read_wait(given: str | None) -> float:
+    """The seconds that a client wants to wait.
+
+    Raises:
+        RefusedRequest: it is no number of seconds.
+    """
+    try:
+        seconds = float(given or 0)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= 86_400:
+        raise RefusedRequest(422, "invalid", "wait: give a number of seconds")
+    return seconds
+
+
+def read_key(given: str | None) -> str | None:
+    """The key of a request, where it has one.
+
+    Raises:
+        RefusedRequest: it is too long, or holds what no key has.
+    """
+    if given is not None and (not 8 <= len(given) <= MAX_KEY or not (given.isascii() and given.isprintable())):
+        raise RefusedRequest(422, "invalid", f"Idempotency-Key: give 8 to {MAX_KEY} printable characters")
+    return given
+
+
+def _id(owner: str, key: str | None) -> str:
+    """Names a request: nobody can guess the name of another's."""
+    if key is None:
+        return uuid.uuid4().hex
+    return hashlib.sha256(f"{owner}\0{key}".encode()).hexdigest()[:32]
+
+
+def _unwritable(error: StoreError) -> RefusedRequest:
+    """What a client is told: not where our files are."""
+    _log.error("queue", extra={"facts": {"error": str(error).partition("\n")[0]}})
+    return RefusedRequest(503, "queue_unusable", "the server cannot use its queue now", FAILED_WRITE_WAIT)

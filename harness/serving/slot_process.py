@@ -1,0 +1,170 @@
+"""A process that grades for the server, through an executor: answers come in and records go out, in lines of JSON.
+
+What a grade takes of memory, and what it does to its own process, does not reach the server.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from harness.running.linear_algebra import compute_in_one_thread
+from harness.running.undumpable import make_undumpable
+from harness.sandbox.boot import process_control
+
+if TYPE_CHECKING:
+    from harness.model import Record
+    from harness.running.executor import Executor
+    from harness.running.options import Options
+    from harness.serving.requests import GradeRequest
+    from harness.workspace import Workspace
+
+LEAVE_SECONDS = 10
+"""In which a process that was told to leave leaves."""
+
+
+def executors() -> "Mapping[str, Callable[[Workspace, Options, int], Executor]]":
+    """What may run the grades, by name: made of the workspace, the options and the number of grades at a time."""
+    from harness.running.local import LocalExecutor
+
+    return {"local": LocalExecutor}
+
+
+def records(
+    workspace: "Workspace", executor: str, requests: "Sequence[GradeRequest]"
+) -> "Iterator[tuple[int, Record, bool]]":
+    """The record of each request, by its place, as they are finished, and whether it was made before.
+
+    Every request has one: where it cannot be graded its record says why, as in `harness.grade_many`.
+
+    Args:
+        workspace: where the challenges are.
+        executor: name of what runs the grades.
+        requests: that are graded in the same way.
+    """
+    from harness.errors import HarnessError
+    from harness.running.executor import NotGraded, grade_all
+    from harness.running.rejected import rejected
+    from harness.sandbox import scratch
+    from harness.serving.answers import lay_out
+
+    options = requests[0].options
+    with contextlib.ExitStack() as stack:
+        places: dict[Path, int] = {}
+        for place, request in enumerate(requests):
+            folder = stack.enter_context(scratch.folder()) / request.model / request.challenge
+            folder.mkdir(parents=True)
+            try:
+                lay_out(workspace, request, folder)
+                places[folder] = place
+            except HarnessError as error:
+                yield place, rejected(workspace, folder, error, options, request.challenge), False
+        grades = grade_all(executors()[executor](workspace, options, len(places)), list(places))
+        for result in stack.enter_context(contextlib.closing(grades)):
+            place = places[result.folder]
+            if isinstance(result, NotGraded):
+                challenge = requests[place].challenge
+                yield place, rejected(workspace, result.folder, result.error, options, challenge), False
+            else:
+                yield place, result.record, result.reused
+
+
+def serve(answers: TextIO, workspace: "Workspace", executor: str) -> None:
+    """Say whether answers can be held here, then grade group after group.
+
+    Args:
+        answers: where to say what came of them.
+        workspace: where the challenges are.
+        executor: name of what runs the grades.
+    """
+    from harness.errors import HarnessError
+    from harness.sandbox import detect
+    from harness.sandbox.self_attack import assert_holds
+
+    def say(**message: object) -> None:
+        print(json.dumps(message), file=answers, flush=True)
+
+    try:
+        assert_holds(detect())
+        say(ready=str(detect()))
+    except HarnessError as error:
+        say(unready=str(error))
+        return
+    for line in sys.stdin:
+        group = json.loads(line)
+        for place, record, reused in answered(workspace, executor, group["requests"], group["lost"]):
+            seconds = 0.0 if reused else sum(spent for stage, spent in record.seconds.items() if stage != "box")
+            text = without_places(record.to_json())
+            say(place=place, record=text, status=record.status, seconds=seconds, reused=reused)
+
+
+def answered(
+    workspace: "Workspace", executor: str, texts: "Sequence[str]", lost: str
+) -> "Iterator[tuple[int, Record, bool]]":
+    """One record for each request, whatever is in the way: it would be sent to the next grader else.
+
+    Args:
+        workspace: where the challenges are.
+        executor: name of what runs the grades.
+        texts: the requests as JSON.
+        lost: why they are given up; empty where they are not.
+    """
+    from harness.errors import JudgeError
+    from harness.running.options import Options
+    from harness.running.rejected import rejected
+    from harness.serving.requests import GradeRequest
+
+    left = dict(enumerate(texts))
+    try:
+        if lost:
+            raise JudgeError(lost)
+        for place, record, reused in records(workspace, executor, [GradeRequest.model_validate_json(t) for t in texts]):
+            del left[place]
+            yield place, record, reused
+    except Exception as error:  # of ours, or a request that another version accepted
+        failed = error if isinstance(error, JudgeError) else JudgeError(f"{type(error).__name__}: {error}")
+        for place, text in left.items():
+            challenge = json.loads(text).get("challenge")
+            yield place, rejected(workspace, Path("answer"), failed, Options(), challenge), False
+
+
+def without_places(text: str) -> str:
+    """The text of a record without the names of this machine's temporary folders."""
+    import re
+    import tempfile
+
+    return re.sub(rf"{re.escape(tempfile.gettempdir())}/harness-[\w.-]+(?:/[a-z0-9._-]+)?(?:/[\w.-]+)?", "answer", text)
+
+
+def _end_with(parent: int) -> None:
+    """See to it that this process does not outlive the server."""
+    signal.signal(signal.SIGTERM, _leave)
+    process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before the line above
+        sys.exit(143)
+
+
+def _leave(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(LEAVE_SECONDS)
+    sys.exit(143)
+
+
+def _main(root: str, executor: str, parent: str) -> None:
+    _end_with(int(parent))
+    make_undumpable()
+    compute_in_one_thread()
+    from harness.workspace import Workspace
+
+    answers = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
+        serve(answers, Workspace(Path(root)), executor)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
