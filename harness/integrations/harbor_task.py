@@ -26,6 +26,8 @@ REWARDS = "/logs/verifier"
 runs, and a `reward.json` among them would come before ours."""
 _TEMPLATES = "templates/harbor"
 _CHEATS = "cheat/answer"
+_AGENTS = ("numpy", "pytest")
+"""What the agent's image has, in the versions that the verifier's has."""
 
 
 def write_harbor_task(workspace: Workspace, challenge: str, folder: Path) -> None:
@@ -92,6 +94,7 @@ def _rendered(challenge: Challenge) -> dict[str, str]:
     words: Mapping[str, object] = {
         "challenge": challenge, "name": challenge.id.replace("_", "-"), "profile": GradeProfile.CORRECTNESS,
         "answer": ANSWER, "rewards": REWARDS, "wheel": wheel_name(), "constraints": constraints(),
+        "agents": [pinned for pinned in constraints() if pinned.partition("==")[0] in _AGENTS],
         "python": ".".join(map(str, sys.version_info[:2])),
     }  # fmt: skip
     templates = Environment(

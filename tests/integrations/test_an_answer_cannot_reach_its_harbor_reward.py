@@ -90,8 +90,11 @@ def test_the_cheat_would_forge_the_reward_where_nothing_holds_it(trial: Trial) -
     """Run without the box, it writes the reward at once and again after it was corrected."""
     trial.answered_by("cheat")
     subprocess.run(
-        [sys.executable, "answer.py"], cwd=trial.answer, check=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        [sys.executable, "answer.py"],
+        cwd=trial.answer,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     assert trial.reward() == 1.0
     (trial.rewards / "reward.json").write_text('{"reward": 0}')
