@@ -87,7 +87,7 @@ def test_a_failure_of_ours_is_unscored(
 
     monkeypatch.setattr(retry, "PAUSE", 0.0)
     monkeypatch.setattr(submission_grade, "run_stages", broken)
-    log = evaluated(fenced(right))
+    log = evaluated(fenced(f"{right}\n# never graded before\n"))
     score = score_of(log)
     assert math.isnan(score.value)
     assert (score.reason, score.metadata["reward"]) == ("judge_error", None)
