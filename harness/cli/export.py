@@ -33,9 +33,10 @@ def export(
         typer.Option(metavar="CHALLENGE DIR", help="Write a challenge as a task of Harbor into a new folder."),
     ] = None,
 ) -> None:
-    """Write the published records as a table, or a challenge as a task, for other programs.
+    """Write the records as a table, or a challenge as a task.
 
-    The same tables are data frames in Python: harness.records() and harness.evidence().
+    The tables hold the published records, for other programs; in Python they are data frames: harness.records() and
+    harness.evidence(). A task is a folder that Harbor runs.
 
     \b
     harness export --csv grades.csv

@@ -80,6 +80,7 @@ def test_the_right_answer_earns_all(trial: Trial) -> None:
     assert (record["status"], record["profile"], record["findings"]) == ("graded", "correctness", [])
 
 
+@pytest.mark.turns(3)
 def test_no_answer_earns_nothing(trial: Trial) -> None:
     assert trial.answered_by("nop").verified() == 0.0
     shutil.rmtree(trial.answer)
@@ -112,6 +113,7 @@ def test_a_daemon_rewrites_nothing_after_the_verdict(trial: Trial) -> None:
     assert trial.reward() == 0.0
 
 
+@pytest.mark.turns(3)
 def test_what_the_grader_leaves_behind_is_dead_before_the_reward_is_written(trial: Trial, tmp_path: Path) -> None:
     """Even if code of an answer got out of the box into the grading process, its daemon would not outlive it."""
     broken = tmp_path / "task"
@@ -211,6 +213,7 @@ def grader_fails(trial: Trial, tmp_path: Path) -> Iterator[Trial]:
     yield trial
 
 
+@pytest.mark.turns(3)
 def test_where_the_grader_fails_there_is_no_reward(grader_fails: Trial) -> None:
     """Harbor then reports an error; a seeded reward would be a score."""
     seeded(grader_fails)

@@ -7,6 +7,7 @@ import gc
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -95,22 +96,38 @@ def test_a_failure_of_ours_is_unscored(
     assert (log.results.scores[0].scored_samples, log.results.scores[0].unscored_samples) == (0, 1)
 
 
-BY_NAME = """
-from inspect_ai import eval
+PAGE = Path(__file__).parents[2] / "docs" / "plugs.md"
+MOCKED = """
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 said = ModelOutput.from_content("mockllm/model", "no code")
 said.usage = ModelUsage()
-model = get_model("mockllm/model", custom_outputs=[said])
+model = get_model("mockllm/model", custom_outputs=[said] * 2)
+"""
+BY_NAME = """
 (log,) = eval("harness/rows", model=model, task_args={"profile": "reward"}, display="none")
 print(log.status, log.eval.task, log.results.scores[0].metrics["mean"].value)
 """
 
 
+def documented() -> str:
+    """The program of the documentation, on the small challenge and the mock model."""
+    (block,) = re.findall(r"^```python\n(from inspect_ai.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    told = block.replace('"kv_cache"', '"rows"').replace('model="openai/gpt-5.5"', 'model=model, display="none"')
+    assert "rows" in told
+    assert "model=model" in told
+    return told
+
+
 @pytest.mark.turns(2)
-def test_a_challenge_is_found_by_its_name(root: Path, tmp_path: Path) -> None:
+def test_the_page_s_program_runs_and_a_challenge_is_found_by_its_name(root: Path, tmp_path: Path) -> None:
     """`harness/CHALLENGE`, as `inspect eval` looks it up in a folder of a workspace."""
     env = {**os.environ, "INSPECT_LOG_DIR": str(tmp_path)}
     told = subprocess.run(
-        [sys.executable, "-c", BY_NAME], cwd=root, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", MOCKED + documented() + BY_NAME],
+        cwd=root,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert told.stdout.splitlines()[-1:] == ["success harness/rows 0.0"], told.stderr
+    assert told.stdout.splitlines()[-2:] == ["0.0", "success harness/rows 0.0"], told.stderr

@@ -5,6 +5,7 @@ Builds tasks and scores traces with the real package; no agent runs.
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,16 @@ def scored(root: Path, source: str) -> object:
     trace = vf.Trace(task=about, agent=agent, nodes=[vf.MessageNode(message=reply, sampled=True)])
     asyncio.run(task.score(trace))
     return trace
+
+
+def test_the_page_s_program_prints_the_prompt(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HARNESS_WORKSPACE", str(root))
+    page = (Path(__file__).parents[2] / "docs" / "plugs.md").read_text()
+    (block,) = re.findall(r"^```python\n(from harness.integrations.verifiers.*?)^```", page, re.DOTALL | re.MULTILINE)
+    exec(compile(block.replace("kv_cache", "rows"), "docs/plugs.md", "exec"), {})
+    assert (root / "challenges" / "rows" / "PROMPT.md").read_text()[:40] in capsys.readouterr().out
 
 
 def test_the_right_answer_earns_1_and_no_work_0(root: Path, right: str) -> None:
