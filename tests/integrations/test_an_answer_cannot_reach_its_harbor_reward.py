@@ -3,6 +3,7 @@
 There is no container here: `tests/test.sh` runs in a plain folder, its output redirected as Harbor redirects it.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -87,24 +88,30 @@ def test_no_answer_earns_nothing(trial: Trial) -> None:
     assert trial.verified() == 0.0
 
 
+def comes_to_say_1(reward: Path) -> bool:
+    """Whether a file says so within half a minute, however often it is removed meanwhile."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError, ValueError):
+            if json.loads(reward.read_text()) == {"reward": 1}:
+                return True
+        time.sleep(0.02)
+    return False
+
+
 def test_the_cheat_would_forge_the_reward_where_nothing_holds_it(trial: Trial) -> None:
-    """Run without the box, it writes the reward at once and again after it was corrected."""
+    """Run without the box, it writes the reward at once, and again after that was removed."""
     trial.answered_by("cheat")
     subprocess.run(
-        [sys.executable, "answer.py"],
-        cwd=trial.answer,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    assert trial.reward() == 1.0
-    (trial.rewards / "reward.json").write_text('{"reward": 0}')
-    until = time.monotonic() + 30
-    while trial.rewards.joinpath("reward.json").read_text() != '{"reward": 1}' and time.monotonic() < until:
-        time.sleep(0.05)
-    forged = trial.reward()
-    shutil.rmtree(trial.rewards)  # its daemon ends when there is nothing to forge
-    assert forged == 1.0
+        [sys.executable, "answer.py"], cwd=trial.answer, check=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    reward = trial.rewards / "reward.json"
+    written = comes_to_say_1(reward)
+    reward.unlink(missing_ok=True)
+    again = comes_to_say_1(reward)
+    trial.rewards.rename(trial.rewards.with_name("gone"))  # its daemon ends where there is nothing to forge
+    assert (written, again) == (True, True)
 
 
 def test_a_daemon_rewrites_nothing_after_the_verdict(trial: Trial) -> None:
