@@ -1,5 +1,6 @@
-"""`harness export`: records as tables for notebooks and spreadsheets."""
+"""`harness export`: records as tables for notebooks and spreadsheets, challenges as tasks of other frameworks."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -27,22 +28,48 @@ def export(
     ] = None,
     csv: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write CSV that spreadsheets open safely.")] = None,
     parquet: Annotated[str | None, typer.Option(metavar="FILE", help="Write Parquet; needs pyarrow.")] = None,
+    harbor: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(metavar="CHALLENGE DIR", help="Write a challenge as a task of Harbor into a new folder."),
+    ] = None,
 ) -> None:
-    """Write the published records as a table, for other programs.
+    """Write the records as a table, or a challenge as a task.
 
-    The same tables are data frames in Python: harness.records() and harness.evidence().
+    The tables hold the published records, for other programs; in Python they are data frames: harness.records() and
+    harness.evidence(). A task is a folder that Harbor runs.
 
     \b
     harness export --csv grades.csv
     harness export evidence --jsonl criteria.jsonl
+    harness export --harbor kv_cache tasks/kv_cache
     """
-    wanted = {name: file for name, file in (("jsonl", jsonl), ("csv", csv), ("parquet", parquet)) if file is not None}
-    if not wanted:
-        raise typer.BadParameter("name a format and a file: --jsonl, --csv or --parquet\n  try: --csv grades.csv")
+    tables = {name: file for name, file in (("jsonl", jsonl), ("csv", csv), ("parquet", parquet)) if file is not None}
+    tasks = {name: given for name, given in (("harbor", harbor),) if given is not None}
+    if not tables and not tasks:
+        raise typer.BadParameter(
+            "name a format and a file: --jsonl, --csv or --parquet; or a task: --harbor\n  try: --csv grades.csv"
+        )
     if parquet == STANDARD_OUTPUT:
         raise typer.BadParameter("--parquet writes to a file only: it is no text")
-    if list(wanted.values()).count(STANDARD_OUTPUT) > 1:
+    if list(tables.values()).count(STANDARD_OUTPUT) > 1:
         raise typer.BadParameter("only one format can go to standard output")
+    if tasks:
+        _write_tasks(tasks)
+    if tables:
+        _write_tables(what, tables)
+
+
+def _write_tasks(wanted: Mapping[str, tuple[str, Path]]) -> None:
+    from harness.integrations.task_writers import TASK_WRITERS
+    from harness.workspace import Workspace
+
+    workspace = Workspace.find()
+    for name, (challenge, folder) in wanted.items():
+        TASK_WRITERS[name](workspace, challenge, folder)
+        output.note(f"wrote {output.place(folder)}; its README.md says how to try it")
+
+
+def _write_tables(what: ExportedTable, wanted: Mapping[str, str]) -> None:
     from harness.report.data_files import WRITERS
     from harness.report.data_tables import evidence_table, record_table
     from harness.running.store import Store

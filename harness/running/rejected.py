@@ -35,8 +35,8 @@ def rejected(
     """The record of a folder that was refused.
 
     Where its files are at fault (a link, too many bytes, no entry) it counts as an answer that does not build, with a
-    reward of 0. Everything else (a folder that is not there, a challenge nobody knows) is no answer's doing: a judge
-    error, without a reward.
+    reward of 0. Everything else (a folder that is not there, a challenge nobody knows, probes that do not import) is no
+    answer's doing: a judge error, without a reward.
 
     Args:
         workspace: where the challenges are.
@@ -47,7 +47,10 @@ def rejected(
     """
     about = _about(workspace, folder)
     rubric = _rubric(workspace, challenge or (about.challenge if about else None))
-    own_fault = isinstance(error, SpecError) and folder.is_dir() and rubric is not None
+    own_fault = (
+        isinstance(error, SpecError) and folder.is_dir() and rubric is not None
+        and not _is_of_challenge(workspace, rubric.id, error.path)
+    )  # fmt: skip
     text, unbuilt = str(error), "the submission cannot be read"
     common = {
         "model": about.model if about else UNKNOWN,
@@ -86,6 +89,12 @@ def _rubric(workspace: Workspace, challenge: str | None) -> Challenge | None:
         return workspace.challenge(challenge) if challenge else None
     except HarnessError:
         return None
+
+
+def _is_of_challenge(workspace: Workspace, challenge: str, path: Path) -> bool:
+    """Whether a file is the challenge's own or its reference's."""
+    places = (workspace.challenge_folder(challenge), workspace.reference_folder(challenge))
+    return any(path.is_relative_to(place) for place in places)
 
 
 def _unread(criterion: Criterion, why: str) -> Evidence:

@@ -1,0 +1,23 @@
+"""The process that grades for a verifier of Harbor: one answer, whose record it prints."""
+
+import contextlib
+import sys
+
+from harness.running.linear_algebra import compute_in_one_thread
+from harness.running.undumpable import make_undumpable
+
+
+def _main(workspace: str, challenge: str, answer: str, profile: str) -> None:
+    make_undumpable()
+    compute_in_one_thread()
+    from harness.api import grade_many
+
+    printed = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no record
+        # anew: what an earlier run left in the workspace is no evidence
+        (record,) = grade_many([answer], challenge, workspace=workspace, profile=profile, force=True, jobs=1)
+    printed.write(record.to_json())
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

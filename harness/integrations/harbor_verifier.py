@@ -1,0 +1,172 @@
+"""What a task of Harbor runs as its verifier: has an answer graded, and writes the reward last of all.
+
+Two processes. The one that grades reads the answer's files and runs them in the sandbox. This one starts it, never
+opens a file of the answer, waits until it and everything it started is dead, and writes the reward then. Where nothing
+can be said of the answer there is no reward: Harbor reports such a trial as an error, not as a zero.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import HarnessError, JudgeError, StoreError
+from harness.model import GradeProfile, Record
+from harness.running.undumpable import make_undumpable
+from harness.sandbox.boot import process_control
+from harness.stored_files import remedy
+
+REWARD_FILES = ("reward.txt", "reward.json")
+"""In the order of writing: readers differ in which one they prefer, so both say the same."""
+RECORD_FILE = "record.json"
+"""The whole record beside them."""
+NO_REWARD = 3
+"""Exit code where our side failed, that of a judge error."""
+_MOST_BYTES = 64 << 20
+_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+
+
+@dataclass(frozen=True)
+class HarborVerdict:
+    """What became of an answer.
+
+    Attributes:
+        reward: 0 to 1.
+        record: of the grade; None where there was no folder to grade.
+        said: in a line, for the log.
+    """
+
+    reward: float
+    record: Record | None
+    said: str
+
+
+def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile, seconds: float) -> HarborVerdict:
+    """Have an answer graded by a process that is gone, with all that it started, when this returns.
+
+    Args:
+        workspace: folder with the challenge.
+        challenge: its id.
+        answer: folder of the answer's files.
+        profile: what is run.
+        seconds: wall time after which our side has failed.
+
+    Raises:
+        JudgeError: nothing can be said of the answer.
+    """
+    if not answer.is_dir() or answer.resolve() != Path(os.path.abspath(answer)):
+        return HarborVerdict(0.0, None, f"{answer} is no folder of an answer")
+    process_control.prctl(process_control.SET_CHILD_SUBREAPER, 1)
+    command = [sys.executable, "-I", "-m", "harness.integrations.harbor_grading"]
+    with tempfile.TemporaryFile() as found:
+        grading = subprocess.Popen(
+            [*command, str(workspace), challenge, str(answer), profile], stdin=subprocess.DEVNULL, stdout=found,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            code: int | None = grading.wait(seconds)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            _end_all_below()
+        found.seek(0)
+        told = found.read(_MOST_BYTES)
+    if code is None:
+        raise JudgeError(f"the grade took longer than {seconds:g} s")
+    if code:
+        raise JudgeError(f"the grading process ended with {code}")
+    record = Record.from_json(told)
+    if record.reward is None:
+        raise JudgeError(record.error or "the anchor could not be assessed")
+    return HarborVerdict(record.reward, record, f"{record.status}, {len(record.findings)} findings")
+
+
+def _end_all_below() -> None:
+    """Kill and reap every descendant; orphans among them are children of this process."""
+    while True:
+        for pid in map(int, _CHILDREN.read_text().split()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, 0):
+                pass
+        except ChildProcessError:
+            return
+
+
+def clear(folder: Path) -> None:
+    """Remove what lies where the reward goes, whatever it is, and whoever put it there.
+
+    Raises:
+        StoreError: it cannot be removed.
+    """
+    try:
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            folder.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (*REWARD_FILES, RECORD_FILE):
+            path = folder / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be cleared: {error.strerror}\n  {remedy(error)}") from error
+
+
+def write(folder: Path, verdict: HarborVerdict) -> None:
+    """Write the record, and after it the reward, each as a new file that no link leads to.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    texts = {} if verdict.record is None else {RECORD_FILE: json.dumps(verdict.record.printed(), indent=1)}
+    texts |= dict(zip(REWARD_FILES, (f"{verdict.reward}", json.dumps({"reward": verdict.reward})), strict=True))
+    clear(folder)
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            for name, text in texts.items():
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                with os.fdopen(os.open(name, flags, 0o644, dir_fd=place), "w", encoding="utf-8") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(file.fileno())
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Grade an answer and write its reward; the exit code."""
+    make_undumpable()
+    parser = argparse.ArgumentParser(prog="harbor_verifier", description=__doc__)
+    parser.add_argument("--workspace", type=Path, required=True)
+    parser.add_argument("--challenge", required=True)
+    parser.add_argument("--profile", type=GradeProfile, choices=list(GradeProfile), required=True)
+    parser.add_argument("--answer", type=Path, required=True)
+    parser.add_argument("--rewards", type=Path, required=True)
+    parser.add_argument("--seconds", type=float, required=True)
+    given = parser.parse_args(arguments)
+    try:
+        clear(given.rewards)
+        verdict = verify(given.workspace, given.challenge, given.answer, given.profile, given.seconds)
+        print(f"reward {verdict.reward:.3g}: {verdict.said}", flush=True)
+        write(given.rewards, verdict)
+    except HarnessError as error:
+        print(f"no reward: {error}", file=sys.stderr)
+        return NO_REWARD
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Challenges as tasks of inspect_ai, with a scorer that runs the answer: https://inspect.aisi.org.uk.
+
+The prompt is the challenge's, the score the reward of a grade in the sandbox, from 0 to 1. Where our side fails a
+sample is unscored and leaves the metrics. Needs the extra `inspect`.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState, generate
+from inspect_ai.util import concurrency
+
+from harness.bundled_challenges import bundled_folder
+from harness.errors import HarnessError
+from harness.submission_folders import subfolders
+from harness.workspace import Workspace
+
+if TYPE_CHECKING:
+    from harness.model import Record
+
+PACKAGE = "harness"
+"""The tasks are `harness/CHALLENGE`."""
+JUDGE_ERROR = "judge_error"
+"""Machine-readable reason of an unscored sample."""
+
+
+@task
+def kernel(challenge: str, profile: str = "correctness", workspace: str | None = None) -> Task:
+    """A task of one challenge: its prompt as the one sample, its grader as the scorer.
+
+    Args:
+        challenge: id of the challenge.
+        profile: what the grader runs, "reward" or "correctness".
+        workspace: folder that holds challenges/; found from the current folder by default.
+
+    Raises:
+        NotFoundError: there is no such challenge, or no workspace.
+    """
+    from harness.asking.task import task_prompt
+
+    place = Workspace.find() if workspace is None else Workspace.at(Path(workspace))
+    sample = Sample(id=challenge, input=task_prompt(place, challenge), metadata={"challenge": challenge})
+    return Task(dataset=[sample], solver=generate(), scorer=kernel_reward(challenge, profile, str(place.root)))
+
+
+@scorer(metrics=[mean(), stderr()])
+def kernel_reward(challenge: str, profile: str = "correctness", workspace: str | None = None) -> Scorer:
+    """The reward of a reply: its files taken from the Markdown, run in the sandbox.
+
+    Args:
+        challenge: what is answered.
+        profile: what the grader runs, "reward" or "correctness".
+        workspace: folder that holds challenges/; found from the current folder by default.
+
+    Raises:
+        NotFoundError: there is no such challenge, or no workspace.
+    """
+    from harness.integrations.reply_grade import ReplyGrader
+
+    grader = ReplyGrader(challenge, profile, workspace)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        # as many at a time as there are processors, whatever the number of samples in flight
+        async with concurrency(PACKAGE, len(os.sched_getaffinity(0))):
+            return _score(await anyio.to_thread.run_sync(grader.grade, state.output.completion))
+
+    return score
+
+
+def _score(record: "Record") -> Score:
+    from harness.integrations.reply_grade import explanation, stored
+
+    found, kept = explanation(record), stored(record)
+    if record.reward is None:
+        return Score.unscored(reason=JUDGE_ERROR, explanation=found, metadata=kept)
+    return Score(value=record.reward, explanation=found, metadata=kept)
+
+
+def _challenges() -> list[str]:
+    """Ids of the challenges here, else of the bundled ones."""
+    with suppress(HarnessError):
+        return Workspace.find().challenges()
+    with suppress(HarnessError):
+        return subfolders(bundled_folder() / "challenges", "challenge.toml")
+    return []
+
+
+def _register(challenge: str) -> None:
+    """Make `harness/CHALLENGE` a task of its own; inspect_ai puts the package's name before it once it is installed."""
+
+    def build(profile: str = "correctness", workspace: str | None = None) -> Task:
+        return kernel(challenge, profile, workspace)
+
+    installed = "site-packages" in Path(__file__).parts
+    task(name=challenge if installed else f"{PACKAGE}/{challenge}")(build)
+
+
+for _id in _challenges():
+    _register(_id)

@@ -1,0 +1,12 @@
+"""What writes a challenge as a task of another framework, by the option of `harness export` that asks for it."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from harness.integrations.harbor_task import write_harbor_task
+from harness.workspace import Workspace
+
+TaskWriter = Callable[[Workspace, str, Path], None]
+"""Takes the workspace, the challenge's id and the folder to make."""
+
+TASK_WRITERS: Mapping[str, TaskWriter] = {"harbor": write_harbor_task}
