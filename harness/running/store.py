@@ -13,6 +13,7 @@ from harness.model import GradeProfile, Record, Status
 from harness.model.submission_name import SubmissionName
 from harness.running import failing_seeds, published_records, record_rows
 from harness.running.database import Database
+from harness.signatures import signature_path
 from harness.stored_files import write_atomically
 from harness.workspace import Workspace
 
@@ -239,6 +240,7 @@ class Store:
         if published != text.encode() and not (
             record.status is Status.JUDGE_ERROR and _finished(published, record.key)
         ):
+            signature_path(path).unlink(missing_ok=True)  # it is of what stood there before
             write_atomically(path, text)
         return path
 
