@@ -31,7 +31,7 @@ def audit(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Grade a sample of a board again: do its marks come out?
+    """Grade a sample of a board again and compare the marks.
 
     Answers are held to this workspace's challenges on the inputs of their records; nothing of the board's own code but
     the answers is run, and those in the sandbox. Exits with 1 where a mark differs or a record is refused, with 0 where
