@@ -75,6 +75,7 @@ def test_a_forged_mark_differs_and_is_shown_with_both_values(graded_toy, mine) -
     assert "out is wrong" in values.why
 
 
+@pytest.mark.turns(3)
 def test_hiding_that_a_critical_criterion_fails_gives_no_mark_and_is_told(graded_toy, mine) -> None:
     board = graded_toy.workspace
     rubric, record = board.challenge(CHALLENGE_ID), board.record(WRONG)
@@ -160,6 +161,7 @@ def test_an_answer_that_is_not_there_is_said_to_be_missing(graded_toy, mine, tmp
     assert told.get(left, "lies outside the board") in one.why
 
 
+@pytest.mark.turns(3)
 def test_a_failure_on_a_seed_of_its_own_is_replayed_on_that_seed(graded_toy, mine, monkeypatch) -> None:
     """A seed that failed these files before is tried first, and the record keeps it for that criterion alone."""
     board, replayed = graded_toy.workspace, []
@@ -185,6 +187,7 @@ def test_the_sample_follows_from_the_seed_and_grows_by_adding() -> None:
     assert sample(names, 99, 1) == sorted(names, key=lambda name: name.order)
 
 
+@pytest.mark.turns(3)
 def test_exported_records_and_submissions_are_a_board_too(graded_toy, mine, tmp_path_factory) -> None:
     board = tmp_path_factory.mktemp("exported")
     shutil.copytree(graded_toy.workspace.records_folder, board / "records")
