@@ -5,8 +5,9 @@ import errno
 import json
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
@@ -49,18 +50,32 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     Raises:
         StoreError: it cannot be written.
     """
+    with replacing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """What is written in the block replaces `path` in one step at its end; where the block fails, nothing changes.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
     temporary = path.with_name(f".{path.name}.{threading.get_ident()}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path)
-        with temporary.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise StoreError(f"{path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
 
 

@@ -1,12 +1,17 @@
 """Finds the folders of submissions: `<model>/<challenge>/`, or several attempts below it."""
 
+import json
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from harness.errors import SpecError
 from harness.model import Submission
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.submission_name import ATTEMPT, SubmissionName
+
+SHOWN = 5
+"""Files of a folder that a message names."""
 
 
 def subfolders(root: Path, marker: str | None = None) -> list[str]:
@@ -77,3 +82,14 @@ def refuse_both_forms(folder: Path) -> None:
             answer, f"cannot be a submission itself ({SUBMISSION_FILE}) and hold attempts ({', '.join(attempts)})",
             hint=f"give the single answer a number of its own: attempt-{free}",
         )  # fmt: skip
+
+
+def instead_of(folder: Path, entry: str) -> str:
+    """The files of a submission's folder that could be meant by an entry which is not there."""
+    with suppress(OSError):
+        there = sorted(path.name for path in folder.iterdir() if path.suffix == Path(entry).suffix and path.is_file())
+        if len(there) == 1:
+            return f"it holds {there[0]}: say  entry = {json.dumps(there[0])}"
+        if there:
+            return f"it holds {', '.join(there[:SHOWN])}: name one as the entry"
+    return "put the answer there, or name its file as the entry"

@@ -1,10 +1,8 @@
 """Folders are the registry: finds challenges, submissions, collections, references, records, and reads their files."""
 
-import json
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import entry_points
@@ -15,8 +13,9 @@ from harness.errors import NotFoundError, PrerequisiteError, SpecError, StoreErr
 from harness.model import Challenge, CollectedAnswer, Collection, Record, Submission, WorkspaceSettings
 from harness.model.manifest import read_toml
 from harness.model.submission_name import SubmissionName
+from harness.signatures import verify
 from harness.stored_files import read_stored
-from harness.submission_folders import attempt_folders, in_its_place, subfolders, submission_folders
+from harness.submission_folders import attempt_folders, in_its_place, instead_of, subfolders, submission_folders
 
 LANGUAGES = "harness.languages"
 """Entry point group of the languages that answers are written in."""
@@ -25,8 +24,6 @@ COLLECTION_FILE = "collection.toml"
 """Folder of the collections under submissions/, and of the fetched ones in the local folder; no model has this name."""
 SETTINGS_FILE = "harness.toml"
 """In the root of a workspace that says something of itself."""
-_SHOWN = 5
-"""Files of a folder that a message names."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +84,11 @@ class Workspace:
     def submissions_folder(self) -> Path:
         """Where submissions and the manifests of collections are."""
         return self.root / "submissions"
+
+    @property
+    def keys_folder(self) -> Path:
+        """Where the public keys are whose signatures beside records are trusted."""
+        return self.root / "keys"
 
     def challenge_folder(self, id: str) -> Path:
         """The folder of a challenge.
@@ -250,7 +252,7 @@ class Workspace:
         named = [("submission.entry", entry) for entry in submission.entries]
         for field, name in (*named, *(("claims.where", claim.where) for claim in submission.claims if claim.where)):
             if not os.path.isfile(folder / name):
-                hint = _instead(folder, name) if field == "submission.entry" else ""
+                hint = instead_of(folder, name) if field == "submission.entry" else ""
                 raise SpecError(path, f"names {name!r}, which is not in {folder}", field=field, hint=hint)
         return submission
 
@@ -318,7 +320,7 @@ class Workspace:
         """
         path = Path(name)
         if path.suffix == ".json" and os.path.isfile(path):
-            return read_stored(path, Record)
+            return self._checked(path)
         wanted = SubmissionName.parse(name.rstrip("/"))
         if wanted and os.path.isfile(self.records_folder / wanted.record):
             return self.record_in(self.records_folder / wanted.record)
@@ -331,15 +333,20 @@ class Workspace:
         """The record in the place where its submission's belongs; a copy under another name would count twice.
 
         Raises:
-            StoreError: it cannot be read, or belongs elsewhere.
+            StoreError: it cannot be read, belongs elsewhere, or has a signature beside it that does not hold.
+            PrerequisiteError: it has one, and what verifies it is not installed.
         """
-        record, place = read_stored(path, Record), SubmissionName.of_record(path.relative_to(self.records_folder))
+        record, place = self._checked(path), SubmissionName.of_record(path.relative_to(self.records_folder))
         if record.submission_name != place:
             raise StoreError(
                 f"{path}: is the record of {record.name}, whose place is {record.submission_name.record}\n"
                 "  move it there, or remove it"
             )
         return record
+
+    def _checked(self, path: Path) -> Record:
+        verify(path, self.keys_folder)
+        return read_stored(path, Record)
 
 
 def _called(folder: Path) -> tuple[str, ...]:
@@ -369,17 +376,6 @@ def known_languages() -> list[str]:
 def _languages_on(path: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the languages that packages on a search path register; to read them takes a hundredth of a second."""
     return tuple(sorted({point.name for point in entry_points(group=LANGUAGES)}))
-
-
-def _instead(folder: Path, entry: str) -> str:
-    """The files of a folder that could be meant by an entry which is not there."""
-    with suppress(OSError):
-        there = sorted(path.name for path in folder.iterdir() if path.suffix == Path(entry).suffix and path.is_file())
-        if len(there) == 1:
-            return f"it holds {there[0]}: say  entry = {json.dumps(there[0])}"
-        if there:
-            return f"it holds {', '.join(there[:_SHOWN])}: name one as the entry"
-    return "put the answer there, or name its file as the entry"
 
 
 def _known_language(path: Path, field: str, name: str) -> None:

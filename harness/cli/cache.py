@@ -65,5 +65,36 @@ def prune(
         output.note(f"{_size(sum(one.size for one in found))} removed")
 
 
+@app.command()
+def records(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """Show the grades made on this machine by model and challenge.
+
+    Marks are those of grades of the whole profile `full`, of a seed chosen by hand too; no board counts them.
+    """
+    from dataclasses import asdict
+
+    from harness.running.store import Store
+    from harness.workspace import Workspace
+
+    found = Store(Workspace.find()).summary()
+    if as_json:
+        output.data([asdict(one) for one in found])
+        return
+    numbers = ("records", "graded", "do not build", "judge errors", "mean", "worst", "best", "coverage")
+    rows = [
+        [
+            one.model, one.challenge, one.records, one.graded, one.unbuilt, one.judge_errors,
+            *("-" if mark is None else f"{mark:.1f}" for mark in (one.mean, one.worst, one.best)),
+            "-" if one.coverage is None else f"{one.coverage:.0%}",
+        ]
+        for one in found
+    ]  # fmt: skip
+    output.table(["model", "challenge", *numbers], rows, right=numbers)
+    if not found:
+        output.note("no grades made here yet\n  try: harness grade --all")
+
+
 def _size(size: int) -> str:
     return f"{size / 1e6:.1f} MB"

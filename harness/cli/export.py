@@ -1,13 +1,17 @@
 """`harness export`: records as tables for notebooks and spreadsheets, challenges as tasks of other frameworks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import output
+
+if TYPE_CHECKING:
+    from harness.report.data_tables import DataTable
+    from harness.running.store import Store
 
 STANDARD_OUTPUT = "-"
 
@@ -32,6 +36,9 @@ def export(
         tuple[str, Path] | None,
         typer.Option(metavar="CHALLENGE DIR", help="Write a challenge as a task of Harbor into a new folder."),
     ] = None,
+    made_here: Annotated[
+        bool, typer.Option("--made-here", help="Take the grades made on this machine, not the published ones.")
+    ] = False,
 ) -> None:
     """Write the records as a table, or a challenge as a task.
 
@@ -42,6 +49,7 @@ def export(
     harness export --csv grades.csv
     harness export evidence --jsonl criteria.jsonl
     harness export --harbor kv_cache tasks/kv_cache
+    harness export --made-here --parquet grades.parquet
     """
     tables = {name: file for name, file in (("jsonl", jsonl), ("csv", csv), ("parquet", parquet)) if file is not None}
     tasks = {name: given for name, given in (("harbor", harbor),) if given is not None}
@@ -56,7 +64,7 @@ def export(
     if tasks:
         _write_tasks(tasks)
     if tables:
-        _write_tables(what, tables)
+        _write_tables(what, tables, made_here)
 
 
 def _write_tasks(wanted: Mapping[str, tuple[str, Path]]) -> None:
@@ -69,21 +77,40 @@ def _write_tasks(wanted: Mapping[str, tuple[str, Path]]) -> None:
         output.note(f"wrote {output.place(folder)}; its README.md says how to try it")
 
 
-def _write_tables(what: ExportedTable, wanted: Mapping[str, str]) -> None:
-    from harness.report.data_files import WRITERS
-    from harness.report.data_tables import evidence_table, record_table
+def _write_tables(what: ExportedTable, wanted: Mapping[str, str], made_here: bool) -> None:
+    from harness.report.data_files import check_installed, write_file, write_text
     from harness.running.store import Store
-    from harness.stored_files import write_atomically
     from harness.workspace import Workspace
 
-    records = Store(Workspace.find()).published.records()
-    table = record_table(records) if what is ExportedTable.RECORDS else evidence_table(records)
-    made = {file: WRITERS[name](table) for name, file in wanted.items()}
-    for file, content in made.items():
-        if file == STANDARD_OUTPUT and isinstance(content, str):
-            output.line(content.removesuffix("\n"))
+    for format in wanted:
+        check_installed(format)
+    tables = _tables(Store(Workspace.find()), what, made_here)
+    rows = 0
+    for format, file in wanted.items():
+        if file == STANDARD_OUTPUT:
+            rows = write_text(format, tables(), _print)
         else:
-            write_atomically(Path(file), content)
-            output.note(f"wrote {len(table.rows)} rows to {file}")
-    if not records:
+            rows = write_file(format, tables(), Path(file))
+            output.note(f"wrote {rows} rows to {file}")
+    if not rows:
         output.note("no records yet\n  try: harness grade --all")
+
+
+def _print(text: str) -> None:
+    if text:
+        output.line(text.removesuffix("\n"))
+
+
+def _tables(store: "Store", what: ExportedTable, made_here: bool) -> "Callable[[], Iterator[DataTable]]":
+    """Makes the parts of the table, as often as it is called."""
+    from harness.report.data_tables import evidence_parts, parts_of, record_parts
+
+    published = [] if made_here else store.published.records()
+
+    def tables() -> "Iterator[DataTable]":
+        records = store.records() if made_here else iter(published)
+        if what is ExportedTable.EVIDENCE:
+            return evidence_parts(records)
+        return record_parts(records, store.parts() if made_here else map(parts_of, published))
+
+    return tables

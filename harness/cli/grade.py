@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import complete, output, replies
+from harness.cli.sign import secret_key
 
 if TYPE_CHECKING:
-    from harness.model import GradeProfile
+    from harness.model import GradeProfile, Record
     from harness.running.executor import NotGraded
     from harness.running.options import Options
     from harness.running.submission_grade import Graded
+    from harness.signatures import SecretKey
     from harness.workspace import Workspace
 
 AUTO = "auto"
@@ -55,6 +57,9 @@ Forced = Annotated[bool, typer.Option("--force", "-f", help="Grade again even if
 Everything = Annotated[bool, typer.Option("--all", help="Grade every submission of the workspace.")]
 Unsafe = Annotated[bool, typer.Option("--unsafe", help="Grade even without isolation: only answers you trust.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; a record with a chosen seed is not ranked.")]
+SigningKey = Annotated[
+    Path | None, typer.Option("--sign", metavar="FILE", help="Sign the records published with this key of minisign.")
+]
 Threshold = Annotated[
     float | None, typer.Option(min=0, max=100, help="Exit with 1 if an overall mark is lower or missing.")
 ]
@@ -77,6 +82,7 @@ def grade(
     profile: ProfileName = "full",
     criterion: Criteria = None,
     seconds: Seconds = None,
+    sign: SigningKey = None,
 ) -> None:
     """Grade submissions by running them.
 
@@ -94,6 +100,7 @@ def grade(
     from harness.workspace import Workspace
 
     _permit(unsafe)
+    key = secret_key(sign) if sign else None
     workspace = Workspace.find()
     options = Options(
         seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device, elsewhere=publish,
@@ -102,13 +109,11 @@ def grade(
     _check_device(workspace, device)
     with replies.laid_out(workspace, names or (), challenge) as named:
         folders = workspace.submissions() if everything else named
-        if not folders:
-            output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
         _tell_replaced(workspace, folders, options)
         results, interrupted = _run(workspace, folders, options, jobs)
+    _sign(workspace, key, results)
     _print(results, as_json)
-    _tell_unpublished(workspace, results, options)
-    _tell_unwritten(workspace, results)
+    _tell_left(workspace, results, options)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
 
 
@@ -207,6 +212,25 @@ def _run(
     return results, False
 
 
+def _sign(workspace: "Workspace", key: "SecretKey | None", results: Sequence["Graded | NotGraded"]) -> None:
+    """Sign the published records that are those of these grades, where there is a key."""
+    if key is None:
+        return
+    from harness.running.executor import NotGraded
+    from harness.running.record_signing import sign_records
+
+    kept = [r.record for r in results if not isinstance(r, NotGraded)]
+    names = [record.submission_name for record in kept if record.to_json() == _published(workspace, record)]
+    sign_records(workspace, key, names)
+    output.note(f"signed {len(names)} records with key {key.public.name}")
+
+
+def _published(workspace: "Workspace", record: "Record") -> str:
+    with suppress(OSError):
+        return (workspace.records_folder / record.submission_name.record).read_text(encoding="utf-8")
+    return ""
+
+
 def _name(folder: Path) -> str:
     from harness.model.submission_name import SubmissionName
 
@@ -253,6 +277,11 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
         output.note(f"error: {error}")
 
 
+def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
+    _tell_unpublished(workspace, results, options)
+    _tell_unwritten(workspace, results)
+
+
 def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
     from harness.report import formatting
     from harness.running.executor import NotGraded
@@ -274,6 +303,8 @@ def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGra
 
 
 def _tell_replaced(workspace: "Workspace", folders: Sequence[Path], options: "Options") -> None:
+    if not folders:
+        output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
     for name, home in _others_records(workspace, folders) if options.elsewhere else ():
         output.note(f"note: --publish replaces the record of {home}: {name}")
 

@@ -12,6 +12,7 @@ import typer
 import harness
 from harness.cli import (
     ask,
+    audit,
     cache,
     check,
     collection,
@@ -32,6 +33,7 @@ from harness.cli import (
     scoreboard,
     serve,
     show,
+    sign,
 )
 from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
 from harness.running.linear_algebra import compute_in_one_thread
@@ -52,7 +54,7 @@ First steps:
 EPILOG = """\b
 Exit codes:
   0    done, whatever the marks
-  1    a gate failed: --fail-under, a wrong verdict of `check`, a `replay` with another result
+  1    a gate failed: --fail-under, a wrong verdict of `check`, a `replay` or an `audit` with another result
   2    usage error: unknown name, malformed challenge or submission (all others were graded)
   3    the harness failed (judge error); this counts against no answer
   130  interrupted; finished grades are kept
@@ -88,6 +90,8 @@ app.add_typer(collection.app, name="collection")
 app.command()(ls.ls)
 app.command()(doctor.doctor)
 app.add_typer(serve.app, name="serve")
+app.command()(audit.audit)
+app.command()(sign.sign)
 
 
 def _version(wanted: bool) -> None:

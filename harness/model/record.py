@@ -134,6 +134,9 @@ class Record(Stored):
     """How far the grade got."""
     key: Text
     """Content key over submission, challenge, references, harness source and environment."""
+    probe_set: str | None = None
+    """Version of what the answer was held to: a hash of the challenge's rubric, probes, mutants and references; null in
+    records made before there was one. Marks of other probe sets are not comparable."""
     seed: int
     """Seed of the run; every criterion's seed derives from it."""
     ranked: bool

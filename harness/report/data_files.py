@@ -1,12 +1,19 @@
 """Tables of records as files: JSON Lines, CSV and Parquet."""
 
+import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from harness.errors import PrerequisiteError
 from harness.report.data_frames import data_frame
 from harness.report.data_tables import ANY, Cell, DataTable, json_text, plain
 from harness.report.tables import csv_text
+from harness.stored_files import replacing
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def as_json_lines(table: DataTable) -> str:
@@ -28,6 +35,64 @@ def as_parquet(table: DataTable) -> bytes:
     Raises:
         PrerequisiteError: pyarrow is not installed.
     """
+    file = io.BytesIO()
+    write_parquet([table], file)
+    return file.getvalue()
+
+
+def write_parquet(tables: Iterable[DataTable], file: BinaryIO) -> int:
+    """Write the parts of a table, each as a row group, as `as_parquet`; how many rows they have.
+
+    Raises:
+        PrerequisiteError: pyarrow is not installed.
+    """
+    check_installed(PARQUET)
+    import pyarrow
+    from pyarrow import parquet
+
+    rows, writer = 0, None
+    for table in tables:
+        part = pyarrow.Table.from_pandas(_frame(table), schema=writer and writer.schema, preserve_index=False)
+        writer = writer or parquet.ParquetWriter(file, part.schema)
+        writer.write_table(part)
+        rows += len(table.rows)
+    if writer is not None:
+        writer.close()
+    return rows
+
+
+def write_text(format: str, tables: Iterable[DataTable], write: Callable[[str], object]) -> int:
+    """Write the parts of a table as JSON Lines or CSV, each with one call; how many rows they have."""
+    rows = 0
+    for number, table in enumerate(tables):
+        text = TEXTS[format](table)
+        # the header stands above the first part alone
+        write(text.partition("\n")[2] if number and format == "csv" else text)
+        rows += len(table.rows)
+    return rows
+
+
+def write_file(format: str, tables: Iterable[DataTable], path: Path) -> int:
+    """Write the parts of a table to a file, in place of what it was once all are written; how many rows they have.
+
+    Raises:
+        PrerequisiteError: the format needs what is not installed.
+        StoreError: the file cannot be written, or the records cannot be read.
+    """
+    with replacing(path) as file:
+        if format == PARQUET:
+            return write_parquet(tables, file)
+        return write_text(format, tables, lambda text: file.write(text.encode()))
+
+
+def check_installed(format: str) -> None:
+    """Look for what writing a format needs.
+
+    Raises:
+        PrerequisiteError: it is not installed.
+    """
+    if format != PARQUET:
+        return
     try:
         import pyarrow  # noqa: F401  # pandas' own message names neither this project's extra nor the command
     except ImportError:
@@ -35,17 +100,19 @@ def as_parquet(table: DataTable) -> bytes:
             "no pyarrow to write Parquet with: pip install 'kernel-harness[parquet]'\n"
             "  in a checkout: .venv/bin/python -m pip install -e '.[parquet]'; --jsonl and --csv need nothing"
         ) from None
+
+
+PARQUET = "parquet"
+TEXTS: Mapping[str, Callable[[DataTable], str]] = {"jsonl": as_json_lines, "csv": as_csv}
+"""What writes each format that is text, by its name."""
+
+
+def _frame(table: DataTable) -> "pandas.DataFrame":
     frame = data_frame(table)
     for name, dtype in table.dtypes.items():
         if dtype == ANY:
             frame[name] = frame[name].map(_text, na_action="ignore").astype("string")
-    return frame.to_parquet(None, engine="pyarrow", index=False)
-
-
-WRITERS: Mapping[str, Callable[[DataTable], str | bytes]] = {
-    "jsonl": as_json_lines, "csv": as_csv, "parquet": as_parquet,
-}  # fmt: skip
-"""What writes each format, by its name."""
+    return frame
 
 
 def _csv_cell(value: Cell) -> object:

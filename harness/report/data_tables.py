@@ -5,9 +5,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from harness.model import Counterexample, Evidence, Figure, Outcome, Record
+from harness.running.record_rows import RecordParts
 from harness.scoring.gates import gates_marks
 
 Cell = str | bool | int | float | datetime | dict[str, Any] | None
@@ -16,6 +18,8 @@ Cell = str | bool | int | float | datetime | dict[str, Any] | None
 TEXT, NUMBER, WHOLE, FLAG, TIME, ANY = "string", "float64", "Int64", "bool", "datetime64[us, UTC]", "object"
 """Types of columns, as pandas names them."""
 
+PART = 20_000
+"""Rows of a part where a table is too long to be held whole."""
 NOT_TIME = "box"
 """The part of the stages' time that was spent in the box: no stage of its own."""
 
@@ -64,17 +68,33 @@ class GradedCriterion:
 
 def record_table(records: Sequence[Record]) -> DataTable:
     """One row for each record, in their order; a column for each dimension and each stage that any of them has."""
-    dimensions = sorted({id for record in records for id in record.dimensions})
-    stages = sorted({stage for record in records for stage in record.seconds} - {NOT_TIME})
-    marks = (DataColumn(f"dimension.{id}", NUMBER, _dimension(id)) for id in dimensions)
-    times = (DataColumn(f"seconds.{stage}", NUMBER, _stage(stage)) for stage in stages)
-    return _table((*_NAMES, *_GRADE, *marks, *times), records)
+    return _table(_of_records(map(parts_of, records)), records)
 
 
 def evidence_table(records: Iterable[Record]) -> DataTable:
     """One row for each criterion of each record, in their order."""
-    names = [DataColumn(name.name, name.dtype, _of_record(name.value)) for name in _NAMES]
-    return _table((*names, *_CRITERION), [GradedCriterion(r, e) for r in records for e in r.evidence])
+    return _table(_of_evidence(), _graded(records))
+
+
+def record_parts(records: Iterable[Record], parts: Iterable[RecordParts], rows: int = PART) -> Iterator[DataTable]:
+    """The same as `record_table` in parts of so many rows, at least one; each record is let go once its row is made.
+
+    Args:
+        records: of any number.
+        parts: of the same records.
+        rows: of each part but the last.
+    """
+    return _in_parts(_of_records(parts), records, rows)
+
+
+def evidence_parts(records: Iterable[Record], rows: int = PART) -> Iterator[DataTable]:
+    """The same as `evidence_table` in parts, as `record_parts` makes them."""
+    return _in_parts(_of_evidence(), _graded(records), rows)
+
+
+def parts_of(record: Record) -> RecordParts:
+    """Which parts a record has."""
+    return RecordParts(frozenset(record.dimensions), frozenset(record.seconds))
 
 
 def plain(value: Any) -> Any:
@@ -91,9 +111,41 @@ def json_text(value: Any) -> str:
     return json.dumps(plain(value), allow_nan=False)
 
 
+def _of_records(parts: Iterable[RecordParts]) -> tuple[DataColumn[Record], ...]:
+    kinds = set(parts)
+    marks = sorted({id for kind in kinds for id in kind.dimensions})
+    stages = sorted({stage for kind in kinds for stage in kind.stages} - {NOT_TIME})
+    return (
+        *_NAMES, *_GRADE, *(DataColumn(f"dimension.{id}", NUMBER, _dimension(id)) for id in marks),
+        *(DataColumn(f"seconds.{stage}", NUMBER, _stage(stage)) for stage in stages),
+    )  # fmt: skip
+
+
+def _of_evidence() -> tuple[DataColumn[GradedCriterion], ...]:
+    return *(DataColumn(name.name, name.dtype, _of_record(name.value)) for name in _NAMES), *_CRITERION
+
+
+def _graded(records: Iterable[Record]) -> Iterator[GradedCriterion]:
+    return (GradedCriterion(record, evidence) for record in records for evidence in record.evidence)
+
+
 def _table(columns: Sequence[DataColumn[Source]], sources: Iterable[Source]) -> DataTable:
-    rows = tuple(tuple(column.value(source) for column in columns) for source in sources)
-    return DataTable({column.name: column.dtype for column in columns}, rows)
+    return DataTable(_dtypes(columns), tuple(_rows(columns, sources)))
+
+
+def _in_parts(columns: Sequence[DataColumn[Source]], sources: Iterable[Source], size: int) -> Iterator[DataTable]:
+    rows = _rows(columns, sources)
+    yield DataTable(_dtypes(columns), tuple(islice(rows, size)))
+    while part := tuple(islice(rows, size)):
+        yield DataTable(_dtypes(columns), part)
+
+
+def _rows(columns: Sequence[DataColumn[Source]], sources: Iterable[Source]) -> Iterator[tuple[Cell, ...]]:
+    return (tuple(column.value(source) for column in columns) for source in sources)
+
+
+def _dtypes(columns: Sequence[DataColumn[Source]]) -> dict[str, str]:
+    return {column.name: column.dtype for column in columns}
 
 
 def _of_record(value: Callable[[Record], Cell]) -> Callable[[GradedCriterion], Cell]:
@@ -156,7 +208,9 @@ _GRADE: tuple[DataColumn[Record], ...] = (
     DataColumn("device", TEXT, lambda r: r.environment.device),
     DataColumn("cpu", TEXT, lambda r: r.environment.cpu),
     DataColumn("harness", TEXT, lambda r: r.environment.harness),
+    DataColumn("profile", TEXT, lambda r: r.profile.value),
     DataColumn("key", TEXT, lambda r: r.key),
+    DataColumn("probe_set", TEXT, lambda r: r.probe_set),
 )
 
 _CRITERION: tuple[DataColumn[GradedCriterion], ...] = (

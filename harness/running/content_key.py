@@ -15,6 +15,8 @@ from harness.model import Environment
 from harness.sandbox import Tier, hash_folder
 from harness.workspace import Workspace
 
+PROMPT = "PROMPT.md"
+"""What models are asked: it judges nothing."""
 MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
 
 
@@ -59,6 +61,19 @@ def content_key(
         "environment": where.model_dump(mode="json"),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def probe_set(workspace: Workspace, challenge: str) -> str:
+    """Version of what answers to a challenge are held to: a hash of its folder but the prompt, and of its references.
+
+    Args:
+        workspace: where the challenge is.
+        challenge: its id.
+    """
+    own, references = _hashes(str(workspace.challenge_folder(challenge))), workspace.reference_folder(challenge)
+    judging = {name: hash for name, hash in own.items() if name != PROMPT}
+    parts = {"challenge": judging, "references": _hashes(str(references))}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 @functools.cache

@@ -8,10 +8,10 @@ import re
 import shlex
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from harness.errors import StoreError
 from harness.stored_files import remedy
@@ -41,11 +41,13 @@ class Database:
         path: the file; made with its folder when something is first written.
         schema: version of `tables`; kept in the file.
         tables: statements that make the tables.
+        upgrade: takes up what a file of an earlier schema holds, in the transaction that makes the tables.
     """
 
     path: Path
     schema: int
     tables: str
+    upgrade: Action[None] | None = None
 
     def read(self, action: Action[T], missing: T) -> T:
         """The result of `action`, or `missing` where there is no file yet.
@@ -66,6 +68,20 @@ class Database:
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
         return self._patiently("IMMEDIATE", action)
+
+    def stream(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query one after the other, all as they were when the first was asked for; none without a file.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        if not self.path.exists():
+            return
+        try:
+            with self._connection() as connection, _transaction(connection, "DEFERRED"):
+                yield from connection.execute(query, values)
+        except sqlite3.Error as error:
+            raise StoreError(self._explained(error)) from error
 
     def compact(self) -> None:
         """Give back the room of what was removed; left for another time while others use the file."""
@@ -110,6 +126,8 @@ class Database:
                 return
             for statement in self.tables.split(";"):
                 connection.execute(statement)
+            if self.upgrade is not None:
+                self.upgrade(connection)
             connection.execute(f"PRAGMA user_version = {self.schema}")
 
     def _explained(self, error: sqlite3.Error) -> str:

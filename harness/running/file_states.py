@@ -10,6 +10,7 @@ from typing import Self
 
 import harness
 from harness.model.submission_name import SubmissionName
+from harness.signatures import PUBLIC_SUFFIX, SUFFIX
 from harness.workspace import Workspace
 
 SETTLED_SECONDS = 2.0
@@ -25,11 +26,13 @@ class FileState:
         name: of a record its path below their folder, of a rubric the challenge.
         text: size, times and place on disk.
         settled: whether every later change will show in these.
+        named: what a record is of; None for a rubric.
     """
 
     name: str
     text: str
     settled: bool
+    named: SubmissionName | None = None
 
     @property
     def challenge(self) -> str:
@@ -39,9 +42,8 @@ class FileState:
     @property
     def submission(self) -> SubmissionName:
         """What a record is of."""
-        name = SubmissionName.of_record(PurePath(self.name))
-        assert name, self.name
-        return name
+        assert self.named, self.name
+        return self.named
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class FileStates:
     """All of them at one moment.
 
     Attributes:
-        source: of the harness itself: another version may say something else.
+        source: of the harness itself and of the trusted keys: others may say something else.
         rubrics: by id of the challenge.
         records: by challenge, model and attempt.
         absent: names of those with no folder under submissions/.
@@ -65,12 +67,13 @@ class FileStates:
         """Those of a workspace now."""
         rubrics = {id: folder / "challenge.toml" for id, folder in sorted(workspace.challenge_folders().items())}
         by_name = sorted(_records(workspace.records_folder), key=lambda file: (file.challenge, file.submission.order))
-        records = tuple(by_name)
+        records, submissions = tuple(by_name), workspace.submissions_folder
         return cls(
-            digest(f"{path}\0{_text(os.stat(path))}" for path in sorted(_sources())),
+            digest(f"{path}\0{_text(os.stat(path))}" for path in [*sorted(_sources()), *_keys(workspace)]),
             {id: _state(id, os.stat(path)) for id, path in rubrics.items()},
             records,
-            frozenset(file.name for file in records if not os.path.isdir(_submission(workspace, file))),
+            # put together as text: the paths of a hundred thousand records take seconds
+            frozenset(file.name for file in records if not os.path.isdir(f"{submissions}/{file.submission}")),
         )
 
     @property
@@ -103,22 +106,24 @@ def digest(texts: Iterable[str]) -> str:
 def _records(folder: Path) -> Iterator[FileState]:
     for challenge in _entries(folder):
         if challenge.is_dir():
-            for file in _entries(challenge):
-                if SubmissionName.of_record(PurePath(challenge.name, file.name)):
-                    yield _state(f"{challenge.name}/{file.name}", file.stat())
-                elif file.is_dir():
-                    yield from _attempts(f"{challenge.name}/{file.name}", file)
+            entries = _entries(challenge)
+            yield from _files(challenge.name, entries)
+            for file in entries:
+                if file.is_dir():
+                    yield from _files(f"{challenge.name}/{file.name}", _entries(file))
 
 
-def _attempts(name: str, folder: os.DirEntry[str]) -> Iterator[FileState]:
-    for file in _entries(folder):
-        if SubmissionName.of_record(PurePath(name, file.name)):
-            yield _state(f"{name}/{file.name}", file.stat())
+def _files(place: str, entries: list[os.DirEntry[str]]) -> Iterator[FileState]:
+    """The records in a folder, each with the signature beside it."""
+    signatures = {file.name: file for file in entries if file.name.endswith(SUFFIX)}
+    for file in entries:
+        if file.name.endswith(".json") and (named := SubmissionName.of_record(PurePath(place, file.name))):
+            signature = signatures.get(file.name + SUFFIX)
+            yield _state(f"{place}/{file.name}", file.stat(), signature and signature.stat(), named)
 
 
-def _submission(workspace: Workspace, file: FileState) -> Path:
-    """Where the submission of a record lies if it is one under submissions/."""
-    return workspace.submissions_folder.joinpath(*file.submission.parts)
+def _keys(workspace: Workspace) -> list[str]:
+    return sorted(map(str, workspace.keys_folder.glob(f"*{PUBLIC_SUFFIX}")))
 
 
 def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
@@ -134,8 +139,12 @@ def _sources() -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in names if name.endswith(SOURCES))
 
 
-def _state(name: str, status: os.stat_result) -> FileState:
-    return FileState(name, _text(status), time.time() - status.st_ctime > SETTLED_SECONDS)
+def _state(
+    name: str, status: os.stat_result, signature: os.stat_result | None = None, named: SubmissionName | None = None
+) -> FileState:
+    seen = [status] if signature is None else [status, signature]
+    settled = all(time.time() - each.st_ctime > SETTLED_SECONDS for each in seen)
+    return FileState(name, " ".join(map(_text, seen)), settled, named)
 
 
 def _text(status: os.stat_result) -> str:

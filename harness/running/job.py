@@ -16,7 +16,7 @@ from harness.languages import AnswerFiles, Device, Language, language, source_ha
 from harness.model import Challenge, Criterion, Environment, GradeProfile, Limits, Origin, Submission
 from harness.probing.code import ChallengeCode
 from harness.running.collected import origin_of
-from harness.running.content_key import content_key, environment
+from harness.running.content_key import content_key, environment, probe_set
 from harness.running.failing_seeds import FailingSeeds
 from harness.running.options import Options, Progress, no_progress
 from harness.running.ownership import other_home
@@ -91,6 +91,11 @@ class Job:
             "only": sorted(self.options.only),
         }  # fmt: skip
         return content_key(self.workspace, self.challenge.id, self.files.hashes, settings, self.environment)
+
+    @property
+    def probe_set(self) -> str:
+        """Version of what the answer is held to."""
+        return probe_set(self.workspace, self.challenge.id)
 
     @cached_property
     def code(self) -> ChallengeCode:

@@ -223,11 +223,11 @@ def _refuse_edited(place: str, rubric: "Challenge", record: "Record") -> None:
     Raises:
         StoreError: they do not follow from its evidence.
     """
-    if contradiction := _contradiction(rubric, record):
-        raise StoreError(f"{place}: {contradiction}\n  harness grade {record.name} --force makes a new one")
+    if problem := contradiction(rubric, record):
+        raise StoreError(f"{place}: {problem}\n  harness grade {record.name} --force makes a new one")
 
 
-def _contradiction(rubric: "Challenge", record: "Record") -> str:
+def contradiction(rubric: "Challenge", record: "Record") -> str:
     """What a record says that its evidence does not bear out; empty where nothing does.
 
     Of a record of another version of the rubric only the ceilings can be checked: its weights are not known.

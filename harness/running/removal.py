@@ -12,6 +12,7 @@ from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.running.store import Store
 from harness.sandbox import hash_folder
+from harness.signatures import signature_path
 from harness.stored_files import read_stored, remedy
 from harness.workspace import COLLECTIONS, Workspace
 
@@ -66,6 +67,7 @@ def remove(workspace: Workspace, removal: Removal) -> None:
             store.failing_seeds(removal.name.challenge, hash_folder(removal.folder)).forget()
     try:
         if removal.record:
+            signature_path(removal.record).unlink(missing_ok=True)
             removal.record.unlink(missing_ok=True)
             _remove_empty(removal.record.parent, workspace.records_folder)
         if removal.folder and removal.folder.is_symlink():

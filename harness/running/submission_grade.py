@@ -195,6 +195,7 @@ def recorded(
     record = Record(
         model=about.model, challenge=about.challenge, attempt=about.attempt, provenance=about.provenance,
         origin=job.origin, outside=job.outside, turns=about.turns, key=job.key,
+        probe_set=job.probe_set,
         ranked=options.seed is None and job.environment.tier.trusted and not (options.partial or cut_off),
         status=status, profile=options.profile, only=options.only, cut_off=cut_off,
         reward=None if unknown else reward(job.challenge, evidence, asked, built=build is None),

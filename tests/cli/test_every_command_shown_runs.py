@@ -34,6 +34,7 @@ STANDS_FOR = {
     "layernorm_backward": "rows", "my_kernel": "rows", "CRITERION": "values",
     "decode_history": "values", "FILE.cu": FAULTY, "tests/cuda/faults/broadcast_overwritten.cu": FAULTY, "URL": NOBODY,
     "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "ternary_training": "rows",
+    "BOARD": ".", "../their-board": ".",
     "softmax.cu": FAULTY, "main.cu": FAULTY, "./softmax": FAULTY, "./PROGRAM": FAULTY, "~/emulated": "FOLDER",
 }  # fmt: skip
 """The small workspace's names for those on the pages."""
@@ -68,6 +69,9 @@ def stood_for(line: str) -> tuple[str, ...]:
         words = [f"appended_{word}" if "--append" in words and word.endswith(".jsonl") else word for word in words]
     if words[:1] == ["rm"]:
         return "rm", "three", "--yes"
+    if words[:1] == ["sign"]:  # takes an extra; tests/test_signatures_are_those_of_minisign.py has keys
+        return "sign", "--help"
+    words = words[: words.index("--sign")] if "--sign" in words else words
     if words[:1] == ["ask"] and len(words) > 1:
         words[1] = "Fresh/Model"
     told = [STANDS_FOR.get(word, word) for word in words if word != "kernels.cu"]
@@ -119,7 +123,7 @@ def model_server(root: Path) -> Iterator[str]:
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_command_runs(words: tuple[str, ...], root: Path, model_server: str) -> None:
     bare = words[0] == "serve" or (len(words) == 1 and words[0] in (
-        "grade", "new", "cuda", "replay", "compare", "review", "ls", "ask", "export",
+        "grade", "new", "cuda", "replay", "compare", "review", "ls", "ask", "export", "audit",
     ))  # fmt: skip
     words = tuple(model_server if word == NOBODY and words[0] == "ask" else word for word in words)
     ended = called(root, *words, *(["--help"] if bare or words in NAMED else []))

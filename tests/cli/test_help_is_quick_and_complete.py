@@ -19,7 +19,7 @@ COMMANDS = (
     "export", "rm", "cache", "cache prune", "ls", "doctor", "init", "prompt", "ask", "new", "new challenge",
     "new submission", "new model", "import",
     "import collection", "import reply", "collection",
-    "collection verify",
+    "collection verify", "audit", "sign", "cache records",
     "serve", "serve token", "serve token add", "serve token ls", "serve token rm",
 )  # fmt: skip
 

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,8 +118,10 @@ def stored(workspace: Workspace) -> dict[str, bytes]:
     if Store(workspace).path.exists():
         with contextlib.closing(sqlite3.connect(Store(workspace).path)) as connection:
             made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'records'").fetchone()
-            rows = connection.execute("SELECT key, body FROM records").fetchall() if made else []
-        found |= {key: zlib.decompress(body) for key, body in rows}
+            count = connection.execute("SELECT COUNT(*) FROM records").fetchone()[0] if made else 0
+        kept = {record.key: record.to_json().encode() for record in Store(workspace).records()}
+        assert len(kept) == count, "a body in the store cannot be read"
+        found |= kept
     for text in found.values():
         Record.from_json(text)
     return found

@@ -93,9 +93,9 @@ def test_one_record_is_checked_as_all_are(toy, index):
 
 def test_a_record_is_checked_again_only_when_its_file_changes(toy, index, monkeypatch):
     checked: list[str] = []
-    whole = published_records._contradiction
+    whole = published_records.contradiction
     monkeypatch.setattr(
-        published_records, "_contradiction", lambda r, record: checked.append(record.model) or whole(r, record)
+        published_records, "contradiction", lambda r, record: checked.append(record.model) or whole(r, record)
     )
     for expected in (["right", "wrong"], []):
         checked.clear()

@@ -1,0 +1,57 @@
+"""Signing published records: each is checked before, and the public key put where readers look for it."""
+
+from collections.abc import Sequence
+
+from harness.errors import NotFoundError, StoreError, nearest
+from harness.model import Record
+from harness.model.submission_name import SubmissionName
+from harness.running.published_records import contradiction
+from harness.signatures import PUBLIC_SUFFIX, SecretKey, sign
+from harness.stored_files import read_stored, write_atomically
+from harness.workspace import Workspace
+
+
+def recorded_as(workspace: Workspace, names: Sequence[str]) -> list[SubmissionName]:
+    """The published records of these names, each once; all of them without a name.
+
+    Args:
+        workspace: what holds them.
+        names: MODEL/CHALLENGE (all its attempts), MODEL/CHALLENGE/attempt-N, MODEL or CHALLENGE.
+
+    Raises:
+        NotFoundError: a name fits nothing.
+    """
+    known = workspace.recorded()
+    chosen: dict[SubmissionName, None] = {} if names else dict.fromkeys(known)
+    for text in (name.rstrip("/") for name in names):
+        found = [name for name in known if text in (str(name), name.answer, name.model, name.challenge)]
+        if not found:
+            every = [word for name in known for word in (str(name), name.model, name.challenge)]
+            raise NotFoundError(f"no published record {text!r}{nearest(text, every)}\n  try: harness grade {text}")
+        chosen |= dict.fromkeys(found)
+    return list(chosen)
+
+
+def sign_records(workspace: Workspace, key: SecretKey, names: Sequence[SubmissionName]) -> None:
+    """Sign the published records of these submissions, in place of any signature that lies beside them.
+
+    Args:
+        workspace: what holds them.
+        key: what signs; its public key is put into the workspace's keys/.
+        names: of records that are there.
+
+    Raises:
+        PrerequisiteError: cryptography is not installed.
+        StoreError: a record cannot be read, or its marks do not follow from its evidence; those before it are signed.
+    """
+    public = workspace.keys_folder / f"{key.public.name}{PUBLIC_SUFFIX}"
+    if names and not public.exists():
+        write_atomically(public, key.public.text)
+    for name in names:
+        path = workspace.records_folder / name.record
+        record = read_stored(path, Record)
+        if record.challenge in workspace.challenges():
+            problem = contradiction(workspace.challenge(record.challenge), record)
+            if problem:
+                raise StoreError(f"{path}: {problem}\n  not signed; harness grade {name} --force makes a new one")
+        sign(path, key)
