@@ -5,6 +5,7 @@ import importlib
 import itertools
 import logging
 import os
+import socket
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ LOOK_SECONDS = 1.0
 """Between two looks at which nodes there are."""
 START_SECONDS = 120.0
 """In which a slot has started, where its processor is free."""
+CONNECT_SECONDS = 10.0
+"""In which a cluster's address answers."""
 NODE_SECONDS = 60.0
 """How long to wait for a node, where there is none."""
 STARTS = 3
@@ -237,10 +240,11 @@ class Cluster:
             return False
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
+            _assert_open(address)
             # workers import from the driver's current folder first, and that may be a submission's
             with contextlib.chdir(os.sep):
                 self._ray.init(address, log_to_driver=False, logging_level="error", include_dashboard=False)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             where = f" at {address}" if address else ""
             line = str(error).strip().partition("\n")[0]
             raise PrerequisiteError(f"no Ray cluster{where}: {line}\n  try: ray start --head") from error
@@ -293,6 +297,17 @@ class Cluster:
             raise PrerequisiteError(
                 f"the cluster had no node with a processor for {NODE_SECONDS:g} s; finished grades are kept"
             )
+
+
+def _assert_open(address: str | None) -> None:
+    """Refuse an address that nobody listens at: Ray would try for minutes.
+
+    Raises:
+        OSError: nobody does.
+    """
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
 
 
 def _refusal(facts: NodeFacts) -> str:

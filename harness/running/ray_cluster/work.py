@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from harness.errors import JudgeError, SpecError
+from harness.model import Challenge
 from harness.model.collection import SUBMISSION_FILE
 from harness.running.job import Job, prepared
 from harness.running.options import Options
@@ -53,6 +55,29 @@ class Work:
         return self.job.challenge.language
 
 
+@dataclass(frozen=True)
+class HeldWorkspace(Workspace):
+    """A workspace whose challenges are read once, as they must not change while a batch is graded."""
+
+    @cached_property
+    def _folders(self) -> dict[str, Path]:
+        return super().challenge_folders()
+
+    @cached_property
+    def _challenges(self) -> dict[str, Challenge]:
+        return {}
+
+    def challenge_folders(self) -> dict[str, Path]:
+        """As `Workspace.challenge_folders`."""
+        return self._folders
+
+    def challenge(self, id: str) -> Challenge:
+        """As `Workspace.challenge`."""
+        if id not in self._challenges:
+            self._challenges[id] = super().challenge(id)
+        return self._challenges[id]
+
+
 class TaskReader:
     """Makes work of folders.
 
@@ -63,7 +88,7 @@ class TaskReader:
     """
 
     def __init__(self, workspace: Workspace, options: Options, put: Callable[[Parcel], Any]) -> None:
-        self._workspace, self._options, self._put = workspace, options, put
+        self._workspace, self._options, self._put = HeldWorkspace(workspace.root), options, put
         self._surroundings: dict[tuple[str, str], tuple[list[Any], str]] = {}
 
     def read(self, folder: Path) -> Work:
