@@ -14,7 +14,6 @@ run by itself:
 """
 
 import argparse
-import contextlib
 import itertools
 import json
 import os
@@ -23,7 +22,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +42,7 @@ from harness.running.store import Store
 from harness.running.submission_grade import Graded, grade_one
 from harness.workspace import Workspace
 from tests.commands import command, environment
-from tests.ray_nodes import LocalNodes, local_nodes
+from tests.ray_nodes import local_nodes
 from tests.running.kill_and_resume import PROBES, made, plain
 from tests.toy import REFERENCE, add_submission, make_workspace
 
@@ -160,56 +158,57 @@ def _comparable(record: Any) -> Any:
 def nodes_killed(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
     """Grades while nodes die."""
     workspace, kinds = undisturbed(top / "nodes", asked.grades)
-    stop, killed = threading.Event(), []
-
-    def kill(nodes: LocalNodes) -> None:
-        draw = random.Random(asked.seed)
-        while not stop.wait(asked.every):
-            nodes.add(1)
-            nodes.kill(draw.choice(nodes.nodes[:-1]))
-            killed.append(time.monotonic())
-
-    begun = time.monotonic()
+    folders = [folder for folder in workspace.submissions() if folder.parent.name.startswith("m")]
+    draw, killed, results = random.Random(asked.seed), 0, 0
+    begun = last = time.monotonic()
     with local_nodes(1, 1) as nodes:
-        killer = threading.Thread(target=kill, args=(nodes,), daemon=True)
-        killer.start()
-        executor = new_executor("ray", workspace, Options(), None, nodes.address)
-        folders = [folder for folder in workspace.submissions() if folder.parent.name.startswith("m")]
-        results = list(grade_all(executor, folders))
-        stop.set()
-        killer.join()
+        for _ in grade_all(new_executor("ray", workspace, Options(), None, nodes.address), folders):
+            results += 1
+            if time.monotonic() - last > asked.every:
+                last = time.monotonic()
+                nodes.add(1)
+                nodes.kill(draw.choice(nodes.nodes[:-1]))
+                killed += 1
     same = equal(workspace, kinds, asked.grades)
-    print(f"{asked.grades} grades in {time.monotonic() - begun:.0f} s, {len(killed)} nodes killed")
+    print(f"{asked.grades} grades in {time.monotonic() - begun:.0f} s, {killed} nodes killed")
+    promises.at_least("nodes killed", killed, 1)
     promises.at_least(f"records equal to an undisturbed run, of {asked.grades}", same, asked.grades)
-    promises.at_most("results too many or too few", abs(len(results) - asked.grades), 0)
+    promises.at_most("results too many or too few", abs(results - asked.grades), 0)
 
 
 def driver_killed(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
-    """Grades while the driver is killed again and again."""
+    """Grades while the driver is killed again and again, at moments spread over the whole run."""
     workspace, kinds = undisturbed(top / "driver", asked.grades)
     draw, kills, again = random.Random(asked.seed), 0, 0
     with local_nodes(1, 1) as nodes:
+        line = command("grade", "--all", "--executor", "ray", "--address", nodes.address)
         while True:
-            before = {record.model: record.to_json() for record in workspace.records()}
-            line = command("grade", "--all", "--executor", "ray", "--address", nodes.address)
-            run = subprocess.Popen(line, env=environment(workspace.root), stderr=subprocess.PIPE, text=True)
-            patience = asked.alive * (0.5 + draw.random()) if kills < asked.kills else None
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                run.communicate(timeout=patience)
+            before = _texts(workspace)
+            run = subprocess.Popen(
+                line, env=environment(workspace.root), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            moment = asked.grades * (kills + 1) / (asked.kills + 1) if kills < asked.kills else float("inf")
+            while run.poll() is None and len(list(workspace.records_folder.glob("*/*.json"))) < moment:
+                time.sleep(0.05)
+            time.sleep(draw.random())
             if run.poll() is None:
                 run.send_signal(signal.SIGKILL)
-                run.communicate()
                 kills += 1
-            after = {record.model: record.to_json() for record in workspace.records()}
+            run.wait()
+            after = _texts(workspace)
             again += sum(after.get(model) != text for model, text in before.items())
-            print(f"driver {kills}: {len(after)} records", flush=True)
-            if run.returncode == 0:
+            print(f"driver killed {kills} times: {len(after)} records", flush=True)
+            if run.returncode != -signal.SIGKILL:
                 break
     same = equal(workspace, kinds, asked.grades)
-    print(f"the driver was killed {kills} times")
     promises.at_least("times that the driver was killed", kills, asked.kills)
     promises.at_least(f"records equal to an undisturbed run, of {asked.grades}", same, asked.grades)
     promises.at_most("finished grades lost or made again", again, 0)
+
+
+def _texts(workspace: Workspace) -> dict[str, str]:
+    """Every published record by model; each must be whole."""
+    return {record.model: record.to_json() for record in workspace.records()}
 
 
 def cost(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
@@ -255,7 +254,6 @@ def main() -> None:
     parser.add_argument("--grades", type=int, default=500, help="of `nodes` and `driver`")
     parser.add_argument("--every", type=float, default=20.0, help="seconds between two nodes killed")
     parser.add_argument("--kills", type=int, default=20, help="times that the driver is killed")
-    parser.add_argument("--alive", type=float, default=12.0, help="mean seconds that a driver lives")
     parser.add_argument("--seed", type=int, default=1, help="of which is killed when")
     asked = parser.parse_args()
     compute_in_one_thread()
