@@ -35,7 +35,7 @@ from tests.commands import command, environment, started
 from tests.ray_nodes import LocalNodes, local_nodes
 from tests.toy import CHALLENGE_ID, REFERENCE, SUBMISSION, add_submission, make_workspace
 
-pytest.importorskip("ray", reason="no ray (75 MB): .venv/bin/python -m pip install -e '.[ray]'")
+pytest.importorskip("ray", reason="no ray (240 MB installed): .venv/bin/python -m pip install -e '.[ray]'")
 pytestmark = [
     pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
     # Ray leaves sockets and files of processes that were killed to the garbage collector
