@@ -25,6 +25,7 @@ from kill_and_resume import plain
 import harness
 from harness.errors import PrerequisiteError
 from harness.model import Outcome, Record, Status
+from harness.model.submission_name import SubmissionName
 from harness.running.executor import grade_all
 from harness.running.executors import new_executor
 from harness.running.options import Options
@@ -266,12 +267,14 @@ def test_a_killed_driver_goes_on_where_it_was(two: LocalNodes, tmp_path: Path) -
     run.send_signal(signal.SIGKILL)
     run.communicate()
     before = {record.model: record for record in workspace.records()}
-    assert 2 <= len(before) < 8
+    # one may be in the store, where it counts as finished, and not published yet
+    kept = sum(Store(workspace).count(SubmissionName(f"m{number}", CHALLENGE_ID)) for number in range(8))
+    assert 2 <= len(before) <= kept <= len(before) + 1 < 9
     done = started(workspace.root, *line[4:])
     assert done.returncode == 0, done.stderr
     after = {record.model: record for record in workspace.records()}
     assert len(after) == 8 and all(after[model] == record for model, record in before.items())
-    assert sum(line.startswith("reused: ") for line in done.stderr.splitlines()) == len(before)
+    assert sum(line.startswith("reused: ") for line in done.stderr.splitlines()) == kept
 
 
 def test_the_readme_shows_what_works(tmp_path: Path) -> None:
