@@ -21,7 +21,7 @@ from harness.model import GradeProfile, Record
 from harness.report.data_frames import data_frame
 from harness.report.data_tables import evidence_table, record_table
 from harness.running.executor import NotGraded, grade_all
-from harness.running.local import LocalExecutor
+from harness.running.executors import executor_kind, new_executor
 from harness.running.options import Options
 from harness.running.rejected import rejected
 from harness.running.retry import grade_with_retries
@@ -43,7 +43,9 @@ class BatchOptions(TypedDict, total=False):
     """What the functions that grade many take besides the folders and the challenge.
 
     Attributes:
-        jobs: how many at a time; the number of processors this process may use by default.
+        jobs: how many at a time; the number of processors this process may use by default, or of the cluster.
+        executor: "local", the default, for this machine's processes; "ray" for the nodes of a Ray cluster.
+        address: of the cluster; by default the one that this program or this machine is in, or else a new one.
         on_error: what becomes of a folder that cannot be graded at all. "record", the default: it has a record like
             any other, of an answer that does not build where its files are at fault (reward 0), else of a judge error
             (reward None). "raise": the first such folder is an exception, before anything is graded where that shows.
@@ -52,6 +54,8 @@ class BatchOptions(TypedDict, total=False):
     """
 
     jobs: int | None
+    executor: str
+    address: str | None
     on_error: OnError
     entry: str | None
     seed: int | None
@@ -170,7 +174,8 @@ async def _in_thread(records: Generator[Record, None, None]) -> AsyncGenerator[R
 
 
 def _stream(
-    folders: Iterable[Folder], challenge: str | None, *, jobs: int | None = None, on_error: OnError = "record",
+    folders: Iterable[Folder], challenge: str | None, *, jobs: int | None = None, executor: str = "local",
+    address: str | None = None, on_error: OnError = "record",
     entry: str | None = None, workspace: Folder | None = None, seed: int | None = None, force: bool = False,
     full: bool = False, limits: Mapping[str, float] | None = None, publish: bool = False, profile: str = "full",
     criteria: Sequence[str] = (), seconds: float | None = None,
@@ -179,12 +184,12 @@ def _stream(
     options = _options(seed, force, full, limits, publish, profile, criteria, seconds)
     if challenge is not None:
         place.challenge(challenge)  # a mistake of the call, not of a folder
+    runner = new_executor(executor, place, options, jobs or executor_kind(executor).batch(), address)
     batch = _Batch(place, options, challenge, entry, on_error)
     with ExitStack() as stack:
         submissions = [batch.laid_out(stack, Path(folder)) for folder in folders]
         distinct = list(dict.fromkeys(s for s in submissions if isinstance(s, Path)))
-        executor = LocalExecutor(place, options, jobs or len(os.sched_getaffinity(0)))
-        results = stack.enter_context(closing(grade_all(executor, distinct)))
+        results = stack.enter_context(closing(grade_all(runner, distinct)))
         done: dict[Path, Record] = {}
         left = Counter(s for s in submissions if isinstance(s, Path))
         for submission in submissions:

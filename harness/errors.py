@@ -7,6 +7,7 @@ HarnessError
 ├── PrerequisiteError    something the machine must offer is missing
 ├── JudgeError           our side failed: never the answer's fault, never a verdict
 │   ├── BoxError         the isolation could not be set up or broke on our side
+│   ├── LostGraderError  the process that graded ended on the way
 │   └── ChatError        a model's server gave no reply
 ├── ServiceError         a grading service gave no record
 └── StoreError           a record cannot be read or written
@@ -71,6 +72,18 @@ class JudgeError(HarnessError):
 
 class BoxError(JudgeError):
     """The isolation could not be set up, or broke in a way the boxed code cannot cause."""
+
+
+class LostGraderError(JudgeError):
+    """The process that graded ended on the way.
+
+    Attributes:
+        status: its exit status; negative for the signal that ended it.
+    """
+
+    def __init__(self, message: str, status: int) -> None:
+        self.status = status
+        super().__init__(message)
 
 
 class ChatError(JudgeError):

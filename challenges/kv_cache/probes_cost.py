@@ -46,7 +46,7 @@ INT4_OF_INT8 = 0.9
 """int4 that takes as much as int8 is not packed."""
 
 
-@probe(H=2, D=128, dtype="float32", fixed=("H", "D"), traced=False, measures=True)
+@probe(H=2, D=128, dtype="float32", fixed=("H", "D"), traced=False, times=True, measures=True)
 def a_decode_costs_in_proportion_to_its_context(
     answer: Answer, draw: Draw, *, H: int, D: int, dtype: str
 ) -> dict[str, float]:

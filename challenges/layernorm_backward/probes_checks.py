@@ -118,7 +118,7 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
     return Partial(caught / tried, figures, detail)
 
 
-@probe(dtype="float64", traced=False, measures=True)
+@probe(dtype="float64", traced=False, times=True, measures=True)
 def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str) -> dict[str, float]:
     """Processor seconds of one check at each of `SIZES`: measured there, extrapolated from nowhere.
 

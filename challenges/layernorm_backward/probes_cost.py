@@ -49,7 +49,7 @@ def the_cache_has_few_entries(answer: Answer, draw: Draw, *, B: int, T: int, D: 
     return {"cache_entries": count}
 
 
-@probe(B=4, D=16, dtype="float64", fixed=("B", "D"), traced=False)
+@probe(B=4, D=16, dtype="float64", fixed=("B", "D"), traced=False, times=True)
 def backward_grows_linearly_with_the_rows(
     answer: Answer, draw: Draw, *, B: int, D: int, dtype: str
 ) -> dict[str, float]:

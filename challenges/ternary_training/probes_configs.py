@@ -94,7 +94,7 @@ def trained_with_echo(answer: Answer, text: Any, config: dict[str, Any]) -> Weig
     return checked(answer.call("train", text, dict(config), 5, returns=Tree(1 << 20), echo=True), config)
 
 
-@probe(symbols=40, fixed=("symbols",), traced=False)
+@probe(symbols=40, fixed=("symbols",), traced=False, times=True)
 def training_costs_little_more_than_the_reference(answer: Answer, draw: Draw, *, symbols: int) -> Partial:
     """Processor time of eight steps of the largest config against the reference's, each in a process of its own."""
     config = MAIN | {"steps": COST_STEPS}

@@ -60,6 +60,16 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; a rec
 SigningKey = Annotated[
     Path | None, typer.Option("--sign", metavar="FILE", help="Sign the records published with this key of minisign.")
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, help="Grades at a time: 1 by default, on a cluster one for each processor."),
+]
+ExecutorName = Annotated[
+    str, typer.Option(metavar="local|ray", help="What runs the grades: this machine's processes, or a Ray cluster.")
+]
+Address = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster; the one this machine is in by default.")
+]
 Threshold = Annotated[
     float | None, typer.Option(min=0, max=100, help="Exit with 1 if an overall mark is lower or missing.")
 ]
@@ -70,7 +80,7 @@ def grade(
     everything: Everything = False,
     force: Forced = False,
     seed: Seed = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Number of submissions graded in parallel.")] = 1,
+    jobs: Jobs = None,
     device: DeviceName = AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of records.")] = False,
     fail_under: Threshold = None,
@@ -83,6 +93,8 @@ def grade(
     criterion: Criteria = None,
     seconds: Seconds = None,
     sign: SigningKey = None,
+    executor: ExecutorName = "local",
+    address: Address = None,
 ) -> None:
     """Grade submissions by running them.
 
@@ -93,7 +105,7 @@ def grade(
     harness grade --all -j 2
     harness grade qwen3.6-27b kv_cache
     harness grade reply.md --challenge kv_cache
-    harness grade qwen3.6-27b --profile reward --json
+    harness grade --all --executor ray
     """
     _check_names(names or (), everything)
     from harness.running.options import Options
@@ -109,8 +121,8 @@ def grade(
     _check_device(workspace, device)
     with replies.laid_out(workspace, names or (), challenge) as named:
         folders = workspace.submissions() if everything else named
-        _tell_replaced(workspace, folders, options)
-        results, interrupted = _run(workspace, folders, options, jobs)
+        _tell_beforehand(workspace, folders, options)
+        results, interrupted = _run(executor, workspace, folders, options, jobs, address)
     _sign(workspace, key, results)
     _print(results, as_json)
     _tell_left(workspace, results, options)
@@ -189,16 +201,17 @@ def _check_device(workspace: "Workspace", device: str) -> None:
 
 
 def _run(
-    workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int
-) -> tuple[list["Graded | NotGraded"], bool]:
+    kind: str, workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int | None,
+    address: str | None,
+) -> tuple[list["Graded | NotGraded"], bool]:  # fmt: skip
     """Everything that was finished, and whether that is not all because of Ctrl-C."""
     from harness.running.executor import NotGraded, grade_all
-    from harness.running.local import LocalExecutor
+    from harness.running.executors import new_executor
 
+    executor = new_executor(kind, workspace, options, jobs, address)
     results: list[Graded | NotGraded] = []
-    with output.ProgressLine(len(folders)) as steps:
+    with output.ProgressLine(len(folders), executor.places) as steps:
         try:
-            executor = LocalExecutor(workspace, options, jobs)
             for result in grade_all(executor, folders, lambda folder, stage: steps.now(_name(folder), stage)):
                 results.append(result)
                 if isinstance(result, NotGraded):
@@ -302,7 +315,8 @@ def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGra
         output.note(f"not published, for the published record is that of {home}: {name}\n  --publish replaces it")
 
 
-def _tell_replaced(workspace: "Workspace", folders: Sequence[Path], options: "Options") -> None:
+def _tell_beforehand(workspace: "Workspace", folders: Sequence[Path], options: "Options") -> None:
+    """Say that there is nothing to grade, or whose records will be replaced."""
     if not folders:
         output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
     for name, home in _others_records(workspace, folders) if options.elsewhere else ():

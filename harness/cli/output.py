@@ -5,7 +5,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 WIDTH = 120
 """Columns of output that goes to a file or a pipe; the environment's COLUMNS overrides it."""
+TELL_SECONDS = 30.0
+"""Between two lines that say how fast it goes, where there is no live line."""
 
 
 def line(text: str = "") -> None:
@@ -112,12 +115,22 @@ def clean(text: str) -> str:
 
 
 class ProgressLine:
-    """What is going on, on stderr: a live line on a terminal, else one line for every step that ended."""
+    """What is going on, on stderr: a live line on a terminal, else one line for every step that ended.
 
-    def __init__(self, total: int) -> None:
+    Now and then it says how fast that is, where, and how long the rest will take.
+
+    Args:
+        total: how many steps there are.
+        places: says where they run, in a phrase; empty where that needs no word.
+    """
+
+    def __init__(self, total: int, places: Callable[[], str] = str) -> None:
         self._bar: Any = None
         self._total = total
+        self._places = places
         self._running: dict[str, str] = {}
+        self._ended = 0
+        self._begun = self._told = time.monotonic()
 
     def now(self, what: str, stage: str = "") -> None:
         """`what` is being worked on."""
@@ -127,15 +140,27 @@ class ProgressLine:
     def done(self, what: str, message: str = "") -> None:
         """`what` is finished; where there is no live line, `message` is printed."""
         self._running.pop(what, None)
+        self._ended += 1
         if self._bar is None:
             note(message or what)
+            if time.monotonic() - self._told > TELL_SECONDS and self._ended < self._total:
+                self._told = time.monotonic()
+                note(f"{self._ended} of {self._total} done: {self._pace()}")
         else:
             self._bar.advance(self._task)
             self._show()
 
+    def _pace(self) -> str:
+        """Steps ended a second, where, and how long the rest will take."""
+        rate = self._ended / max(time.monotonic() - self._begun, 1e-9)
+        left = (self._total - self._ended) / rate if self._ended else 0
+        speed = f"{rate:.{1 if rate < 10 else 0}f} a second" if self._ended else ""
+        return ", ".join(filter(None, [self._places(), speed, f"{left:.0f} s left" if left else ""]))
+
     def _show(self) -> None:
         if self._bar is not None:
-            doing = ", ".join(f"{what}: {stage}" if stage else what for what, stage in self._running.items())
+            steps = (f"{what}: {stage}" if stage else what for what, stage in self._running.items())
+            doing = ", ".join(filter(None, [self._pace(), *steps]))
             self._bar.update(self._task, description=clean(doing)[:100])
 
     def __enter__(self) -> Self:

@@ -134,12 +134,14 @@ class MissingTool:
         what: the tool in a phrase.
         megabytes: size of the download.
         consequence: what cannot be done without it, and how to get it.
+        needed: whether no answer can be run without it.
     """
 
     extra: str
     what: str
     megabytes: int
     consequence: str
+    needed: bool = False
 
 
 class Language(Protocol):

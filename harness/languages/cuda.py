@@ -37,7 +37,7 @@ _NOT_COMPILED = (
     "answers in CUDA are not shown to a CUDA compiler: `make compilers`, or `pip install 'kernel-harness[{}]'`"
 )
 EXTRAS = {
-    "zig": MissingTool("zig", "a C++ compiler, the wheel ziglang", 101, _NOT_RUN),
+    "zig": MissingTool("zig", "a C++ compiler, the wheel ziglang", 101, _NOT_RUN, needed=True),
     "nvcc": MissingTool("nvcc", "the CUDA compiler, NVIDIA's wheels of nvcc", 129, _NOT_COMPILED.format("nvcc")),
     "nvrtc": MissingTool(
         "nvrtc", "a CUDA compiler for device code, NVIDIA's wheels of NVRTC", 65, _NOT_COMPILED.format("nvrtc")

@@ -46,6 +46,7 @@ class Probe:
         races: whether it times the answer against the reference.
         slow_fails: whether it fails an answer that takes too long; else nothing is measured.
         measures: whether a figure is the question: without one, what went wrong first may be another criterion's fault.
+        times: whether the reading of a clock decides, without a race.
     """
 
     name: str
@@ -59,6 +60,12 @@ class Probe:
     races: bool = False
     slow_fails: bool = True
     measures: bool = False
+    times: bool = False
+
+    @property
+    def clocked(self) -> bool:
+        """Whether the reading of a clock decides: it runs only where time can be measured."""
+        return self.races or self.times
 
     @property
     def measures_cost(self) -> bool:
@@ -115,7 +122,7 @@ class ProbeResult:
 def probe(
     *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
     drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, slow_fails: bool = True,
-    measures: bool = False, **case: Figure,
+    measures: bool = False, times: bool = False, **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
@@ -130,6 +137,7 @@ def probe(
         slow_fails: False where time is not the question: the probe of an answer that takes too long is not run.
         measures: True where a figure is the question: a failure that came to none is not charged beside one of a
             criterion under `rests_on`.
+        times: True where the reading of a clock decides, without a race.
         **case: keyword arguments common to all cases.
     """
 
@@ -137,7 +145,8 @@ def probe(
         every = tuple({**case, **given} for given in cases) or ((case,) if case or not drawn else ())
         kept = frozenset(fixed)
         name = body.__name__
-        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, races, slow_fails, measures)
+        more = {"races": races, "slow_fails": slow_fails, "measures": measures, "times": times}
+        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, **more)
 
     return wrap
 

@@ -41,7 +41,11 @@ def environment(tier: Tier, device: str = "cpu", compilers: tuple[tuple[str, str
 
 
 def content_key(
-    workspace: Workspace, challenge: str, files: Mapping[str, str], settings: Mapping[str, object], where: Environment
+    workspace: Workspace,
+    challenge: str,
+    files: Mapping[str, str],
+    settings: Mapping[str, object],
+    where: Environment | None,
 ) -> str:
     """Hash of everything a grade depends on but its seed.
 
@@ -50,7 +54,7 @@ def content_key(
         challenge: its id.
         files: SHA-256 of the submission's files by relative path.
         settings: options that change what is run.
-        where: the environment of the grade.
+        where: the environment of the grade; None for a hash of all but that.
     """
     parts = {
         "submission": dict(files),
@@ -58,7 +62,7 @@ def content_key(
         "references": _hashes(str(workspace.reference_folder(challenge))),
         "harness": _hashes_of_package(),
         "settings": dict(settings),
-        "environment": where.model_dump(mode="json"),
+        "environment": where and where.model_dump(mode="json"),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -74,6 +78,12 @@ def probe_set(workspace: Workspace, challenge: str) -> str:
     judging = {name: hash for name, hash in own.items() if name != PROMPT}
     parts = {"challenge": judging, "references": _hashes(str(references))}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@functools.cache
+def source_of_harness() -> str:
+    """Hash of the harness itself."""
+    return hashlib.sha256(json.dumps(_hashes_of_package(), sort_keys=True).encode()).hexdigest()
 
 
 @functools.cache

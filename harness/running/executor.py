@@ -36,6 +36,9 @@ class Executor(Protocol):
             progress: called with each stage of each folder as it begins.
         """
 
+    def places(self) -> str:
+        """Where grades run now, in a phrase for people; empty where there is nothing to say."""
+
     def cancel(self) -> None:
         """Stop what runs and drop what waits; finished grades are kept. Does nothing after the last result."""
 

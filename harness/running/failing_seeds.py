@@ -36,6 +36,13 @@ class FailingSeeds:
             return int(row[0]) if row else None
         return None
 
+    def known(self) -> dict[str, int]:
+        """All of them by criterion."""
+        query = "SELECT criterion, seed FROM failing_seeds WHERE files = ?"
+        with contextlib.suppress(StoreError):
+            return dict(self._database.read(lambda c: c.execute(query, (self._files,)).fetchall(), []))
+        return {}
+
     def keep(self, criterion: str, seed: int) -> None:
         """Remember a seed in place of an earlier one."""
         row = (self._files, criterion, seed)

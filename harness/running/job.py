@@ -3,7 +3,7 @@
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -39,6 +39,7 @@ class Job:
     device: Device
     origin: Origin | None = None
     outside: bool = False
+    where: Environment | None = None
     begun: float = field(default_factory=clock.now)
 
     @property
@@ -78,19 +79,43 @@ class Job:
 
     @cached_property
     def environment(self) -> Environment:
-        """This machine, as the answer meets it."""
-        return environment(detect(), self.device.name, self.language.toolchain())
+        """The machine that grades, as the answer meets it: this one, unless the job says `where`."""
+        return self.where or environment(detect(), self.device.name, self.language.toolchain())
+
+    @cached_property
+    def timed(self) -> frozenset[str]:
+        """Ids of the criteria among those assessed that a clock decides."""
+        return frozenset(c.id for c in self.criteria if any(p.clocked for p in self.code.probes_of(c)))
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        """Ids of the criteria that are not run because this grade times nothing."""
+        return self.timed if self.options.untimed else frozenset()
 
     @cached_property
     def key(self) -> str:
         """The content key of the grade."""
+        return self.key_in(self.environment, self.left_out)
+
+    @cached_property
+    def content(self) -> str:
+        """Hash of everything the grade depends on but its seed and the machine."""
+        return self.key_in(None)
+
+    def key_in(self, where: Environment | None, left_out: Collection[str] = ()) -> str:
+        """The content key that the grade has on another machine.
+
+        Args:
+            where: that machine.
+            left_out: ids of the criteria that are not run there.
+        """
         settings = {
             "full": self.options.full, "limits": self.challenge.limits.model_dump(),
             "language": source_hash(self.language), "origin": self.origin and self.origin.model_dump(),
             "attempt": self.submission.about.attempt, "profile": self.options.profile,
-            "only": sorted(self.options.only),
+            "only": sorted(self.options.only), "left_out": sorted(left_out),
         }  # fmt: skip
-        return content_key(self.workspace, self.challenge.id, self.files.hashes, settings, self.environment)
+        return content_key(self.workspace, self.challenge.id, self.files.hashes, settings, where)
 
     @property
     def probe_set(self) -> str:

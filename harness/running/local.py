@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
-from harness.model import Record
+from harness.errors import HarnessError, JudgeError, LostGraderError, PrerequisiteError, StoreError
+from harness.model import Record, Tier
 from harness.running.executor import NotGraded, Progress
 from harness.running.options import Options
 from harness.running.options import Progress as StageProgress
@@ -74,6 +74,10 @@ class LocalExecutor:
                 self._unfinished -= 1
                 yield event
 
+    def places(self) -> str:
+        """Nothing: this machine."""
+        return ""
+
     def cancel(self) -> None:
         """End the grading processes and drop what waits."""
         with contextlib.suppress(queue.Empty):
@@ -116,10 +120,16 @@ class LocalExecutor:
 
 
 class GradingProcess:
-    """A grading process, started anew when it was lost."""
+    """A grading process, started anew when it was lost.
 
-    def __init__(self, workspace: Workspace, options: Options) -> None:
-        given = (str(workspace.root), options.to_json(), detect().value, str(os.getpid()))
+    Args:
+        workspace: where the challenges are.
+        options: how to grade.
+        tier: the isolation of the run; found by default.
+    """
+
+    def __init__(self, workspace: Workspace, options: Options, tier: Tier | None = None) -> None:
+        given = (str(workspace.root), options.to_json(), (tier or detect()).value, str(os.getpid()))
         # -P: the current folder may be a submission's, and nothing it holds may be imported here
         self._command = (sys.executable, "-P", "-m", "harness.running.grading_process", *given)
         self._lock = threading.Lock()
@@ -135,7 +145,7 @@ class GradingProcess:
         """As `grade_one`, in the process; `workspace` and `options` are those it was started with.
 
         Raises:
-            HarnessError: as `grade_one`; `JudgeError` also where the process ended on the way.
+            HarnessError: as `grade_one`; `LostGraderError` where the process ended on the way.
         """
         process = self._ready()
         if process.stdin is not None and process.stdout is not None:
@@ -150,8 +160,9 @@ class GradingProcess:
                         raise next(_KINDS[name] for name in message["kinds"] if name in _KINDS)(message["error"])
                     else:
                         return Graded(folder, Record.from_json(message.pop("record")), **message)
-        self._end()
-        raise JudgeError(f"{folder}: the grading process ended\n  try: harness grade {folder} -j 1 --debug")
+        status = self._end()
+        message = f"{folder}: the grading process ended\n  try: harness grade {folder} -j 1 --debug"
+        raise LostGraderError(message, status)
 
     def stop(self) -> None:
         """End the process for good."""
@@ -175,11 +186,12 @@ class GradingProcess:
                 )  # fmt: skip
             return self._process
 
-    def _end(self) -> None:
+    def _end(self) -> int:
+        """Wait for the process to end; its exit status."""
         with self._lock:
             process, self._process = self._process, None
         if process is None:
-            return
+            return 0
         # a signal that comes right before it waits for the next folder would not wake it, the end of its input does
         if process.stdin is not None:
             with contextlib.suppress(OSError):
@@ -191,3 +203,4 @@ class GradingProcess:
             process.wait()
         with contextlib.suppress(OSError), process:
             pass
+        return process.returncode

@@ -29,6 +29,8 @@ class Options:
         profile: which criteria are run, and for how long.
         only: ids of the criteria to run in place of the profile's own.
         seconds: wall time after which no further criterion is begun and calls end; a grade cut off has no reward.
+        untimed: leave out the criteria that a clock decides.
+        stored: keep the record in the workspace's store; False where another process does.
     """
 
     seed: int | None = None
@@ -41,6 +43,8 @@ class Options:
     profile: GradeProfile = GradeProfile.FULL
     only: tuple[str, ...] = ()
     seconds: float | None = None
+    untimed: bool = False
+    stored: bool = True
 
     @property
     def partial(self) -> bool:

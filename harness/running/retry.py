@@ -50,11 +50,17 @@ def grade_with_retries(
             continue
         reason = f"{graded.reason}, at attempt {number}, after: {_line(failure)}" if failure else graded.reason
         return replace(graded, reason=reason)
-    return _ungraded(workspace, folder, options, f"{failure}\n  tried {RETRIES + 1} times")
+    return ungraded(workspace, folder, options, f"{failure}\n  tried {RETRIES + 1} times")
 
 
-def _ungraded(workspace: Workspace, folder: Path, options: Options, failure: str) -> Graded:
-    """The record that says only how we failed.
+def ungraded(workspace: Workspace, folder: Path, options: Options, failure: str) -> Graded:
+    """The record that says only how we failed, saved where it belongs.
+
+    Args:
+        workspace: where the challenges are.
+        folder: the submission; anywhere.
+        options: how it was to be graded.
+        failure: what went wrong, after so many attempts.
 
     Raises:
         JudgeError: what failed stands in the way of the record, too.
@@ -66,7 +72,7 @@ def _ungraded(workspace: Workspace, folder: Path, options: Options, failure: str
                 job, evidence, status=Status.JUDGE_ERROR, seed=options.seed or 0, made=now(), seconds={},
                 error=failure,
             )  # fmt: skip
-            return Graded(folder, record, False, f"tried {RETRIES + 1} times", keep(job, record))
+            return Graded(folder, record, False, f"tried {RETRIES + 1} times", keep(workspace, job.options, record))
     except (HarnessError, OSError):
         raise JudgeError(failure) from None
 

@@ -260,7 +260,8 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
         job.progress(criterion.id)
         if isinstance(answer, SandboxedAnswer):
             answer.under_way = partial(_tell, job, criterion)
-        found[criterion.id] = _in_vain(job, criterion, found) or _probed(job, criterion, answer)
+        unrun = _untimed(job, criterion) or _in_vain(job, criterion, found)
+        found[criterion.id] = unrun or _probed(job, criterion, answer)
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged
@@ -283,6 +284,13 @@ def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> St
     named = _probe_each(job, criteria, answer)
     settled = anchored(charged_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
     return StageResult({e.criterion: e for e in settled}, _nondeterminism(job, answer))
+
+
+def _untimed(job: Job, criterion: Criterion) -> Evidence | None:
+    """The evidence of a criterion that a clock decides, where nothing may be timed."""
+    if criterion.id not in job.left_out:
+        return None
+    return Evidence.of(criterion, Outcome.NOT_RUN, detail="not timed: no machine for it could be had")
 
 
 def _in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence]) -> Evidence | None:

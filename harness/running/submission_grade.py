@@ -92,12 +92,12 @@ def grade_one(
                     record,
                     True,
                     f"nothing changed since {record.made:%Y-%m-%d %H:%M:%S} UTC",
-                    keep(job, record),
+                    keep(workspace, job.options, record),
                 )
             assert_holds(detect())
             record = _graded(job)
         reason = "forced" if options.force else "not graded before in this state on this machine"
-        return Graded(folder, record, False, reason, keep(job, record))
+        return Graded(folder, record, False, reason, keep(workspace, job.options, record))
     except HarnessError:
         raise
     except Exception as error:  # whatever an answer does is data: this is a mistake of the harness or the machine
@@ -105,14 +105,14 @@ def grade_one(
         raise JudgeError(f"{folder}: {type(error).__name__}: {error}{todo}") from error
 
 
-def keep(job: Job, record: Record) -> str:
+def keep(workspace: Workspace, options: Options, record: Record) -> str:
     """Save a record wherever it belongs, and say where it could not be saved; the other places have it all the same."""
-    store = Store(job.workspace)
+    store = Store(workspace)
     errors = []
-    own_draw = job.options.seed is None and record.environment.tier.trusted
+    own_draw = options.seed is None and record.environment.tier.trusted
     reusable = own_draw and record.status is not Status.JUDGE_ERROR and not record.cut_off
-    saves: list[Callable[[Record], object]] = [partial(store.add, reusable=reusable)]
-    if job.options.publish and not record.partial:
+    saves: list[Callable[[Record], object]] = [partial(store.add, reusable=reusable)] if options.stored else []
+    if options.publish and not record.partial:
         saves.append(store.publish)
     for save in saves:
         try:

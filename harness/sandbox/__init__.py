@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from harness.sandbox.command import CommandLimit, Completed, run
     from harness.sandbox.reply import CallStatus, Reply, ServedUse
     from harness.sandbox.returns import Array, Keep, Nothing, Plan, Scalar, Tree
-    from harness.sandbox.snapshots import Snapshot, has_line, hash_folder, snapshot
+    from harness.sandbox.snapshots import Snapshot, has_line, hash_folder, read_folder, snapshot
     from harness.sandbox.tiers import detect
     from harness.sandbox.worker_spec import WorkerSpec
 
@@ -21,7 +21,7 @@ _MODULES = {
     "harness.sandbox.command": ("CommandLimit", "Completed", "run"),
     "harness.sandbox.reply": ("CallStatus", "Reply", "ServedUse"),
     "harness.sandbox.returns": ("Array", "Keep", "Nothing", "Plan", "Scalar", "Tree"),
-    "harness.sandbox.snapshots": ("Snapshot", "has_line", "hash_folder", "snapshot"),
+    "harness.sandbox.snapshots": ("Snapshot", "has_line", "hash_folder", "read_folder", "snapshot"),
     "harness.sandbox.tiers": ("detect",),
     "harness.sandbox.worker_spec": ("WorkerSpec",),
 }
@@ -50,6 +50,7 @@ __all__ = [
     "detect",
     "has_line",
     "hash_folder",
+    "read_folder",
     "run",
     "snapshot",
     "start_fork_server",

@@ -53,6 +53,15 @@ def hash_folder(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256(data).hexdigest() for name, data in _files(folder)}
 
 
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file a snapshot of `folder` would hold, by relative path.
+
+    Raises:
+        SpecError: as `snapshot`.
+    """
+    return dict(_files(folder))
+
+
 def has_line(folder: Path, location: Location) -> bool:
     """Whether the folder has the file that a location names, and the file the line."""
     path = folder / location.file

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+from functools import partial
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -29,9 +30,9 @@ LEAVE_SECONDS = 10
 
 def executors() -> "Mapping[str, Callable[[Workspace, Options, int], Executor]]":
     """What may run the grades, by name: made of the workspace, the options and the number of grades at a time."""
-    from harness.running.local import LocalExecutor
+    from harness.running.executors import EXECUTORS, new_executor
 
-    return {"local": LocalExecutor}
+    return {name: partial(new_executor, name) for name in EXECUTORS}
 
 
 def records(

@@ -36,14 +36,16 @@ STANDS_FOR = {
     "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "ternary_training": "rows",
     "BOARD": ".", "../their-board": ".",
     "softmax.cu": FAULTY, "main.cu": FAULTY, "./softmax": FAULTY, "./PROGRAM": FAULTY, "~/emulated": "FOLDER",
+    "HOST:PORT": "127.0.0.1:1", "HEAD:6379": "127.0.0.1:1",
 }  # fmt: skip
 """The small workspace's names for those on the pages."""
 NAMED = {("new", "submission"), ("import", "reply"), *(("cuda", name) for name in ("cc", "check", "count", "toolkit"))}
 """Commands that the pages only name."""
 FEWER = {"--generated": "2", "--seeds": "2", "-n": "2", "--turns": "2"}
 """Of what a page shows many, two take the same way in a fraction of the time."""
-ENDS_WITH = {"cuda check": 1, "review": 3, "grade one/rows --device": 2, "import collection": 2, "collection verify": 2}
-"""Exit codes other than 0: a fault is found, a judge is not there, no challenge here is in CUDA, no collection is."""
+ENDS_WITH = {"cuda check": 1, "review": 3, "grade one/rows --device": 2, "import collection": 2, "collection verify": 2,
+             "grade --all --executor": 3}  # fmt: skip
+"""Exit codes other than 0: a fault is found; no judge, no challenge in CUDA, no collection, no cluster is here."""
 
 
 def shown() -> set[str]:

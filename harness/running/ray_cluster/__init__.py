@@ -1,0 +1,1 @@
+"""Grades on the nodes of a Ray cluster: the driver reads answers and keeps records, the nodes only grade."""

@@ -1,0 +1,332 @@
+"""The nodes of a Ray cluster, and the slots on them that grade."""
+
+import contextlib
+import importlib
+import itertools
+import logging
+import os
+import socket
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import harness
+from harness.errors import PrerequisiteError
+from harness.model import Environment
+from harness.running.content_key import source_of_harness
+from harness.running.options import Options
+from harness.running.ray_cluster.introduction import NodeFacts
+from harness.running.ray_cluster.slot import GradingSlot
+from harness.sandbox.tiers import PERMITTED
+
+TIMING = "timing"
+"""The Ray resource of nodes on which time may be measured."""
+LOOK_SECONDS = 1.0
+"""Between two looks at which nodes there are."""
+START_SECONDS = 120.0
+"""In which a slot has started, where its processor is free."""
+CONNECT_SECONDS = 10.0
+"""In which a cluster's address answers."""
+NODE_SECONDS = 60.0
+"""How long to wait for a node, where there is none."""
+STARTS = 3
+"""Times that a slot may fail to start on a node before the node is given up."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class ClusterNode:
+    """One node.
+
+    Attributes:
+        id: as Ray names it.
+        name: as people know it.
+        processors: how many it offers to Ray.
+        timing: how many grades may measure time on it at once.
+        facts: what it said of itself; None until it did.
+        refusal: why nothing is graded on it; empty where something is.
+        failed_starts: of slots, since the last that started.
+    """
+
+    id: str
+    name: str
+    processors: int
+    timing: int
+    facts: NodeFacts | None = None
+    refusal: str = ""
+    failed_starts: int = 0
+
+    def usable_for(self, language: str) -> bool:
+        """Whether answers in a language can be graded on it."""
+        return self.facts is not None and not self.refusal and language in self.environments
+
+    @property
+    def environments(self) -> dict[str, Environment]:
+        """As records state them, by each language that it can run."""
+        facts = self.facts
+        if facts is None or facts.environments is None:
+            return {}
+        unable = facts.unable or {}
+        return {k: Environment.model_validate(v) for k, v in facts.environments.items() if k not in unable}
+
+    def missing(self, language: str) -> int:
+        """How many tools for a language it lacks."""
+        return len(((self.facts and self.facts.missing) or {}).get(language, ()))
+
+
+@dataclass(eq=False)
+class NodeSlot:
+    """A place on a node where one answer is graded at a time.
+
+    Attributes:
+        node: where.
+        actor: handle of its `GradingSlot`.
+        timing: whether it holds the resource to measure time.
+        ready: whether it has started.
+        busy: whether it grades.
+        since: when it was asked for, by the monotonic clock.
+    """
+
+    node: ClusterNode
+    actor: Any
+    timing: bool
+    ready: bool = False
+    busy: bool = False
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def late(self) -> bool:
+        """Whether it should have started long ago: somebody else may have the processor."""
+        return not self.ready and time.monotonic() - self.since > START_SECONDS
+
+
+def ray_module() -> ModuleType:
+    """Ray.
+
+    Raises:
+        PrerequisiteError: it is not installed.
+    """
+    try:
+        return importlib.import_module("ray")
+    except ImportError:
+        raise PrerequisiteError("no ray here: pip install 'kernel-harness[ray]'") from None
+
+
+class Cluster:
+    """Slots on every node that can grade; nodes that join are taken up, nodes that leave are forgotten.
+
+    Args:
+        options: how to grade.
+        languages: of the answers that may come.
+        jobs: how many slots at most; one for each processor of the cluster by default.
+        address: of the cluster; by default that of RAY_ADDRESS, or the one that this machine belongs to, or a new one.
+
+    Raises:
+        PrerequisiteError: no Ray here, or no cluster at the address.
+    """
+
+    def __init__(self, options: Options, languages: Sequence[str], jobs: int | None, address: str | None) -> None:
+        self._ray = ray_module()
+        self._options, self._languages, self._jobs = options, tuple(languages), jobs
+        self._nodes: dict[str, ClusterNode] = {}
+        self.slots: list[NodeSlot] = []
+        self.starting: dict[Any, NodeSlot] = {}
+        self._looked = 0.0
+        self._lonely_since = time.monotonic()
+        self._connected = self._connect(address)
+        self.look()
+
+    @property
+    def nodes(self) -> list[ClusterNode]:
+        """Those that said what they are, and grade."""
+        return [node for node in self._nodes.values() if node.facts and not node.refusal]
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a node has not said yet what it is."""
+        return any(slot.node.facts is None and not slot.late for slot in self.starting.values())
+
+    @property
+    def can_time(self) -> bool:
+        """Whether a slot measures time, or is about to."""
+        return any(slot.timing and not slot.late for slot in self.slots)
+
+    def environments(self, language: str) -> list[Environment]:
+        """Those in which answers in a language are graded, each once."""
+        found = [node.environments[language] for node in self.nodes if language in node.environments]
+        return [where for number, where in enumerate(found) if where not in found[:number]]
+
+    def best_for(self, language: str, spared: Collection[str] = ()) -> list[ClusterNode]:
+        """The nodes that lack the fewest tools for a language, without those of the ids `spared`."""
+        usable = [node for node in self.nodes if node.usable_for(language)]
+        fewest = min((node.missing(language) for node in usable), default=0)
+        return [node for node in usable if node.missing(language) == fewest and node.id not in spared]
+
+    def why_not(self, language: str) -> str:
+        """Why no node can run answers in a language."""
+        reasons = [f"{node.name}: {(node.facts.unable or {}).get(language, '')}" for node in self.nodes if node.facts]
+        return f"no node of the cluster can run answers in {language}:\n  " + "\n  ".join(reasons)
+
+    def look(self) -> None:
+        """See which nodes there are, at most once a second, and start slots where some are missing.
+
+        Raises:
+            PrerequisiteError: none can grade.
+        """
+        if time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        self._looked = time.monotonic()
+        alive = {found["NodeID"]: found for found in self._ray.nodes() if found["Alive"]}
+        for id in self._nodes.keys() - alive.keys():
+            del self._nodes[id]
+        for id, found in alive.items():
+            resources = found["Resources"]
+            if id not in self._nodes and resources.get("CPU", 0) >= 1:
+                name = f"{found['NodeManagerHostname']}/{id[:6]}"
+                timing = int(resources.get(TIMING, 0))
+                self._nodes[id] = ClusterNode(id, name, int(resources["CPU"]), timing)
+        for node in self._nodes.values():
+            self._fill(node)
+        self._assert_hope()
+
+    def started(self, ref: Any) -> None:
+        """Take note of a slot that said it has started, or could not."""
+        slot = self.starting.pop(ref)
+        try:
+            said = self._ray.get(ref)
+        except self._ray.exceptions.RayError as error:
+            self.lose(slot)
+            slot.node.failed_starts += 1
+            if slot.node.failed_starts >= STARTS:
+                reason = str(error).strip().rpartition("\n")[2]
+                self._refuse(slot.node, f"the harness does not start there: {reason}; install it there")
+            return
+        slot.node.failed_starts = 0
+        if said is None:
+            slot.ready = True
+            return
+        slot.node.facts = NodeFacts(**said)
+        if reason := _refusal(slot.node.facts):
+            self._refuse(slot.node, reason)
+            self.lose(slot)
+            return
+        self.starting[slot.actor.begin.remote(slot.node.facts.tier)] = slot
+        self._fill(slot.node)
+
+    def lose(self, slot: NodeSlot) -> None:
+        """Give up a slot; another one takes its place where its node lives."""
+        if slot in self.slots:
+            self.slots.remove(slot)
+        for ref in [ref for ref, starting in self.starting.items() if starting is slot]:
+            del self.starting[ref]
+        with contextlib.suppress(Exception):
+            self._ray.kill(slot.actor)
+
+    def close(self) -> None:
+        """End every slot, and leave the cluster where it was entered here."""
+        with contextlib.suppress(Exception):  # whatever a dying cluster says
+            idle = [slot.actor.close.remote() for slot in self.slots if slot.ready and not slot.busy]
+            self._ray.wait(idle, num_returns=len(idle), timeout=5.0) if idle else None
+        for slot in list(self.slots):
+            self.lose(slot)
+        if self._connected:
+            self._ray.shutdown()
+
+    def _connect(self, address: str | None) -> bool:
+        """Enter the cluster; False where this program already has."""
+        if self._ray.is_initialized():
+            return False
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            _assert_open(address)
+            # workers import from the driver's current folder first, and that may be a submission's
+            with contextlib.chdir(os.sep):
+                self._ray.init(address, log_to_driver=False, logging_level="error", include_dashboard=False)
+        except (OSError, RuntimeError, ValueError) as error:
+            where = f" at {address}" if address else ""
+            line = str(error).strip().partition("\n")[0]
+            raise PrerequisiteError(f"no Ray cluster{where}: {line}\n  try: ray start --head") from error
+        return True
+
+    def _fill(self, node: ClusterNode) -> None:
+        """Ask for the slots that a node lacks: one until it has said what it is."""
+        if node.refusal:
+            return
+        own = [slot for slot in self.slots if slot.node is node]
+        wanted = node.processors if node.facts else 1
+        for _ in range(wanted - len(own)):
+            if self._jobs is not None and len(self.slots) >= self._jobs:
+                return
+            timing = sum(slot.timing for slot in self.slots if slot.node is node) < node.timing
+            slot = NodeSlot(node, self._actor(node, timing), timing)
+            self.slots.append(slot)
+            said = (
+                slot.actor.begin.remote(node.facts.tier) if node.facts else slot.actor.introduce.remote(self._languages)
+            )
+            self.starting[said] = slot
+
+    def _actor(self, node: ClusterNode, timing: bool) -> Any:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        kept = {name: os.environ[name] for name in (PERMITTED,) if name in os.environ}
+        kind = self._ray.remote(GradingSlot).options(
+            num_cpus=1, resources={TIMING: 1} if timing else {}, max_restarts=0, max_task_retries=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
+        )  # fmt: skip
+        return kind.remote(self._options.to_json(), kept)
+
+    def _refuse(self, node: ClusterNode, reason: str) -> None:
+        node.refusal = reason
+        _log.warning("note: nothing is graded on %s: %s", node.name, reason)
+
+    def _assert_hope(self) -> None:
+        """Raise where nothing will ever be graded.
+
+        Raises:
+            PrerequisiteError: every node is refused, or there was none for a while.
+        """
+        open_nodes = [node for node in self._nodes.values() if not node.refusal]
+        if open_nodes:
+            self._lonely_since = time.monotonic()
+        elif self._nodes:
+            reasons = "".join(f"\n  {node.name}: {node.refusal}" for node in self._nodes.values())
+            raise PrerequisiteError(f"no node of the cluster can grade:{reasons}")
+        elif time.monotonic() - self._lonely_since > NODE_SECONDS:
+            raise PrerequisiteError(
+                f"the cluster had no node with a processor for {NODE_SECONDS:g} s; finished grades are kept"
+            )
+
+
+def _assert_open(address: str | None) -> None:
+    """Refuse an address that nobody listens at: Ray would try for minutes.
+
+    Raises:
+        OSError: nobody does.
+    """
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+
+
+def _refusal(facts: NodeFacts) -> str:
+    """Why a node grades nothing; empty where it may."""
+    if facts.refusal:
+        return facts.refusal
+    mine = harness.__version__
+    if facts.version != mine:
+        return f"it has harness {facts.version}, this machine {mine}: install the same version on both"
+    if facts.source != source_of_harness():
+        return f"its harness {mine} has other source code than the one here: install the same version on both"
+    return ""
+
+
+def spread(slots: Sequence[NodeSlot]) -> Iterator[NodeSlot]:
+    """Idle slots, one of each node in turn."""
+    by_node: dict[str, list[NodeSlot]] = {}
+    for slot in slots:
+        if slot.ready and not slot.busy:
+            by_node.setdefault(slot.node.id, []).append(slot)
+    for turn in itertools.zip_longest(*by_node.values()):
+        yield from (slot for slot in turn if slot is not None)

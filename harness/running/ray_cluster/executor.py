@@ -1,0 +1,342 @@
+"""Grades on a Ray cluster. Only the driver, which is this process, reads folders and writes the store."""
+
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
+from harness.model import Environment, Outcome, Record, Status
+from harness.running.executor import NotGraded, Progress
+from harness.running.job import Job
+from harness.running.options import Options
+from harness.running.ray_cluster.cluster import Cluster, NodeSlot, ray_module, spread
+from harness.running.ray_cluster.killed_workers import kills_its_worker
+from harness.running.ray_cluster.work import TaskReader, Work
+from harness.running.retry import RETRIES, ungraded
+from harness.running.store import Store
+from harness.running.submission_grade import Graded, keep
+from harness.workspace import Workspace
+
+LOSSES = 10
+"""Nodes or workers of Ray that may be lost under one answer before that is a failure of our side."""
+WAIT_SECONDS = 0.5
+"""Longest wait for a grade to end before the nodes are looked at again."""
+AHEAD = 4
+"""Answers read ahead of free slots, at least; as many as there are slots otherwise."""
+
+Result = Graded | NotGraded
+
+
+class RayExecutor:
+    """An `Executor` that grades on every node of a Ray cluster.
+
+    An answer travels as its files' bytes, is graded by a process that knows nothing of Ray, and comes back as a record,
+    whose content key must be the one expected of it. Where our side fails, another node tries; where a grading process
+    dies under an answer twice, on a node where nothing else was graded and where the reference then is graded well, the
+    answer is held to have killed it.
+
+    Args:
+        workspace: where the challenges are.
+        options: how to grade.
+        jobs: how many at a time at most; as many as the cluster has processors by default.
+        address: of the cluster; by default that of RAY_ADDRESS, or the one that this machine belongs to, or a new one.
+
+    Raises:
+        PrerequisiteError: Ray is not installed.
+    """
+
+    def __init__(
+        self, workspace: Workspace, options: Options, jobs: int | None = None, address: str | None = None
+    ) -> None:
+        ray_module()
+        self._workspace, self._options, self._jobs, self._address = workspace, options, jobs, address
+        self._folders: deque[Path] = deque()
+        self._waiting: deque[Work] = deque()
+        self._under_way: dict[str, Work] = {}
+        self._grading: dict[Any, tuple[NodeSlot, Work]] = {}
+        self._reserved: dict[str, Work] = {}
+        self._cluster: Cluster | None = None
+
+    def submit(self, folder: Path) -> None:
+        """Queue a submission; its files are read when there is room for them."""
+        self._folders.append(folder)
+
+    def results(self, progress: Progress) -> Iterator[Result]:
+        """One result for each submission queued, as they finish.
+
+        Raises:
+            PrerequisiteError: no cluster, or no node of it can grade; finished grades are kept.
+        """
+        if not self._folders:
+            return
+        cluster = self._cluster = Cluster(self._options, _languages(self._workspace), self._jobs, self._address)
+        ray = ray_module()
+        reader = TaskReader(self._workspace, self._options, ray.put)
+        while self._folders or self._waiting or self._grading:
+            cluster.look()
+            yield from self._read(cluster, reader)
+            yield from self._dispatched(cluster, progress)
+            refs = [*self._grading, *cluster.starting]
+            if not refs:
+                time.sleep(WAIT_SECONDS)
+                continue
+            ready, _ = ray.wait(refs, num_returns=1, timeout=WAIT_SECONDS)
+            for ref in ready:
+                if ref in self._grading:
+                    yield from self._ended(cluster, reader, ref)
+                else:
+                    cluster.started(ref)
+
+    def cancel(self) -> None:
+        """Stop what runs and drop what waits; finished grades are kept."""
+        self._folders.clear()
+        self._waiting.clear()
+        self._grading.clear()
+        self._under_way.clear()
+        cluster, self._cluster = self._cluster, None
+        if cluster is not None:
+            cluster.close()
+
+    def places(self) -> str:
+        """How many nodes grade, and how many answers at a time."""
+        cluster = self._cluster
+        if cluster is None:
+            return ""
+        nodes, slots = len(cluster.nodes), sum(slot.ready for slot in cluster.slots)
+        return f"{nodes} node{'s' * (nodes != 1)}, {slots} at a time"
+
+    def _read(self, cluster: Cluster, reader: TaskReader) -> Iterator[Result]:
+        """Read folders while there is room for their contents; results of those that need no node."""
+        slots = sum(slot.ready for slot in cluster.slots)
+        while slots and self._folders and len(self._waiting) < max(slots, AHEAD):
+            folder = self._folders.popleft()
+            try:
+                work = reader.read(folder)
+                earlier = self._earlier(cluster, work.job)
+            except HarnessError as error:
+                yield NotGraded(folder, error)
+                continue
+            first = self._under_way.get(work.task.id)
+            if earlier is not None:
+                yield self._reused(work.job, earlier, f"nothing changed since {earlier.made:%Y-%m-%d %H:%M:%S} UTC")
+            elif first is not None:
+                first.followers.append(work.job)
+            else:
+                if not self._options.force and self._options.seed is None:
+                    self._under_way[work.task.id] = work
+                self._waiting.append(work)
+
+    def _earlier(self, cluster: Cluster, job: Job) -> Record | None:
+        """The record of the same content, made here before on a machine like one of the nodes."""
+        if self._options.force or self._options.seed is not None:
+            return None
+        store = Store(self._workspace)
+        ways = [frozenset[str]()] if cluster.can_time or not job.timed else [frozenset[str](), job.timed]
+        for left_out in ways:
+            for where in cluster.environments(job.challenge.language):
+                try:
+                    found = store.find(job.key_in(where, left_out))
+                except StoreError:  # told when the record is written
+                    return None
+                if found is not None:
+                    return found
+        return None
+
+    def _dispatched(self, cluster: Cluster, progress: Progress) -> Iterator[Result]:
+        """Give idle slots work; results of answers that no node can grade."""
+        for work in [each for each in self._waiting if not cluster.best_for(each.language)]:
+            if not cluster.undecided and cluster.nodes:
+                self._waiting.remove(work)
+                yield from self._failed_for_good(work, cluster.why_not(work.language))
+        for slot in list(spread(cluster.slots)):
+            found = next((work for work in self._by_urgency(slot) if self._takes(cluster, slot, work)), None)
+            if found is not None:
+                self._waiting.remove(found)
+                self._send(cluster, slot, found, progress)
+
+    def _by_urgency(self, slot: NodeSlot) -> list[Work]:
+        """What waits, for a slot that measures time first what needs that."""
+        return sorted(self._waiting, key=lambda work: not (slot.timing and work.job.timed))
+
+    def _takes(self, cluster: Cluster, slot: NodeSlot, work: Work) -> bool:
+        """Whether a slot may grade an answer now; reserves the node of one that must be alone there."""
+        reserved = self._reserved.get(slot.node.id)
+        if reserved is not None and reserved is not work:
+            return False
+        best = cluster.best_for(work.language, work.tried) or cluster.best_for(work.language)
+        if slot.node not in best or (work.pinned and work.pinned != slot.node.id):
+            return False
+        if work.job.timed and cluster.can_time and not slot.timing:
+            return False
+        if not work.alone:
+            return True
+        if reserved is None and work in self._reserved.values():
+            return False
+        self._reserved[slot.node.id] = work
+        return not any(other.busy for other in cluster.slots if other.node is slot.node)
+
+    def _send(self, cluster: Cluster, slot: NodeSlot, work: Work, progress: Progress) -> None:
+        untimed = not work.job.timed or not (slot.timing and cluster.can_time)
+        work.task = replace(work.task, untimed=untimed)
+        slot.busy = True
+        self._grading[slot.actor.grade.remote(work.task)] = slot, work
+        progress(work.job.files.path, f"on {slot.node.name}")
+
+    def _ended(self, cluster: Cluster, reader: TaskReader, ref: Any) -> Iterator[Result]:
+        """What came of one task."""
+        slot, work = self._grading.pop(ref)
+        slot.busy = False
+        self._reserved = {node: reserved for node, reserved in self._reserved.items() if reserved is not work}
+        ray = ray_module()
+        try:
+            said = ray.get(ref)
+        except ray.exceptions.RayError as error:
+            cluster.lose(slot)
+            yield from self._lost(work, str(error))
+            return
+        if work.control_of is not None:
+            yield from self._controlled(slot, work.control_of, said)
+        elif "died" in said:
+            yield from self._died(reader, slot, work, said["died"])
+        elif "error" in said:
+            yield from self._erred(cluster, slot, work, said)
+        else:
+            yield from self._graded(cluster, slot, work, Record.from_json(said["record"]))
+
+    def _lost(self, work: Work, why: str) -> Iterator[Result]:
+        """A node or a worker of Ray is gone: that says nothing of the answer."""
+        work = self._instead(work)
+        work.losses += 1
+        if work.losses > LOSSES:
+            first = why.strip().partition("\n")[0]
+            yield from self._failed_for_good(work, f"{work.losses} workers were lost under it, the last: {first}")
+        else:
+            self._waiting.appendleft(work)
+
+    def _instead(self, work: Work) -> Work:
+        """The answer itself, to be tried again, where its control is lost."""
+        if work.control_of is None:
+            return work
+        work.control_of.deaths.pop()
+        return work.control_of
+
+    def _died(self, reader: TaskReader, slot: NodeSlot, work: Work, status: int) -> Iterator[Result]:
+        """A grading process died on a node that lives: once more with nothing beside it, and then the reference."""
+        how = f"signal {-status}" if status < 0 else f"exit status {status}"
+        work.deaths.append(f"{how} on {slot.node.name}")
+        work.tried.add(slot.node.id)
+        if len(work.deaths) == 1:
+            work.alone = True
+            self._waiting.appendleft(work)
+            return
+        control = reader.control(work)
+        if control is None:
+            yield from self._failed_for_good(work, f"{_deaths(work)}; no reference to tell by whether the node does it")
+            return
+        control.pinned = slot.node.id
+        self._waiting.appendleft(control)
+
+    def _controlled(self, slot: NodeSlot, work: Work, said: dict[str, Any]) -> Iterator[Result]:
+        """The verdict on an answer under which two grading processes died, after the reference was graded there."""
+        graded = Record.from_json(said["record"]) if "record" in said else None
+        if graded is None or graded.status is not Status.GRADED:
+            yield from self._failed_for_good(work, f"{_deaths(work)}; nor is the reference graded there")
+            return
+        left_out = work.job.timed if work.task.untimed else frozenset()
+        record = kills_its_worker(work.job, self._environment(slot, work), left_out, work.deaths)
+        yield from self._kept(work, record, _deaths(work))
+
+    def _erred(self, cluster: Cluster, slot: NodeSlot, work: Work, said: dict[str, Any]) -> Iterator[Result]:
+        """Our side failed on one node."""
+        message, kinds = said["error"], said["kinds"]
+        work.tried.add(slot.node.id)
+        elsewhere = bool(cluster.best_for(work.language, work.tried))
+        if "JudgeError" in kinds:
+            work.failures.append(f"{message} (on {slot.node.name})")
+            if len(work.failures) <= RETRIES:
+                self._waiting.appendleft(work)
+            else:
+                yield from self._failed_for_good(work, f"{work.failures[-1]}\n  tried {len(work.failures)} times")
+        elif "PrerequisiteError" in kinds and elsewhere:
+            self._waiting.appendleft(work)
+        else:
+            error = PrerequisiteError(message) if "PrerequisiteError" in kinds else HarnessError(message)
+            yield from self._finished(work, lambda job: NotGraded(job.files.path, error))
+
+    def _graded(self, cluster: Cluster, slot: NodeSlot, work: Work, record: Record) -> Iterator[Result]:
+        """A record came back: kept, if it is the one that was asked for."""
+        left_out = work.job.timed if work.task.untimed else frozenset[str]()
+        if record.key != work.job.key_in(self._environment(slot, work), left_out):
+            said = {"error": "what came back is no record of what was sent", "kinds": ["JudgeError"]}
+            yield from self._erred(cluster, slot, work, said)
+            return
+        work.tried.add(slot.node.id)
+        may_retry = record.status is Status.JUDGE_ERROR and len(work.failures) < RETRIES
+        if may_retry and cluster.best_for(work.language, work.tried):
+            work.failures.append(f"{record.error} (on {slot.node.name})")
+            self._waiting.appendleft(work)
+            return
+        self._keep_seeds(work.job, record)
+        after = f", after: {work.failures[-1].partition(chr(10))[0]}" if work.failures else ""
+        forced = "forced" if self._options.force else "not graded before in this state by this cluster"
+        yield from self._kept(work, record, f"{forced}, on {slot.node.name}{after}")
+
+    def _environment(self, slot: NodeSlot, work: Work) -> Environment:
+        return slot.node.environments[work.language]
+
+    def _keep_seeds(self, job: Job, record: Record) -> None:
+        """Remember the seeds that failed these files, as a grade on this machine does."""
+        if job.options.seed is None and not job.brief:
+            for item in record.evidence:
+                if item.outcome is Outcome.FAILED and item.draws and item.draws.failed and item.seed is not None:
+                    job.failing_seeds.keep(item.criterion, item.seed)
+
+    def _kept(self, work: Work, record: Record, reason: str) -> Iterator[Result]:
+        """Save the record; the result of the answer, and of those with the same content."""
+        own = record.model_copy(update={"outside": work.job.outside})
+        error = keep(self._workspace, work.job.options, own)
+        yield from self._finished(
+            work, lambda job: (
+                Graded(job.files.path, own, False, reason, error) if job is work.job
+                else self._reused(job, record, "the same files were graded in this run")
+            )
+        )  # fmt: skip
+
+    def _reused(self, job: Job, record: Record, reason: str) -> Graded:
+        own = record.model_copy(update={"outside": job.outside})
+        return Graded(job.files.path, own, True, reason, keep(self._workspace, job.options, own))
+
+    def _failed_for_good(self, work: Work, failure: str) -> Iterator[Result]:
+        """Our side failed, again and again: that is recorded, and nothing else."""
+
+        def result(job: Job) -> Result:
+            try:
+                return ungraded(self._workspace, job.files.path, self._options, failure)
+            except JudgeError as error:
+                return NotGraded(job.files.path, error)
+
+        yield from self._finished(work, result)
+
+    def _finished(self, work: Work, result: Callable[[Job], Result]) -> Iterator[Result]:
+        """The results of an answer and of all that wait for it."""
+        self._under_way.pop(work.task.id, None)
+        for job in (work.job, *work.followers):
+            yield result(job)
+
+
+def _deaths(work: Work) -> str:
+    """How grading processes ended under an answer."""
+    return f"{len(work.deaths)} grading processes died under it ({', '.join(work.deaths)})"
+
+
+def _languages(workspace: Workspace) -> list[str]:
+    """What the challenges of a workspace are answered in; a malformed one is told where it is graded."""
+    found = set()
+    for id in workspace.challenges():
+        with contextlib.suppress(HarnessError):
+            found.add(workspace.challenge(id).language)
+    return sorted(found)

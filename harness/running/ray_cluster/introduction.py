@@ -1,0 +1,106 @@
+"""What a node says of itself before it grades: a program that attacks its own sandbox, and prints one line of JSON.
+
+python -P -m harness.running.ray_cluster.introduction DEVICE LANGUAGE...
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SECONDS = 180.0
+"""In which a node says what it is, compilers tried."""
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """What a node is.
+
+    Attributes:
+        version: of the harness there.
+        source: hash of the harness there.
+        refusal: why it grades nothing: the self-attack of its sandbox worked, or there is no sandbox; else empty.
+        tier: its isolation.
+        environments: as records state it, by language of answers.
+        missing: what tools it lacks, a sentence each, by language.
+        unable: languages whose answers it cannot run, or that it has no device for, with the reason.
+    """
+
+    version: str
+    source: str
+    refusal: str
+    tier: str = ""
+    environments: Mapping[str, Any] | None = None
+    missing: Mapping[str, Sequence[str]] | None = None
+    unable: Mapping[str, str] | None = None
+
+
+def introduced(device: str, languages: Sequence[str]) -> dict[str, Any]:
+    """What this machine says of itself, in a process of its own; the arguments of `NodeFacts`.
+
+    Args:
+        device: where answers are to run, as `--device` names it.
+        languages: of the challenges.
+    """
+    command = (sys.executable, "-P", "-m", "harness.running.ray_cluster.introduction", device, *languages)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, cwd="/")
+    if done.returncode:
+        last = done.stderr.strip().rpartition("\n")[2]
+        return {"version": "", "source": "", "refusal": f"it could not say what it is: {last}"}
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _introduce(device: str, languages: Sequence[str]) -> dict[str, Any]:
+    import harness
+    from harness.errors import HarnessError
+    from harness.running.content_key import source_of_harness
+    from harness.sandbox import detect
+    from harness.sandbox.self_attack import assert_holds
+
+    mine: dict[str, Any] = {"version": harness.__version__, "source": source_of_harness(), "refusal": ""}
+    try:
+        tier = detect()
+        assert_holds(tier)
+    except HarnessError as error:
+        return mine | {"refusal": str(error)}
+    found: dict[str, dict[str, Any]] = {"environments": {}, "missing": {}, "unable": {}}
+    for name in languages:
+        for field, value in _equipment(name, device).items():
+            found[field][name] = value
+    return mine | found | {"tier": tier.value}
+
+
+def _equipment(name: str, device: str) -> dict[str, Any]:
+    """What there is for answers in one language."""
+    from harness.errors import HarnessError
+    from harness.languages import language
+    from harness.running.content_key import environment
+    from harness.sandbox import detect
+
+    try:
+        used = language(name)
+        where = environment(detect(), used.device(device).name, used.toolchain())
+        missing = used.missing_tools()
+    except HarnessError as error:
+        return {"unable": str(error)}
+    found: dict[str, Any] = {
+        "environments": where.model_dump(mode="json"), "missing": [tool.consequence for tool in missing],
+    }  # fmt: skip
+    needed = [tool.consequence for tool in missing if tool.needed]
+    return found | ({"unable": needed[0]} if needed else {})
+
+
+def _main(device: str, *languages: str) -> None:
+    from harness.running.linear_algebra import compute_in_one_thread
+    from harness.running.undumpable import make_undumpable
+
+    make_undumpable()
+    compute_in_one_thread()
+    print(json.dumps(_introduce(device, languages)))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

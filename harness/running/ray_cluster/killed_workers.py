@@ -1,0 +1,44 @@
+"""The record of an answer under which grading processes die."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from harness.model import Environment, Evidence, Outcome, Record, Status
+from harness.running.job import Job
+from harness.running.submission_grade import now, recorded, unmeasured
+
+TITLE = "kills its worker"
+
+
+def kills_its_worker(job: Job, where: Environment, left_out: Collection[str], deaths: Sequence[str]) -> Record:
+    """The record of an answer that was seen to end the process that grades it, twice.
+
+    Nothing it would have earned is known: what is probed fails, by one finding; the rest is not run.
+
+    Args:
+        job: what was graded.
+        where: the node on which it was seen last.
+        left_out: ids of the criteria that were not to be run there.
+        deaths: how the processes ended, each with its node.
+    """
+    told = (
+        f"the process that grades it ended while it ran: {', then '.join(deaths)}; the reference is graded well there"
+    )
+    options = replace(job.options, untimed=bool(left_out))
+    found = list(_evidence(job, left_out, told))
+    return recorded(
+        replace(job, where=where, options=options), found, status=Status.GRADED, seed=job.seed, made=now(), seconds={},
+    )  # fmt: skip
+
+
+def _evidence(job: Job, left_out: Collection[str], told: str) -> Iterator[Evidence]:
+    anchor = job.challenge.anchor
+    for criterion in job.challenge.criteria:
+        if criterion.review:
+            yield unmeasured(criterion)
+        elif criterion.id == anchor:
+            yield Evidence.of(criterion, Outcome.FAILED, title=TITLE, detail=told)
+        elif criterion in job.criteria and criterion.probes and criterion.id not in left_out:
+            yield Evidence.of(criterion, Outcome.FAILED, rests_on=anchor, detail=f"{TITLE}, so that it earns nothing")
+        else:
+            yield Evidence.of(criterion, Outcome.NOT_RUN, detail=f"{TITLE} before it could be assessed")

@@ -1,0 +1,97 @@
+"""What runs on a node: an actor that grades one answer after the other, in a process of its own."""
+
+import atexit
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError, LostGraderError
+from harness.model import Tier
+from harness.running.local import GradingProcess
+from harness.running.options import Options, no_progress
+from harness.running.ray_cluster.introduction import introduced
+from harness.running.ray_cluster.parcel import GradeTask, Parcel
+from harness.running.store import Store
+from harness.sandbox import scratch
+from harness.workspace import Workspace
+
+
+class GradingSlot:
+    """Grades on a node, one answer at a time.
+
+    The answer is laid out in a workspace in miniature and graded by a grading process, as on one machine; that process
+    knows nothing of Ray. Everything that is returned is data: `record`, or `error` with the names of its classes, and
+    `died` where the grading process did.
+
+    Args:
+        options: how to grade, as JSON.
+        variables: of the environment.
+    """
+
+    def __init__(self, options: str, variables: Mapping[str, str]) -> None:
+        os.environ.update(variables)
+        scratch.sweep()
+        self._options = replace(Options.from_json(options), publish=False, stored=False, force=True)
+        self._workspace = Workspace(scratch.make())
+        atexit.register(scratch.remove, self._workspace.root)
+        self._held: set[str] = set()
+        self._processes: dict[bool, GradingProcess] = {}
+        self._tier: Tier | None = None
+
+    def introduce(self, languages: Sequence[str]) -> dict[str, Any]:
+        """What the node is, after it attacked its sandbox; see `NodeFacts`."""
+        return introduced(self._options.device, languages)
+
+    def begin(self, tier: str) -> None:
+        """Grade in this tier, as the node was found to hold it."""
+        self._tier = Tier(tier)
+
+    def grade(self, task: GradeTask) -> dict[str, Any]:
+        """Grade one answer."""
+        process = self._process(task.untimed)
+        try:
+            self._surround(task)
+            folder = self._lay_out(task)
+            graded = process.grade(self._workspace, folder, self._options, no_progress)
+            return {"record": graded.record.to_json()}
+        except LostGraderError as error:
+            return {"error": str(error), "kinds": ["JudgeError"], "died": error.status}
+        except HarnessError as error:
+            return {"error": str(error), "kinds": [kind.__name__ for kind in type(error).__mro__]}
+        except OSError as error:
+            return {"error": f"{type(error).__name__}: {error}", "kinds": ["JudgeError"]}
+        finally:
+            shutil.rmtree(self._workspace.root / task.place, ignore_errors=True)
+
+    def close(self) -> None:
+        """End the grading processes and remove what was laid out."""
+        for process in self._processes.values():
+            process.close()
+        scratch.remove(self._workspace.root)
+
+    def _process(self, untimed: bool) -> GradingProcess:
+        if untimed not in self._processes:
+            options = replace(self._options, untimed=untimed)
+            self._processes[untimed] = GradingProcess(self._workspace, options, self._tier)
+        return self._processes[untimed]
+
+    def _surround(self, task: GradeTask) -> None:
+        """Lay out the challenge, where it is not here yet."""
+        import ray
+
+        if task.surroundings_id not in self._held:
+            parcel: Parcel = ray.get(task.surroundings[0])
+            parcel.lay_out(self._workspace.root)
+            self._held.add(task.surroundings_id)
+
+    def _lay_out(self, task: GradeTask) -> Path:
+        folder = self._workspace.root / task.place
+        shutil.rmtree(folder, ignore_errors=True)
+        task.answer.lay_out(self._workspace.root)
+        seeds = Store(self._workspace).failing_seeds(task.challenge, task.hashes)
+        for criterion, seed in task.seeds.items():
+            seeds.keep(criterion, seed)
+        return folder

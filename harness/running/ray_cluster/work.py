@@ -1,0 +1,154 @@
+"""Answers on their way through a cluster: read from their folders, and what happened to each so far."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from harness.errors import JudgeError, SpecError
+from harness.model import Challenge
+from harness.model.collection import SUBMISSION_FILE
+from harness.running.job import Job, prepared
+from harness.running.options import Options
+from harness.running.ray_cluster.parcel import GradeTask, Parcel
+from harness.sandbox import read_folder
+from harness.workspace import COLLECTIONS, Workspace
+
+ELSEWHERE = "elsewhere"
+"""Folder of a node's workspace for answers that do not lie in the driver's."""
+CONTROL = "control"
+
+
+@dataclass(eq=False)
+class Work:
+    """One answer to be graded.
+
+    Attributes:
+        job: what is fixed about the grade before a machine is.
+        task: what a node is sent.
+        followers: jobs of the same content that wait for this one's record.
+        tried: ids of the nodes on which our side failed.
+        failures: how.
+        deaths: how grading processes ended under it, with the node.
+        losses: how often a node or a worker of Ray was lost while it graded this.
+        alone: whether nothing else may run on the node meanwhile.
+        pinned: id of the only node to use; empty for any.
+        control_of: the answer that is held to have killed its workers; this one is the reference, graded in its place.
+    """
+
+    job: Job
+    task: GradeTask
+    followers: list[Job] = field(default_factory=list)
+    tried: set[str] = field(default_factory=set)
+    failures: list[str] = field(default_factory=list)
+    deaths: list[str] = field(default_factory=list)
+    losses: int = 0
+    alone: bool = False
+    pinned: str = ""
+    control_of: "Work | None" = None
+
+    @property
+    def language(self) -> str:
+        """What the answer is written in."""
+        return self.job.challenge.language
+
+
+@dataclass(frozen=True)
+class HeldWorkspace(Workspace):
+    """A workspace whose challenges are read once, as they must not change while a batch is graded."""
+
+    @cached_property
+    def _folders(self) -> dict[str, Path]:
+        return super().challenge_folders()
+
+    @cached_property
+    def _challenges(self) -> dict[str, Challenge]:
+        return {}
+
+    def challenge_folders(self) -> dict[str, Path]:
+        """As `Workspace.challenge_folders`."""
+        return self._folders
+
+    def challenge(self, id: str) -> Challenge:
+        """As `Workspace.challenge`."""
+        if id not in self._challenges:
+            self._challenges[id] = super().challenge(id)
+        return self._challenges[id]
+
+
+class TaskReader:
+    """Makes work of folders.
+
+    Args:
+        workspace: where the challenges are.
+        options: how to grade.
+        put: hands a parcel to Ray's object store; what a task names it by.
+    """
+
+    def __init__(self, workspace: Workspace, options: Options, put: Callable[[Parcel], Any]) -> None:
+        self._workspace, self._options, self._put = HeldWorkspace(workspace.root), options, put
+        self._surroundings: dict[tuple[str, str], tuple[list[Any], str]] = {}
+
+    def read(self, folder: Path) -> Work:
+        """The work of one submission.
+
+        Raises:
+            HarnessError: the submission or challenge is malformed, or its files changed while they were read.
+        """
+        # the device is that of a node, and need not be here
+        with prepared(self._workspace, folder, replace(self._options, device="auto"), copied=False) as job:
+            answer = Parcel(read_folder(folder))
+            if answer.hashes != job.files.hashes:
+                raise JudgeError(f"{folder}: changed while it was read")
+            task = self._task(job, answer)
+            return Work(replace(job, options=replace(job.options, device=self._options.device)), task)
+
+    def control(self, work: Work) -> Work | None:
+        """The reference of the challenge in the place of an answer; None where there is none to be graded."""
+        job = work.job
+        try:
+            source = job.code.source()
+        except (SpecError, OSError):
+            return None
+        entry, place = job.language.entry, f"{ELSEWHERE}/{CONTROL}"
+        stated = {"model": CONTROL, "challenge": job.challenge.id, "language": job.challenge.language, "entry": entry,
+                  "provenance": "baseline"}  # fmt: skip
+        toml = "[submission]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in stated.items())
+        answer = Parcel({f"{place}/{entry}": source.encode(), f"{place}/{SUBMISSION_FILE}": toml.encode()})
+        task = replace(work.task, id=f"{CONTROL} {work.task.id}", place=place, answer=answer, hashes={}, seeds={})
+        return Work(job, task, alone=True, control_of=work)
+
+    def _task(self, job: Job, answer: Parcel) -> GradeTask:
+        collection = job.origin.collection if job.origin else ""
+        refs, surroundings_id = self._surrounded(job.challenge.id, collection)
+        drawn = self._options.seed is None and not job.brief
+        return GradeTask(
+            id=job.content, place=(place := self._place(job)), answer=answer.below(place), surroundings=refs,
+            surroundings_id=surroundings_id, untimed=True, challenge=job.challenge.id, hashes=answer.hashes,
+            seeds=job.failing_seeds.known() if drawn else {},
+        )  # fmt: skip
+
+    def _place(self, job: Job) -> str:
+        """Where the answer lies in the node's workspace: as in this one, so that it is read as the same there."""
+        if job.outside:
+            return f"{ELSEWHERE}/answer"
+        name = job.submission.about
+        attempt = [] if name.attempt is None else [f"attempt-{name.attempt}"]
+        root = f".harness/{COLLECTIONS}/{job.origin.collection}" if job.origin else "submissions"
+        return "/".join([root, name.model, name.challenge, *attempt])
+
+    def _surrounded(self, challenge: str, collection: str) -> tuple[list[Any], str]:
+        """What a grade reads besides the answer, in Ray's object store once a run."""
+        if (challenge, collection) not in self._surroundings:
+            place = self._workspace
+            folders = {
+                f"challenges/{challenge}": place.challenge_folder(challenge),
+                f"references/{challenge}": place.reference_folder(challenge),
+            }
+            if collection:
+                folders[f"submissions/{COLLECTIONS}/{collection}"] = place.collection_folder(collection)
+            parcel = Parcel.of({to: folder for to, folder in folders.items() if folder.is_dir()})
+            self._surroundings[challenge, collection] = ([self._put(parcel)], parcel.id)
+        return self._surroundings[challenge, collection]
