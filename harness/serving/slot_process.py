@@ -8,8 +8,8 @@ import json
 import os
 import signal
 import sys
-from functools import partial
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
