@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import complete, output, replies
-from harness.cli.sign import secret_key
+from harness.cli.sign import secret_key, sign_results
 
 if TYPE_CHECKING:
-    from harness.model import GradeProfile, Record
+    from harness.model import GradeProfile
     from harness.running.executor import NotGraded
     from harness.running.options import Options
     from harness.running.submission_grade import Graded
-    from harness.signatures import SecretKey
     from harness.workspace import Workspace
 
 AUTO = "auto"
@@ -105,12 +104,11 @@ def grade(
     harness grade --all -j 2
     harness grade qwen3.6-27b kv_cache
     harness grade reply.md --challenge kv_cache
-    harness grade --all --executor ray
     """
-    _check_names(names or (), everything)
     from harness.running.options import Options
     from harness.workspace import Workspace
 
+    _check_names(names or (), everything)
     _permit(unsafe)
     key = secret_key(sign) if sign else None
     workspace = Workspace.find()
@@ -118,12 +116,11 @@ def grade(
         seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device, elsewhere=publish,
         profile=_profile(profile), only=tuple(criterion or ()), seconds=seconds,
     )  # fmt: skip
-    _check_device(workspace, device)
     with replies.laid_out(workspace, names or (), challenge) as named:
         folders = workspace.submissions() if everything else named
         _tell_beforehand(workspace, folders, options)
         results, interrupted = _run(executor, workspace, folders, options, jobs, address)
-    _sign(workspace, key, results)
+    sign_results(workspace, key, results)
     _print(results, as_json)
     _tell_left(workspace, results, options)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
@@ -208,6 +205,7 @@ def _run(
     from harness.running.executor import NotGraded, grade_all
     from harness.running.executors import new_executor
 
+    _check_device(workspace, options.device)
     executor = new_executor(kind, workspace, options, jobs, address)
     results: list[Graded | NotGraded] = []
     with output.ProgressLine(len(folders), executor.places) as steps:
@@ -223,25 +221,6 @@ def _run(
             output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
             return results, True
     return results, False
-
-
-def _sign(workspace: "Workspace", key: "SecretKey | None", results: Sequence["Graded | NotGraded"]) -> None:
-    """Sign the published records that are those of these grades, where there is a key."""
-    if key is None:
-        return
-    from harness.running.executor import NotGraded
-    from harness.running.record_signing import sign_records
-
-    kept = [r.record for r in results if not isinstance(r, NotGraded)]
-    names = [record.submission_name for record in kept if record.to_json() == _published(workspace, record)]
-    sign_records(workspace, key, names)
-    output.note(f"signed {len(names)} records with key {key.public.name}")
-
-
-def _published(workspace: "Workspace", record: "Record") -> str:
-    with suppress(OSError):
-        return (workspace.records_folder / record.submission_name.record).read_text(encoding="utf-8")
-    return ""
 
 
 def _name(folder: Path) -> str:

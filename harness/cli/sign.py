@@ -1,6 +1,8 @@
 """`harness sign`: minisign signatures beside published records."""
 
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +11,11 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
+    from harness.model import Record
+    from harness.running.executor import NotGraded
+    from harness.running.submission_grade import Graded
     from harness.signatures import SecretKey
+    from harness.workspace import Workspace
 
 
 def sign(
@@ -52,6 +58,25 @@ def sign(
     chosen = recorded_as(workspace, names or ())
     sign_records(workspace, secret_key(key), chosen)
     output.line(f"signed {len(chosen)} records; {output.place(workspace.keys_folder)}/ goes along with them")
+
+
+def sign_results(workspace: "Workspace", key: "SecretKey | None", results: Sequence["Graded | NotGraded"]) -> None:
+    """Sign the published records that are those of these grades, where there is a key."""
+    if key is None:
+        return
+    from harness.running.executor import NotGraded
+    from harness.running.record_signing import sign_records
+
+    kept = [r.record for r in results if not isinstance(r, NotGraded)]
+    names = [record.submission_name for record in kept if record.to_json() == _published(workspace, record)]
+    sign_records(workspace, key, names)
+    output.note(f"signed {len(names)} records with key {key.public.name}")
+
+
+def _published(workspace: "Workspace", record: "Record") -> str:
+    with suppress(OSError):
+        return (workspace.records_folder / record.submission_name.record).read_text(encoding="utf-8")
+    return ""
 
 
 def secret_key(path: Path) -> "SecretKey":

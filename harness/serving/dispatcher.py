@@ -68,7 +68,7 @@ class Dispatcher:
         self._changed = threading.Condition()
         self._arrivals = 0
         self._stopping = threading.Event()
-        self._slots = [GradingSlot(self, number) for number in range(slots)]
+        self._slots = [SlotThread(self, number) for number in range(slots)]
 
     @property
     def ready(self) -> bool:
@@ -138,7 +138,7 @@ class Dispatcher:
             slot.end()
 
 
-class GradingSlot(threading.Thread):
+class SlotThread(threading.Thread):
     """One place in which works are graded.
 
     Args:
