@@ -49,7 +49,7 @@ def test_every_command_parses(line: str) -> None:
     if words[0].startswith("-"):
         assert words[0] in {option for p in command.params for option in p.opts}
         return
-    while words and hasattr(command, "commands"):
+    while words and hasattr(command, "commands") and not words[0].startswith("-"):
         if words[0] == "COMMAND":
             return
         assert words[0] in command.commands, f"no command {words[0]!r}"
