@@ -1,6 +1,7 @@
 """Blocks of a reply that are JSON with files: calls of tools that write some, files with their paths, a notebook."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from harness.importing.reply_tools import called, cells, tool_call
 
 _TONGUES = ("json", "ipynb", "tool_code", "tool_call", "jsonc", "")
 _CALLED = ("arguments", "args", "parameters", "input")
+_NAMED = re.compile(r"[^\s\"'`{}]{1,300}\.[A-Za-z]\w{0,9}")
 _TOOLS = ("tool", "tool_name", "name")
 
 
@@ -48,9 +50,14 @@ def _texts(value: Any, written: dict[str, str]) -> Iterator[tuple[str, str]]:
     if call is None and given is not None and any(isinstance(value.get(name), str) for name in _TOOLS):
         call = {"": next(value[name] for name in _TOOLS if isinstance(value.get(name), str)), **given}
     if call is None and _is_file(value):
-        call = value
+        name = next((value[key] for key in ("name", "title") if _NAMED.fullmatch(str(value.get(key)))), None)
+        call = {"path": name, **value} if name else value
     if call is not None:
         yield from called(call, written)
+        return
+    for name, text in value.items():
+        if _NAMED.fullmatch(name) and isinstance(text, str) and "\n" in text:
+            yield from called({"path": name, "content": text}, written)
 
 
 def _is_file(value: Mapping[str, Any]) -> bool:

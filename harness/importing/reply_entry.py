@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from harness.errors import ReplyError
-from harness.importing.reply_announcements import is_another, is_shown_only
+from harness.importing.reply_announcements import is_another, is_aside, is_left_out, is_revision, is_shown_only
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
-from harness.importing.reply_joining import joined_blocks
-from harness.importing.reply_names import FileName, NamedBy, label_of, mentioned
+from harness.importing.reply_joining import JoinedBlocks, joined_blocks
+from harness.importing.reply_names import FileName, NamedBy, label_of, mentioned, names_in, safe
 from harness.importing.reply_options import leaves_choice, left_open, recommended
 from harness.importing.reply_taken import Choice, PassedOver, TakenFile, imports
 from harness.importing.reply_text import ReplyProblem
@@ -16,6 +16,14 @@ from harness.importing.reply_text import ReplyProblem
 _OTHER_FILE = re.compile(
     r"(?:^|_)(?:naive|reference|ref|baseline|slow|oracle|golden|bench\w*|demo|example\w*|usage|old|backup)(?:_|$)", re.I
 )
+_RUNS = re.compile(r"(?:^|_)(?:bench\w*|demo|example\w*|usage|profile\w*)(?:_|$)", re.I)
+_PLACEHOLDER = re.compile(
+    r"\b(?:TODO|FIXME|fill (?:in|this)|your (?:code|implementation)|implement (?:this|me|here)|placeholder|"
+    r"left (?:as|to|for) (?:an? |the |you))\b",
+    re.IGNORECASE,
+)
+_SHORTER = 0.7
+"""Share of the length of a version that a later one has which may be a simpler one, shown aside."""
 
 
 def find_entry(choice: Choice, settings: ReplyBlock | None) -> TakenFile:
@@ -31,12 +39,19 @@ def find_entry(choice: Choice, settings: ReplyBlock | None) -> TakenFile:
     required = frozenset(choice.challenge.contract.functions)
     whole = _whole(choice, required)
     if not whole:
-        parts = joined_blocks([b for b in choice.sources if not b.name and not b.outline.fault], required)
+        cells = [b for b in _nameless(choice) if not b.outline.fault]
+        parts = joined_blocks(cells, required, choice.challenge.contract.optional)
         if parts is None:
             raise _no_entry(choice)
         return TakenFile(_unnamed(choice, parts.blocks), parts.text, parts.blocks)
     whole = _submitted(choice, whole, settings)
+    whole = _without_asides(choice, whole)
     last = whole[-1]
+    said = [line for _, line in choice.prose]
+    if len(whole) > 1 and is_another(last) and (meant := recommended(whole, said)) in whole[:-1] and meant:
+        choice.aside |= {id(b): PassedOver.ALTERNATIVE for b in whole[whole.index(meant) + 1 :]}
+        whole = whole[: whole.index(meant) + 1]
+        last = meant
     if len(whole) > 1 and is_another(last):
         message = f"the words above line {last.line} call it another version, and a whole one precedes it; found"
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
@@ -45,11 +60,40 @@ def find_entry(choice: Choice, settings: ReplyBlock | None) -> TakenFile:
             f"line {last.line} holds tests and defines the contract itself, and a whole version precedes it; found"
         )
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+    if (left := sorted(last.outline.unwritten & required)) and _PLACEHOLDER.search(last.block.text):
+        message = f"line {last.line} leaves {', '.join(left)} to be filled in; found"
+        raise choice.error(ReplyProblem.UNFINISHED, message, whole)
     name = next((b.name for b in reversed(whole) if b.name), None)
     _refuse_another_file(choice, whole, name)
-    parts = None if name else joined_blocks([b for b in choice.sources if not b.name], required, last)
+    parts = None if name else _joined(choice, required, last)
     blocks, text = (parts.blocks, parts.text) if parts else ((last,), last.block.text)
     return TakenFile(name or _unnamed(choice, blocks), text, blocks)
+
+
+def _nameless(choice: Choice) -> list[ReplyBlock]:
+    """Blocks without a name that may be parts of the answer."""
+    return [b for b in choice.sources if not b.name and not is_left_out(b)]
+
+
+def _joined(choice: Choice, required: frozenset[str], last: ReplyBlock) -> JoinedBlocks | None:
+    """A version with what it needs of other blocks, and with optional functions of the contract that it lacks."""
+    optional = [name for name in choice.challenge.contract.optional if name not in last.outline.defines]
+    cells = _nameless(choice)
+    later = [name for name in optional if not any(name in b.outline.defines for b in cells if b.line < last.line)]
+    return joined_blocks(cells, required, later, last) or joined_blocks(cells, required, (), last)
+
+
+def _without_asides(choice: Choice, whole: list[ReplyBlock]) -> list[ReplyBlock]:
+    """The versions without nameless ones at the end that the reply leaves out of its answer in so many words."""
+    said = [line for _, line in choice.prose]
+    kept = list(whole)
+    while len(kept) > 1 and not kept[-1].name and is_aside(kept[-1]):
+        kept.pop()
+    left = whole[len(kept) :]
+    if not left or leaves_choice(said) or recommended(whole, said) in left:
+        return whole
+    choice.aside |= {id(block): PassedOver.OPTIONAL for block in left}
+    return kept
 
 
 def _refuse_another_file(choice: Choice, whole: Sequence[ReplyBlock], name: FileName | None) -> None:
@@ -62,7 +106,9 @@ def _refuse_another_file(choice: Choice, whole: Sequence[ReplyBlock], name: File
     last, own = whole[-1], PurePosixPath(name.path).name if name else ""
     if len(whole) < 2:
         return
-    others = {each for each in mentioned(last.block) if each.endswith(choice.language.suffix)} - {own}
+    revised = is_revision(last)
+    others = {each for each in mentioned(last.block, far=not revised) if each.endswith(choice.language.suffix)} - {own}
+    others = {each for each in others if not _RUNS.search(PurePosixPath(each).stem)}
     if not last.outline.tests:
         others = {each for each in others if not choice.language.syntax.is_test(each)}
     if last.name:
@@ -72,6 +118,15 @@ def _refuse_another_file(choice: Choice, whole: Sequence[ReplyBlock], name: File
         told = min(others, default=own)
         message = f"line {last.line} may be {told}, and another file than the whole version before it; found"
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+    if not last.name and not revised and _gives_less(choice, last, whole[-2]):
+        message = f"line {last.line} gives less than the whole version before it, and no word says why; found"
+        raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+
+
+def _gives_less(choice: Choice, block: ReplyBlock, before: ReplyBlock) -> bool:
+    """Whether a version has lost functions of the contract that the one before it gives, or much of its length."""
+    lost = (before.outline.defines - block.outline.defines) & {*choice.challenge.contract.optional}
+    return bool(lost) or len(block.block.text) < _SHORTER * len(before.block.text)
 
 
 def _label_above(block: ReplyBlock) -> str:
@@ -189,7 +244,22 @@ def _unnamed(choice: Choice, blocks: Sequence[ReplyBlock]) -> FileName:
         for module, names in block.outline.imports.items() if block not in blocks else ():
             if names & required and module.isidentifier():
                 return FileName(f"{module}{choice.language.suffix}", NamedBy.IMPORT)
+    known = {PurePosixPath(b.path).name for b in choice.blocks if b.path}
+    said = {name for _, line in choice.prose for name in names_in(line) if _may_be_entry(choice, name)}
+    if len(said) == 1 and not known & said:
+        return FileName(safe(said.pop(), choice.reply, blocks[0].line), NamedBy.SENTENCE)
     return FileName(choice.language.entry, NamedBy.CONTRACT)
+
+
+def _may_be_entry(choice: Choice, name: str) -> bool:
+    """Whether a file of which the reply speaks may be its entry, by its name."""
+    stem = PurePosixPath(name).stem
+    return (
+        name.endswith(choice.language.suffix)
+        and not set(name) & {"/", "\\", ":"}
+        and not choice.language.syntax.is_test(name)
+        and not _OTHER_FILE.search(stem)
+    )
 
 
 def _is_draft(choice: Choice, block: ReplyBlock, required: set[str]) -> bool:

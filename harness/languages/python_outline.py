@@ -90,9 +90,9 @@ def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _is_unwritten(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    match [statement for statement in node.body if not _is_docstring(statement)]:
-        case [ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError")))]:
-            return True
+    match node.body[-1]:
+        case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
+            return not any(isinstance(each, ast.Return | ast.Yield | ast.YieldFrom) for each in ast.walk(node))
     return False
 
 
