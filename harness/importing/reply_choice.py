@@ -112,6 +112,7 @@ def _entries(choice: Choice, entry: TakenFile) -> tuple[str, ...]:
     if not choice.language.several_entries:
         return (entry.name.path,)
     sources = {path: file for path, file in choice.taken.items() if path.endswith(choice.language.suffix)}
+    contract = {*choice.challenge.contract.functions}  # defined twice, it links with nothing
     included = {p for p in sources for file in choice.taken.values() for b in file.blocks if imports(b, p)}
     beside = [
         path
@@ -119,6 +120,7 @@ def _entries(choice: Choice, entry: TakenFile) -> tuple[str, ...]:
         if path not in (*included, entry.name.path)
         and not choice.language.syntax.is_test(path)
         and any(b.outline.defines - {"main"} for b in file.blocks)
+        and not any(b.outline.defines & contract for b in file.blocks)
         and not any("main" in b.outline.defines for b in file.blocks)
     ]
     return (entry.name.path, *beside)

@@ -9,7 +9,7 @@ from harness.importing.reply_announcements import is_another, is_aside, is_left_
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
 from harness.importing.reply_joining import JoinedBlocks, joined_blocks
 from harness.importing.reply_names import FileName, NamedBy, label_of, mentioned, names_in, safe
-from harness.importing.reply_options import leaves_choice, left_open, recommended
+from harness.importing.reply_options import is_option, leaves_choice, left_open, recommended
 from harness.importing.reply_taken import Choice, PassedOver, TakenFile, imports
 from harness.importing.reply_text import ReplyProblem
 
@@ -17,11 +17,6 @@ _OTHER_FILE = re.compile(
     r"(?:^|_)(?:naive|reference|ref|baseline|slow|oracle|golden|bench\w*|demo|example\w*|usage|old|backup)(?:_|$)", re.I
 )
 _RUNS = re.compile(r"(?:^|_)(?:bench\w*|demo|example\w*|usage|profile\w*)(?:_|$)", re.I)
-_PLACEHOLDER = re.compile(
-    r"\b(?:TODO|FIXME|fill (?:in|this)|your (?:code|implementation)|implement (?:this|me|here)|placeholder|"
-    r"left (?:as|to|for) (?:an? |the |you))\b",
-    re.IGNORECASE,
-)
 _SHORTER = 0.7
 """Share of the length of a version that a later one has which may be a simpler one, shown aside."""
 
@@ -60,9 +55,6 @@ def find_entry(choice: Choice, settings: ReplyBlock | None) -> TakenFile:
             f"line {last.line} holds tests and defines the contract itself, and a whole version precedes it; found"
         )
         raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
-    if (left := sorted(last.outline.unwritten & required)) and _PLACEHOLDER.search(last.block.text):
-        message = f"line {last.line} leaves {', '.join(left)} to be filled in; found"
-        raise choice.error(ReplyProblem.UNFINISHED, message, whole)
     name = next((b.name for b in reversed(whole) if b.name), None)
     _refuse_another_file(choice, whole, name)
     parts = None if name else _joined(choice, required, last)
@@ -142,13 +134,21 @@ def _whole(choice: Choice, required: frozenset[str]) -> list[ReplyBlock]:
     whole = whole or [b for b in choice.sources if b.name and required <= b.outline.defines | b.outline.imported]
     # a test may define all of the contract, as broken samples, and is no entry where something else does
     whole = [b for b in whole if not choice.language.syntax.is_test(b.path)] or whole
-    whole = [b for b in whole if not b.outline.unwritten & required] or whole
+    # a last version that lacks some bodies is not passed over for the one before it
+    whole = [
+        b for b in whole if not b.outline.unwritten & required or (b is whole[-1] and _is_begun(b, required))
+    ] or whole
     whole = [b for n, b in enumerate(whole) if not _leans_on(b, whole[:n])]
     shown = [b for b in whole if is_shown_only(b)]
     if len(shown) < len(whole):
         choice.aside |= {id(b): PassedOver.COMPARISON for b in shown if not b.name}
         whole = [b for b in whole if b not in shown]
     return whole
+
+
+def _is_begun(block: ReplyBlock, required: frozenset[str]) -> bool:
+    """Whether a block writes one of the functions, and is no template alone."""
+    return not required <= block.outline.unwritten
 
 
 def _leans_on(block: ReplyBlock, earlier: Sequence[ReplyBlock]) -> bool:
@@ -167,7 +167,7 @@ def _submitted(choice: Choice, whole: list[ReplyBlock], settings: ReplyBlock | N
     paths = list(dict.fromkeys(b.path for b in whole if b.name))
     only = _only(whole, paths, settings) if len(paths) > 1 else ""
     if only or len(paths) <= 1:
-        whole = [b for b in whole if not only or b.path == only]
+        whole = _of_one_file(choice, whole, only, settings) if only else whole
         options = left_open(whole) or (whole if leaves_choice(prose) else [])
         if len(options) < 2:
             return whole
@@ -183,6 +183,36 @@ def _submitted(choice: Choice, whole: list[ReplyBlock], settings: ReplyBlock | N
         id(b): PassedOver.ALTERNATIVE for b in whole if b is not chosen and b.path != (chosen.path or None)
     }
     return [b for b in whole if b is chosen or (chosen.path and b.path == chosen.path)]
+
+
+def _of_one_file(
+    choice: Choice, whole: Sequence[ReplyBlock], path: str, settings: ReplyBlock | None
+) -> list[ReplyBlock]:
+    """The versions of one file; others that hold all of the answer as well are put aside where they are alternatives.
+
+    One that the file imports, that is used together with it, or that is called a reference or the like, stays.
+
+    Raises:
+        ReplyError: whether another is an alternative is not said, or the reply recommends it.
+    """
+    kept = [b for b in whole if b.path == path]
+    others = [b for b in whole if b.name and b.path != path and not _is_beside(choice, b, path)]
+    last = {b.path: b for b in (*others, *kept)}
+    chosen = recommended(list(last.values()), [line for _, line in choice.prose]) if others else None
+    named = settings is not None and f'"{path}"' in settings.block.text and all(map(is_option, last.values()))
+    if others and not (chosen is kept[-1] or (chosen is None and named)):
+        message = f"{len(last)} files define the contract, and whether {path} alone is the answer is not said; found"
+        raise choice.error(ReplyProblem.SEVERAL_ENTRIES, message, whole)
+    choice.aside |= {id(b): PassedOver.ALTERNATIVE for b in others}
+    return kept
+
+
+def _is_beside(choice: Choice, block: ReplyBlock, path: str) -> bool:
+    """Whether a file that holds all of the answer belongs beside the entry, by its use or its name."""
+    users = [b for b in choice.blocks if b.path != block.path and imports(b, block.path)]
+    if any(b.path == path or imports(b, path) for b in users):
+        return True
+    return _OTHER_FILE.search(PurePosixPath(block.path).stem) is not None and not is_option(block)
 
 
 def _may_follow(block: ReplyBlock, chosen: ReplyBlock, options: Sequence[ReplyBlock]) -> bool:
@@ -201,7 +231,7 @@ def _only(whole: Sequence[ReplyBlock], paths: Sequence[str], settings: ReplyBloc
 
 
 def refuse_missing(choice: Choice, entry: TakenFile) -> None:
-    """Refuse an entry that lacks what another block defines: pasted as it stands it would fail for that alone.
+    """Refuse an entry that leaves functions of the contract to be written, or lacks what another block defines.
 
     Raises:
         ReplyError: it does.
@@ -217,6 +247,9 @@ def refuse_missing(choice: Choice, entry: TakenFile) -> None:
                 continue  # compiled beside it, included, or imported whole
             message = f"the entry of line {entry.blocks[0].line} uses {name} without importing it; found"
             raise choice.error(ReplyProblem.NO_ENTRY, message, [*entry.blocks, other])
+    if left := sorted(outline.unwritten & {*choice.challenge.contract.functions}):
+        message = f"line {entry.blocks[-1].line} gives {', '.join(left)} no body that does something; found"
+        raise choice.error(ReplyProblem.UNFINISHED, message, entry.blocks)
 
 
 def _no_entry(choice: Choice) -> ReplyError:

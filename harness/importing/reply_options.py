@@ -101,6 +101,11 @@ def leaves_choice(prose: Sequence[str]) -> bool:
     return any(_LEFT.search(sentence) for sentence in _sentences(prose))
 
 
+def is_option(block: ReplyBlock) -> bool:
+    """Whether the words above a version call it one of several options."""
+    return _option(block) is not None
+
+
 def recommended(versions: Sequence[ReplyBlock], prose: Sequence[str]) -> ReplyBlock | None:
     """The version that a reply plainly recommends or submits; None where it says nothing, or leaves a doubt.
 

@@ -48,7 +48,8 @@ class Outline:
         fault: where it is no code of the language, and why; None where it is.
         defines: names it gives a value at its top level, imports and stubs left out.
         stubs: functions at its top level that have no body.
-        unwritten: functions at its top level that return nothing and end by raising NotImplementedError.
+        unwritten: functions at its top level whose body is a placeholder: it does no more than guard, and returns nothing
+            or a constant, or it only ends by raising NotImplementedError.
         functions: names of all functions in it, those within classes and functions as well.
         imported: names that its imports bind at its top level; in C those of its macros, types and constants.
         imports: for each module or file it imports, the names it takes from there; "*" stands for all.
@@ -175,6 +176,8 @@ _COMMENT = re.compile(r"[ \t]{0,200}(?:#|//|/\*|\*|<!--)[-#/*!( \t\[]{0,9}(?P<sa
 _LEFT_OUT = re.compile(
     r"(?:\.\.\.|\u2026)[ \t]*(?:$|.*\b(?:rest|unchanged|same|existing|remain\w*|previous\w*|above|before|omit\w*|code|"
     r"other|implementation|here|keep|body|logic|as is)\b)"
+    # in whatever language: an ellipsis on both sides stands for code
+    r"|(?:\.\.\.|\u2026)[ \t]{0,9}[^\W\d].{1,180}(?:\.\.\.|\u2026)[ )\]*/-]*$"
     r"|(?:the )?(?:rest|remainder|remaining|everything else|other \w+|all other|existing)\b.*"
     r"\b(?:unchanged|(?:the|is|are) same|same as (?:before|above)|omitted|as before|as above|identical|goes here|"
     r"not shown|code here)(?: for brevity)?[ .)\]*/-]*$"
