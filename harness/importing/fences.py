@@ -29,6 +29,7 @@ _TAG = re.compile(
     r"[ \t]{0,20}<(?P<tag>antArtifact|artifact|file|document|source_file)\b(?P<info>[^<>]{0,999})>[ \t]*$",
     re.IGNORECASE,
 )
+_UNSEEN = re.compile(r"[\u00a0\u200b-\u200f\u2060\u3000\ufeff]")
 _RULER = re.compile(r"([=*#~_-])\1{7,199}$")
 _LANGUAGE = re.compile(r"\blang(?:uage)?=[\"']?([\w+#-]{1,40})", re.IGNORECASE)
 _FURTHER = 16
@@ -47,6 +48,7 @@ class FencedBlock:
         above: lines of prose before it, back to the block before, the nearest first.
         closed: whether it has a closing fence.
         inner: line of an opening fence within it, 0 where there is none that matters.
+        adds: whether it came with nothing to search for, and may add to a file rather than be all of it.
     """
 
     line: int
@@ -56,6 +58,7 @@ class FencedBlock:
     above: tuple[str, ...] = ()
     closed: bool = True
     inner: int = 0
+    adds: bool = False
 
     @property
     def tongue(self) -> str:
@@ -205,6 +208,8 @@ def _answered(lines: Sequence[str], first: int, end: str) -> FencedBlock | None:
 
 
 def _opening(line: str) -> _Fence | None:
+    if _UNSEEN.search(line):
+        line = _visible(line)
     if glued := _GLUED.match(line):
         line = glued["fence"]
     mark = _QUOTE.match(line)
@@ -213,6 +218,11 @@ def _opening(line: str) -> _Fence | None:
         return None
     signs, info = found["ticks"] or found["waves"], found["info"] or found["said"] or ""
     return _Fence(signs[0], len(signs), len(found["lead"]), mark is not None, info.strip())
+
+
+def _visible(line: str) -> str:
+    """A line without characters of no width, and with plain blanks for those of another script."""
+    return re.sub(r"[\u00a0\u3000]", " ", re.sub(r"[\u200b-\u200f\u2060\ufeff]", "", line))
 
 
 def _block(
@@ -253,6 +263,8 @@ def _joined(content: Sequence[str]) -> str:
 
 def _kind(text: str, fence: _Fence) -> str:
     """What a line within a block is to it: `opening` or `closing` fence, or nothing."""
+    if _UNSEEN.search(text):
+        text = _visible(text)
     bare = text.strip()
     if len(text) - len(text.lstrip(" \t")) > 3 or not bare.startswith(fence.sign * fence.count):
         return ""

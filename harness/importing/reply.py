@@ -19,7 +19,7 @@ from harness.importing.reply_calls import blocks_of_calls
 from harness.importing.reply_choice import choose
 from harness.importing.reply_cut import choose_before, cut_error
 from harness.importing.reply_dressing import undressed
-from harness.importing.reply_names import file_name
+from harness.importing.reply_names import file_name, named_below
 from harness.importing.reply_parts import continued, parts_of
 from harness.importing.reply_taken import NEXT, Choice, Extraction
 from harness.importing.reply_text import ReplyProblem, ReplyText
@@ -105,7 +105,7 @@ def extract(reply: ReplyText, challenge: Challenge, used: Language) -> Extractio
         reply = inner
         found = fenced(reply, whole)
         _refuse_open_fences(reply, found, used)
-    closed = [block for block in found.blocks if block.closed]
+    closed = named_below([block for block in found.blocks if block.closed], found.prose)
     cut = next((block for block in found.blocks if not block.closed), None)
     if cut and not closed:
         raise cut_error(reply.path, cut)

@@ -31,6 +31,7 @@ _SEARCHED = re.compile(r"^(?P<path>[^\n]{1,300})\n(?:`{3,}[^\n]*\n)?<{5,9} ?(?:S
 _SIGNED = re.compile(r"^[+-](?![+-])", re.MULTILINE)
 _DEEPEST = 1000
 """Blanks before an excerpt that are taken off."""
+_RUNS = re.compile(r"(?:^|[/_])(?:bench\w*|demo|example\w*|usage|main|profile\w*)(?:_\w*)?\.\w+$", re.IGNORECASE)
 _HERE_DOCUMENT = re.compile(r"<<-?[ ]?['\"\\]?\w")
 
 
@@ -140,6 +141,7 @@ def read_block(block: FencedBlock, challenge: Challenge, default: Language, repl
         name is not None
         and name.by is NamedBy.SENTENCE
         and not (outline.defines if used else block.tongue not in _PLAIN)
+        and not (outline.imports and _RUNS.search(name.path))
     ):
         name = None  # an example of how a file is used, or what it prints
     return ReplyBlock(block, kind, name, used, outline)

@@ -21,6 +21,7 @@ def choose(choice: Choice) -> Extraction:
         ReplyError: no entry, or several; or the last word on a file is neither whole nor a clear change of it.
     """
     settings = next((b for b in reversed(choice.blocks) if b.path == SUBMISSION_FILE), None)
+    _refuse_additions(choice)
     found = find_entry(choice, settings)
     choice.taken[found.name.path] = found
     _take_others(choice, found)
@@ -40,6 +41,19 @@ def choose(choice: Choice) -> Extraction:
     return Extraction(_entries(choice, entry), tuple(files), tuple(left), settings)
 
 
+def _refuse_additions(choice: Choice) -> None:
+    """Refuse text with nothing to search for that names a file which a block before gives.
+
+    Raises:
+        ReplyError: it may be all of the file, or what is to be added to it.
+    """
+    for number, block in enumerate(choice.blocks):
+        before = next((b for b in choice.blocks[:number] if b.path and b.path == block.path), None)
+        if block.block.adds and before and block.block.text.strip() not in before.block.text:
+            message = f"line {block.line} searches for nothing in {block.path}, which line {before.line} gives; found"
+            raise choice.error(ReplyProblem.UNFINISHED, message, [before, block])
+
+
 def _take_others(choice: Choice, entry: TakenFile) -> None:
     """Take the last version of every other file."""
     for block in choice.blocks:
@@ -52,8 +66,16 @@ def _take_others(choice: Choice, entry: TakenFile) -> None:
     stem = PurePosixPath(entry.name.path).stem
     for block in choice.blocks:
         if block.kind is BlockKind.TESTS and not block.name and block.language and imports(block, entry.name.path):
-            name = FileName(f"test_{stem}{block.language.suffix}", NamedBy.IMPORT)
+            again = next((file.name for file in choice.taken.values() if _tests_again(file, block)), None)
+            name = again or FileName(f"test_{stem}{block.language.suffix}", NamedBy.IMPORT)
             choice.taken[name.path] = TakenFile(name, block.block.text, (block,))
+
+
+def _tests_again(file: TakenFile, block: ReplyBlock) -> bool:
+    """Whether unnamed tests are a later version of those in a file: they hold each of its functions."""
+    before = file.blocks[-1]
+    tests = before.outline.functions if before.kind is BlockKind.TESTS else frozenset[str]()
+    return bool(tests) and tests <= block.outline.functions
 
 
 def _tests_aside(choice: Choice, block: ReplyBlock) -> bool:
@@ -90,6 +112,7 @@ def _entries(choice: Choice, entry: TakenFile) -> tuple[str, ...]:
     if not choice.language.several_entries:
         return (entry.name.path,)
     sources = {path: file for path, file in choice.taken.items() if path.endswith(choice.language.suffix)}
+    contract = {*choice.challenge.contract.functions}  # defined twice, it links with nothing
     included = {p for p in sources for file in choice.taken.values() for b in file.blocks if imports(b, p)}
     beside = [
         path
@@ -97,6 +120,7 @@ def _entries(choice: Choice, entry: TakenFile) -> tuple[str, ...]:
         if path not in (*included, entry.name.path)
         and not choice.language.syntax.is_test(path)
         and any(b.outline.defines - {"main"} for b in file.blocks)
+        and not any(b.outline.defines & contract for b in file.blocks)
         and not any("main" in b.outline.defines for b in file.blocks)
     ]
     return (entry.name.path, *beside)

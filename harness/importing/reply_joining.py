@@ -20,16 +20,21 @@ class JoinedBlocks:
 
 
 def joined_blocks(
-    sources: Sequence[ReplyBlock], required: Collection[str], entry: ReplyBlock | None = None
+    sources: Sequence[ReplyBlock],
+    required: Collection[str],
+    optional: Collection[str] = (),
+    entry: ReplyBlock | None = None,
 ) -> JoinedBlocks | None:
     """The blocks that define the functions and all that those need; None where they leave a choice or a gap.
 
     Args:
         sources: blocks without a name.
         required: the contract's functions.
+        optional: functions of the contract that are taken where a block has them.
         entry: the block that defines all of them; found where there is none.
     """
     parts = [entry] if entry else [_last(sources, name) for name in required]
+    parts += [b for name in optional if (b := _last(sources, name))]
     chosen = {id(b): b for b in parts if b is not None}
     if None in parts or any(b.outline.needs is None for b in chosen.values()):
         return None

@@ -32,7 +32,7 @@ def _words(value: Any, depth: int, written: dict[str, str]) -> Iterator[str]:
     elif depth and isinstance(value, list):
         for item in value:
             yield from _words(item, depth - 1, written)
-    elif depth and isinstance(value, dict) and _is_answer(value):
+    elif depth and isinstance(value, dict) and is_answer(value):
         if isinstance(value.get("cells"), list):
             yield from (_fenced(info, text) if info else text for info, text in cells(value))
             return
@@ -49,7 +49,7 @@ def _words(value: Any, depth: int, written: dict[str, str]) -> Iterator[str]:
                 yield from _words(value.get(also), depth - 1, written)
 
 
-def _is_answer(value: Mapping[str, Any]) -> bool:
+def is_answer(value: Mapping[str, Any]) -> bool:
     """Whether a part of a chat is what the model answered: no question, no reasoning, no call of a tool."""
     return value.get("role") in _MODELS and value.get("type") not in _THOUGHTS and not value.get("thought")
 

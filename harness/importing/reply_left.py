@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from harness.importing.reply_announcements import changes_said, hints_change, says_change
+from harness.importing.reply_announcements import changes_said, hints_change, is_left_out, is_supposed, says_change
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
 from harness.importing.reply_patches import is_applied
 from harness.importing.reply_taken import Choice, PassedOver, TakenFile
@@ -19,8 +19,14 @@ _NEVER_FILES = {
     BlockKind.STUBS: PassedOver.STUBS,
 }  # fmt: skip
 _REMARK = re.compile(r"(?:^|[ \t])[ \t]*(?:#|//).*$")
+_HASH_REMARK = re.compile(r"(?:^|[ \t])[ \t]*#[^\"']*$")
+_LOG = re.compile(
+    r"^(?:E  |> {2,}|Traceback \(most recent|={3,} .{1,60} ={3,}$|_{3,} .{1,60} _{3,}$|FAILED |PASSED )", re.MULTILINE
+)
 _ALIKE = 0.6
 """Share of two lines that is the same where one may be a change of the other."""
+_BETWEEN = 60
+"""Characters between two blocks of which the second may take the place of the first."""
 _FEW, _COMPARED = 10, 3000
 """Lines of a block, and of a file, that are compared."""
 _EDITS = re.compile(r"\bsed[ ]+(?:-\w+[ ]+)*-\w*i|\bperl[ ]+(?:-\w+[ ]+)*-\w*i|\bpatch\b|\bgit apply\b|>>?|\btee\b")
@@ -46,7 +52,11 @@ def why_left(choice: Choice, block: ReplyBlock, entry: TakenFile) -> PassedOver:
         return _NEVER_FILES.get(block.kind) or _earlier(block, about)
     if is_repeated(block, choice.taken.values()):
         return PassedOver.EXCERPT
-    if (_changes(block, about) or _is_fragment(choice, block)) and not _sketches_tests(choice, block, about):
+    if (
+        _changes(choice, block, about) or _is_fragment(choice, block) or _is_other_half(choice, block)
+    ) and not _sketches_tests(choice, block, about):
+        if is_left_out(block) and not block.block.adds:
+            return PassedOver.OPTIONAL
         message = f"line {block.line} is the last word on {about.name.path}, and it is no whole file; found"
         raise choice.error(ReplyProblem.UNFINISHED, message, [*about.blocks, block])
     return _NEVER_FILES.get(block.kind, PassedOver.EXAMPLE)
@@ -60,12 +70,21 @@ def is_repeated(block: ReplyBlock, files: Iterable[TakenFile]) -> bool:
 
 
 def _about(choice: Choice, block: ReplyBlock, entry: TakenFile) -> TakenFile | None:
-    """The file that a block speaks of: the one it names, or else the entry; None of one that is not taken."""
+    """The file that a block speaks of: the one it names or whose functions it has, or else the entry; None of one that
+    is not taken."""
     named = {PurePosixPath(path).name for path in (block.path, *block.patched) if path}
     for known, file in choice.taken.items():
         if PurePosixPath(known).name in named:
             return file
-    return None if named and block.kind in (BlockKind.PARTIAL, BlockKind.PATCH) else entry
+    if named and block.kind in (BlockKind.PARTIAL, BlockKind.PATCH):
+        return None
+    if block.shares(_functions(entry)) or block.language is None:
+        return entry
+    return next((file for file in choice.taken.values() if block.shares(_functions(file))), entry)
+
+
+def _functions(file: TakenFile) -> frozenset[str]:
+    return frozenset[str]().union(*(b.outline.functions for b in file.blocks))
 
 
 def _earlier(block: ReplyBlock, about: TakenFile) -> PassedOver:
@@ -75,7 +94,7 @@ def _earlier(block: ReplyBlock, about: TakenFile) -> PassedOver:
 
 def _sketches_tests(choice: Choice, block: ReplyBlock, about: TakenFile) -> bool:
     """Whether a block only hints at tests, of which there are none: the answer is whole without it."""
-    known = frozenset[str]().union(*(b.outline.functions for b in about.blocks))
+    known = _functions(about)
     tested = any(b.kind is BlockKind.TESTS for file in choice.taken.values() for b in file.blocks)
     return (
         block.kind is BlockKind.PARTIAL
@@ -89,9 +108,12 @@ def _repeats(block: ReplyBlock, files: Iterable[TakenFile]) -> bool:
     """Whether all lines of a block stand in a file, in this order, and others between only where it leaves some out."""
     lines = block.block.text.split("\n")
     bounds = [0, *block.outline.gaps, len(lines) + 1]
-    pieces = [_bare("\n".join(lines[begin : end - 1])) for begin, end in pairwise(bounds)]
-    pieces = [piece for piece in pieces if piece.strip()]
-    return bool(pieces) and any(_in_order(pieces, _bare(file.text)) for file in files)
+    found = ["\n".join(lines[begin : end - 1]) for begin, end in pairwise(bounds)]
+    pieces = [piece for piece in map(_bare, found) if piece.strip()]
+    if pieces and any(_in_order(pieces, _bare(file.text)) for file in files):
+        return True
+    pieces = [piece for each in found if (piece := _bare(_uncommented(each, block))).strip()]
+    return bool(pieces) and any(_in_order(pieces, _bare(_uncommented(file.text, block))) for file in files)
 
 
 def _in_order(pieces: Sequence[str], text: str) -> bool:
@@ -108,6 +130,12 @@ def _bare(text: str) -> str:
     return "\n" + "".join(f"{line}\n" for line in map(str.strip, text.split("\n")) if line)
 
 
+def _uncommented(text: str, block: ReplyBlock) -> str:
+    """A text without the comments behind code and above it, where `#` begins one."""
+    known = block.language is None or not any(block.language.syntax.code_lines("# said\n"))
+    return "\n".join(_HASH_REMARK.sub("", line) for line in text.split("\n")) if known else text
+
+
 def _is_fragment(choice: Choice, block: ReplyBlock) -> bool:
     """Whether lines of code are said to replace others, and are no example that uses the contract."""
     used = (block.outline.needs or frozenset()) | block.outline.imported
@@ -118,6 +146,21 @@ def _is_fragment(choice: Choice, block: ReplyBlock) -> bool:
     if says_change(block) and block.kind is BlockKind.SOURCE:
         return True
     return hints_change(block) and any(_resembles(block, file.text) for file in choice.taken.values())
+
+
+def _is_other_half(choice: Choice, block: ReplyBlock) -> bool:
+    """Whether an excerpt of a file stands just before a block that is almost the same, with few words between: it may
+    be what the excerpt becomes."""
+    at = choice.blocks.index(block)
+    before = choice.blocks[at - 1] if at else None
+    kinds = (BlockKind.SOURCE, BlockKind.OUTPUT)
+    if before is None or before.kind not in kinds or block.kind not in kinds or before.name or block.name:
+        return False
+    files = choice.taken.values()
+    said = "".join(block.block.above).strip()
+    if len(said) > _BETWEEN or is_supposed(block) or any(before in file.blocks for file in files):
+        return False
+    return is_repeated(before, files) and _resembles(block, before.block.text)
 
 
 def _resembles(block: ReplyBlock, text: str) -> bool:
@@ -140,9 +183,9 @@ def refuse_changes_said(choice: Choice, entry: TakenFile) -> None:
             raise choice.error(ReplyProblem.UNFINISHED, message, entry.blocks)
 
 
-def _changes(block: ReplyBlock, about: TakenFile) -> bool:
+def _changes(choice: Choice, block: ReplyBlock, about: TakenFile) -> bool:
     """Whether a block that follows a whole file is a change of it."""
-    functions = frozenset[str]().union(*(b.outline.functions for b in about.blocks))
+    functions = _functions(about)
     match block.kind:
         case BlockKind.PARTIAL | BlockKind.PATCH:
             return True
@@ -151,7 +194,15 @@ def _changes(block: ReplyBlock, about: TakenFile) -> bool:
             return bool(named) and (block.kind is BlockKind.SCRIPT or any(map(_EDITS.search, named)))
         case BlockKind.STUBS | BlockKind.FOREIGN:
             return False
+        case BlockKind.OUTPUT if _LOG.search(block.block.text):
+            return False
         case BlockKind.TESTS:
             return bool(block.name)
         case _:
-            return bool(block.shares(functions)) or bool(block.name and block.outline.defines)
+            return bool(block.shares(functions)) or bool(block.name and block.outline.defines) or _adds(choice, block)
+
+
+def _adds(choice: Choice, block: ReplyBlock) -> bool:
+    """Whether a block defines an optional function of the contract that no file has."""
+    given = frozenset[str]().union(*(b.outline.defines for file in choice.taken.values() for b in file.blocks))
+    return bool(block.outline.defines & {*choice.challenge.contract.optional} - given) and not block.outline.tests

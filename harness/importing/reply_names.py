@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
 from harness.errors import ReplyError
 from harness.importing.fences import FencedBlock, opening_tag
+from harness.importing.reply_phrases import REPLACES
 from harness.importing.reply_text import ReplyProblem
 from harness.languages import every_language
 from harness.model import ASKED_FILE
@@ -35,7 +37,7 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _AFTER = re.compile(r"$|[ ]{0,3}[:()\[\u2013\u2014,|-]|[ ]{1,3}(?:file|module|as)\b", re.IGNORECASE)
-_MARKUP = re.compile(r"[*`\"'<>\[\]#=\U0001f300-\U0001faff\u2190-\u2bff\ufe0f]")
+_MARKUP = re.compile(r"[\u200b-\u200f\u2060\ufeff*`\"'<>\[\]#=\U0001f300-\U0001faff\u2190-\u2bff\ufe0f]")
 _COMMENT = re.compile(r"[ \t]{0,9}(?:#|//|/\*\*?|<!--|;|%|\"\"\"|''')[ \t/*#=-]{0,40}(?P<said>.*?)[ \t*/=>#\"'-]*$")
 _LABEL = re.compile(
     r"[ \t>]{0,20}(?:#{1,6}[ \t]|(?:[-*+]|[0-9]{1,3}[.)])[ \t]{1,4}[*`]|\*\*|__|`|<summary>|<b>|<h[1-6]>|file|[^\w\s])",
@@ -45,18 +47,23 @@ _HEADING = re.compile(
     r"[ \t>]{0,20}(?:#{1,6}[ \t]|\*\*[^*\n]{1,300}\*\*[ \t:]{0,9}$|<summary>|<h[1-6]>)", re.IGNORECASE
 )
 _USES = re.compile(
-    r"\b(?:usage|uses?|using|runs?|running|examples?|output|imports?|importing|calls?|calling|how|explain\w*|explanation|"
+    r"\b(?:usage|uses?|using|runs?|running|examples?|output|imports?|importing|calls?|calling|how|explain\w*|"
+    r"explanation|"
     r"walk\w*|notes|about|why|changes?|diff|patch|compil\w*|build\w*)\b|"
     r"用法|示例|使用方法|运行",
     re.IGNORECASE,
 )
-_TAGS = re.compile(r"</?(?:summary|details|b|strong|code|h[1-6]|p|em|i|br)\b[^<>]{0,99}>", re.IGNORECASE)
+_TAGS = re.compile(r"<!--|-->|</?(?:summary|details|b|strong|code|h[1-6]|p|em|i|br)\b[^<>]{0,99}>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"\b(?:title|file|filename|name|path|filepath|source|label|caption)[ ]?=[ ]?[\"']?([^\"'\s}]{1,300})", re.IGNORECASE
 )
 _CITED = re.compile(r"[0-9]{1,6}:[0-9]{1,6}:")
 _ANNOUNCES = re.compile(
-    r":[\s*_]*$|\b(?:save|create|call|name|put|write|store|place|copy|paste|file|contents?)\w{0,2}\b", re.IGNORECASE
+    r"[:\uff1a][\s*_]*$|\b(?:save|create|call|name|put|write|store|place|copy|paste|file|contents?)\w{0,2}\b|"
+    r"\b(?:datei|speicher\w*|fichier|enregistre\w*|archivo|arquivo|guarda\w*|guarde\w*|salv[aeo]\w*|сохран\w*|"
+    r"файл\w*)\b|"
+    r"文件|保存|命名|ファイル|파일|저장",
+    re.IGNORECASE,
 )
 _ORDERS = re.compile(
     r"[ \t]{0,20}(?:(?:[-*+]|[0-9]{1,3}[.)])[ \t]{1,4})?[*_]{0,2}(?:(?:now|then|next|first|finally|and|please),? )?"
@@ -65,6 +72,12 @@ _ORDERS = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"(?P<indent>[ \t]{0,20})(?:[-*+]|[0-9]{1,3}[.)])[ \t]")
+_GOES = re.compile(r"\b(?:goes|belongs|gehört|kommt|va|vai) \w{1,8}\b|是|です", re.IGNORECASE)
+_BACKWARD = re.compile(
+    r"\b(?:the |code |block |file )*(?:above|preceding)\b|\b(?:obige\w*|ci-dessus|de arriba|acima|qui sopra|выше)\b|"
+    r"以上|上面|上述|上記|위의|위 ",
+    re.IGNORECASE,
+)
 _BRACKETS = str.maketrans(
     {**dict.fromkeys("（［【〔「『《〈｛{", "("), **dict.fromkeys("）］】〕」』》〉｝}", ")"), "\uff1a": ": "}
 )
@@ -135,14 +148,42 @@ def _names(block: FencedBlock) -> Iterator[FileName]:
         yield FileName(name, NamedBy.LABEL)
 
 
-def mentioned(block: FencedBlock) -> set[str]:
-    """The files, without their folders, of which the words close to a block speak in any way."""
+def named_below(blocks: Sequence[FencedBlock], prose: Sequence[tuple[int, str]]) -> list[FencedBlock]:
+    """The blocks, those without a name named by the line below that speaks back to them: "Save the above as `x.py`".
+
+    Args:
+        blocks: in order.
+        prose: lines outside blocks, with their numbers from 1.
+    """
+    made = list(blocks)
+    for at, block in enumerate(blocks):
+        end = blocks[at + 1].line if at + 1 < len(blocks) else prose[-1][0] + 1 if prose else 0
+        first = next((line for number, line in prose if block.last < number < end and line.strip()), "")
+        names = names_in(first) if _speaks_back(first[:_LONGEST]) else []
+        if len(names) != 1 or file_name(made[at]) is not None:
+            continue
+        made[at] = replace(made[at], above=(f"`{names[0]}`", *made[at].above))
+        if at + 1 < len(blocks):
+            above = made[at + 1].above
+            made[at + 1] = replace(made[at + 1], above=tuple(line for line in above if line != first))
+    return made
+
+
+def _speaks_back(line: str) -> bool:
+    """Whether a line tells what the code above it is to be called."""
+    if line.rstrip().endswith((":", "\uff1a")) or REPLACES.search(line):
+        return False
+    return _BACKWARD.search(line) is not None and (_ANNOUNCES.search(line) or _GOES.search(line)) is not None
+
+
+def mentioned(block: FencedBlock, *, far: bool = False) -> set[str]:
+    """The files, without their folders, of which the words close to a block speak in any way; all words where `far`."""
     filled = [line for line in block.above if line.strip()]
     heading = next((line for line in filled[:_NEAR] if _HEADING.match(line)), "")
     comments = [line for line in _first_lines(block.text) if _COMMENT.match(line[:_LONGEST])]
     return {
         name.replace("\\", "/").rpartition("/")[2]
-        for line in (block.info, *filled[:_LEAD], heading, *comments)
+        for line in (block.info, *filled[: None if far else _LEAD], heading, *comments)
         for name in names_in(line)
     }
 

@@ -8,8 +8,12 @@ from pathlib import PurePosixPath
 from harness.importing.reply_blocks import ReplyBlock
 
 _OPTION = re.compile(
-    r"[\s#*_>\d.)-]*(option|alternative|approach|variante?|choice|opción|opção|möglichkeit|方案|选项)[\s:*_]*"
-    r"([a-d]|[1-4]|i{1,3}|one|two|three|一|二)\b(.*)",
+    r"[\s#*_>\d.)-]*(?:(option|alternative|alternativa|approach|approche|ansatz|variante?|choice|opción|opção|opzione|"
+    r"möglichkeit|enfoque|abordagem|approccio|вариант|способ|подход|方案|选项|方法|方式|案|選択肢|방법|방안|옵션|"
+    r"선택지)"
+    r"[\s:*_]*([a-dабвг]|[1-4]|i{1,3}|one|two|three|[一二三四]|[①-④])"
+    r"|(versione?|versión|versão|fassung|версия|версии|版本|バージョン|"
+    r"버전)[\s:*_]*([a-dабвг]))(?![A-Za-z0-9])(?P<said>.*)",
     re.IGNORECASE,
 )
 _RECOMMENDED = re.compile(r"\b(?:recommended|preferred|submitted|my (?:answer|submission|choice)|final)\b", re.I)
@@ -29,6 +33,25 @@ _HEDGE = re.compile(
     r"perhaps|for (?:small|large|short|long|most|simple|production|debugging))\b|n['\u2019]t\b|\?",
     re.IGNORECASE,
 )
+_VERB_ELSEWHERE = re.compile(
+    r"\b(?:ich (?:\w{1,12} )?(?:empfehle|reiche|wähle|nehme|gebe)|empfehle ich|wähle ich|reiche ich|meine (?:abgabe|"
+    r"antwort|wahl)|"
+    r"je (?:\w{1,10} )?(?:recommande|soumets|choisis|rends|retiens|propose)|ma (?:réponse|solution|soumission)|"
+    r"recomiendo|entrego|elijo|envío|mi (?:respuesta|solución|entrega)|recomendo|submeto|escolho|minha (?:resposta|"
+    r"solução)|"
+    r"consiglio|raccomando|consegno|scelgo|la mia (?:risposta|soluzione)|"
+    r"рекомендую|выбираю|отправляю|сдаю|мой (?:ответ|выбор)|моё решение)\b|"
+    r"我(?:推荐|选择|提交|采用|选)|推荐使用|最终(?:提交|采用|答案)|提出(?:します|する|物は)|採用します|推奨します|選びます|最終回答|"
+    r"제출합니다|추천합니다|선택합니다|최종 답",
+    re.IGNORECASE,
+)
+_HEDGE_ELSEWHERE = re.compile(
+    r"\b(?:wenn|falls|sofern|nicht|kein\w*|oder|entweder|könnt\w*|si|sauf|ou|pas|selon|según|no|salvo|não|caso|non|"
+    r"oppure|"
+    r"se (?:você|precis\w+|quis\w+|for|il|la|vuoi|hai|serve)|"
+    r"если|или|не|либо)\b|如果|或者?|不|取决|もし|または|場合|ない|ません|만약|또는|않|경우|면 |\?|？",
+    re.IGNORECASE,
+)
 _ASIDE = re.compile(
     r"\b(?:only|just|is|was|are) (?:\w{1,12} ){0,3}(?:for|as) (?:a )?(?:comparison|reference)\b.*"
     r"|,? (?:and |but )?not \w.*",
@@ -37,12 +60,23 @@ _ASIDE = re.compile(
 _LEFT = re.compile(
     r"\b(?:pick|choose|use|take|submit|keep|go with)\b[^.!?]{0,30}"
     r"\b(?:whichever|either(?: one)?|the one (?:that|which|you))\b"
-    r"|\bwhichever (?:one |version |of them )?(?:you|suits|fits)\b",
+    r"|\bwhichever (?:one |version |of them )?(?:you|suits|fits)\b"
+    r"|\b(?:wähl\w*|nimm|nehmen sie|such\w*)\b[^.!?]{0,40}\b(?:welche\w*|die|aus|eine)\b[^.!?]{0,30}\b(?:besser|"
+    r"gefällt|passt|möcht\w*|aus)\b"
+    r"|\b(?:choisi\w*|prenez|prends)\b[^.!?]{0,30}\b(?:celle|celui|laquelle|lequel)\b"
+    r"|\b(?:elige|elija|escoge|escolha|usa|use|scegli|scelga)\b[^.!?]{0,20}\b(?:la que|el que|a que|o que|quella|"
+    r"quello|cuál|qual)\b"
+    r"|\bвыб(?:ери|ирай)\w*[^.!?]{0,40}\b(?:котор\w+|люб\w+|какой|тот|ту|что)\b"
+    r"|任选|任意(?:选|一)|选择(?:其中|任|一个|一种|适合|你|您)|由(?:你|您)(?:决定|选择)|(?:お好み|お好き|好きな|"
+    r"どちらか|いずれか)[^。]{0,20}(?:選|使|採)"
+    r"|(?:둘 ?중|원하는|하나를)[^.]{0,16}(?:선택|고르|골라|사용)",
     re.IGNORECASE,
 )
-_ALSO = re.compile(r"[^\w]{0,9}(?:and|or|as well as|plus|und|y|et)\b", re.IGNORECASE)
+_ALSO = re.compile(
+    r"[^\w]{0,9}(?:(?:and|or|as well as|plus|und|oder|y|et|ou|e|o|и|или)\b|[和或と]|및|또는)", re.IGNORECASE
+)
 _ORDINALS = ("first|former|1st", "second|2nd", "third|3rd", "fourth|4th")
-_SENTENCE = re.compile(r"(?<=[.!?;\u3002])[\s*_]{1,9}|(?<=[.!?;])$|\n")
+_SENTENCE = re.compile(r"(?<=[.!?;])[\s*_]{1,9}|(?<=[\u3002\uff01\uff1f\uff1b])|(?<=[.!?;])$|\n")
 _LINES = 4
 """Lines above a block of which one may say that it is an option."""
 _LENGTH = 500
@@ -56,7 +90,7 @@ def left_open(versions: Sequence[ReplyBlock]) -> list[ReplyBlock]:
         versions: blocks that each hold all of the answer, in order.
     """
     said = [(block, option) for block in versions if (option := _option(block))]
-    recommended = [block for block, option in said if _is_recommended(option[3])]
+    recommended = [block for block, option in said if _is_recommended(option["said"])]
     if len({_label(option) for _, option in said}) < 2 or recommended == [versions[-1]]:
         return []
     return [block for block, _ in said]
@@ -65,6 +99,11 @@ def left_open(versions: Sequence[ReplyBlock]) -> list[ReplyBlock]:
 def leaves_choice(prose: Sequence[str]) -> bool:
     """Whether a reply leaves it to its reader which of several things to take: "pick whichever suits you"."""
     return any(_LEFT.search(sentence) for sentence in _sentences(prose))
+
+
+def is_option(block: ReplyBlock) -> bool:
+    """Whether the words above a version call it one of several options."""
+    return _option(block) is not None
 
 
 def recommended(versions: Sequence[ReplyBlock], prose: Sequence[str]) -> ReplyBlock | None:
@@ -82,11 +121,13 @@ def recommended(versions: Sequence[ReplyBlock], prose: Sequence[str]) -> ReplyBl
     chosen: dict[int, ReplyBlock] = {id(block): block for block in headed}
     references = [_reference(versions, index) for index in range(len(versions))]
     for sentence in _sentences(prose):
-        verb = _VERB.search(sentence)
+        verb, hedge = _VERB.search(sentence), _HEDGE
+        if verb is None:
+            verb, hedge = _VERB_ELSEWHERE.search(sentence), _HEDGE_ELSEWHERE
         found = sorted((*m.span(), n) for n, each in enumerate(references) for m in each.finditer(sentence))
         if verb is None or not found:
             continue
-        if _HEDGE.search(_ASIDE.sub("", sentence)):
+        if hedge.search(_ASIDE.sub("", sentence)):
             return None
         after = [one for one in found if one[0] >= verb.start()] or found[-1:]
         meant = after[0][2]
@@ -111,16 +152,17 @@ def _reference(versions: Sequence[ReplyBlock], index: int) -> re.Pattern[str]:
         ordinals += "|latter|last" if index == 1 else "|last"
     names = [rf"\bthe (?:{ordinals})\b(?= (?:one|option|version|approach|implementation|design|file)|[ ]?[.,;:!(]|$)"]
     if option := _option(block):
-        names.append(rf"\b{option[1]}[\s:*_]{{0,3}}{option[2]}\b")
+        kind, which = (re.escape(said) for said in _words(option))
+        names.append(rf"(?<![A-Za-z0-9]){kind}[\s:*_]{{0,3}}{which}(?![A-Za-z0-9])")
     if block.path:
-        names.append(rf"(?<![\w/]){re.escape(PurePosixPath(block.path).stem)}(?![\w])")
+        names.append(rf"(?<![A-Za-z0-9_/]){re.escape(PurePosixPath(block.path).stem)}(?![A-Za-z0-9_])")
     return re.compile("|".join(names), re.IGNORECASE)
 
 
 def _heading(block: ReplyBlock) -> str:
     """What the words above a version say of it: those after its label, or else the nearest line."""
     option = _option(block)
-    return option[3] if option else next((line for line in block.block.above if line.strip()), "")[:_LENGTH]
+    return option["said"] if option else next((line for line in block.block.above if line.strip()), "")[:_LENGTH]
 
 
 def _is_recommended(said: str) -> bool:
@@ -134,7 +176,12 @@ def _key(block: ReplyBlock) -> str:
 
 
 def _label(option: re.Match[str]) -> str:
-    return f"{option[1]} {option[2]}".lower()
+    return " ".join(_words(option)).lower()
+
+
+def _words(option: re.Match[str]) -> tuple[str, str]:
+    """What a label calls a version, and which one it is."""
+    return (option[1], option[2]) if option[1] else (option[3], option[4])
 
 
 def _option(block: ReplyBlock) -> re.Match[str] | None:

@@ -18,6 +18,10 @@ _CREATES = re.compile(r"--- /dev/null\b|\*\*\* Add File: ")
 _BEGINS = re.compile(r"--- (?=\S)|\*\*\* (?:Update|Add|Delete) File: |diff --git ")
 _HEAD = re.compile(r"(?:diff --git|index|new file mode|similarity index|--- |\+\+\+ |\*\*\* (?:Begin|End) Patch)")
 _ELSEWHERE = re.compile(r"(?:\*\*\* (?:Delete File|Move to)|rename (?:from|to)|deleted file|\+\+\+ /dev/null)")
+_VERSION = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,6}){1,4}\b")
+_MAIL = re.compile(r"From [0-9a-f]{4,40} |Subject: \[PATCH")
+_HEADS = 6
+"""Lines that may begin a mail."""
 _MOST = 500
 """Hunks of one patch that are read."""
 
@@ -83,7 +87,7 @@ def is_applied(text: str, patch: str) -> bool:
 
 def patch_parts(block: FencedBlock) -> Sequence[FencedBlock]:
     """The blocks of one file each that a patch consists of: whole ones of files it creates, patches of others."""
-    lines = block.text.split("\n")
+    lines = _unsigned(block.text.split("\n"))
     if any(map(_SEARCH.match, lines)):
         return _new_files(block) or [block]
     starts = [at for at in range(len(lines)) if _begins(lines, at)]
@@ -102,6 +106,15 @@ def patch_parts(block: FencedBlock) -> Sequence[FencedBlock]:
     return parts
 
 
+def _unsigned(lines: Sequence[str]) -> Sequence[str]:
+    """The lines of a patch without the head of a mail, and the version of git that ends it."""
+    if any(map(_MAIL.match, lines[:_HEADS])):
+        begins = next((at for at, line in enumerate(lines) if line.startswith(("diff --git ", "--- "))), 0)
+        lines = [*([""] * begins), *lines[begins:]]
+    end = next((at for at in range(max(0, len(lines) - 4), len(lines)) if lines[at].rstrip() == "--"), len(lines))
+    return lines[:end] if any(map(_VERSION.match, lines[end + 1 :])) else lines
+
+
 def _new_files(block: FencedBlock) -> Sequence[FencedBlock]:
     """The files that SEARCH/REPLACE blocks with nothing to search for create; none where one of them has more in it.
 
@@ -118,7 +131,8 @@ def _new_files(block: FencedBlock) -> Sequence[FencedBlock]:
             text = "".join(f"{said}\n" for said in lines[empty[0] + 1 :])
             above = (f"`{path}`",) if path else block.above
             starts = block.line + begin if parts else block.line
-            parts.append(replace(block, line=starts, text=text, info="" if path else block.info, above=above))
+            info = "" if path else block.info
+            parts.append(replace(block, line=starts, text=text, info=info, above=above, adds=True))
             begin, path = -1, ""
         elif begin >= 0:
             lines.append(line)
@@ -144,7 +158,7 @@ def _created(part: Sequence[str]) -> str | None:
 
 def _readings(patch: str) -> Iterator[list[Hunk]]:
     """The ways to read a patch: models often leave out the blank before a line that stays, or put one after a sign."""
-    lines = patch.rstrip().split("\n")
+    lines = _unsigned(patch.rstrip().split("\n"))
     if any(map(_ELSEWHERE.match, lines)):
         return
     if any(map(_SEARCH.match, lines)):

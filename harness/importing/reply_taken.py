@@ -30,6 +30,7 @@ class PassedOver(StrEnum):
     SETTINGS = "read for what it claims"
     COMPARISON = "shown for comparison, as the reply says"
     ALTERNATIVE = "an alternative; the reply recommends another"
+    OPTIONAL = "optional, or no part of the answer, as the reply says"
     CUT_OFF = "cut off at the end of the reply; no other file needs it, or an earlier complete version is taken"
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from harness.errors import NotFoundError, ReplyError
 from harness.importing.reply_json import words_of
+from harness.importing.reply_markup import with_fences
+from harness.importing.reply_tags import without_tags
 
 MAX_BYTES = 2 << 20
 """A larger reply is not read."""
@@ -88,7 +90,7 @@ def reply_text(path: str, data: bytes) -> ReplyText:
             hint="keep the reply itself, without logs and data, and import that",
         )  # fmt: skip
     text = _decoded(path, data)
-    said = _said(path, text)
+    said = with_fences(without_tags(_said(path, text).replace("\r\n", "\n")))
     lines = tuple(said.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     if not any(map(str.strip, lines)):
         raise ReplyError(path, ReplyProblem.EMPTY, "holds no answer", hint="save the whole reply and import that")

@@ -1,10 +1,12 @@
 """What a source in C, C++ or CUDA defines and leaves out, from its syntax tree."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from tree_sitter import Node
 
 from harness.cuda.rewriting import lexer
-from harness.cuda.rewriting.syntax import SyntaxTree, name_of, parse
+from harness.cuda.rewriting.syntax import SyntaxTree, name_of, parse, walk
 from harness.languages.syntax import NamedLine, Outline, lines_left_out
 
 _INCLUDED = re.compile(r'^[ \t]{0,99}#[ \t]{0,99}include[ \t]{0,99}"([^"\n]{1,999})"', re.MULTILINE)
@@ -19,6 +21,12 @@ _NAMED = re.compile(
     rb"[\w:]{1,99}(?:[ \t]{1,9}\w{1,99})?[ \t]{1,9}(\w{1,200})[ \t]{0,9}[=\[])",
     re.MULTILINE,
 )
+_IDLE = frozenset({"return_statement", "if_statement", "compound_statement"})
+_ACTS = frozenset(
+    {"call_expression", "assignment_expression", "update_expression", "new_expression", "delete_expression", "ERROR"}
+)
+_UNUSED = re.compile(rb"\(void\)[ ]?\w{1,200};|;")
+_LAST_ERROR = re.compile(rb"cuda(?:GetLastError|PeekAtLastError)\(\)")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
@@ -35,7 +43,7 @@ def c_outline(text: str, fault: NamedLine | None) -> Outline:
     except (ValueError, RecursionError, MemoryError) as error:
         return Outline(fault or NamedLine(1, type(error).__name__))
     named = dict(_bodies(tree))
-    stubs = frozenset(name for name, empty in named.items() if empty)
+    stubs = frozenset(name for name, body in named.items() if _is_empty(body))
     gaps = {*lines_left_out(text), *(n for n, line in enumerate(text.split("\n"), 1) if _ELLIPSIS.match(line))}
     found = [match for match in _NAMED.finditer(data) if not tree.in_function(match.start())]
     declared = frozenset(name.decode(errors="replace") for match in found for name in match.groups() if name)
@@ -43,15 +51,46 @@ def c_outline(text: str, fault: NamedLine | None) -> Outline:
     return Outline(
         fault, frozenset(named) - stubs, stubs, frozenset(named), declared,
         {name: frozenset("*") for name in _INCLUDED.findall(text)}, used - {*named} - declared, tuple(sorted(gaps)),
+        unwritten=_unwritten(named, stubs, tree),
     )  # fmt: skip
 
 
-def _bodies(tree: SyntaxTree) -> Iterator[tuple[str, bool]]:
-    """The name of each function with a body, and whether that is empty."""
+def _bodies(tree: SyntaxTree) -> Iterator[tuple[str, Node]]:
+    """The name of each function with a body, and that."""
     for function in tree.functions:
         name, body = name_of(function.child_by_field_name("declarator")), function.child_by_field_name("body")
         if name is None or body is None:
             continue
         word = tree.text[name.start_byte : name.end_byte].decode(errors="replace")
         if word not in _NOT_A_NAME:
-            yield word, not any(child.type != "comment" for child in body.named_children)
+            yield word, body
+
+
+def _is_empty(body: Node) -> bool:
+    return not any(child.type != "comment" for child in body.named_children)
+
+
+def _unwritten(named: Mapping[str, Node], stubs: frozenset[str], tree: SyntaxTree) -> frozenset[str]:
+    """Functions that do nothing with what they are given; all of them where every kernel is empty."""
+    kernels = [
+        body for each in tree.marked if each.has(b"__global__") if (body := each.node.child_by_field_name("body"))
+    ]
+    if kernels and all(map(_is_empty, kernels)):
+        return frozenset(named) - stubs
+    outermost = {start for start, _ in tree.bodies}
+    bodies = {name: body for name, body in named.items() if body.start_byte in outermost}
+    return frozenset(name for name, body in bodies.items() if _does_nothing(body, tree)) - stubs
+
+
+def _does_nothing(body: Node, tree: SyntaxTree) -> bool:
+    """Whether a body of a function that is given pointers only guards, declares and returns."""
+    head = body.parent
+    if head is None or b"*" not in tree.text[head.start_byte : body.start_byte]:
+        return False
+    for node in walk(body):
+        said = tree.text[node.start_byte : node.end_byte]
+        if node.type.endswith("_statement") and node.type not in _IDLE and not _UNUSED.match(said):
+            return False
+        if node.type in _ACTS and not _LAST_ERROR.match(said):
+            return False
+    return True

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain
 
+from harness.languages.python_placeholders import is_placeholder
 from harness.languages.syntax import NamedLine, Outline, lines_left_out
 
 _DEFINED = re.compile(r"^[ \t]{0,200}(?:async[ \t]{1,9})?def[ \t]{1,9}(\w{1,200})", re.MULTILINE)
@@ -32,11 +33,14 @@ def python_outline(text: str) -> Outline:
     bound = frozenset(chain.from_iterable(map(_bound, _top(tree))))
     functions = frozenset(node.name for node in ast.walk(tree) if isinstance(node, _FUNCTION))
     imports = _imports(tree)
+    lines = text.split("\n")
     return Outline(
         None, bound - stubs, stubs, functions, frozenset(chain.from_iterable(map(_imported, _top(tree)))), imports,
         None if any("*" in names for names in imports.values()) else needs,
         tuple(sorted({*gaps, *_ellipses(tree)})), any(map(_is_test, tree.body)),
-        unwritten=frozenset(node.name for node in _top(tree) if isinstance(node, _FUNCTION) and _is_unwritten(node)),
+        unwritten=frozenset(
+            node.name for node in _top(tree) if isinstance(node, _FUNCTION) and is_placeholder(node, lines)
+        ),
     )  # fmt: skip
 
 
@@ -87,13 +91,6 @@ def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return all(_is_ellipsis(statement) or isinstance(statement, ast.Pass) for statement in body) and any(
         map(_is_ellipsis, [*body, *node.body[len(body) :]])
     )
-
-
-def _is_unwritten(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    match [statement for statement in node.body if not _is_docstring(statement)]:
-        case [ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError")))]:
-            return True
-    return False
 
 
 def _ellipses(tree: ast.Module) -> Iterator[int]:

@@ -48,7 +48,8 @@ class Outline:
         fault: where it is no code of the language, and why; None where it is.
         defines: names it gives a value at its top level, imports and stubs left out.
         stubs: functions at its top level that have no body.
-        unwritten: functions at its top level that do nothing but raise NotImplementedError.
+        unwritten: functions at its top level whose body is a placeholder: it does no more than guard, and returns nothing
+            or a constant, or it only ends by raising NotImplementedError.
         functions: names of all functions in it, those within classes and functions as well.
         imported: names that its imports bind at its top level; in C those of its macros, types and constants.
         imports: for each module or file it imports, the names it takes from there; "*" stands for all.
@@ -175,12 +176,28 @@ _COMMENT = re.compile(r"[ \t]{0,200}(?:#|//|/\*|\*|<!--)[-#/*!( \t\[]{0,9}(?P<sa
 _LEFT_OUT = re.compile(
     r"(?:\.\.\.|\u2026)[ \t]*(?:$|.*\b(?:rest|unchanged|same|existing|remain\w*|previous\w*|above|before|omit\w*|code|"
     r"other|implementation|here|keep|body|logic|as is)\b)"
+    # in whatever language: an ellipsis on both sides stands for code
+    r"|(?:\.\.\.|\u2026)[ \t]{0,9}[^\W\d].{1,180}(?:\.\.\.|\u2026)[ )\]*/-]*$"
     r"|(?:the )?(?:rest|remainder|remaining|everything else|other \w+|all other|existing)\b.*"
     r"\b(?:unchanged|(?:the|is|are) same|same as (?:before|above)|omitted|as before|as above|identical|goes here|"
     r"not shown|code here)(?: for brevity)?[ .)\]*/-]*$"
     r"|(?:(?:existing|previous) code|code omitted|unchanged|same as (?:before|above)|as before|no changes?)[ .)\]*/-]*$"
     r"|.*\b(?:omitted for brevity|(?:stays|remains?) (?:the same|unchanged)|rest (?:is )?unchanged|unchanged from)\b"
-    r"|.*\b(?:existing|previous) code\b[ .)\]*/-]*(?:$|\.\.\.)",
+    r"|.*\b(?:existing|previous) code\b[ .)\]*/-]*(?:$|\.\.\.)"
+    # the same in German, French, Spanish, Portuguese, Italian, Russian; Chinese, Japanese, Korean
+    r"|(?:\.\.\.|\u2026).*\b(?:rest\w*|unverändert|gleich|wie (?:oben|vorher|zuvor)|inchangée?s?|(?:le|du) reste|"
+    r"comme avant|"
+    r"el resto|sin cambios|igual|o resto|sem (?:alteraç\w+|mudanç\w+)|como antes|invariat\w+|il resto|come prima|"
+    r"без изменений|остальн\w+|как раньше)\b"
+    r"|(?:(?:der|das|den)? ?rest|le reste|el resto|o resto|il resto|остальн\w+)\b.{0,40}\b(?:unverändert|gleich|"
+    r"wie (?:oben|vorher|zuvor)|"
+    r"inchangé\w*|identique|sin cambios|igual|permanece\w*|sem (?:alteraç\w+|mudanç\w+)|invariat\w+|uguale|come prima|"
+    r"без изменений|не меня\w+|как раньше|прежн\w+)\b[^\w]*(?:igual)?[^\w]*$"
+    r"|(?:unverändert|inchangé|sin cambios|sem alterações|invariato|без изменений)[ .)\]*/-]*$"
+    r"|[^\w]{0,9}.{0,8}(?:其余|其他|其它|剩余|余下|残り|他は|나머지|이하).{0,12}"
+    r"(?:不变|相同|同上|省略|略|同じ|変更なし|変更はありません|동일|그대로|생략)[^\w]*$"
+    r"|[^\w]{0,9}(?:此处|这里|以下|以降|以上|コードは|코드)?[^\w]{0,3}(?:代码)?(?:省略|同じ|同样|保持不变|변경 ?없음|"
+    r"생략)[^\w]*$",
     re.IGNORECASE,
 )
 

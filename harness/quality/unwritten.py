@@ -8,7 +8,7 @@ from harness.quality.sources import SourceFile, read_sources
 
 
 def unwritten_entry(folder: Path, entries: Collection[str], functions: Collection[str]) -> Iterator[str]:
-    """A remark for each entry that only raises NotImplementedError, where another file defines what the contract names.
+    """A remark for each entry whose functions are placeholders, where another file defines what the contract names.
 
     Args:
         folder: a submission or the snapshot of one.

@@ -30,6 +30,50 @@ def test_names_used_and_never_bound_are_needed() -> None:
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "pass", "return None", "'To come.'", "raise NotImplementedError", "return 0", "out = []\n    return out",
+        "y = g(x)\n    for t in y:\n        # t\u00e4ydenn\u00e4\n        pass", "y = g(x)\n    # \u8865\u5168",
+        "y = g(x)\n    # \u8865\u5168\n    return None", "if x is None:\n        raise ValueError('x')\n    pass",
+    ],
+)  # fmt: skip
+def test_a_body_that_does_nothing_is_unwritten(body: str) -> None:
+    assert outline(f"def f(x):\n    {body}\n").unwritten == {"f"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x", "x.append(1)", "x[0] = 1", "x += 1", "yield 1", "del x[0]", "return [x]", "y = x.pop()",
+        "out = []\n    out.append(x)\n    return out", "if x:\n        return True\n    return False",
+        "y = 1\n    y = g(x)\n    return y", "if x:\n        return 1\n    raise NotImplementedError",
+    ],
+)  # fmt: skip
+def test_a_body_that_does_something_is_written(body: str) -> None:
+    assert not outline(f"def f(x):\n    {body}\n").unwritten
+    assert not outline("def f(x) -> None:\n    pass\n").unwritten  # it may have nothing to do
+
+
+KERNEL = "__global__ void k(float* y) {{ {} }}\n"
+LAUNCH = 'extern "C" int f(float* y, int n) {{ {} }}\n'
+
+
+@pytest.mark.parametrize(
+    ("kernel", "launch", "unwritten"),
+    [
+        ("y[0] = 1;", "return 0;", {"f"}),
+        ("y[0] = 1;", "if (n < 1) return 1; (void)y; return (int)cudaGetLastError();", {"f"}),
+        ("/* here */", "k<<<1, 1>>>(y); return 0;", {"f"}),
+        ("y[0] = 1;", "k<<<1, 1>>>(y); return 0;", set()),
+        ("y[0] = 1;", "return run(y, n);", set()),
+        ("y[0] = 1;", "*y = 0; return 0;", set()),
+    ],
+)
+def test_a_launch_of_nothing_is_unwritten(kernel: str, launch: str, unwritten: set[str]) -> None:
+    assert outline(KERNEL.format(kernel) + LAUNCH.format(launch), "cuda").unwritten == unwritten
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "def f(x):\n    # ... existing code ...\n    return x\n",
@@ -39,6 +83,7 @@ def test_names_used_and_never_bound_are_needed() -> None:
         "def f(x):\n    y = 1\n    ...\n    return y\n",
         "# The rest of the code is omitted for brevity\nx = 1\n",
         "x = 1\n# \u2026\n",
+        "def f(x):\n    # ... t\u00e4ydenn\u00e4 t\u00e4h\u00e4n ...\n    return x\n",
     ],
 )
 def test_code_left_out_is_seen(text: str) -> None:

@@ -1,0 +1,129 @@
+"""Functions of a Python source whose body is a placeholder: told by its syntax tree, whatever its words say."""
+
+import ast
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+_BELOW = 3
+"""Lines below a function among which a comment is its end."""
+
+
+def is_placeholder(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
+    """Whether a function is left to be written.
+
+    It returns nothing and ends by raising NotImplementedError; or it changes nothing, and returns nothing or always the
+    same constant. Where it calls something, `pass` or a comment at its end has to stand for the rest. One that is
+    annotated to return None and has no comment may have nothing to do.
+
+    Args:
+        node: the function.
+        lines: of the whole source.
+    """
+    inner = list(_inner(node))
+    returned = [each.value for each in inner if isinstance(each, ast.Return) and each.value is not None]
+    if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in inner):
+        return False
+    if _raises_not_implemented(node.body[-1]):
+        return not returned
+    if any(map(_has_effect, inner)) or not _is_one_constant(returned, inner):
+        return False
+    if returned and not _parameters(node):
+        return False
+    if isinstance(node.returns, ast.Constant) and node.returns.value is None and not _has_comment(node, lines):
+        return False
+    raised = {id(each.exc) for each in inner if isinstance(each, ast.Raise)}  # a guard's exception
+    calls = any(isinstance(each, ast.Call) and id(each) not in raised for each in inner)
+    return not calls or _ends_in_pass(node.body[-1]) or _ends_in_comment(node, lines)
+
+
+def _inner(node: ast.AST) -> Iterator[ast.AST]:
+    """What the body of a function holds, without that of functions defined there."""
+    waiting: list[ast.AST] = [*getattr(node, "body", ())]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if not isinstance(each, _FUNCTION | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(each)
+
+
+def _raises_not_implemented(node: ast.stmt) -> bool:
+    match node:
+        case ast.Raise(exc=ast.Name(id="NotImplementedError") | ast.Call(func=ast.Name(id="NotImplementedError"))):
+            return True
+    return False
+
+
+def _has_effect(node: ast.AST) -> bool:
+    """Whether a statement may change what lives on after the call."""
+    match node:
+        case ast.Expr(value=ast.Constant()):
+            return False
+        case ast.Expr() | ast.AugAssign() | ast.Global() | ast.Nonlocal() | ast.NamedExpr() | ast.Await():
+            return True
+        case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+            return True
+    return False
+
+
+def _is_one_constant(returned: Sequence[ast.expr], inner: Sequence[ast.AST]) -> bool:
+    """Whether all that is returned is one and the same constant, or a name that is given nothing else."""
+    bound = {
+        node.targets[0].id: node.value
+        for node in inner
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+    }
+    stored = Counter(node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    found = []
+    for value in returned:
+        once = isinstance(value, ast.Name) and stored[value.id] == 1
+        found.append(bound.get(value.id, value) if once and isinstance(value, ast.Name) else value)
+    return all(map(_is_constant, found)) and len({ast.dump(value) for value in found}) <= 1
+
+
+def _is_constant(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant():
+            return True
+        case ast.UnaryOp(operand=operand):
+            return _is_constant(operand)
+        case ast.Tuple(elts=held) | ast.List(elts=held):
+            return all(map(_is_constant, held))
+        case ast.Dict(values=held):
+            return all(map(_is_constant, held))
+    return False
+
+
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    given = node.args
+    return bool(given.posonlyargs or given.args or given.kwonlyargs or given.vararg or given.kwarg)
+
+
+def _ends_in_pass(node: ast.stmt) -> bool:
+    """Whether a statement is `pass` or `...`, or a loop or block that ends in one."""
+    match node:
+        case ast.Pass():
+            return True
+        case ast.Expr(value=ast.Constant(value=value)):
+            return value is ...
+        case ast.For(body=body) | ast.AsyncFor(body=body) | ast.While(body=body) | ast.With(body=body):
+            return _ends_in_pass(body[-1])
+        case ast.If(body=body, orelse=other):
+            return _ends_in_pass((other or body)[-1])
+    return False
+
+
+def _has_comment(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
+    """Whether a line of a function, or the one just below it, is a comment."""
+    within = lines[node.lineno : node.end_lineno]
+    return any(line.lstrip().startswith("#") for line in within) or _ends_in_comment(node, lines)
+
+
+def _ends_in_comment(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
+    """Whether an indented comment follows the last statement of a function, or precedes its last `return`."""
+    last, end = node.body[-1], node.end_lineno or node.lineno
+    if isinstance(last, ast.Return) and lines[last.lineno - 2].lstrip().startswith("#"):
+        return True
+    below = next((line for line in itertools.islice(lines, end, end + _BELOW) if line.strip()), "")
+    return below.lstrip().startswith("#") and len(below) - len(below.lstrip()) > node.col_offset
