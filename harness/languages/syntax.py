@@ -48,8 +48,8 @@ class Outline:
         fault: where it is no code of the language, and why; None where it is.
         defines: names it gives a value at its top level, imports and stubs left out.
         stubs: functions at its top level that have no body.
-        unwritten: functions at its top level whose body is a placeholder: it does no more than guard, and returns nothing
-            or a constant, or it only ends by raising NotImplementedError.
+        unwritten: functions at its top level whose body is a placeholder: it does no more than guard, and returns
+            nothing or a constant, or it only ends by raising NotImplementedError.
         functions: names of all functions in it, those within classes and functions as well.
         imported: names that its imports bind at its top level; in C those of its macros, types and constants.
         imports: for each module or file it imports, the names it takes from there; "*" stands for all.
