@@ -221,7 +221,7 @@ def cost(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
     folders = answers(top, asked.answers, 7)
     record = grade_one(workspace, folders[0], options).record
     text = record.to_json()
-    reader = TaskReader(workspace, options, lambda parcel: parcel)
+    reader = TaskReader(workspace, options, lambda bundle: bundle)
     spent: dict[str, float] = {}
     for name, act in (
         ("reading a folder, its task and its key", lambda folder: reader.read(folder).job.key_in(record.environment)),

@@ -14,9 +14,9 @@ from harness.running.executors import EXECUTORS, new_executor
 from harness.running.job import prepared
 from harness.running.options import Options
 from harness.running.ray_cluster.cluster import ClusterNode
-from harness.running.ray_cluster.introduction import NodeFacts, introduced
+from harness.running.ray_cluster.file_bundle import FileBundle
 from harness.running.ray_cluster.killed_workers import kills_its_worker
-from harness.running.ray_cluster.parcel import Parcel
+from harness.running.ray_cluster.node_facts import NodeFacts, node_facts
 from harness.running.ray_cluster.slot import GradingSlot
 from harness.running.ray_cluster.work import TaskReader
 from harness.running.submission_grade import grade_one
@@ -30,34 +30,34 @@ from tests.toy import CHALLENGE_ID
     ids=repr,
 )
 def test_a_name_that_leads_elsewhere_is_refused_before_anything_is_written(tmp_path: Path, name: Any) -> None:
-    with pytest.raises(JudgeError, match="refused a parcel"):
-        Parcel({"good.py": b"x", name: b"y"}).lay_out(tmp_path / "place")
+    with pytest.raises(JudgeError, match="refused a bundle"):
+        FileBundle({"good.py": b"x", name: b"y"}).lay_out(tmp_path / "place")
     assert not (tmp_path / "place").exists()
 
 
 def test_a_name_cannot_be_a_file_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(JudgeError, match="both a file and a folder"):
-        Parcel({"a": b"x", "a/b": b"y"}).lay_out(tmp_path / "place")
+        FileBundle({"a": b"x", "a/b": b"y"}).lay_out(tmp_path / "place")
 
 
 def test_what_is_sent_is_what_arrives(tmp_path: Path) -> None:
     files = {"answer.py": b"\0\xff", "deep/er/\u00e9 \udcff.txt": b"", "a.b": b"x" * 10_000}
-    sent = pickle.loads(pickle.dumps(Parcel(files).below("to")))
+    sent = pickle.loads(pickle.dumps(FileBundle(files).below("to")))
     sent.lay_out(tmp_path)
     assert {n: (tmp_path / "to" / n).read_bytes() for n in files} == files
-    assert Parcel.of({"to": tmp_path / "to"}).id == sent.id != Parcel(files).id
+    assert FileBundle.of({"to": tmp_path / "to"}).id == sent.id != FileBundle(files).id
 
 
 def test_a_task_alone_is_enough_for_a_grade(toy: Any, submit: Any) -> None:
     """The slot of a node grades it in a workspace of its own, whose record is that of the driver's workspace."""
     folder = submit("m", toy.source())
-    sent: list[Parcel] = []
+    sent: list[FileBundle] = []
     reader = TaskReader(toy.workspace, Options(), sent.append)
     work = reader.read(folder)
     slot = GradingSlot(Options().to_json(), {})
     try:
         slot._surround = lambda task: sent[0].lay_out(slot._workspace.root)  # Ray is not asked for it
-        here = introduced("auto", ["python"])
+        here = node_facts("auto", ["python"])
         slot.begin(here["tier"])
         said = json.loads(slot.grade(work.task)["record"])
         assert not list(slot._workspace.root.rglob("answer.py")), "nothing of an answer stays"
@@ -70,7 +70,7 @@ def test_a_task_alone_is_enough_for_a_grade(toy: Any, submit: Any) -> None:
 
 
 def test_a_node_says_its_tier_processor_and_tools(toy: Any) -> None:
-    facts = NodeFacts(**introduced("auto", ["python", "nonesuch"]))
+    facts = NodeFacts(**node_facts("auto", ["python", "nonesuch"]))
     assert not facts.refusal and facts.unable is not None and "nonesuch" in facts.unable
     node = ClusterNode("id", "name", 2, 0, facts)
     assert node.usable_for("python") and not node.usable_for("nonesuch")
@@ -79,7 +79,7 @@ def test_a_node_says_its_tier_processor_and_tools(toy: Any) -> None:
 
 def test_a_node_that_its_sandbox_does_not_hold_grades_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_TIER", "Z")
-    facts = NodeFacts(**introduced("auto", ["python"]))
+    facts = NodeFacts(**node_facts("auto", ["python"]))
     assert "names no tier" in facts.refusal
     assert not ClusterNode("id", "name", 1, 0, facts).usable_for("python")
 

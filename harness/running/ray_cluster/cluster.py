@@ -17,7 +17,7 @@ from harness.errors import PrerequisiteError
 from harness.model import Environment
 from harness.running.content_key import source_of_harness
 from harness.running.options import Options
-from harness.running.ray_cluster.introduction import NodeFacts
+from harness.running.ray_cluster.node_facts import NodeFacts
 from harness.running.ray_cluster.slot import GradingSlot
 from harness.sandbox.tiers import PERMITTED
 
@@ -262,9 +262,7 @@ class Cluster:
             timing = sum(slot.timing for slot in self.slots if slot.node is node) < node.timing
             slot = NodeSlot(node, self._actor(node, timing), timing)
             self.slots.append(slot)
-            said = (
-                slot.actor.begin.remote(node.facts.tier) if node.facts else slot.actor.introduce.remote(self._languages)
-            )
+            said = slot.actor.begin.remote(node.facts.tier) if node.facts else slot.actor.facts.remote(self._languages)
             self.starting[said] = slot
 
     def _actor(self, node: ClusterNode, timing: bool) -> Any:

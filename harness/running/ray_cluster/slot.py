@@ -12,8 +12,8 @@ from harness.errors import HarnessError, LostGraderError
 from harness.model import Tier
 from harness.running.local import GradingProcess
 from harness.running.options import Options, no_progress
-from harness.running.ray_cluster.introduction import introduced
-from harness.running.ray_cluster.parcel import GradeTask, Parcel
+from harness.running.ray_cluster.file_bundle import FileBundle, GradeTask
+from harness.running.ray_cluster.node_facts import node_facts
 from harness.running.store import Store
 from harness.sandbox import scratch
 from harness.workspace import Workspace
@@ -41,9 +41,9 @@ class GradingSlot:
         self._processes: dict[bool, GradingProcess] = {}
         self._tier: Tier | None = None
 
-    def introduce(self, languages: Sequence[str]) -> dict[str, Any]:
+    def facts(self, languages: Sequence[str]) -> dict[str, Any]:
         """What the node is, after it attacked its sandbox; see `NodeFacts`."""
-        return introduced(self._options.device, languages)
+        return node_facts(self._options.device, languages)
 
     def begin(self, tier: str) -> None:
         """Grade in this tier, as the node was found to hold it."""
@@ -83,8 +83,8 @@ class GradingSlot:
         import ray
 
         if task.surroundings_id not in self._held:
-            parcel: Parcel = ray.get(task.surroundings[0])
-            parcel.lay_out(self._workspace.root)
+            bundle: FileBundle = ray.get(task.surroundings[0])
+            bundle.lay_out(self._workspace.root)
             self._held.add(task.surroundings_id)
 
     def _lay_out(self, task: GradeTask) -> Path:

@@ -12,7 +12,7 @@ from harness.model import Challenge
 from harness.model.collection import SUBMISSION_FILE
 from harness.running.job import Job, prepared
 from harness.running.options import Options
-from harness.running.ray_cluster.parcel import GradeTask, Parcel
+from harness.running.ray_cluster.file_bundle import FileBundle, GradeTask
 from harness.sandbox import read_folder
 from harness.workspace import COLLECTIONS, Workspace
 
@@ -84,10 +84,10 @@ class TaskReader:
     Args:
         workspace: where the challenges are.
         options: how to grade.
-        put: hands a parcel to Ray's object store; what a task names it by.
+        put: hands a bundle to Ray's object store; what a task names it by.
     """
 
-    def __init__(self, workspace: Workspace, options: Options, put: Callable[[Parcel], Any]) -> None:
+    def __init__(self, workspace: Workspace, options: Options, put: Callable[[FileBundle], Any]) -> None:
         self._workspace, self._options, self._put = HeldWorkspace(workspace.root), options, put
         self._surroundings: dict[tuple[str, str], tuple[list[Any], str]] = {}
 
@@ -99,7 +99,7 @@ class TaskReader:
         """
         # the device is that of a node, and need not be here
         with prepared(self._workspace, folder, replace(self._options, device="auto"), copied=False) as job:
-            answer = Parcel(read_folder(folder))
+            answer = FileBundle(read_folder(folder))
             if answer.hashes != job.files.hashes:
                 raise JudgeError(f"{folder}: changed while it was read")
             task = self._task(job, answer)
@@ -116,11 +116,11 @@ class TaskReader:
         stated = {"model": CONTROL, "challenge": job.challenge.id, "language": job.challenge.language, "entry": entry,
                   "provenance": "baseline"}  # fmt: skip
         toml = "[submission]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in stated.items())
-        answer = Parcel({f"{place}/{entry}": source.encode(), f"{place}/{SUBMISSION_FILE}": toml.encode()})
+        answer = FileBundle({f"{place}/{entry}": source.encode(), f"{place}/{SUBMISSION_FILE}": toml.encode()})
         task = replace(work.task, id=f"{CONTROL} {work.task.id}", place=place, answer=answer, hashes={}, seeds={})
         return Work(job, task, alone=True, control_of=work)
 
-    def _task(self, job: Job, answer: Parcel) -> GradeTask:
+    def _task(self, job: Job, answer: FileBundle) -> GradeTask:
         collection = job.origin.collection if job.origin else ""
         refs, surroundings_id = self._surrounded(job.challenge.id, collection)
         drawn = self._options.seed is None and not job.brief
@@ -149,6 +149,6 @@ class TaskReader:
             }
             if collection:
                 folders[f"submissions/{COLLECTIONS}/{collection}"] = place.collection_folder(collection)
-            parcel = Parcel.of({to: folder for to, folder in folders.items() if folder.is_dir()})
-            self._surroundings[challenge, collection] = ([self._put(parcel)], parcel.id)
+            bundle = FileBundle.of({to: folder for to, folder in folders.items() if folder.is_dir()})
+            self._surroundings[challenge, collection] = ([self._put(bundle)], bundle.id)
         return self._surroundings[challenge, collection]

@@ -12,11 +12,11 @@ from harness.model.base import relative
 from harness.sandbox import read_folder
 
 MAX_PATH = 600
-"""Bytes of a file's path in a parcel: that of a submission's file, and the folder it is put into."""
+"""Bytes of a file's path in a bundle: that of a submission's file, and the folder it is put into."""
 
 
 @dataclass(frozen=True)
-class Parcel:
+class FileBundle:
     """Files as they travel.
 
     Attributes:
@@ -26,7 +26,7 @@ class Parcel:
     files: Mapping[str, bytes]
 
     @classmethod
-    def of(cls, folders: Mapping[str, Path]) -> "Parcel":
+    def of(cls, folders: Mapping[str, Path]) -> "FileBundle":
         """The files of some folders.
 
         Args:
@@ -35,12 +35,12 @@ class Parcel:
         Raises:
             SpecError: one cannot be read, or holds a link.
         """
-        read = [Parcel(read_folder(folder)).below(to) for to, folder in folders.items()]
-        return cls({name: data for parcel in read for name, data in parcel.files.items()})
+        read = [FileBundle(read_folder(folder)).below(to) for to, folder in folders.items()]
+        return cls({name: data for bundle in read for name, data in bundle.files.items()})
 
-    def below(self, place: str) -> "Parcel":
+    def below(self, place: str) -> "FileBundle":
         """The same files in a folder."""
-        return Parcel({f"{place}/{name}": data for name, data in self.files.items()})
+        return FileBundle({f"{place}/{name}": data for name, data in self.files.items()})
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -62,7 +62,7 @@ class Parcel:
         for name in names:
             for above in _above(name):
                 if above in names:
-                    raise JudgeError(f"refused a parcel in which {above!r} is both a file and a folder")
+                    raise JudgeError(f"refused a bundle in which {above!r} is both a file and a folder")
         for name, data in self.files.items():
             target = place / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ class Parcel:
                 raise ValueError("has a part '.'")
             return relative(name)
         except ValueError as error:
-            raise JudgeError(f"refused a parcel: the name {str(name)[:80]!r} {error}") from None
+            raise JudgeError(f"refused a bundle: the name {str(name)[:80]!r} {error}") from None
 
 
 def _above(name: str) -> Iterator[str]:
@@ -103,7 +103,7 @@ class GradeTask:
 
     id: str
     place: str
-    answer: Parcel
+    answer: FileBundle
     surroundings: list[Any]
     surroundings_id: str
     untimed: bool

@@ -1,6 +1,6 @@
 """What a node says of itself before it grades: a program that attacks its own sandbox, and prints one line of JSON.
 
-python -P -m harness.running.ray_cluster.introduction DEVICE LANGUAGE...
+python -P -m harness.running.ray_cluster.node_facts DEVICE LANGUAGE...
 """
 
 import json
@@ -37,14 +37,14 @@ class NodeFacts:
     unable: Mapping[str, str] | None = None
 
 
-def introduced(device: str, languages: Sequence[str]) -> dict[str, Any]:
+def node_facts(device: str, languages: Sequence[str]) -> dict[str, Any]:
     """What this machine says of itself, in a process of its own; the arguments of `NodeFacts`.
 
     Args:
         device: where answers are to run, as `--device` names it.
         languages: of the challenges.
     """
-    command = (sys.executable, "-P", "-m", "harness.running.ray_cluster.introduction", device, *languages)
+    command = (sys.executable, "-P", "-m", "harness.running.ray_cluster.node_facts", device, *languages)
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, cwd="/")
     if done.returncode:
         last = done.stderr.strip().rpartition("\n")[2]
@@ -53,7 +53,7 @@ def introduced(device: str, languages: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _introduce(device: str, languages: Sequence[str]) -> dict[str, Any]:
+def _gathered(device: str, languages: Sequence[str]) -> dict[str, Any]:
     import harness
     from harness.errors import HarnessError
     from harness.running.content_key import source_of_harness
@@ -99,7 +99,7 @@ def _main(device: str, *languages: str) -> None:
 
     make_undumpable()
     compute_in_one_thread()
-    print(json.dumps(_introduce(device, languages)))
+    print(json.dumps(_gathered(device, languages)))
 
 
 if __name__ == "__main__":
