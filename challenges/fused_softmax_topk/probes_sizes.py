@@ -67,14 +67,14 @@ def special_logits_at_any_size(
 
 @probe(
     drawn=Drawn(
-        {"vocab": Axis(LARGEST_K, 6000)}, count=3 * LARGEST_K,
+        {"vocab": Axis(LARGEST_K, 6000)}, count=2 * LARGEST_K,
         choices={"k": tuple(range(1, LARGEST_K + 1)), "rows": (1, 2, 3), "family": ORDINARY, "shift": SHIFTS},
     )
 )  # fmt: skip
 def any_k_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, shift: int
 ) -> dict[str, float]:
-    """T01 to T05 for each k there is: three launches each, of rows of any length up to some thousands."""
+    """T01 to T05 for each k there is: two launches each, of rows of any length up to some thousands."""
     k = 1 + (k - 1) % max_k(answer)
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
     return {"error_ratio_any_k": _right(run, answer, draw)}
