@@ -18,6 +18,7 @@ followed as such: taken entry by entry they would hide faults a thousand times a
 E[x^2] - E[x]^2 is given room: what digits that costs is judged by the offset ladders.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from harness.probing import ProbeFailure
 
 from . import oracle
-from .binding import FIELDS, Inputs, Results
+from .binding import Inputs, Results
 
 Floats = NDArray[Any]
 BLOCK = 1 << 15
@@ -70,109 +71,129 @@ class ColumnSum(NamedTuple):
         return bound
 
 
-class Block(NamedTuple):
-    """Some rows: their exact y and dx and the bounds of these; their sums for dgamma and dbeta, and the bound (D,) of
-    what dgamma is off by before anything is added up."""
+class Columns(NamedTuple):
+    """The sums over some rows, and the bound (D,) of what dgamma is off by before anything is added up."""
 
-    y: Floats
-    dx: Floats
-    y_bound: Floats
-    dx_bound: Floats
     dgamma: ColumnSum
     dbeta: ColumnSum
     carried: Floats
 
+    def __add__(self, other: "Columns") -> "Columns":  # type: ignore[override]
+        return Columns(*(one + two for one, two in zip(self, other, strict=True)))
 
-def right_and_bounds(given: Inputs) -> tuple[Results, Results]:
-    """The exact outputs, and for each entry how far an honest answer may be from it.
 
-    The outputs are worked out in long double for float64, in float64 for float32; the bounds in float64.
+class Entry(NamedTuple):
+    """One entry of an output: its error over its bound, inf where it is not finite; its place in the flat output."""
+
+    over: float
+    place: int
+    actual: Any
+    exact: Any
+    bound: Any
+
+
+def require_right(got: Results, given: Inputs, doing: str = "") -> dict[str, float]:
+    """The largest error of each output over its bound; none may be over 1.
+
+    What is right is worked out in long double for float64, in float64 for float32; the bounds in float64.
+
+    Args:
+        got: the answer's outputs; None where they were not asked for, the gradients together.
+        given: the inputs they come from.
+        doing: what was done to get there.
     """
-    features, unit, tiny = given.x.shape[-1], given.unit / 2, float(np.finfo(given.x.dtype).tiny)
+    worst: dict[str, Entry] = {}
+
+    def judge(name: str, exact: Floats, bound: Floats, first: int = 0) -> None:
+        actual = getattr(got, name).reshape(-1)[first : first + exact.size]
+        entry = _worst(actual, exact.reshape(-1), bound.reshape(-1), first)
+        if name not in worst or entry.over > worst[name].over:
+            worst[name] = entry
+
+    parts = []
+    for first, some in _blocks(given):
+        xhat, rstd = oracle.statistics(some.x, some.eps, np.longdouble if some.dtype == "float64" else np.float64)
+        row = _row(some, abs(xhat.astype(np.float64, copy=False)), rstd.astype(np.float64, copy=False))
+        if got.y is not None:
+            judge("y", *_forward(some, xhat, row), first)
+        if got.dx is not None:
+            *dx, columns = _backward(some, xhat, rstd, row)
+            judge("dx", *dx, first)
+            parts.append(columns)
+    if parts:
+        for name, total, bound in _parameters(given, reduce(Columns.__add__, parts)):
+            judge(name, total, bound)
+    for name, entry in worst.items():
+        if entry.over > 1:
+            _complain(name, np.unravel_index(entry.place, getattr(got, name).shape), entry, doing)
+    return {f"{name}_error_over_bound": entry.over for name, entry in worst.items()}
+
+
+def _blocks(given: Inputs) -> Iterator[tuple[int, Inputs]]:
+    """Some rows after others, x (1,n,D), each with the place of its first entry."""
+    features = given.x.shape[-1]
     x, dy = (values.reshape(1, -1, features) for values in (given.x, given.dy))
-    rows, some = x.shape[1], max(1, BLOCK // features)
-    cuts = (slice(first, first + some) for first in range(0, rows, some))
-    blocks = [_block(replace(given, x=x[:, cut], dy=dy[:, cut])) for cut in cuts]
-    y, dx, y_bound, dx_bound = (
-        np.concatenate([block[field] for block in blocks], axis=1).reshape(given.x.shape) for field in range(4)
-    )
-    dgamma, dbeta = (reduce(ColumnSum.__add__, sums) for sums in zip(*(block[4:6] for block in blocks), strict=True))
-    carried = sum(block.carried for block in blocks)
-    bounds = dgamma.bound(unit, rows) + carried + tiny * (1 + dbeta.sizes), dbeta.bound(unit, rows) + tiny
-    return Results(y, dx, dgamma.total, dbeta.total), Results(y_bound, dx_bound, *bounds)
+    some = max(1, BLOCK // features)
+    for first in range(0, x.shape[1], some):
+        cut = slice(first, first + some)
+        yield first * features, replace(given, x=x[:, cut], dy=dy[:, cut])
 
 
-def _block(given: Inputs) -> Block:
-    """The exact values and bounds of some rows, x (1,n,D)."""
-    wide = np.longdouble if given.dtype == "float64" else np.float64
-    xhat, rstd = oracle.statistics(given.x, given.eps, wide)
-    gamma, beta, dy = (values.astype(wide) for values in (given.gamma, given.beta, given.dy))
+def _forward(given: Inputs, xhat: Floats, row: Row) -> tuple[Floats, Floats]:
+    """The exact y, and the bound of each entry."""
+    gamma, beta = (values.astype(xhat.dtype) for values in (given.gamma, given.beta))
+    unit, size = given.unit / 2, abs(xhat.astype(np.float64, copy=False))
+    bound = abs(gamma) * (row.off + ROUNDINGS * unit * size) + ROUNDINGS * unit * abs(beta) + _tiny(given)
+    return gamma * xhat + beta, bound.astype(np.float64, copy=False)
+
+
+def _backward(given: Inputs, xhat: Floats, rstd: Floats, row: Row) -> tuple[Floats, Floats, Columns]:
+    """The exact dx, the bound of each entry, and the sums over these rows."""
+    gamma, dy = (values.astype(xhat.dtype) for values in (given.gamma, given.dy))
     flow, along = dy * gamma, dy * xhat
     mean, slope = flow.mean(axis=-1, keepdims=True), (along * gamma).mean(axis=-1, keepdims=True)
-    y, dx = gamma * xhat + beta, rstd * (flow - mean - xhat * slope)
-    rough = (values.astype(np.float64) for values in (xhat, rstd, dx, mean, slope))
-    return Block(y, dx, *_row_bounds(given, *rough, along[0].sum(axis=0), dy[0].sum(axis=0)))
-
-
-def _row_bounds(
-    given: Inputs, xhat: Floats, rstd: Floats, dx: Floats, mean: Floats, slope: Floats, dgamma: Floats, dbeta: Floats
-) -> tuple[Any, ...]:
-    """The rest of a `Block`, in float64, from its exact values."""
-    unit, tiny = given.unit / 2, float(np.finfo(given.x.dtype).tiny)
-    gamma, beta, dy = (values.astype(np.float64) for values in (given.gamma, given.beta, given.dy))
-    size, along, flows = abs(xhat), dy * xhat, abs(dy)
-    row = _row(given, size, rstd)
-    return (
-        abs(gamma) * (row.off + ROUNDINGS * unit * size) + ROUNDINGS * unit * abs(beta) + tiny,
-        _dx_bound(row, xhat, size, rstd, dx, dy * gamma, mean, slope, unit)
-        + tiny * (1 + rstd) * (1 + np.sqrt(dy.shape[-1])),
+    dx = rstd * (flow - mean - xhat * slope)
+    dgamma, dbeta = along[0].sum(axis=0), dy[0].sum(axis=0)
+    # bounds need no long double
+    dy, along, *rough = (
+        values.astype(np.float64, copy=False) for values in (dy, along, xhat, rstd, dx, flow, mean, slope)
+    )
+    unit, flows = given.unit / 2, abs(dy)
+    underflow = _tiny(given) * (1 + rough[1]) * (1 + np.sqrt(dy.shape[-1]))
+    columns = Columns(
         ColumnSum(dgamma, (along * along)[0].sum(axis=0), abs(along)[0].sum(axis=0)),
         ColumnSum(dbeta, (dy * dy)[0].sum(axis=0), flows[0].sum(axis=0)),
         (flows * row.off)[0].sum(axis=0),
     )
+    return dx, _dx_bound(row, *rough, unit) + underflow, columns
 
 
-def require_within(got: Results, right: Results, bounds: Results, doing: str = "") -> dict[str, float]:
-    """The largest error of each output over its bound; none may be over 1.
-
-    Args:
-        got: the answer's outputs; None where one was not asked for.
-        right: the exact ones.
-        bounds: of each entry.
-        doing: what was done to get there.
-    """
-    shares = {}
-    for name, actual, exact, bound in zip(FIELDS, got, right, bounds, strict=True):
-        if actual is None:
-            continue
-        over, place = _worst(actual, exact, bound)
-        shares[f"{name}_error_over_bound"] = over
-        if over > 1:
-            _complain(name, place, over, actual, exact, bound, doing)
-    return shares
+def _parameters(given: Inputs, sums: Columns) -> Iterator[tuple[str, Floats, Floats]]:
+    """The exact dgamma and dbeta, and the bound of each entry."""
+    rows, unit, tiny = given.x.size // given.x.shape[-1], given.unit / 2, _tiny(given)
+    yield "dgamma", sums.dgamma.total, sums.dgamma.bound(unit, rows) + sums.carried + tiny * (1 + sums.dbeta.sizes)
+    yield "dbeta", sums.dbeta.total, sums.dbeta.bound(unit, rows) + tiny
 
 
-def _worst(actual: Floats, exact: Floats, bound: Floats) -> tuple[float, tuple[Any, ...]]:
-    """The largest error over its bound, inf where a value is not finite, and its place."""
-    flat, worst, place = [values.reshape(-1) for values in (actual, exact, bound)], -1.0, 0
-    for first in range(0, actual.size, BLOCK):
-        one, other, most = (values[first : first + BLOCK] for values in flat)
-        over = abs(one - other) / most
-        over[~np.isfinite(over)] = np.inf
-        index = int(np.argmax(over))
-        if over[index] > worst:
-            worst, place = float(over[index]), first + index
-    return worst, np.unravel_index(place, actual.shape)
+def _tiny(given: Inputs) -> float:
+    """Below this numbers lose digits."""
+    return float(np.finfo(given.x.dtype).tiny)
 
 
-def _complain(
-    name: str, place: tuple[Any, ...], over: float, actual: Floats, exact: Floats, bound: Floats, doing: str
-) -> None:  # fmt: skip
+def _worst(actual: Floats, exact: Floats, bound: Floats, first: int) -> Entry:
+    """The entry (n,) with the largest error over its bound; `first` is the place of the first one."""
+    over = abs(actual - exact) / bound
+    over[~np.isfinite(over)] = np.inf
+    index = int(np.argmax(over))
+    return Entry(float(over[index]), first + index, actual[index], exact[index], bound[index])
+
+
+def _complain(name: str, place: tuple[Any, ...], entry: Entry, doing: str) -> None:
     where = f"{name}[{', '.join(map(str, place))}]"
-    seen = f"{where} is {actual[place]:.9g} instead of {exact[place]:.9g}; rounding may cost {bound[place]:.2g}"
+    seen = f"{where} is {entry.actual:.9g} instead of {entry.exact:.9g}; rounding may cost {entry.bound:.2g}"
     raise ProbeFailure(
-        f"{name} is wrong", f"{doing}: {seen}" if doing else seen, where=where, expected=float(exact[place]),
-        got=float(actual[place]), measured={"error_over_bound": over},
+        f"{name} is wrong", f"{doing}: {seen}" if doing else seen, where=where, expected=float(entry.exact),
+        got=float(entry.actual), measured={"error_over_bound": entry.over},
     )  # fmt: skip
 
 
@@ -199,11 +220,10 @@ def _root_off(relative: Floats, rstd: Floats, eps: float) -> Floats:
 
 
 def _dx_bound(
-    row: Row, xhat: Floats, size: Floats, rstd: Floats, dx: Floats, flow: Floats, mean: Floats, slope: Floats,
-    unit: float,
+    row: Row, xhat: Floats, rstd: Floats, dx: Floats, flow: Floats, mean: Floats, slope: Floats, unit: float
 ) -> Floats:  # fmt: skip
     """Bound of dx = rstd (flow - mean - xhat slope), mean and slope those of flow = dy gamma and of flow xhat."""
-    features, flows = flow.shape[-1], abs(flow)
+    features, flows, size = flow.shape[-1], abs(flow), abs(xhat)
     mean_off = _sum_bound(flow, unit) / features + abs(slope) * (unit * np.sqrt(features) + row.shifted)
     slope_off = _sum_bound(flow * xhat, unit) / features + abs(slope) * row.scaled + abs(mean) * row.shifted
     slope_off += (flows * (ROUNDINGS * unit * size + row.rounded)).mean(axis=-1, keepdims=True)

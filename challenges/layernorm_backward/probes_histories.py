@@ -23,7 +23,7 @@ from harness.probing import (
 from harness.probing.families import values
 
 from .binding import GRADIENTS, Floats, Inputs, Results, gradient_plan
-from .bounds import require_within, right_and_bounds
+from .bounds import require_right
 from .inputs import CHEAP, DTYPES, DY_USES, EPSILONS, PARAMETERS, elements, inputs_of
 
 LENGTHS = (3, 12)
@@ -83,7 +83,7 @@ class History:
         )
         self.alive.append(Alive(number, given, cache, reused))
         self.returned.append(Returned((f"y{number}",), (y,), kept, plan))
-        require_within(NOTHING._replace(y=y), *right_and_bounds(given), self._doing)
+        require_right(NOTHING._replace(y=y), given, self._doing)
 
     def backward(self, family: str) -> None:
         """Call backward for one of the forwards alive, with a new dy, and judge the gradients."""
@@ -95,7 +95,7 @@ class History:
         plan = gradient_plan(given.dy)
         gradients, kept = self.answer.call("backward", given.dy, of.cache, returns=plan, hold=True, inputs=use)
         self.returned.append(Returned(names, gradients, kept, plan))
-        require_within(Results(None, *gradients), *right_and_bounds(given), self._doing)
+        require_right(Results(None, *gradients), given, self._doing)
         if of.reused or self._chance(0.25):
             self.alive.remove(of)
 

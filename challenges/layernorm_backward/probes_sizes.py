@@ -3,7 +3,7 @@
 from harness.probing import Answer, Array, Axis, Draw, Drawn, InputUse, Keep, probe
 
 from .binding import Inputs, Results, gradient_plan
-from .bounds import require_within, right_and_bounds
+from .bounds import require_right
 from .inputs import CHEAP, DTYPES, DY_USES, EPSILONS, PARAMETERS, ROWS, SCALES, elements, inputs_of
 
 LEAST_D = 3
@@ -64,4 +64,4 @@ def _judged(answer: Answer, draw: Draw, given: Inputs) -> dict[str, float]:
     )  # fmt: skip
     use = DY_USES[draw.integer(0, 1)]
     gradients = answer.call("backward", given.dy, cache, returns=gradient_plan(given.dy), inputs=use)
-    return require_within(Results(y, *gradients), *right_and_bounds(given))
+    return require_right(Results(y, *gradients), given)
