@@ -123,8 +123,9 @@ class SandboxedAnswer:
     deadline = math.inf
 
     def __init__(
-        self, target: WorkerSpec, capabilities: Mapping[str, Any] | None = None, literals: Collection[int] = ()
-    ) -> None:
+        self, target: WorkerSpec, capabilities: Mapping[str, Any] | None = None, literals: Collection[int] = (), *,
+        fork_server: ForkServer | LentForkServer | None = None,
+    ) -> None:  # fmt: skip
         self.target = target
         self.capabilities: Mapping[str, Any] = capabilities or {}
         self.literals = literals
@@ -133,7 +134,8 @@ class SandboxedAnswer:
         self.served: Mapping[str, ServedUse] = {}
         self.functions: list[str] = []
         self.signals: list[Signal] = []
-        self._fork_server: ForkServer | LentForkServer | None = None
+        self._fork_server = fork_server
+        self._borrowed = fork_server is not None
         self._server: FunctionServer | None = None
         self._box: Box | None = None
         self._kept: list[RemoteObject] = []
@@ -166,14 +168,14 @@ class SandboxedAnswer:
         return reply
 
     def close(self) -> None:
-        """Close the box, and end the process that its workers come from."""
+        """Close the box, and end the process that its workers come from, unless it was given."""
         self._leave()
         if self._server is not None:
             self._server.close()
         self._server = None
-        if self._fork_server is not None:
+        if self._fork_server is not None and not self._borrowed:
             self._fork_server.close()
-        self._fork_server = None
+            self._fork_server = None
 
     def _leave(self) -> None:
         """End the worker, and keep what was seen of it."""

@@ -4,7 +4,7 @@ A time is a claim about work done. So nothing is timed that is not also checked,
 seen before, and the result is a ratio: seconds depend on the machine.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from harness.numerics.paired import PROCESSES, PairedComparison, PairedVerdict
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.failures import NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Partial
-from harness.sandbox import WorkerSpec, scratch
+from harness.sandbox import scratch, start_fork_server
 from harness.timing.contest import CallCost, ContestResult, Enough, Role, Trial, contest
 from harness.timing.exclusive import timing_lock
 
@@ -93,21 +93,36 @@ def measure(
     with scratch.folder() as folder:
         (folder / "reference.py").write_bytes(reference.read_bytes())
         (folder / "identity.py").write_text(identity, encoding="utf-8")
-        own = [replace(answer.target, folder=folder, entry=f"{role}.py") for role in (Role.REFERENCE, Role.IDENTITY)]
-        targets = dict(zip(Role, (answer.target, *own), strict=True))
 
-        def start() -> Trial:
-            work = workload()
+        @contextmanager
+        def start(count: int) -> Iterator[Sequence[Trial]]:
             with ExitStack() as opened:
-                contenders = {role: _TimedWorker(target, work, role, answer) for role, target in targets.items()}
-                for contender in contenders.values():
-                    opened.callback(contender.close)
-                    contender.prepare()
-                opened.pop_all()
-            return Trial(contenders, work.draw)
+                trials = _trials(answer, folder, workload, opened)
+                yield [next(trials) for _ in range(count)]
 
         with timing_lock():
             return contest(start, enough=enough)
+
+
+def _trials(
+    judged: SandboxedAnswer, folder: Path, workload: Callable[[], Workload], opened: ExitStack
+) -> Iterator[Trial]:
+    """Trials of fresh workers, forked from two processes: one of the answer, one of the harness's own files."""
+    theirs, own = judged.target, replace(judged.target, folder=folder)
+    servers = []
+    for target in (theirs, own):
+        servers.append(start_fork_server(target))
+        opened.callback(servers[-1].close)
+    while True:
+        work = workload()
+        contenders = {}
+        for role in Role:
+            target = theirs if role is Role.ANSWER else replace(own, entry=f"{role}.py")
+            worker = SandboxedAnswer(target, fork_server=servers[role is not Role.ANSWER])
+            contenders[role] = _TimedWorker(worker, work, role, judged)
+            opened.callback(contenders[role].close)
+            contenders[role].prepare()
+        yield Trial(contenders, work.draw)
 
 
 def _full_credit_is_sure(compared: PairedComparison) -> bool:
@@ -157,8 +172,8 @@ def credit(result: ContestResult) -> Partial:
 class _TimedWorker:
     """A contender in a box of its own."""
 
-    def __init__(self, target: WorkerSpec, workload: Workload, role: Role, judged: SandboxedAnswer) -> None:
-        self.answer = SandboxedAnswer(target)
+    def __init__(self, worker: SandboxedAnswer, workload: Workload, role: Role, judged: SandboxedAnswer) -> None:
+        self.answer = worker
         self.judged = judged
         self.workload = workload
         self.role = role

@@ -87,15 +87,16 @@ class Box:
             self._server = FunctionServer(self._fork_server, rlimits(self.spec))
         self._worker = self._fork_server.fork(rlimits(self.spec))
         self._idle = process_stats.IdleMeter(self.pid)
-        if self._fork_server.bytecode is None and not self._own_fork_server:  # else there is no later worker
-            self._fork_server.bytecode, reply = self._compile(self._fork_server.folder)
+        # where it is this worker's own there is no later one
+        if self.spec.entry not in self._fork_server.bytecode and not self._own_fork_server:
+            self._fork_server.bytecode[self.spec.entry], reply = self._compile(self._fork_server.folder)
             if not reply.alive:
                 return reply
         return self._import(self._fork_server.folder)
 
     def _import(self, folder: str) -> Reply:
         spec, arena = self.spec, wire.Arena()
-        bytecode = self._fork_server.bytecode if self._fork_server is not None else None
+        bytecode = self._fork_server.bytecode.get(spec.entry) if self._fork_server is not None else None
         code = arena.add(bytecode)["array"] if bytecode is not None and bytecode.size else None
         request = {
             "op": "open", "folder": folder, "entry": spec.entry, "functions": list(spec.functions), "code": code,

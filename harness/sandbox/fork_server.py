@@ -95,16 +95,15 @@ class ForkServer:
             work is timed.
 
     Attributes:
-        bytecode: of the answer's entry, as its first worker compiled it before it ran anything of it; None before that,
-            and empty where it does not compile.
+        bytecode: of each entry, as its first worker compiled it before it ran anything of it; empty where it does not
+            compile.
     """
-
-    bytecode: NDArray[np.uint8] | None = None
 
     def __init__(
         self, access: FileAccess, tier: Tier, memory_mib: int, tasks: int = 64, *, ahead: bool = False
     ) -> None:
         self.tier = tier
+        self.bytecode: dict[str, NDArray[np.uint8]] = {}
         self._access = access
         self._tasks = tasks
         self._memory_bytes = memory_mib + access.scratch_mib + 256 << 20

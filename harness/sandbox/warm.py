@@ -80,9 +80,8 @@ class LentForkServer:
         bytecode: as `ForkServer.bytecode`, of the one answer that it is lent to.
     """
 
-    bytecode: NDArray[np.uint8] | None = None
-
     def __init__(self, kept: "_Kept", give_back: Callable[[], None]) -> None:
+        self.bytecode: dict[str, NDArray[np.uint8]] = {}
         self._kept = kept
         self._give_back: Callable[[], None] | None = give_back
 

@@ -12,7 +12,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
@@ -71,9 +71,6 @@ class Contender(Protocol):
     def run(self, given: Any) -> CallCost:
         """Do it once, and verify the output; what this raises ends the contest."""
 
-    def close(self) -> None:
-        """End the process."""
-
 
 @dataclass(frozen=True)
 class Trial:
@@ -127,18 +124,20 @@ class ContestResult:
         return self.background > BACKGROUND
 
 
+Start = Callable[[int], AbstractContextManager[Sequence[Trial]]]
+"""Opens so many trials; leaving ends their processes."""
 Enough = Callable[[PairedComparison], bool]
 """Whether a comparison says all that is asked, though it is not decided which side is faster."""
 
 
 def contest(
-    start: Callable[[], Trial], *, trials: int = PROCESSES, seconds: float = SECONDS, enough: Enough = lambda _: False
+    start: Start, *, trials: int = PROCESSES, seconds: float = SECONDS, enough: Enough = lambda _: False
 ) -> ContestResult:
     """Time an answer against a reference until the pairs decide, they say enough, or time is up.
 
     Args:
-        start: opens a trial. What it or a contender raises ends the contest and is passed on.
-        trials: how many, at least `PROCESSES` for a verdict.
+        start: opens the trials that run side by side. What it or a contender raises ends the contest and is passed on.
+        trials: how many at a time, at least `PROCESSES` for a verdict.
         seconds: processor time of play after which an undecided contest ends.
         enough: asked at every look, of processor and of wall time; what satisfies it by both ends the contest.
 
@@ -147,14 +146,13 @@ def contest(
     """
     began = clock.now()
     clock.warm_memory()
-    with ExitStack() as stack:
+    with ExitStack() as running:
 
         def entered() -> list[_Track]:
-            tracks = []
-            for number in range(trials):
-                tracks.append(_Track(start(), number))
-                stack.callback(tracks[-1].close)
-                tracks[-1].warm_up()
+            running.close()  # those whose place these take
+            tracks = [_Track(trial, number) for number, trial in enumerate(running.enter_context(start(trials)))]
+            for track in tracks:
+                track.warm_up()
             return tracks
 
         tracks, processor = _play(entered, seconds, enough)
@@ -205,11 +203,7 @@ class _Track:
         self.order = random.SystemRandom()
         self.rounds = 0
         self.worked = 0.0
-        try:
-            self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in trial.contenders.items()}
-        except BaseException:
-            self.close()
-            raise
+        self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in trial.contenders.items()}
 
     def warm_up(self) -> None:
         """The first rounds, which do not count."""
@@ -236,11 +230,6 @@ class _Track:
         answer, reference, identity = (times(self.entrants[role]) for role in Role)
         return log_ratios(answer, reference, overhead=median(identity)) if identity else []
 
-    def close(self) -> None:
-        """End the processes."""
-        for contender in self.trial.contenders.values():
-            contender.close()
-
 
 Times = Callable[[_Entrant], list[float]]
 
@@ -261,7 +250,7 @@ def _play(entered: Callable[[], list[_Track]], seconds: float, enough: Enough) -
     """Rounds in turns until the processor times decide, both clocks say enough, or time is up.
 
     Args:
-        entered: opens the trials that run side by side.
+        entered: opens the trials that run side by side, in place of those before.
         seconds: processor time of play.
         enough: as for `contest`.
 
@@ -287,8 +276,6 @@ def _play(entered: Callable[[], list[_Track]], seconds: float, enough: Enough) -
             if enough(comparison) and enough(compare(_ratios(tracks, _wall))):
                 return tracks, comparison
         if pairs in RESTART_PAIRS:
-            for track in running:
-                track.close()
             running = entered()
             tracks += running
     return tracks, _clearly_slower(tracks, _processor, comparison)

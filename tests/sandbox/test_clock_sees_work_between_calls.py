@@ -1,6 +1,7 @@
 """Work that an answer does while nothing is asked of it is seen from outside, and takes the worth of its times."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from harness.model import Limits
 from harness.numerics.paired import PairedVerdict
 from harness.sandbox import Array, Box, CallStatus, WorkerSpec, process_stats
-from harness.timing.contest import CallCost, Contender, Role, Trial, contest
+from harness.timing.contest import CallCost, Role, Trial, contest
 
 HONEST = """
 import numpy as np
@@ -47,9 +48,6 @@ class Sorter:
         assert reply.status is CallStatus.RETURNED, reply.text
         return CallCost(reply.seconds, reply.processor)
 
-    def close(self) -> None:
-        self.box.close()
-
 
 @pytest.fixture
 def raced(tmp_path: Path):
@@ -60,16 +58,16 @@ def raced(tmp_path: Path):
             (tmp_path / f"{role}.py").write_text(source)
         rng = np.random.default_rng(1)
 
-        def start() -> Trial:
-            contenders: dict[Role, Contender] = {}
+        @contextmanager
+        def start(count: int) -> Iterator[list[Trial]]:
             with ExitStack() as opened:
-                for role in Role:
-                    box = Box(WorkerSpec(tmp_path, f"{role}.py", ("f",), Limits()))
-                    opened.callback(box.close)
+
+                def sorter(role: Role) -> Sorter:
+                    box = opened.enter_context(Box(WorkerSpec(tmp_path, f"{role}.py", ("f",), Limits())))
                     assert box.open().status is CallStatus.RETURNED
-                    contenders[role] = Sorter(box)
-                opened.pop_all()
-            return Trial(contenders, lambda: rng.random(SIZE))
+                    return Sorter(box)
+
+                yield [Trial({role: sorter(role) for role in Role}, lambda: rng.random(SIZE)) for _ in range(count)]
 
         return contest(start, seconds=seconds)
 

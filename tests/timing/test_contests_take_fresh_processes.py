@@ -4,6 +4,7 @@ import random
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,17 @@ class Field:
         while True:
             yield middle * self.draw.lognormvariate(0.0, self.spread)
 
-    def start(self) -> Trial:
+    @contextmanager
+    def start(self, count: int) -> Iterator[list[Trial]]:
         middles = {Role.ANSWER: 1e-3 * self.factor, Role.REFERENCE: 1e-3, Role.IDENTITY: 1e-6}
-        self.trials.append({role: Sleeper(self.costs(middle)) for role, middle in middles.items()})
-        return Trial(self.trials[-1], lambda: None)
+        trials = [{role: Sleeper(self.costs(middle)) for role, middle in middles.items()} for _ in range(count)]
+        self.trials += trials
+        try:
+            yield [Trial(trial, lambda: None) for trial in trials]
+        finally:
+            for trial in trials:
+                for sleeper in trial.values():
+                    sleeper.close()
 
 
 def raced(factor: float, spread: float) -> tuple[Field, ContestResult]:
