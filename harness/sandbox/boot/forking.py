@@ -1,8 +1,8 @@
 """The process that workers are forked from: the interpreter and NumPy are loaded once, and nothing else ever.
 
 It runs no byte of a submission. Each worker gets namespaces and scratch space of its own (where this process may make
-them), then the fence, and only then does it look at what the parent sends. A holder between the two waits for the
-worker and tells the parent how it ended.
+them), then the fence, and only then does it look at what the parent sends. This process waits for the worker and tells
+the parent how it ended. Where it may not make one process namespace after another, a holder between the two does.
 
 Called with the descriptor of the parent's socket and the parent's process id, which is 0 where a pid namespace ends
 this process with its parent.
@@ -14,6 +14,7 @@ import ctypes
 import gc
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -54,11 +55,10 @@ def main() -> None:
     )  # what a worker inherits of this process, it may not read in it
     if sys.argv[2] not in ("0", str(os.getppid())):
         return
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     control = socket.socket(fileno=int(sys.argv[1]))
-    own = os.getpid()
+    children = Children()
     gc.freeze()
-    while True:
+    while children.wait_beside(control):
         data, ancillary, _, _ = control.recvmsg(wire.MESSAGE_LIMIT, socket.CMSG_SPACE(3 * 4))
         if not data:
             return
@@ -66,20 +66,79 @@ def main() -> None:
         request = json.loads(data)
         if request["namespaces"]:
             fence.prepare(request["fence"], FIRST_PID)
-        if os.fork() == 0:
-            control.close()
-            hold(request, own, *fds)
-        for fd in fds:
+        children.fork(request, control, *fds)
+
+
+class Children:
+    """The processes that this one forked and that have not ended yet."""
+
+    def __init__(self) -> None:
+        self.own = os.getpid()
+        self.home = os.open("/proc/self/ns/pid", os.O_RDONLY)
+        self.direct = int(_libc.setns(self.home, CLONE_NEWPID)) == 0  # bubblewrap keeps an ordinary user from it
+        self.alive: dict[int, tuple[int, int]] = {}  # by pidfd: process id, and where its wait status goes or -1
+
+    def wait_beside(self, control: socket.socket) -> bool:
+        """Tell how children ended until something comes from the parent."""
+        poll = select.poll()
+        for fd in (control.fileno(), *self.alive):
+            poll.register(fd, select.POLLIN)
+        while True:
+            ready = {fd for fd, _ in poll.poll()}
+            for fd in ready & self.alive.keys():
+                poll.unregister(fd)
+                self._reap(fd)
+            if control.fileno() in ready:
+                return True
+
+    def fork(self, request: dict[str, Any], control: socket.socket, channel: int, output: int, status: int) -> None:
+        """Fork a worker, in a process namespace of its own, or else its holder."""
+        direct = request["namespaces"] and self.direct
+        try:
+            if direct:
+                # a process whose children go to another namespace may not make one
+                _check(_libc.setns(self.home, CLONE_NEWPID), "setns")
+                _check(_libc.unshare(CLONE_NEWPID), "unshare")
+            pid = os.fork()
+            if pid == 0:
+                control.close()
+                if direct:
+                    begin(request, channel, output)
+                hold(request, self.own, channel, output, status)
+            self.alive[os.pidfd_open(pid)] = pid, os.dup(status) if direct else -1
+        except OSError as error:
+            _say(channel, error)
+        for fd in (channel, output, status):
             os.close(fd)
+
+    def _reap(self, pidfd: int) -> None:
+        """Tell how one ended, unless it has told that itself."""
+        pid, status = self.alive.pop(pidfd)
+        wait_status = os.waitpid(pid, 0)[1]
+        os.close(pidfd)
+        if status >= 0:
+            with contextlib.suppress(OSError):  # nobody waits any more
+                os.write(status, f"{wait_status}".encode())
+            os.close(status)
+
+
+def begin(request: dict[str, Any], control: int, output: int) -> None:
+    """Make the rest of a worker's namespaces and become it; never returns."""
+    try:
+        separate(CLONE_NEWNS | CLONE_NEWIPC, request["scratch_bytes"], request["interpreter"])
+        work(request, 0, control, output)
+    except BaseException as error:  # sent to the parent, which waits for a first message
+        _say(control, error)
+    os._exit(0)
 
 
 def hold(request: dict[str, Any], server: int, control: int, output: int, status: int) -> None:
     """Make a worker's namespaces, fork it, wait for it, and write its wait status; never returns."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     own = os.getpid()
     try:
         if request["namespaces"]:
-            separate(request["scratch_bytes"], request["interpreter"])
+            namespaces = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID
+            separate(namespaces, request["scratch_bytes"], request["interpreter"])
         wait_status = descendants.keep(lambda: work(request, own, control, output), server, (control, output))
         if wait_status is not None:
             os.write(status, f"{wait_status}".encode())
@@ -88,9 +147,9 @@ def hold(request: dict[str, Any], server: int, control: int, output: int, status
     os._exit(0)
 
 
-def separate(scratch_bytes: int, interpreter: list[str]) -> None:
+def separate(namespaces: int, scratch_bytes: int, interpreter: list[str]) -> None:
     """Leave the namespaces of earlier workers: nothing one of them left behind is seen by the next."""
-    _check(_libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID), "unshare")
+    _check(_libc.unshare(namespaces), "unshare")
     _check(_libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     for place, size in ((b"/tmp", scratch_bytes), (b"/dev/shm", 1 << 16)):
         # an interpreter that lies there would be covered
