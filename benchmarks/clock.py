@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +152,8 @@ def raced(source: str) -> ContestResult:
         folder.mkdir()
         (folder / "answer.py").write_text(source, encoding="utf-8")
         target = WorkerSpec(folder, "answer.py", ("rounds",), Limits(), detect())
-        return measure(SandboxedAnswer(target), Normalising, Path(place, "reference.py"), IDENTITY)
+        with closing(SandboxedAnswer(target)) as answer:
+            return measure(answer, Normalising, Path(place, "reference.py"), IDENTITY)
 
 
 def verdicts(runs: int) -> dict[tuple[int, str], list[ContestResult]]:

@@ -152,9 +152,9 @@ class SandboxedAnswer:
             return Reply(CallStatus.RETURNED, self.functions)
         start = clock.now()
         try:
-            self._fork_server = self._fork_server or start_fork_server(self.target)
-            self._server = self._server or FunctionServer(self._fork_server, rlimits(self.target))
-            self._box = Box(self.target, self._fork_server, self._server)
+            fork_server = self.fork_server()
+            self._server = self._server or FunctionServer(fork_server, rlimits(self.target))
+            self._box = Box(self.target, fork_server, self._server)
             reply = self._box.open()
         except BaseException:  # an interrupt included: nothing else would end this worker
             self.close()
@@ -166,6 +166,11 @@ class SandboxedAnswer:
         else:
             self._leave()
         return reply
+
+    def fork_server(self) -> ForkServer | LentForkServer:
+        """The process that its workers come from, started where it is not."""
+        self._fork_server = self._fork_server or start_fork_server(self.target)
+        return self._fork_server
 
     def close(self) -> None:
         """Close the box, and end the process that its workers come from, unless it was given."""

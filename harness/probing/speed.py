@@ -7,6 +7,7 @@ seen before, and the result is a ratio: seconds depend on the machine.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,16 +90,18 @@ def measure(
     Raises:
         ProbeFailure: an output of the answer was wrong, or did not come.
     """
-    answer.close()  # its process must not share the cores with the timed ones
+    answer.fresh()  # its worker must not share the cores with the timed ones
+    sets = count()
     with scratch.folder() as folder:
         (folder / "reference.py").write_bytes(reference.read_bytes())
         (folder / "identity.py").write_text(identity, encoding="utf-8")
 
         @contextmanager
-        def start(count: int) -> Iterator[Sequence[Trial]]:
+        def start(trials: int) -> Iterator[Sequence[Trial]]:
+            if next(sets):
+                answer.close()  # memory is to lie elsewhere
             with ExitStack() as opened:
-                trials = _trials(answer, folder, workload, opened)
-                yield [next(trials) for _ in range(count)]
+                yield list(islice(_trials(answer, folder, workload, opened), trials))
 
         with timing_lock():
             return contest(start, enough=enough)
@@ -107,12 +110,10 @@ def measure(
 def _trials(
     judged: SandboxedAnswer, folder: Path, workload: Callable[[], Workload], opened: ExitStack
 ) -> Iterator[Trial]:
-    """Trials of fresh workers, forked from two processes: one of the answer, one of the harness's own files."""
+    """Trials of fresh workers, forked from two processes: the answer's, and one of the harness's own files."""
     theirs, own = judged.target, replace(judged.target, folder=folder)
-    servers = []
-    for target in (theirs, own):
-        servers.append(start_fork_server(target))
-        opened.callback(servers[-1].close)
+    servers = [judged.fork_server(), start_fork_server(own)]
+    opened.callback(servers[1].close)
     while True:
         work = workload()
         contenders = {}

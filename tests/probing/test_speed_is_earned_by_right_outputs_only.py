@@ -1,7 +1,7 @@
 """A time earns something only where every timed output was right, and a machine that cannot tell takes nothing away."""
 
 import math
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,7 +175,8 @@ def test_a_planted_fifth_is_called_slower_or_left_open(tmp_path):
     (tmp_path / "answer.py").write_text(work.format(6))
     (tmp_path / "five.py").write_text(work.format(5))
     target = WorkerSpec(tmp_path, "answer.py", ("ordered",), Limits(), detect())
-    compared = measure(SandboxedAnswer(target), lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
+    with closing(SandboxedAnswer(target)) as answer:
+        compared = measure(answer, lambda: Sorting(1), tmp_path / "five.py", IDENTITY).comparison
     assert compared.verdict in (PairedVerdict.SLOWER, PairedVerdict.UNCLEAR)
     assert compared.low <= 1.2 * 1.02 and compared.high >= 1.2 / 1.02
 
