@@ -11,7 +11,10 @@ ROUGH = 60_000
 TILES = 24
 """Tiles of a sequence at most, where sizes are drawn; `any_number_of_tiles_is_right` has more."""
 NORMAL = {"q": "normal", "k": "normal", "v": "normal", "do": "normal"}
-LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain", "plain", "x30", "rising", "falling")}
+LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain",) * 4 + ("x30", "rising", "falling")}
+"""Plain scores mostly: where one key has all the weight, most gradients are nothing, and faults of them unseen."""
+SHARES = {"short": (-5.0, -2.0), "long": (-2.0, 0.5)}
+"""Of the length, what a tile takes, as a power of two."""
 
 
 def cost(B: int, H: int, N: int, D: int, tile: int, back: int) -> float:
@@ -39,17 +42,20 @@ def any_size_is_right(
     return _judged(answer, given)
 
 
-@probe(drawn=Drawn({"N": Axis(150, 1200)}, 10, lambda N: float(N), 1200.0, LARGE, 700.0))
+@probe(
+    drawn=Drawn({"N": Axis(150, 1200)}, 15, lambda N: float(N), 1200.0, {**LARGE, "tiles": tuple(SHARES)}, 700.0),
+)  # fmt: skip
 def any_long_sequence_is_right(
-    answer: Answer, draw: Draw, *, N: int, dtype: str, causal: bool, scores: str
+    answer: Answer, draw: Draw, *, N: int, dtype: str, causal: bool, scores: str, tiles: str
 ) -> dict[str, float]:
-    """Hundreds of positions, and more than a thousand."""
-    tile, back = (_wide(round(N * 2 ** float(draw.uniform(1, low=-5.0, high=0.5)[0])), N) for _ in range(2))
+    """Hundreds of positions, and more than a thousand, in many tiles or in few."""
+    low, high = SHARES[tiles]
+    tile, back = (_wide(round(N * 2 ** float(draw.uniform(1, low=low, high=high)[0])), N) for _ in range(2))
     sizes = (1, 1, N, draw.integer(1, 8))
     return _judged(answer, inputs_of(draw, sizes, (tile, back), dtype, causal=causal, scores=scores, **NORMAL))
 
 
-@probe(drawn=Drawn({"D": Axis(48, 1200)}, 12, choices=LARGE))
+@probe(drawn=Drawn({"D": Axis(48, 1200)}, 20, choices=LARGE))
 def any_wide_row_is_right(
     answer: Answer, draw: Draw, *, D: int, dtype: str, causal: bool, scores: str
 ) -> dict[str, float]:
@@ -60,7 +66,7 @@ def any_wide_row_is_right(
 
 
 @probe(
-    drawn=Drawn({"B": Axis(1, 1500), "H": Axis(1, 1500)}, 8, lambda B, H: float(B * H) ** 4, 3000.0**4, LARGE, 1e3**4),
+    drawn=Drawn({"B": Axis(1, 1500), "H": Axis(1, 1500)}, 16, lambda B, H: float(B * H) ** 4, 3000.0**4, LARGE, 1e3**4),
 )  # fmt: skip
 def any_large_batch_is_right(
     answer: Answer, draw: Draw, *, B: int, H: int, dtype: str, causal: bool, scores: str
@@ -100,19 +106,19 @@ def any_eight_tiles_are_right(
     drawn=Drawn(
         {"B": Axis(1, 6), "H": Axis(1, 6), "N": Axis(1, 120), "D": Axis(1, 64), "tile": Axis(1, 160),
          "back": Axis(1, 160)}, 14, cost, 1e5,
-        {"dtype": DTYPES, "causal": (True, False), "family": CHEAP},
+        {"dtype": DTYPES, "causal": (True, False), "family": CHEAP, "ahead": (1, 4)},
     ),
 )  # fmt: skip
 def any_history_is_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, back: int, dtype: str, causal: bool,
-    family: str,
+    family: str, ahead: int,
 ) -> None:  # fmt: skip
-    """Several forwards alive at once, their backwards in any order and repeatedly, other shapes and dtypes in turn:
-    every result is right."""
+    """`ahead` forwards before the first backward, several alive at once, their backwards in any order and repeatedly,
+    other shapes and dtypes in turn: every result is right."""
     answer.fresh()
     living = []
-    for turn in range(draw.integer(4, 12)):
-        if not living or draw.integer(0, 1):
+    for turn in range(ahead + draw.integer(3, 10)):
+        if turn < ahead or draw.integer(0, 1):
             other = turn and draw.integer(0, 2) == 0
             sizes = (H, B, N, D) if other else (B, H, N, D)
             used = DTYPES[1 - DTYPES.index(dtype)] if other and draw.integer(0, 1) else dtype

@@ -98,11 +98,14 @@ class Drawn:
         """
         leading = list(self.axes)[index % len(self.axes)]
         places = {name: float(rng.uniform()) for name in self.axes}
-        places[leading] = self._place(index // len(self.axes), leading, places[leading])
+        part, parts = self._part(index, leading)
+        places[leading] = (part + places[leading]) / parts
         large = self.in_large and index < len(self.axes)
         if large:
             places[leading] = 1 - LARGE_SHARE * (1 - places[leading])
-        near = {name: () if large and name == leading else literals for name in self.axes}
+        # where the source names many integers, every draw of the largest sizes may be pulled down to one of them
+        free = large or 0 < part == parts - 1
+        near = {name: () if free and name == leading else literals for name in self.axes}
         most = most if large or not self.in_large else most * SMALLEST_SHARE
         sizes = {name: _size(axis, places[name], rng, near[name]) for name, axis in self.axes.items()}
         self._fit(sizes, [name for name in rng.permutation(list(sizes)) if name != leading],
@@ -113,11 +116,12 @@ class Drawn:
         dealt = {name: _dealt(values, index, name, self.salt) for name, values in self.choices.items()}
         return {**sizes, **dealt, DRAW: index}
 
-    def _place(self, turn: int, name: str, within: float) -> float:
-        """Where in its range, 0 to 1, the leading size lies: its turns together cover the range evenly."""
-        turns = -(-self.count // len(self.axes))
-        order = np.random.default_rng([*name.encode()]).permutation(turns)
-        return (int(order[turn % turns]) + within) / turns
+    def _part(self, index: int, name: str) -> tuple[int, int]:
+        """The part of its range that the leading size lies in, and how many parts it has: one for each of its turns,
+        which together cover the range evenly."""
+        parts = max(1, len(range(list(self.axes).index(name), self.count, len(self.axes))))
+        order = np.random.default_rng([*name.encode()]).permutation(parts)
+        return int(order[index // len(self.axes) % parts]), parts
 
     def neighbours(self, case: Case) -> list[Case]:
         """The case with every number one up, and that with half of every size, so far as there are such."""

@@ -93,6 +93,22 @@ def test_every_size_meets_its_range():
     assert max(map(DRAWN.cost_of, cases)) > 0.7 * DRAWN.most
 
 
+def test_each_size_comes_from_the_top_of_its_range_whatever_integers_the_source_names():
+    named = set(range(2, 40))
+    for count in (60, 14, 9, 5):  # where the sizes have no equal number of turns, none goes without
+        drawn = Drawn({"rows": Axis(1, 3000), "width": Axis(1, 4096)}, count)
+        for seed in range(40):
+            cases = [drawn.case(i, np.random.default_rng([seed, i]), named, drawn.most) for i in range(count)]
+            for place, (name, axis) in enumerate(drawn.axes.items()):
+                turns = [case[name] for case in cases[place :: len(drawn.axes)]]
+                assert max(turns) > 0.7 * axis.high ** (1 - 1 / len(turns))
+
+
+def test_other_turns_of_a_size_are_still_pulled_to_the_integers_named():
+    cases = [DRAWN.case(i, np.random.default_rng(i), {1777}, DRAWN.most) for i in range(DRAWN.count)]
+    assert sum(abs(case["D"] - 1777) <= 1 for case in cases) > 3
+
+
 def test_sizes_that_need_too_much_memory_are_not_run_and_not_charged():
     class Small(LocalAnswer):
         def call(self, function, *args, **options):
