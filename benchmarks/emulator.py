@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from promises import Promises
@@ -35,6 +36,8 @@ ROUNDS = 5
 BIG = ("8", "50257", "256", "3")
 """Rows, columns, threads a block, launches: softmax at the vocabulary of GPT-2."""
 SMALL = ("4", "1000", "64", "3")
+PRODUCT = ("256", "3")
+"""Rows of each matrix, launches."""
 
 
 def built(files: list[Path], folder: Path, *, instrumented: bool = True) -> tuple[Path, float]:
@@ -46,8 +49,8 @@ def built(files: list[Path], folder: Path, *, instrumented: bool = True) -> tupl
     return made.path, made.seconds
 
 
-def softmax_seconds(program: Path, mode: Mode, size: tuple[str, ...]) -> list[float]:
-    """Processor seconds of the fastest launch of each kernel of softmax.cu."""
+def launch_seconds(program: Path, mode: Mode, size: tuple[str, ...]) -> list[float]:
+    """Processor seconds of the fastest launch of each kernel, which the program prints."""
     with open(os.devnull, "wb") as report:
         fd = report.fileno()
         environment = os.environ | {"EMU_MODE": str(mode.value), "EMU_REPORT_FD": str(fd)}
@@ -61,18 +64,34 @@ def slow_down(folder: Path, promises: Promises) -> list[float]:
     """Each mode against the plain build, in turn; then seconds of a launch at the small size, plain and all."""
     plain, _ = built([HERE / "cuda" / "softmax.cu"], folder, instrumented=False)
     checked, _ = built([HERE / "cuda" / "softmax.cu"], folder)
-    ratios: dict[str, list[list[float]]] = {name: [] for name in MODES}
-    for _ in range(ROUNDS):
-        base = softmax_seconds(plain, Mode.PLAIN, BIG)
-        for name, mode in MODES.items():
-            taken = softmax_seconds(checked, mode, BIG)
-            ratios[name].append([t / b for t, b in zip(taken, base, strict=True)])
     print(f"softmax, {BIG[0]} rows of {BIG[1]}, {BIG[2]} threads a block: processor time against the plain run")
-    for name, rounds in ratios.items():
-        three, online = (statistics.median(kernel) for kernel in zip(*rounds, strict=True))
+    for name, (three, online) in ratios(plain, checked, BIG, MODES).items():
         promises.at_most(f"  {name}, three passes", three, PROMISED[name], " x")
         promises.at_most(f"  {name}, online", online, PROMISED[name], " x")
-    return [softmax_seconds(plain, Mode.PLAIN, SMALL)[0], softmax_seconds(checked, MODES["all"], SMALL)[0]]
+    return [launch_seconds(plain, Mode.PLAIN, SMALL)[0], launch_seconds(checked, MODES["all"], SMALL)[0]]
+
+
+def ratios(
+    plain: Path, checked: Path, size: tuple[str, ...], modes: Mapping[str, Mode]
+) -> dict[str, tuple[float, ...]]:  # fmt: skip
+    """How many times the plain build's processor time each kernel takes in each mode: the median of runs in turn."""
+    found: dict[str, list[list[float]]] = {name: [] for name in modes}
+    for _ in range(ROUNDS):
+        base = launch_seconds(plain, Mode.PLAIN, size)
+        for name, mode in modes.items():
+            taken = launch_seconds(checked, mode, size)
+            found[name].append([t / b for t, b in zip(taken, base, strict=True)])
+    return {name: tuple(map(statistics.median, zip(*rounds, strict=True))) for name, rounds in found.items()}
+
+
+def tiled_product(folder: Path, promises: Promises) -> None:
+    """Counting where nearly all accesses are to shared memory."""
+    source = [HERE / "cuda" / "tiled_product.cu"]
+    plain, checked = built(source, folder, instrumented=False)[0], built(source, folder)[0]
+    print(f"tiled product of matrices of {PRODUCT[0]} rows: processor time against the plain run")
+    for name, tiles in ratios(plain, checked, PRODUCT, {"count": Mode.COUNT}).items():
+        for tile, ratio in zip((16, 32), tiles, strict=True):
+            promises.at_most(f"  {name}, tiles of {tile}", ratio, PROMISED[name], " x")
 
 
 def beside_numba(python: str, emulated: list[float]) -> None:
@@ -140,6 +159,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         beside_numba(numba, slow_down(folder, promises))
+        tiled_product(folder, promises)
         one_submission(folder, promises)
     corpus(promises)
     promises.settle()

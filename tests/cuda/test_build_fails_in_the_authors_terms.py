@@ -31,9 +31,20 @@ def test_a_missing_symbol_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_header_that_the_device_lacks_is_unsupported(tmp_path: Path) -> None:
-    done = built(tmp_path, "#include <cub/cub.cuh>\n" + KERNEL.format("cub::Sum s; s(1, 2);"))
+    done = built(tmp_path, "#include <thrust/sort.h>\n" + KERNEL.format("thrust::sort(x, x);"))
     assert done.path is None
-    assert [(u.what, u.line) for u in done.unsupported][:2] == [("the header <cub/cub.cuh>", 1), ("CUB", 2)]
+    told = [("the header <thrust/sort.h>", 1), ("Thrust (thrust::sort)", 2)]
+    assert [(u.what, u.line) for u in done.unsupported][:2] == told
+
+
+def test_what_the_device_lacks_of_a_library_is_named(tmp_path: Path) -> None:
+    done = built(tmp_path, "#include <cub/cub.cuh>\n" + KERNEL.format("cub::BlockHistogram<int, 32, 1, 8> h;"))
+    assert [(u.what, u.line) for u in done.unsupported] == [("CUB (cub::BlockHistogram)", 2)]
+
+
+def test_misuse_of_what_the_device_has_of_a_library_is_an_error(tmp_path: Path) -> None:
+    done = built(tmp_path, "#include <cub/cub.cuh>\n" + KERNEL.format("cub::WarpReduce<int> r(1);"))
+    assert done.path is None and not done.unsupported and "a.cu:2:" in done.errors
 
 
 def test_a_header_behind_a_condition_is_not_missed(tmp_path: Path) -> None:

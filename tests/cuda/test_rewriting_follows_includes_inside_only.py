@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.rewriting import rewrite
+from harness.cuda.rewriting import SourceTree, rewrite
 
 LEAVING = {
     '#include "/etc/passwd"': "/etc/passwd",
@@ -64,10 +64,23 @@ def test_included_files_are_rewritten_from_where_they_are(tmp_path: Path) -> Non
 
 
 def test_a_header_that_the_device_lacks_is_listed_and_no_longer_included(tmp_path: Path) -> None:
-    (tmp_path / "a.cu").write_text("#include <cstdio>\n#include <cub/cub.cuh>  // sorts\nint x;\n")
+    (tmp_path / "a.cu").write_text("#include <cstdio>\n#include <thrust/sort.h>  // sorts\nint x;\n")
     done = rewrite(tmp_path, ["a.cu"])
-    assert [(s.what, s.file, s.line) for s in done.suspects] == [("the header <cub/cub.cuh>", "a.cu", 2)]
-    assert b"\n#error the header <cub/cub.cuh>" in done.files["a.cu"] and done.files["a.cu"].endswith(b"\nint x;\n")
+    assert [(s.what, s.file, s.line) for s in done.suspects] == [("the header <thrust/sort.h>", "a.cu", 2)]
+    assert b"\n#error the header <thrust/sort.h>" in done.files["a.cu"] and done.files["a.cu"].endswith(b"\nint x;\n")
+
+
+def test_the_devices_cub_stands_in_for_nvidias_wherever_that_lies(tmp_path: Path) -> None:
+    answer, theirs = tmp_path / "answer", tmp_path / "cccl"
+    for header in ("cub/cub.cuh", "cub/device/device_scan.cuh", "cuda/barrier", "cuda/own.h"):
+        (theirs / header).parent.mkdir(parents=True, exist_ok=True)
+        (theirs / header).write_text("int theirs;\n")
+    answer.mkdir()
+    names = ("cub/cub.cuh", "cub/device/device_scan.cuh", "cuda/barrier", "cuda/own.h")
+    (answer / "a.cu").write_text("".join(f"#include <{name}>\n" for name in names))
+    done = rewrite(answer, ["a.cu"], SourceTree.of(answer, [theirs]))
+    assert [s.what for s in done.suspects] == ["the header <cub/device/device_scan.cuh>"]
+    assert set(done.files) == {"a.cu", "cccl/cuda/own.h"}
 
 
 def test_an_entry_that_is_not_there_is_named(tmp_path: Path) -> None:

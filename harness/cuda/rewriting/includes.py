@@ -84,7 +84,12 @@ class SourceTree:
         return place if place.is_file() and place.resolve().is_relative_to(base.resolve()) else None
 
     def search(self, name: str) -> str | None:
-        """The path in the tree of the header that the folders of `-I` hold under `name`."""
+        """The path in the tree of the header that the folders of `-I` hold under `name`; never NVIDIA's own text of a
+        library that the device has in another form, or not at all.
+        """
+        library = name.split("/")[0]
+        if library in ("cub", "thrust") or (library == "cuda" and name in shims()):
+            return None
         found = (posixpath.normpath(posixpath.join(folder, name)) for folder in self.searched)
         return next((path for path in found if not path.startswith("..") and self.find(path)), None)
 

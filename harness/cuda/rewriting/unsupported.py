@@ -23,6 +23,13 @@ _NAMESPACES = {
     b"nvcuda": "tensor-core matrices (wmma)", b"wmma": "tensor-core matrices (wmma)", b"nv": "libcu++",
     b"cudnn_frontend": "cuDNN",
 }  # fmt: skip
+_LIBRARIES = frozenset((b"cub", b"thrust"))
+"""Of these the name is told that is asked for."""
+_OF_CUB = frozenset(
+    b"BlockReduce BlockScan BlockLoad BlockStore BlockExchange BlockRadixSort WarpReduce WarpScan Sum Difference "
+    b"Division Max Min ArgMax ArgMin Equality Inequality KeyValuePair NullType".decode().split()
+)
+"""What the device has of CUB, beside names of algorithms, `BLOCK_...`."""
 _PREFIXES = {
     b"cudaGraph": "CUDA graphs", b"cudaStreamBeginCapture": "CUDA graphs", b"cudaStreamEndCapture": "CUDA graphs",
     b"cudaMipmapped": "mipmapped arrays", b"cudaMallocMipmapped": "mipmapped arrays",
@@ -52,9 +59,19 @@ def names(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
             continue
         inner = index and tokens[index - 1].text == b"::" and index > 1 and tokens[index - 2].kind == "word"
         if index + 1 < len(tokens) and tokens[index + 1].text == b"::" and token.text in _NAMESPACES and not inner:
-            yield token, _NAMESPACES[token.text]
+            if what := _of_namespace(token.text, tokens[index + 2].text if index + 2 < len(tokens) else b""):
+                yield token, what
             continue
         for length in range(4, min(len(token.text), 26) + 1):
             if token.text[:length] in _PREFIXES:
                 yield token, _PREFIXES[token.text[:length]]
                 break
+
+
+def _of_namespace(namespace: bytes, member: bytes) -> str:
+    """What a member is called that the device lacks; empty for one that it has."""
+    name, what = member.decode(errors="replace"), _NAMESPACES[namespace]
+    if namespace not in _LIBRARIES:
+        return what
+    there = namespace == b"cub" and (name in _OF_CUB or name.startswith("BLOCK_"))
+    return "" if there else f"{what} ({namespace.decode()}::{name})"

@@ -31,9 +31,10 @@ template <class Request>
 /// The request that the running lane's access belongs to; null when it is too much to remember.
 template <class Request>
 [[gnu::always_inline]] inline Request* request_of(Window<Request>& window, std::vector<uint16_t>& open, unsigned place) {
-    // by address: a size would be a division
-    Request* request = window.requests.data() + window.counts[running_thread->lane]++;
-    return request < window.requests.data() + window.requests.size() ? request : add_request(window, open, place);
+    const unsigned lane = running_thread->lane;
+    Request* request = window.next(lane);
+    ++window.counts[lane];
+    return request ? request : add_request(window, open, place);
 }
 
 // A stretch that the request's first one is not: most often the one that the lane before met.
@@ -56,41 +57,36 @@ void set_bits(BitMap& map, size_t offset, unsigned bytes) {
 
 }  // namespace
 
-void count_global(size_t offset, const Access& access) {
-    const Traffic traffic = traffic_of(access);
-    if (traffic == Traffic::Load) set_bits(counters.read, offset, access.bytes);
-    if (traffic == Traffic::Store) set_bits(counters.written, offset, access.bytes);
-    const unsigned place = counters.places.number_of(access.pc, traffic);
-    if (place == kMaxPlaces) return miss(traffic, offset, access);
+void count_global(size_t offset, unsigned bytes, Traffic traffic, const void* pc) {
+    if (traffic == Traffic::Load) set_bits(counters.read, offset, bytes);
+    if (traffic == Traffic::Store) set_bits(counters.written, offset, bytes);
+    const unsigned place = counters.places.number_of(pc, traffic);
+    if (place == kMaxPlaces) return miss(offset, bytes, traffic);
     WarpWindows& windows = windows_of_running();
     Stretch* request = request_of(windows.global[place], windows.open_global, place);
-    if (!request) return miss(traffic, offset, access);
+    if (!request) return miss(offset, bytes, traffic);
     const auto number = static_cast<uint32_t>(offset / kStretchBytes);
     const uint64_t sector = uint64_t{1} << (offset / kSectorBytes % 64);
     if (!request->sectors) {
-        *request = Stretch{sector, number, buffer_at(offset), access.bytes, 0};
+        *request = Stretch{sector, number, buffer_at(offset), bytes, 0};
     } else if (request->number == number) {
         request->sectors |= sector;
-        request->bytes += access.bytes;
+        request->bytes += bytes;
     } else {
-        add_elsewhere(windows.pool, *request, Stretch{sector, number, buffer_at(offset), access.bytes, 0});
+        add_elsewhere(windows.pool, *request, Stretch{sector, number, buffer_at(offset), bytes, 0});
     }
 }
 
-void count_shared(size_t offset, unsigned bytes, Traffic traffic, const void* pc) {
+void count_shared_first(size_t offset, unsigned bytes, Traffic traffic, const void* pc) {
     const unsigned place = counters.places.number_of(pc, traffic);
-    counters.shared[static_cast<unsigned>(traffic)]->bytes += bytes;
+    counters.shared_bytes[static_cast<unsigned>(traffic)] += bytes;
     if (place == kMaxPlaces) {
         counters.record->approximate = true;
         return;
     }
     WarpWindows& windows = windows_of_running();
     BankRequest* request = request_of(windows.shared[place], windows.open_shared, place);
-    if (!request) return;
-    const unsigned lane = running_thread->lane;
-    request->lanes |= 1u << lane;
-    request->bytes = bytes;
-    request->word[lane] = static_cast<uint16_t>(offset / 4);
+    if (request) put(*request, offset, bytes, running_thread->lane);
 }
 
 void counters_barrier(const Block& block) {

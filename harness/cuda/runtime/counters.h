@@ -31,7 +31,7 @@ struct Stretch {
 
 /// Words that lanes of a warp ask of shared memory.
 struct BankRequest {
-    uint32_t lanes;
+    uint32_t lanes;  // known once the lanes have met
     uint32_t bytes;  // of a lane
     uint16_t word[kWarpLanes];
 };
@@ -41,6 +41,12 @@ template <class Request>
 struct Window {
     std::vector<Request> requests;
     uint32_t counts[kWarpLanes] = {};
+
+    /// The lane's next one; null where none of its warp has come so far. By address: a size would be a division.
+    Request* next(unsigned lane) {
+        Request* request = requests.data() + counts[lane];
+        return request < requests.data() + requests.size() ? request : nullptr;
+    }
 };
 
 /// Which places a launch has met; a number each.
@@ -48,18 +54,30 @@ class Places {
 public:
     /// kMaxPlaces when there are too many.
     unsigned number_of(const void* pc, Traffic traffic) {
-        const uintptr_t key = reinterpret_cast<uintptr_t>(pc) << 2 | static_cast<uintptr_t>(traffic);
-        for (unsigned slot = hash(key);; slot = (slot + 1) % kSlots) {
-            if (keys_[slot] == key) return numbers_[slot];
-            if (!keys_[slot]) return add(slot, key);
-        }
+        const unsigned slot = slot_of(pc, traffic);
+        return keys_[slot] ? numbers_[slot] : add(slot, key_of(pc, traffic));
+    }
+    /// kMaxPlaces when it is a new one.
+    unsigned known(const void* pc, Traffic traffic) const {
+        const unsigned slot = slot_of(pc, traffic);
+        return keys_[slot] ? numbers_[slot] : kMaxPlaces;
     }
     Traffic traffic_of(unsigned number) const { return traffic_[number]; }
     void clear();
 
 private:
     static constexpr unsigned kSlots = 4 * kMaxPlaces;
+    static uintptr_t key_of(const void* pc, Traffic traffic) {
+        return reinterpret_cast<uintptr_t>(pc) << 2 | static_cast<uintptr_t>(traffic);
+    }
     static unsigned hash(uintptr_t key) { return static_cast<unsigned>(key * 0x9e3779b97f4a7c15u >> 32) % kSlots; }
+    /// The place's, or a free one for it.
+    unsigned slot_of(const void* pc, Traffic traffic) const {
+        const uintptr_t key = key_of(pc, traffic);
+        unsigned slot = hash(key);
+        while (keys_[slot] != key && keys_[slot]) slot = (slot + 1) % kSlots;
+        return slot;
+    }
     unsigned add(unsigned slot, uintptr_t key);
     uintptr_t keys_[kSlots] = {};
     uint16_t numbers_[kSlots] = {};
@@ -81,7 +99,7 @@ struct Counters {
     std::vector<BufferTraffic> symbols;
     BitMap read, written;             // unique bytes
     LaunchRecord* record = nullptr;
-    SharedTraffic* shared[3] = {};    // of the record, by Traffic
+    uint64_t shared_bytes[3] = {};    // of the running launch, by Traffic
 };
 extern Counters counters;
 
@@ -100,12 +118,31 @@ uint32_t buffer_at(size_t offset);
 BufferTraffic& traffic_of_buffer(uint32_t buffer);
 SharedTraffic& shared_total(LaunchRecord& record, Traffic traffic);
 /// An access that cannot be put together with others: a request of its own.
-void miss(Traffic traffic, size_t offset, const Access& access);
+void miss(size_t offset, unsigned bytes, Traffic traffic);
 
 /// An access at this offset of the arena; symbols lie behind it.
-void count_global(size_t offset, const Access& access);
-void count_shared(size_t offset, unsigned bytes, Traffic traffic, const void* pc);
-void count_symbol(const Access& access);
+void count_global(size_t offset, unsigned bytes, Traffic traffic, const void* pc);
+void count_symbol(uintptr_t address, unsigned bytes, Traffic traffic, const void* pc);
+/// One of shared memory that no lane of its warp has come to so often since they last met.
+void count_shared_first(size_t offset, unsigned bytes, Traffic traffic, const void* pc);
+
+[[gnu::always_inline]] inline void put(BankRequest& request, size_t offset, unsigned bytes, unsigned lane) {
+    request.bytes = bytes;
+    request.word[lane] = static_cast<uint16_t>(offset / 4);
+}
+
+[[gnu::always_inline]] inline void count_shared(size_t offset, unsigned bytes, Traffic traffic, const void* pc) {
+    const unsigned thread = running_thread->linear, lane = thread % kWarpLanes;
+    WarpWindows* windows = counters.warps[thread / kWarpLanes];
+    const unsigned place = counters.places.known(pc, traffic);
+    if (__builtin_expect(!windows || place == kMaxPlaces, 0)) return count_shared_first(offset, bytes, traffic, pc);
+    Window<BankRequest>& window = windows->shared[place];
+    BankRequest* request = window.next(lane);
+    if (__builtin_expect(!request, 0)) return count_shared_first(offset, bytes, traffic, pc);
+    ++window.counts[lane];
+    counters.shared_bytes[static_cast<unsigned>(traffic)] += bytes;
+    put(*request, offset, bytes, lane);
+}
 
 inline Traffic traffic_of(const Access& access) {
     return access.atomic ? Traffic::Atomic : access.write ? Traffic::Store : Traffic::Load;

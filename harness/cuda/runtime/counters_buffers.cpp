@@ -75,13 +75,13 @@ BufferTraffic& traffic_of_buffer(uint32_t buffer) {
     return list[i];
 }
 
-void count_symbol(const Access& access) {
-    const SymbolRecord* symbol = find_symbol(reinterpret_cast<const void*>(access.address));
+void count_symbol(uintptr_t address, unsigned bytes, Traffic traffic, const void* pc) {
+    const SymbolRecord* symbol = find_symbol(reinterpret_cast<const void*>(address));
     if (!symbol) return;
-    const size_t offset = shadow().arena.bytes + (access.address - symbols_base());
+    const size_t offset = shadow().arena.bytes + (address - symbols_base());
     // constants have a cache of their own: no sectors
-    if (symbol->space == Space::Constant) traffic_of_buffer(buffer_at(offset)).read_bytes += access.bytes;
-    else count_global(offset, access);
+    if (symbol->space == Space::Constant) traffic_of_buffer(buffer_at(offset)).read_bytes += bytes;
+    else count_global(offset, bytes, traffic, pc);
 }
 
 void counters_launch(Launch& launch) {
@@ -93,12 +93,13 @@ void counters_launch(Launch& launch) {
     }
     counters.places.clear();
     counters.record = &launch.record;
-    for (const Traffic traffic : {Traffic::Load, Traffic::Store, Traffic::Atomic}) {
-        counters.shared[static_cast<unsigned>(traffic)] = &shared_total(launch.record, traffic);
-    }
+    for (uint64_t& bytes : counters.shared_bytes) bytes = 0;
 }
 
 void counters_launch_end(Launch& launch) {
+    for (const Traffic traffic : {Traffic::Load, Traffic::Store, Traffic::Atomic}) {
+        shared_total(launch.record, traffic).bytes = counters.shared_bytes[static_cast<unsigned>(traffic)];
+    }
     const Shadow& s = shadow();
     for (uint32_t i = 1; i < counters.buffers.size(); ++i) {
         const size_t begin = s.extents[i].address;

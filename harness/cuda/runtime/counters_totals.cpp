@@ -66,6 +66,30 @@ void add_request(const Stretch& request, const std::vector<Stretch>& pool, Traff
     add_total(global_total(traffic), request.bytes, sectors_of(request));
 }
 
+/// Request by request, the lanes that came so often.
+class LanesThatCame {
+public:
+    explicit LanesThatCame(const uint32_t (&counts)[kWarpLanes]) : counts_(counts) {}
+    uint32_t next() {
+        if (request_ == valid_until_) look();
+        ++request_;
+        return lanes_;
+    }
+
+private:
+    void look() {
+        lanes_ = 0;
+        valid_until_ = UINT32_MAX;
+        for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+            if (counts_[lane] <= request_) continue;
+            lanes_ |= 1u << lane;
+            valid_until_ = std::min(valid_until_, counts_[lane]);
+        }
+    }
+    const uint32_t (&counts_)[kWarpLanes];
+    uint32_t request_ = 0, valid_until_ = 0, lanes_ = 0;
+};
+
 /// Whether lanes came here so differently often that their k-th times need not be the same request. One less is the
 /// end of a loop over a size that the warp does not divide.
 bool is_uneven(const uint32_t (&counts)[kWarpLanes]) {
@@ -92,10 +116,10 @@ SharedTraffic& shared_total(LaunchRecord& record, Traffic traffic) {
                                        : record.shared_atomic;
 }
 
-void miss(Traffic traffic, size_t offset, const Access& access) {
+void miss(size_t offset, unsigned bytes, Traffic traffic) {
     counters.record->approximate = true;
     const uint64_t sector = uint64_t{1} << (offset / kSectorBytes % 64);
-    add_request(Stretch{sector, 0, buffer_at(offset), access.bytes, 0}, {}, traffic);
+    add_request(Stretch{sector, 0, buffer_at(offset), bytes, 0}, {}, traffic);
 }
 
 void close_windows(WarpWindows& windows) {
@@ -106,7 +130,9 @@ void close_windows(WarpWindows& windows) {
     }
     for (const uint16_t place : windows.open_shared) {
         SharedTraffic& total = shared_total(*counters.record, counters.places.traffic_of(place));
-        for (const BankRequest& request : windows.shared[place].requests) {
+        LanesThatCame came(windows.shared[place].counts);
+        for (BankRequest& request : windows.shared[place].requests) {
+            request.lanes = came.next();
             ++total.requests;
             total.wavefronts += wavefronts_of(request);
             total.ideal_wavefronts += ideal_wavefronts_of(request);

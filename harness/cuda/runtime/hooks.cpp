@@ -89,7 +89,7 @@ void observe_elsewhere(const Access& access) {
         const size_t offset = shadow().symbols.offset(access.address);
         if (symbol_cells) check_race(symbol_cells, offset, races.launch, access);
     }
-    if (mode & EMU_COUNT) count_symbol(access);
+    if (mode & EMU_COUNT) count_symbol(access.address, access.bytes, traffic_of(access), access.pc);
 }
 
 void observe_on_host(const Access& access) {
@@ -145,8 +145,27 @@ namespace {
     hooks.last_write.number = just_now ? hooks.accesses : 0;
 }
 
+// What `observe` does of an access that is not checked.
 template <unsigned Bytes, bool Write>
-[[gnu::always_inline]] inline void plain(const void* address, const void* pc) {
+[[gnu::always_inline]] inline void count_only(const void* address, const void* pc) {
+    constexpr Traffic traffic = Write ? Traffic::Store : Traffic::Load;
+    if (__builtin_expect(++hooks.accesses > hooks.limit, 0)) report_runaway();
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    const Region &arena = shadow().arena, &shared = shadow().shared;
+    if (arena.contains(at)) return count_global(arena.offset(at), Bytes, traffic, pc);
+    if (shared.contains(at)) return count_shared(shared.offset(at), Bytes, traffic, pc);
+    const auto stack = reinterpret_cast<uintptr_t>(running_thread->stack->lowest);
+    if (at - stack >= kStackBytes) count_symbol(at, Bytes, traffic, pc);
+}
+
+template <unsigned Bytes, bool Write>
+[[gnu::noinline]] void preempt_and_count(const void* address, const void* pc) {
+    preempt();
+    count_only<Bytes, Write>(address, pc);
+}
+
+template <unsigned Bytes, bool Write>
+[[gnu::noinline]] void observe_plain(const void* address, const void* pc) {
     if (!mode) return;
     const Access access{reinterpret_cast<uintptr_t>(address), Bytes, Write, false, false, false, true, pc};
     if (!running_thread) return observe_on_host(access);
@@ -155,6 +174,16 @@ template <unsigned Bytes, bool Write>
     observe(access);
     if (Write) hooks.last_write = LastWrite{access.address, Bytes, hooks.accesses};
     else if (__builtin_expect(holds_unwritten, 0)) watch_copy(before, Bytes);
+}
+
+// Where accesses are only counted, which is a small part of the rest. The other ways are calls at its end, so that this
+// one saves no registers.
+template <unsigned Bytes, bool Write>
+[[gnu::always_inline]] inline void plain(const void* address, const void* pc) {
+    if ((mode & (EMU_CHECK | EMU_COUNT)) != EMU_COUNT) return observe_plain<Bytes, Write>(address, pc);
+    if (!running_thread) return;
+    if (__builtin_expect(--preempt_after <= 0, 0)) return preempt_and_count<Bytes, Write>(address, pc);
+    count_only<Bytes, Write>(address, pc);
 }
 
 template <bool Write>

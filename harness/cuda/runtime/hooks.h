@@ -51,7 +51,7 @@ void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts,
             check_race(cells, offset % kCellPage, races.launch, access);
         }
     }
-    if (mode & EMU_COUNT) count_global(offset, access);
+    if (mode & EMU_COUNT) count_global(offset, access.bytes, traffic_of(access), access.pc);
 }
 
 [[gnu::always_inline]] inline void observe_shared(const Access& access) {

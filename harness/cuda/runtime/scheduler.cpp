@@ -5,7 +5,7 @@
 
 namespace emu {
 
-thread_local Thread* running_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+__thread Thread* running_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 Block* running_block = nullptr;
 int64_t preempt_after = INT64_MAX;
 uint64_t progress = 0;

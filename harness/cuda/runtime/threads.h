@@ -82,7 +82,8 @@ struct Launch {
 };
 
 // The thread that runs, null while host code does: for each host thread its own, as only one of them is inside a launch.
-extern thread_local Thread* running_thread __attribute__((tls_model("initial-exec")));
+// `__thread`: of a `thread_local` that other units define, each use asks whether it has a constructor.
+extern __thread Thread* running_thread __attribute__((tls_model("initial-exec")));
 inline Thread* running() { return running_thread; }
 /// The block that runs, null outside of launches.
 extern Block* running_block;
