@@ -239,11 +239,17 @@ def contradiction(rubric: "Challenge", record: "Record") -> str:
     built = record.status is not Status.BUILD_FAILED
     if (record.overall.score or 0) > (top := highest_overall(record.evidence, built=built)):
         return f"overall does not follow from the evidence: it is {record.overall.score:g}, and can be {top:g} at most"
-    stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
-    if stated != {(c.id, c.dimension, c.severity) for c in rubric.criteria} or len(stated) != len(record.evidence):
+    if not is_of_rubric(record, rubric):
         return ""
     scored = score(rubric, record.evidence, built=built)
     for field in ("overall", "dimensions", "gates"):
         if getattr(record, field) != getattr(scored, field):
             return f"{field} does not follow from the evidence; the file was changed by hand or by another program"
     return ""
+
+
+def is_of_rubric(record: "Record", rubric: "Challenge") -> bool:
+    """Whether the evidence of a record is of the criteria of a rubric, each once, with heading and severity."""
+    stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
+    asked = {(c.id, c.dimension, c.severity) for c in rubric.criteria}
+    return stated == asked and len(stated) == len(record.evidence)
