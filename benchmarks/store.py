@@ -25,6 +25,7 @@ from pathlib import Path
 from promises import Promises
 
 from harness.model import Evidence, Provenance, Record, Status
+from harness.model.submission_name import SubmissionName
 from harness.running.file_states import SETTLED_SECONDS
 from harness.running.store import Store
 from harness.scoring import score
@@ -34,6 +35,8 @@ from reports import ROOT, command
 MODELS = 200
 COPIES = 25
 """Of each bundled record, with other figures."""
+MODEL = "the-model-of-this-record"
+"""Stands for a name in a text."""
 BATCH = 5000
 LOOKED_UP = 1000
 FIGURE = re.compile(r"(?<=\d\.)\d{3,}")
@@ -56,12 +59,12 @@ class Shape:
             for item in copy.evidence:
                 self._evidence.setdefault((copy.challenge, item.criterion), []).append(item)
 
-    def records(self, count: int) -> Iterator[Record]:
-        """So many, of `MODELS` models, each with as many attempts at each challenge as it takes."""
+    def records(self, count: int, models: int = MODELS) -> Iterator[Record]:
+        """So many, of so many models, each with as many attempts at each challenge as it takes."""
         bases = {record.challenge: record for record in self._records}
         names = sorted(bases)
         for number in range(count):
-            place, model = divmod(number, MODELS)
+            place, model = divmod(number, models)
             attempt, challenge = divmod(place, len(names))
             yield self._record(bases[names[challenge]], f"model-{model:03}", attempt + 1, number)
 
@@ -139,16 +142,33 @@ def store_figures(promises: Promises, workspace: Workspace, count: int, exported
             print(f"  {cost}   {out.stat().st_size / 1e6:.0f} MB")
 
 
-def board_figures(promises: Promises, workspace: Workspace, count: int) -> None:
-    """Rank published records: all new to the index, none, and one."""
+def publish(workspace: Workspace, count: int) -> None:
+    """Put so many records on a board, quickly: one in `COPIES` is drawn and scored.
+
+    The others are these under other names. Model and attempt stand in few places of the text, so they are put there.
+    """
     rubrics = {id: workspace.challenge(id) for id in workspace.challenges()}
-    for record in Shape(Workspace(ROOT)).records(count):
+    pool: dict[str, list[str]] = {}
+    for record in Shape(Workspace(ROOT)).records(count // COPIES + len(rubrics), models=1):
         scored = score(rubrics[record.challenge], record.evidence, built=True)
         marks = {"overall": scored.overall, "dimensions": scored.dimensions, "gates": scored.gates}
-        path = workspace.record_path(record.model, record.challenge, record.attempt)
+        text = record.model_copy(update={**marks, "model": MODEL, "attempt": 1}).to_json()
+        pool.setdefault(record.challenge, []).append(text)
+    names, draw = sorted(pool), random.Random(8)
+    for number in range(count):
+        place, model = divmod(number, MODELS)
+        attempt, challenge = divmod(place, len(names))
+        text = draw.choice(pool[names[challenge]]).replace(MODEL, f"model-{model:03}")
+        name = SubmissionName(f"model-{model:03}", names[challenge], attempt + 1)
+        path = workspace.records_folder / name.record
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(record.model_copy(update=marks).to_json(), encoding="utf-8")
-        workspace.submissions_folder.joinpath(*record.submission_name.parts).mkdir(parents=True)
+        path.write_text(text.replace('"attempt": 1,', f'"attempt": {attempt + 1},', 1), encoding="utf-8")
+        workspace.submissions_folder.joinpath(*name.parts).mkdir(parents=True)
+
+
+def board_figures(promises: Promises, workspace: Workspace, count: int) -> None:
+    """Rank published records: all new to the index, none, and one."""
+    publish(workspace, count)
     time.sleep(SETTLED_SECONDS + 1)
     print(
         f"scoreboard of {count:,} records of {MODELS} models, none read before: {command(workspace.root, 'scoreboard')}"

@@ -102,7 +102,9 @@ def _print(results: "list[AuditedRecord]") -> None:
     for one in results:
         marks = f"; overall {formatting.mark(one.overall)}, here {formatting.mark(one.overall_now)}"
         shown = "" if one.verdict in (AuditVerdict.REFUSED, AuditVerdict.NOT_COMPARED) else marks
-        output.line(f"{one.name}: {one.verdict.value}{f': {one.why}' if one.why else ''}{shown}; {one.signature}")
+        unstated = "" if one.probe_set_stated else "; states no probe set"
+        why = f": {one.why}" if one.why else ""
+        output.line(f"{one.name}: {one.verdict.value}{why}{shown}{unstated}; {one.signature}")
         for each in one.differing:
             output.line(f"  {each.criterion}: recorded {each.recorded}, here {each.now}: {' '.join(each.why.split())}")
         if one.differing and one.elsewhere:
@@ -113,3 +115,8 @@ def _print(results: "list[AuditedRecord]") -> None:
             output.line(f"  not compared, {count} ({why}): {ids}")
     counts = Counter(one.verdict for one in results)
     output.line(", ".join(f"{counts[verdict]} {verdict.value}" for verdict in AuditVerdict if counts[verdict]))
+    if without := sum(not one.probe_set_stated for one in results if one.criteria):
+        output.note(
+            f"{without} compared that state no probe set: they were held to the same rubric; whether to the same "
+            "probes, they do not say"
+        )

@@ -10,7 +10,7 @@ from harness.cli import output
 if TYPE_CHECKING:
     from harness.model import ChallengeSuite
     from harness.report.scoreboard import Scoreboard
-    from harness.running.published_records import PublishedRecords
+    from harness.scoring.measured_marks import MeasuredMarks
     from harness.workspace import Workspace
 
 
@@ -55,7 +55,7 @@ def scoreboard(
         records = Store(workspace).published
         over = suite_named(workspace, suite)
         name = f"scoreboard over {over} as {format} on {output.look()}"
-        text, *notes = records.view(name, lambda: _measured(records, format, over))
+        text, *notes = records.view(name, lambda measured: _measured(measured(), format, over))
     if text:
         output.drawn(text)
     for note in notes:
@@ -70,10 +70,10 @@ def _published(workspace: "Workspace", format: Format) -> list[str]:
     return _drawn(scoreboard(gather(workspace), MarkSource.PUBLISHED), format)
 
 
-def _measured(records: "PublishedRecords", format: Format, suite: "ChallengeSuite | None") -> list[str]:
+def _measured(marks: "MeasuredMarks", format: Format, suite: "ChallengeSuite | None") -> list[str]:
     from harness.report.scoreboard import measured_scoreboard
 
-    return _drawn(measured_scoreboard(records.measured(), suite), format)
+    return _drawn(measured_scoreboard(marks, suite), format)
 
 
 def _drawn(board: "Scoreboard", format: Format) -> list[str]:

@@ -14,10 +14,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     StringConstraints,
 )
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
 
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -44,7 +45,16 @@ def is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-Figure = Annotated[bool | int | float | str, BeforeValidator(_revive)]
+class _WrittenAsItIs:
+    """Annotates a type of which each value is written by its own kind, not by trying the kinds of the type in turn."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema: dict[str, Any] = handler(source)  # type: ignore[assignment]
+        schema["serialization"] = core_schema.simple_ser_schema("any")
+        return schema
+
+
+Figure = Annotated[bool | int | float | str, BeforeValidator(_revive), _WrittenAsItIs()]
 """One measured value; NaN and infinities survive JSON as the strings JavaScript names them by."""
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]

@@ -32,14 +32,16 @@ class SubmissionName:
         return cls(folder.parent.parent.name, folder.parent.name, int(found[1]))
 
     @classmethod
-    def of_record(cls, path: PurePath) -> Self | None:
+    def of_record(cls, path: PurePath | str) -> Self | None:
         """The name of the submission whose record has this path below the folder of records; None for other files."""
-        if path.suffix != ".json" or not 2 <= len(path.parts) <= 3:
+        *folders, file = path.split("/") if isinstance(path, str) else path.parts
+        stem, dot, ending = file.rpartition(".")
+        if not stem or f"{dot}{ending}" != ".json" or not 1 <= len(folders) <= 2:
             return None
-        if len(path.parts) == 2:
-            return cls(path.stem, path.parts[0])
-        found = ATTEMPT.fullmatch(path.stem)
-        return cls(path.parts[1], path.parts[0], int(found[1])) if found else None
+        if len(folders) == 1:
+            return cls(stem, folders[0])
+        found = ATTEMPT.fullmatch(stem)
+        return cls(folders[1], folders[0], int(found[1])) if found else None
 
     @classmethod
     def parse(cls, text: str) -> Self | None:

@@ -6,7 +6,7 @@ from harness.model import Challenge, ChallengeSuite, Status
 from harness.model.suite import EVERYTHING
 from harness.report import formatting
 from harness.scoring.ranking import APART
-from harness.scoring.record_summary import RecordSummary, criteria_text
+from harness.scoring.record_summary import RecordSummary, criteria_hash
 from harness.scoring.suites import SUITES_FILE
 
 SEEN = (
@@ -22,16 +22,19 @@ SEVERAL_TURNS = (
 
 def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> tuple[str, ...]:
     """Sentences on records that do not compare, or do not count; none when all is well."""
-    rubrics = {c.id: criteria_text(criterion.id for criterion in c.criteria) for c in challenges}
-    other = [r for r in records if r.challenge in rubrics and r.criteria != rubrics[r.challenge]]
-    unknown = [r for r in records if r.challenge not in rubrics]
+    by_challenge: dict[str, list[RecordSummary]] = {}
+    for record in records:
+        by_challenge.setdefault(record.challenge, []).append(record)
+    rubrics = {c.id: criteria_hash(criterion.id for criterion in c.criteria) for c in challenges}
+    other = [r for id, own in by_challenge.items() if id in rubrics for r in own if r.criteria != rubrics[id]]
+    unknown = [r for id, own in by_challenge.items() if id not in rubrics for r in own]
     return (
         *_differing("versions of the harness", records, lambda r: r.harness),
         *_differing("isolation tiers", records, lambda r: r.tier),
         *(
             note
-            for id in dict.fromkeys(r.challenge for r in records)
-            for note in _differing("devices", [r for r in records if r.challenge == id], lambda r: r.device)
+            for own in by_challenge.values()
+            for note in _differing("devices", own, lambda r: r.device)
         ),
         *_naming("Graded on another version of the rubric, grade again", other),
         *_naming("Left out, as their challenge is not here", unknown),
@@ -73,12 +76,12 @@ def suite_notes(
 
 
 def _differing(what: str, records: Iterable[RecordSummary], trait: Callable[[RecordSummary], str]) -> list[str]:
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[RecordSummary]] = {}
     for record in records:
-        groups.setdefault(trait(record), []).append(record.name)
+        groups.setdefault(trait(record), []).append(record)
     if len(groups) < 2:
         return []
-    text = "; ".join(f"{trait}: {formatting.some(groups[trait])}" for trait in sorted(groups))
+    text = "; ".join(f"{trait}: {formatting.some([r.name for r in groups[trait]])}" for trait in sorted(groups))
     return [f"Made with different {what}, so marks may not compare. {text}."]
 
 

@@ -15,6 +15,7 @@ from harness.running.content_key import environment, probe_set
 from harness.running.criterion_replay import replay
 from harness.running.job import prepared
 from harness.running.options import Options, Progress
+from harness.running.published_records import is_of_rubric
 from harness.running.retry import grade_with_retries
 from harness.running.store import Store
 from harness.sandbox import detect
@@ -68,6 +69,8 @@ class AuditedRecord:
         overall, overall_now: the mark of the record and the one found here, of all criteria, compared or not.
         criteria: one for each, in the order of the record; none where the record was not compared.
         elsewhere: what the machines differ in, where the record was made on another kind.
+        probe_set_stated: whether the record states what its answer was held to. Where it does not, that is taken to be
+            what is here: the rubric is the same, the probes may be others.
         reused: whether the grade was made by an earlier audit, or an earlier part of this one.
     """
 
@@ -79,6 +82,7 @@ class AuditedRecord:
     overall_now: float | None = None
     criteria: tuple[AuditedCriterion, ...] = ()
     elsewhere: str = ""
+    probe_set_stated: bool = True
     reused: bool = False
 
     @property
@@ -110,17 +114,19 @@ def _audited(workspace: Workspace, board: Board, found: BoardRecord, progress: P
     record, name = found.record, str(found.name)
     if record is None:
         return AuditedRecord(name, found.signature, AuditVerdict.REFUSED, found.refused)
+    left = partial(
+        AuditedRecord, name, found.signature, AuditVerdict.NOT_COMPARED, overall=record.overall.score,
+        probe_set_stated=record.probe_set is not None,
+    )  # fmt: skip
     if why := incomparable(workspace, record):
-        return AuditedRecord(name, found.signature, AuditVerdict.NOT_COMPARED, why, record.overall.score)
+        return left(why=why)
     try:
         folder = board.folder_of(record)
         now, reused = _graded(workspace, record, folder, progress)
     except HarnessError as error:
-        why = str(error).partition("\n")[0]
-        return AuditedRecord(name, found.signature, AuditVerdict.NOT_COMPARED, why, record.overall.score)
+        return left(why=str(error).partition("\n")[0])
     if now.status is Status.JUDGE_ERROR:
-        why = f"could not be graded here: {now.error}"
-        return AuditedRecord(name, found.signature, AuditVerdict.NOT_COMPARED, why, record.overall.score)
+        return left(why=f"could not be graded here: {now.error}")
     criteria = tuple(_compared(workspace, record, now, folder))
     verdicts = {c.verdict for c in criteria}
     verdict = next(
@@ -130,7 +136,7 @@ def _audited(workspace: Workspace, board: Board, found: BoardRecord, progress: P
     why = "no criterion could be compared" if verdict is AuditVerdict.NOT_COMPARED else ""
     return AuditedRecord(
         name, found.signature, verdict, why, record.overall.score, now.overall.score, criteria,
-        _elsewhere(record, now), reused,
+        _elsewhere(record, now), record.probe_set is not None, reused,
     )  # fmt: skip
 
 
@@ -144,9 +150,11 @@ def incomparable(workspace: Workspace, record: Record) -> str:
     if record.challenge not in workspace.challenges():
         return f"there is no challenge {record.challenge} here"
     ours, here, there = probe_set(workspace, record.challenge), environment(detect()), record.environment
+    theirs, alike = record.probe_set, is_of_rubric(record, workspace.challenge(record.challenge))
     reasons = {
-        "the record says no probe set: it is of an older harness": record.probe_set is None,
-        f"other probe set: {(record.probe_set or '')[:12]}, here {ours[:12]}": record.probe_set != ours,
+        # only of the same criteria do the marks follow from the evidence
+        "states no probe set, and has other criteria than the rubric here": theirs is None and not alike,
+        f"other probe set: {(theirs or ours)[:12]}, here {ours[:12]}": theirs not in (None, ours),
         f"other harness: {there.harness}, here {here.harness}": there.harness != here.harness,
         f"other tier: {there.tier.value}, here {here.tier.value}": there.tier is not here.tier,
         f"the record is a judge error: {record.error}": record.status is Status.JUDGE_ERROR,

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Self
 
 import harness
@@ -67,13 +67,12 @@ class FileStates:
         """Those of a workspace now."""
         rubrics = {id: folder / "challenge.toml" for id, folder in sorted(workspace.challenge_folders().items())}
         by_name = sorted(_records(workspace.records_folder), key=lambda file: (file.challenge, file.submission.order))
-        records, submissions = tuple(by_name), workspace.submissions_folder
+        records, there = tuple(by_name), _Folders(str(workspace.submissions_folder))
         return cls(
             digest(f"{path}\0{_text(os.stat(path))}" for path in [*sorted(_sources()), *_keys(workspace)]),
             {id: _state(id, os.stat(path)) for id, path in rubrics.items()},
             records,
-            # put together as text: the paths of a hundred thousand records take seconds
-            frozenset(file.name for file in records if not os.path.isdir(f"{submissions}/{file.submission}")),
+            frozenset(file.name for file in records if file.submission not in there),
         )
 
     @property
@@ -103,6 +102,20 @@ def digest(texts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(texts).encode(errors="surrogateescape")).hexdigest()
 
 
+class _Folders:
+    """Which submissions have a folder; each folder of many is listed once, for a look at each one takes seconds."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._listed: dict[str, frozenset[str]] = {}
+
+    def __contains__(self, name: SubmissionName) -> bool:
+        place, last = (name.model, name.challenge) if name.attempt is None else (name.answer, f"attempt-{name.attempt}")
+        if place not in self._listed:
+            self._listed[place] = frozenset(e.name for e in _entries(f"{self._root}/{place}") if e.is_dir())
+        return last in self._listed[place]
+
+
 def _records(folder: Path) -> Iterator[FileState]:
     for challenge in _entries(folder):
         if challenge.is_dir():
@@ -117,7 +130,7 @@ def _files(place: str, entries: list[os.DirEntry[str]]) -> Iterator[FileState]:
     """The records in a folder, each with the signature beside it."""
     signatures = {file.name: file for file in entries if file.name.endswith(SUFFIX)}
     for file in entries:
-        if file.name.endswith(".json") and (named := SubmissionName.of_record(PurePath(place, file.name))):
+        if file.name.endswith(".json") and (named := SubmissionName.of_record(f"{place}/{file.name}")):
             signature = signatures.get(file.name + SUFFIX)
             yield _state(f"{place}/{file.name}", file.stat(), signature and signature.stat(), named)
 
@@ -130,7 +143,7 @@ def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 

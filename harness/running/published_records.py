@@ -4,12 +4,15 @@ import contextlib
 import json
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import StoreError
+from harness.running import summary_index
 from harness.running.database import Database
 from harness.running.file_states import FileState, FileStates, digest
+from harness.running.summary_index import SummaryIndex
 from harness.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -18,15 +21,8 @@ if TYPE_CHECKING:
     from harness.scoring.measured_marks import MeasuredMarks
     from harness.scoring.record_summary import RecordSummary
 
-TABLES = """
-DROP TABLE IF EXISTS published;
-CREATE TABLE IF NOT EXISTS summaries (
-    path TEXT PRIMARY KEY, state TEXT NOT NULL, model TEXT NOT NULL, challenge TEXT NOT NULL, provenance TEXT NOT NULL,
-    status TEXT NOT NULL, ranked INTEGER NOT NULL, score REAL, low REAL NOT NULL, high REAL NOT NULL,
-    coverage REAL NOT NULL, harness TEXT NOT NULL, tier TEXT NOT NULL, device TEXT NOT NULL,
-    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, details TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS summaries_by_name ON summaries (challenge, model);
+TABLES = f"""
+{summary_index.TABLES};
 CREATE TABLE IF NOT EXISTS views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL)
 """
 Row = tuple[Any, ...]
@@ -51,7 +47,8 @@ class PublishedRecords:
         """
         files = FileStates.of(self._workspace)
         rubrics = self._rubrics(files)
-        known: dict[str, str] = dict(self._rows("SELECT path, state FROM summaries"))
+        index = self._index(files)
+        known = index.states()
         records, changed = [], {}
         for file in files.records:
             record = self._workspace.record_in(self._path(file))
@@ -59,7 +56,7 @@ class PublishedRecords:
                 records.append(record)
             if known.get(file.name) != files.of_record(file):
                 changed[file] = self._checked(file, rubrics, record)
-        self._remember_summaries(files, changed)
+        index.keep(changed)
         return records
 
     def removed(self) -> tuple[str, ...]:
@@ -91,21 +88,29 @@ class PublishedRecords:
             SpecError: a rubric is malformed.
             StoreError: a record cannot be read, or its marks do not follow from its evidence.
         """
+        return self._measured(FileStates.of(self._workspace))
+
+    def _measured(self, files: FileStates) -> "MeasuredMarks":
         from harness.scoring.measured_marks import MeasuredMarks
 
-        files = FileStates.of(self._workspace)
         rubrics = self._rubrics(files)
         every = self._summaries(files, rubrics)
-        removed = tuple(s.name for s in every if s.submission_name.record in files.absent and s.of_submission)
-        kept = tuple(s for s in every if s.name not in {*removed})
+        removed = tuple(
+            s.name for s in every if files.absent and s.submission_name.record in files.absent and s.of_submission
+        )
+        left_out = {*removed}
+        kept = tuple(s for s in every if s.name not in left_out) if removed else every
         return MeasuredMarks(tuple(rubrics.values()), kept, self._duels(files, rubrics, kept), removed)
 
-    def view(self, name: str, make: Callable[[], Sequence[str]]) -> Sequence[str]:
-        """Texts made from nothing but published records and rubrics: made again only when one of them changed.
+    def view(self, name: str, make: Callable[[Callable[[], "MeasuredMarks"]], Sequence[str]]) -> Sequence[str]:
+        """Texts made from nothing but the measured marks: made again only when a record or a rubric changed.
 
         Args:
             name: of the view, with everything else that it depends on.
-            make: makes the texts.
+            make: makes the texts; it is given what finds the marks.
+
+        Raises:
+            SpecError, StoreError: as `measured`.
         """
         files = FileStates.of(self._workspace)
         state = files.text
@@ -113,7 +118,7 @@ class PublishedRecords:
         if kept:
             texts: list[str] = json.loads(zlib.decompress(kept[0][0]))
             return texts
-        made = make()
+        made = make(partial(self._measured, files))
         # made from what the files held now or later; if later, their state is another one and nobody asks for this one
         if files.settled:
             self._remember_views([(name, state, zlib.compress(json.dumps(made).encode()))])
@@ -137,19 +142,22 @@ class PublishedRecords:
         return rubrics
 
     def _summaries(self, files: FileStates, rubrics: Mapping[str, "Challenge"]) -> tuple["RecordSummary", ...]:
-        from harness.scoring.record_summary import RecordSummary
-
-        kept = {path: (state, row) for path, state, *row in self._rows("SELECT * FROM summaries")}
-        summaries, changed = [], {}
+        index = self._index(files)
+        found, changed = index.summaries(), {}
         for file in files.records:
-            state, row = kept.pop(file.name, ("", []))
-            if state == files.of_record(file):
-                summaries.append(RecordSummary.of_row(file.submission, row))
-                continue
-            changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
-            summaries.append(changed[file])
-        self._remember_summaries(files, changed, gone=kept)
-        return tuple(summaries)
+            if file.name not in found:
+                changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
+                found[file.name] = changed[file]
+        index.keep(changed)
+        return tuple(found[file.name] for file in files.records)
+
+    def _index(self, files: FileStates) -> SummaryIndex:
+        def details(file: FileState) -> str:
+            from harness.scoring.record_summary import RecordSummary
+
+            return RecordSummary.of(self._workspace.record_in(self._path(file))).details()
+
+        return SummaryIndex(self._database, files, details)
 
     def _duels(
         self, files: FileStates, rubrics: Mapping[str, "Challenge"], summaries: Iterable["RecordSummary"]
@@ -203,14 +211,6 @@ class PublishedRecords:
     def _remember_views(self, rows: Sequence[Row]) -> None:
         self._remember("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", rows)
 
-    def _remember_summaries(
-        self, files: FileStates, changed: Mapping[FileState, "RecordSummary"], gone: Iterable[str] = ()
-    ) -> None:
-        settled = [(file, one) for file, one in changed.items() if files.settled_record(file)]
-        rows = [(file.name, files.of_record(file), *one.row()) for file, one in settled]
-        self._remember(f"INSERT OR REPLACE INTO summaries VALUES ({', '.join('?' * 17)})", rows)
-        self._remember("DELETE FROM summaries WHERE path = ?", [(path,) for path in gone])
-
     def _remember(self, statement: str, rows: Sequence[Row]) -> None:
         if rows:
             with contextlib.suppress(StoreError):
@@ -239,11 +239,17 @@ def contradiction(rubric: "Challenge", record: "Record") -> str:
     built = record.status is not Status.BUILD_FAILED
     if (record.overall.score or 0) > (top := highest_overall(record.evidence, built=built)):
         return f"overall does not follow from the evidence: it is {record.overall.score:g}, and can be {top:g} at most"
-    stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
-    if stated != {(c.id, c.dimension, c.severity) for c in rubric.criteria} or len(stated) != len(record.evidence):
+    if not is_of_rubric(record, rubric):
         return ""
     scored = score(rubric, record.evidence, built=built)
     for field in ("overall", "dimensions", "gates"):
         if getattr(record, field) != getattr(scored, field):
             return f"{field} does not follow from the evidence; the file was changed by hand or by another program"
     return ""
+
+
+def is_of_rubric(record: "Record", rubric: "Challenge") -> bool:
+    """Whether the evidence of a record is of the criteria of a rubric, each once, with heading and severity."""
+    stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
+    asked = {(c.id, c.dimension, c.severity) for c in rubric.criteria}
+    return stated == asked and len(stated) == len(record.evidence)

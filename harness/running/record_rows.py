@@ -1,7 +1,8 @@
 """Records as rows of the store: what summaries show in columns, the whole record as a compressed body.
 
-Records of one challenge repeat each other's words, so a body is compressed against a dictionary: the text of the first
-record of that challenge and probe set in the store. Bodies without a dictionary are plain zlib streams.
+Fields of evidence that hold nothing, half of the text, are left out: reading puts them back. Records of one challenge
+repeat each other's words, so a body is compressed against a dictionary: the text of the first record of that challenge
+and probe set in the store. Bodies without a dictionary are plain zlib streams.
 """
 
 import json
@@ -10,8 +11,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from sqlite3 import Connection
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from harness.model import GradeProfile, Record
 
@@ -33,8 +37,8 @@ INSERT = f"INSERT OR REPLACE INTO records ({', '.join(COLUMNS)}) VALUES ({', '.j
 """Keeps a row in place of an earlier one of the same key; an upgraded file has its columns in another order."""
 BODY = "SELECT r.body, d.text FROM records AS r LEFT JOIN dictionaries AS d ON d.number = r.dictionary"
 """Body and dictionary of each record."""
-LEVEL = 2
-"""Of zlib: against a dictionary, level 6 takes three times as long for a fifth less."""
+LEVEL = 3
+"""Of zlib: against a dictionary, levels 1 and 2 take as long and leave more, higher ones take longer."""
 WINDOW = 32_768 - 262
 """Bytes of a dictionary that zlib can refer to; the end of a text is nearest to what follows it."""
 UNREADABLE = (ValueError, KeyError, TypeError, zlib.error)
@@ -110,7 +114,7 @@ class RowWriter:
 
     def row(self, record: Record, reusable: bool) -> tuple[Any, ...]:
         """A record as `COLUMNS`."""
-        text = record.model_dump_json().encode()
+        text = stored_text(record)
         name = f"{record.challenge} {record.probe_set or ''}"
         found = self._encoders.get(name) or self._known(name)
         if found is None:
@@ -130,6 +134,24 @@ class RowWriter:
         query = "SELECT number, text FROM dictionaries WHERE name = ?"
         row = self._connection.execute(query, (name,)).fetchone()
         return (row[0], zlib.compressobj(LEVEL, zdict=row[1])) if row else None
+
+
+def stored_text(record: Record) -> bytes:
+    """The JSON of a record, without the fields of its evidence that hold nothing; `Record.from_json` reads it.
+
+    Elsewhere all is written: the limits that a grade had are not those of a later harness.
+    """
+    # a loss is read by its kind, which is a default
+    brief = not any(item.loss for item in record.evidence)
+    head = _writer().dump_json(record, exclude={"evidence"})
+    evidence = _writer().dump_json(record, include={"evidence"}, exclude_defaults=brief)
+    return b"%b,%b" % (head[:-1], evidence[1:])
+
+
+@cache
+def _writer() -> TypeAdapter[Record]:
+    """Writes bytes; a model by itself writes text, which would have to be encoded again."""
+    return TypeAdapter(Record)
 
 
 def _in_short(record: Mapping[str, Any]) -> tuple[float, str, bool, float | None, float]:

@@ -65,7 +65,7 @@ class Attempts:
         """What was answered."""
         return self.summaries[0].challenge
 
-    @property
+    @cached_property
     def provenance(self) -> Provenance:
         """Where the files come from; baseline where any attempt is one."""
         all = {summary.provenance for summary in self.summaries}
@@ -78,18 +78,18 @@ class Attempts:
             s for s in self.summaries if s.status is not Status.JUDGE_ERROR and s.overall.score is not None
         )  # fmt: skip
 
-    @property
+    @cached_property
     def status(self) -> Status:
         """How far the furthest got."""
         all = {summary.status for summary in self.summaries}
         return next(s for s in (Status.GRADED, Status.BUILD_FAILED, Status.JUDGE_ERROR) if s in all)
 
-    @property
+    @cached_property
     def ranked(self) -> bool:
         """Whether every attempt counts in ranks."""
         return all(summary.ranked for summary in self.summaries)
 
-    @property
+    @cached_property
     def turns(self) -> int:
         """Replies the model was allowed, the most of any attempt."""
         return max(summary.turns for summary in self.summaries)

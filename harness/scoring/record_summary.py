@@ -1,8 +1,9 @@
 """What tables over many records show of each, in plain values that are read without the record."""
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -43,31 +44,31 @@ class RecordSummary:
     """A record in short.
 
     Attributes:
-        submission_name, provenance, status, ranked, overall: as in the record.
+        submission_name, provenance, status, ranked, turns, overall: as in the record.
         harness, tier, device: of its environment.
         integrity: how many findings tell of conduct in the box.
-        criteria: sorted ids of the rubric it was graded by, a space between them.
-        details: JSON of what few tables show; the properties read it.
+        criteria: hash of the ids of the rubric it was graded by.
+        details: gives JSON of what few tables show; the properties read it.
     """
 
     submission_name: SubmissionName
     provenance: Provenance
     status: Status
     ranked: bool
+    turns: int
     overall: Score
     harness: str
     tier: str
     device: str
     integrity: int
     criteria: str
-    details: str
+    details: Callable[[], str] = field(compare=False)
 
     @classmethod
     def of(cls, record: Record) -> Self:
         """Summarise a record."""
         findings = record.findings
-        details: dict[str, Any] = {"turns": record.turns} if record.turns > 1 else {}
-        details |= {
+        details = {
             "of_submission": record.of_submission,
             "dimensions": {id: _numbers(score) for id, score in record.dimensions.items()},
             "findings": [(f.criterion, f.severity.value, f.title) for f in findings],
@@ -77,11 +78,12 @@ class RecordSummary:
                 for e in record.evidence
             ],
         }  # fmt: skip
+        text = json.dumps(details)
         return cls(
-            record.submission_name, record.provenance, record.status, record.ranked, record.overall,
+            record.submission_name, record.provenance, record.status, record.ranked, record.turns, record.overall,
             record.environment.harness, record.environment.tier, record.environment.device,
             sum(f.criterion == INTEGRITY for f in findings),
-            criteria_text(e.criterion for e in record.evidence), json.dumps(details),
+            criteria_hash(e.criterion for e in record.evidence), lambda: text,
         )  # fmt: skip
 
     @property
@@ -98,11 +100,6 @@ class RecordSummary:
     def name(self) -> str:
         """As the command line takes it."""
         return str(self.submission_name)
-
-    @cached_property
-    def turns(self) -> int:
-        """As in the record."""
-        return int(self._details.get("turns", 1))
 
     @cached_property
     def dimensions(self) -> Mapping[str, Score]:
@@ -126,25 +123,28 @@ class RecordSummary:
 
     @property
     def _details(self) -> Any:
-        return json.loads(self.details)
+        return json.loads(self.details())
 
     def row(self) -> tuple[str | float | None, ...]:
-        """As the columns of a table; `of_row` reads them."""
+        """All but its name and its details, as the columns of a table; `of_row` reads them."""
         return (
-            self.model, self.challenge, self.provenance.value, self.status.value, self.ranked, *_numbers(self.overall),
-            self.harness, self.tier, self.device, self.integrity, self.criteria, self.details,
+            self.provenance.value, self.status.value, self.ranked, self.turns, *_numbers(self.overall),
+            self.harness, self.tier, self.device, self.integrity, self.criteria,
         )  # fmt: skip
 
     @classmethod
-    def of_row(cls, name: SubmissionName, row: Sequence[Any]) -> Self:
+    def of_row(cls, name: SubmissionName, row: Sequence[Any], details: Callable[[], str]) -> Self:
         """What `row` wrote of the submission of that name."""
-        _, _, provenance, status, ranked, *rest = row
-        return cls(name, Provenance(provenance), Status(status), bool(ranked), _score(*rest[:4]), *rest[4:])
+        provenance, status, ranked, turns, point, low, high, coverage, harness, tier, device, integrity, criteria = row
+        return cls(
+            name, Provenance(provenance), Status(status), bool(ranked), turns, _score(point, low, high, coverage),
+            harness, tier, device, integrity, criteria, details,
+        )  # fmt: skip
 
 
-def criteria_text(ids: Iterable[str]) -> str:
+def criteria_hash(ids: Iterable[str]) -> str:
     """Ids as `RecordSummary.criteria` has them."""
-    return " ".join(sorted(set(ids)))
+    return hashlib.sha256(" ".join(sorted(set(ids))).encode()).hexdigest()[:16]
 
 
 def _numbers(score: Score) -> tuple[float | None, float, float, float]:

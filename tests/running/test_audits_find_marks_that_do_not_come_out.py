@@ -87,6 +87,19 @@ def test_hiding_that_a_critical_criterion_fails_gives_no_mark_and_is_told(graded
     assert linear.verdict is AuditVerdict.DIFFERS
 
 
+@pytest.mark.turns(2)
+def test_a_record_that_states_no_probe_set_is_compared_and_the_result_says_so(graded_toy, mine) -> None:
+    """Its criteria are those of the rubric here; a forged mark differs as any does."""
+    board = graded_toy.workspace
+    rubric = board.challenge(CHALLENGE_ID)
+    changed(board, RIGHT, probe_set=None)
+    changed(board, WRONG, probe_set=None, **forged(rubric, board.record(WRONG), "values", "linear"))
+    found = audited(mine, board)
+    assert {name: (one.verdict, one.probe_set_stated) for name, one in found.items()} == {
+        RIGHT: ("same", False), WRONG: ("differs", False),
+    }  # fmt: skip
+
+
 REFUSED = {
     "a mark": (lambda r: {"overall": r.overall.model_copy(update={"score": 90.0})}, "can be|does not follow"),
     "a criterion left out": (lambda r: {"evidence": r.evidence[1:]}, "leaves out values, which its probe set has"),
@@ -108,7 +121,10 @@ def environment(**fields: str) -> Any:
 
 
 INCOMPARABLE = {
-    "no probe set": (lambda r: {"probe_set": None}, "says no probe set"),
+    "no probe set, another rubric": (
+        lambda r: {"probe_set": None, "evidence": r.evidence[1:], "gates": ()},
+        "has other criteria than the rubric here",
+    ),
     "another probe set": (lambda r: {"probe_set": "0" * 64}, "other probe set: 000000000000, here "),
     "another harness": (environment(harness="9.9"), "other harness: 9.9, here "),
     "another device": (environment(device="GPU"), "other device: GPU, here cpu"),

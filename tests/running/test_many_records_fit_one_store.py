@@ -1,6 +1,7 @@
 """A store of many records stays small, says what it holds without reading it, and takes up earlier schemas."""
 
 import contextlib
+import json
 import sqlite3
 import zlib
 from datetime import UTC, datetime, timedelta
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.model import GradeProfile, Record, Status
+from harness.model import GradeProfile, LossByDistance, Outcome, Record, Status
 from harness.running.store import Store
 from harness.workspace import Workspace
 
@@ -40,6 +41,21 @@ def test_every_record_comes_back_as_it_was_whichever_way_it_was_added(store: Sto
         store.add(record)
     assert [store.find(r.key) for r in published if r.ranked] == [r for r in published if r.ranked]
     assert sorted(store.records(), key=lambda r: r.name) == sorted(published, key=lambda r: r.name)
+
+
+def test_fields_that_hold_nothing_are_left_out_and_come_back(store: Store, published: list[Record]) -> None:
+    """A loss is read by its kind, and the limits of a grade are kept as they were, whatever a later default is."""
+    one = next(r for r in published if any(e.outcome is Outcome.FAILED for e in r.evidence))
+    loss = LossByDistance(found=((1, 0.25), (256, 1.0)))
+    evidence = tuple(e.model_copy(update={"loss": loss}) if e.faulty else e for e in one.evidence)
+    lossy = one.model_copy(update={"key": "lossy", "evidence": evidence})
+    store.add_many([one, lossy])
+    assert [store.find(one.key), store.find("lossy")] == [one, lossy]
+    with contextlib.closing(sqlite3.connect(store.path)) as connection:
+        body = connection.execute("SELECT body FROM records WHERE dictionary IS NULL").fetchone()[0]
+    written = json.loads(zlib.decompress(body))
+    assert written["limits"] == one.limits.model_dump(mode="json")
+    assert all(None not in item.values() and "" not in item.values() for item in written["evidence"])
 
 
 def bodies(store: Store) -> list[tuple[int | None, int]]:

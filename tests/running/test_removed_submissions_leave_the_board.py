@@ -75,7 +75,7 @@ def test_a_view_is_made_again_when_a_submission_goes_or_comes_back(workspace: Wo
     index, folder = Store(workspace).published, workspace.submissions_folder / "wrong"
 
     def models() -> list[str]:
-        return list(index.view("models", lambda: [s.model for s in index.measured().summaries]))
+        return list(index.view("models", lambda marks: [s.model for s in marks().summaries]))
 
     assert models() == ["right", "wrong"]
     folder.rename(workspace.root / "aside")

@@ -198,7 +198,7 @@ def views(index: published_records.PublishedRecords) -> int:
     """How often a view was made when asked for twice."""
     made: list[int] = []
     for _ in range(2):
-        assert index.view("board", lambda: made.append(1) or ["text \udcff", "note"]) == ["text \udcff", "note"]
+        assert index.view("board", lambda marks: made.append(1) or ["text \udcff", "note"]) == ["text \udcff", "note"]
     return len(made)
 
 

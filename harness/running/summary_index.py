@@ -1,0 +1,99 @@
+"""Published records in short, kept in the store by the state of their files."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import StoreError
+from harness.running.database import Database
+from harness.running.file_states import FileState, FileStates
+
+if TYPE_CHECKING:
+    from harness.scoring.record_summary import RecordSummary
+
+_SHORT = (
+    "state, provenance, status, ranked, turns, score, low, high, coverage, harness, tier, device, integrity, criteria"
+)
+TABLES = f"""
+DROP TABLE IF EXISTS published;
+DROP TABLE IF EXISTS summaries;
+CREATE TABLE summaries (
+    path TEXT PRIMARY KEY, challenge TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL, provenance TEXT NOT NULL,
+    status TEXT NOT NULL, ranked INTEGER NOT NULL, turns INTEGER NOT NULL, score REAL, low REAL NOT NULL,
+    high REAL NOT NULL, coverage REAL NOT NULL, harness TEXT NOT NULL, tier TEXT NOT NULL, device TEXT NOT NULL,
+    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, details TEXT NOT NULL
+);
+CREATE INDEX summaries_in_short ON summaries (challenge, model, path, {_SHORT})
+"""
+"""The index covers all but the details, which are most of a row and seldom asked for."""
+_INSERT = f"INSERT OR REPLACE INTO summaries (path, challenge, model, {_SHORT}, details) VALUES ({', '.join('?' * 18)})"
+
+
+class SummaryIndex:
+    """What is kept in short of published records; a store that cannot be used keeps nothing.
+
+    Args:
+        database: of the store.
+        files: their states now.
+        read: gives the details of a record whose row has been replaced or removed meanwhile.
+    """
+
+    def __init__(self, database: Database, files: FileStates, read: Callable[[FileState], str]) -> None:
+        self._database = database
+        self._files = files
+        self._read = read
+        self._details: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+
+    def states(self) -> dict[str, str]:
+        """The state each record had when it was kept, by path."""
+        return dict(self._rows("SELECT path, state FROM summaries"))
+
+    def summaries(self) -> dict[str, "RecordSummary"]:
+        """Those of records that did not change, by path; details are read when asked for."""
+        from harness.scoring.record_summary import RecordSummary
+
+        kept = {path: (state, row) for path, state, *row in self._rows(f"SELECT path, {_SHORT} FROM summaries")}
+        found = {}
+        for file in self._files.records:
+            state, row = kept.get(file.name, ("", []))
+            if state == self._files.of_record(file):
+                details = partial(self._details_of, file, state)
+                found[file.name] = RecordSummary.of_row(file.submission, row, details)
+        return found
+
+    def keep(self, changed: Mapping[FileState, "RecordSummary"]) -> None:
+        """Keep what was found of these records, and drop those whose files are gone."""
+        rows = [
+            (file.name, one.challenge, one.model, self._files.of_record(file), *one.row(), one.details())
+            for file, one in changed.items() if self._files.settled_record(file)
+        ]  # fmt: skip
+        self._change(_INSERT, rows)
+        if changed or self._count() != len(self._files.records):
+            names = {file.name for file in self._files.records}
+            gone = [(path,) for (path,) in self._rows("SELECT path FROM summaries") if path not in names]
+            self._change("DELETE FROM summaries WHERE path = ?", gone)
+
+    def _details_of(self, file: FileState, state: str) -> str:
+        name = file.submission
+        answer = (name.challenge, name.model)
+        if answer not in self._details:
+            query = "SELECT path, state, details FROM summaries WHERE challenge = ? AND model = ?"
+            self._details[answer] = {path: (state, text) for path, state, text in self._rows(query, answer)}
+        found, details = self._details[answer].get(file.name, ("", ""))
+        return details if found == state else self._read(file)
+
+    def _count(self) -> int:
+        rows = self._rows("SELECT COUNT(*) FROM summaries")
+        return int(rows[0][0]) if rows else 0
+
+    def _rows(self, query: str, values: Iterable[str] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._database.read(lambda c: c.execute(query, tuple(values)).fetchall(), [])
+        except StoreError:
+            return []
+
+    def _change(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
+        if rows:
+            with contextlib.suppress(StoreError):
+                self._database.write(lambda c: c.executemany(statement, rows))
