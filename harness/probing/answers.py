@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from harness.model import Signal
 from harness.probing.failures import (
@@ -40,6 +40,39 @@ class Cost:
 
     seconds: float = 0.0
     processor: float = 0.0
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What an answer has cost so far.
+
+    Attributes:
+        sandbox_seconds: wall time spent in its workers, their start included.
+        charged_seconds: time of its calls, without what its workers waited for a processor.
+        processor_seconds: processor time of its calls.
+        calls: how many calls were made.
+    """
+
+    sandbox_seconds: float = 0.0
+    charged_seconds: float = 0.0
+    processor_seconds: float = 0.0
+    calls: int = 0
+
+    def __add__(self, more: "Spent") -> "Spent":
+        return Spent(
+            self.sandbox_seconds + more.sandbox_seconds,
+            self.charged_seconds + more.charged_seconds,
+            self.processor_seconds + more.processor_seconds,
+            self.calls + more.calls,
+        )
+
+    def __sub__(self, less: "Spent") -> "Spent":
+        return Spent(
+            self.sandbox_seconds - less.sandbox_seconds,
+            self.charged_seconds - less.charged_seconds,
+            self.processor_seconds - less.processor_seconds,
+            self.calls - less.calls,
+        )
 
 
 class Answer(Protocol):
@@ -109,10 +142,7 @@ class SandboxedAnswer:
     Attributes:
         signals: what it did, in any of its workers, that honest code has no reason to do.
         printed: the last of what it printed, in all of them.
-        sandbox_seconds: wall time spent in its workers, their start included.
-        charged_seconds: time of its calls, without what its workers waited for a processor.
-        processor_seconds: processor time of its calls.
-        calls: how many calls were made.
+        sandbox_seconds, charged_seconds, processor_seconds, calls: as of `Spent`.
         deadline: by `clock.now`, when the grade is cut off: no call begins or goes on after it.
         under_way: who is told that a call is at work.
     """
@@ -145,6 +175,22 @@ class SandboxedAnswer:
     def share_used(self) -> float:
         """Time charged over what is allowed for all probes; over 1 every call fails."""
         return self.charged_seconds / self.target.limits.probes_seconds
+
+    @property
+    def spent(self) -> Spent:
+        """What it has cost so far."""
+        return Spent(self.sandbox_seconds, self.charged_seconds, self.processor_seconds, self.calls)
+
+    @spent.setter
+    def spent(self, spent: Spent) -> None:
+        self.sandbox_seconds, self.charged_seconds = spent.sandbox_seconds, spent.charged_seconds
+        self.processor_seconds, self.calls = spent.processor_seconds, spent.calls
+
+    def twin(self) -> Self:
+        """The same submission with a box of its own, which is not open and has cost nothing."""
+        twin = type(self)(self.target, self.capabilities, self.literals)
+        twin.deadline = self.deadline
+        return twin
 
     def open(self) -> Reply:
         """Open the box if it is not; the reply of the opening, or of nothing to do."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from harness.cuda.gpu import Bench, Measured
 from harness.cuda.report import Report
@@ -29,6 +29,12 @@ class EmulatedAnswer(LaunchedAnswer):
 
     sources: Collection[str] = ()
     """The answer's files, relative to its folder."""
+
+    def twin(self) -> Self:
+        """As `SandboxedAnswer.twin`."""
+        twin = super().twin()
+        twin.sources = self.sources
+        return twin
 
 
 class GpuAnswer:

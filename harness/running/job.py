@@ -3,6 +3,7 @@
 import hashlib
 import math
 import os
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from harness.errors import SpecError, nearest
 from harness.languages import AnswerFiles, Device, Language, language, source_hash
 from harness.model import Challenge, Criterion, Environment, GradeProfile, Limits, Origin, Submission
 from harness.probing.code import ChallengeCode
+from harness.probing.criteria import seed_of
 from harness.running.collected import origin_of
 from harness.running.content_key import content_key, environment, probe_set
 from harness.running.failing_seeds import FailingSeeds
@@ -66,6 +68,11 @@ class Job:
     def late(self) -> bool:
         """Whether the time set for the grade is over."""
         return clock.now() > self.deadline
+
+    @property
+    def cores(self) -> int:
+        """How many processors it may keep busy."""
+        return min(len(os.sched_getaffinity(0)), self.options.cores or sys.maxsize)
 
     @cached_property
     def seed(self) -> int:
@@ -131,6 +138,15 @@ class Job:
     def failing_seeds(self) -> FailingSeeds:
         """The seeds that once failed these files."""
         return Store(self.workspace).failing_seeds(self.challenge.id, self.files.hashes)
+
+    def failing_seed(self, criterion: Criterion) -> int | None:
+        """The seed that once failed these files, where this grade may draw its own."""
+        drawn = self.options.seed is None and not self.brief
+        return self.failing_seeds.of(criterion.id) if drawn else None
+
+    def seed_of(self, criterion: Criterion) -> int:
+        """The seed of a criterion's inputs in this grade."""
+        return seed_of(self.files_seed if criterion.seeded_by == "files" else self.seed, criterion.id)
 
     @property
     def adapters(self) -> tuple[str, ...]:

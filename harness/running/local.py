@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -64,8 +65,8 @@ class LocalExecutor:
                 self._unfinished -= 1
                 yield self._result(folder, partial(progress, folder), grade_one)
             return
-        for _ in range(min(self._jobs, self._unfinished)):
-            self._start()
+        for _ in range(count := min(self._jobs, self._unfinished)):
+            self._start(max(1, len(os.sched_getaffinity(0)) // count))
         while self._unfinished:
             folder, event = self._events.get()
             if isinstance(event, str):
@@ -89,8 +90,8 @@ class LocalExecutor:
             feeder.join()
         self._feeders, self._unfinished = [], 0
 
-    def _start(self) -> None:
-        process = GradingProcess(self._workspace, self._options)
+    def _start(self, cores: int) -> None:
+        process = GradingProcess(self._workspace, replace(self._options, cores=cores))
         feeder = threading.Thread(target=self._feed, args=(process,), daemon=True)
         self._feeders.append((process, feeder))
         feeder.start()

@@ -30,6 +30,7 @@ class Options:
         only: ids of the criteria to run in place of the profile's own.
         seconds: wall time after which no further criterion is begun and calls end; a grade cut off has no reward.
         untimed: leave out the criteria that a clock decides.
+        cores: how many processors the grade may keep busy at most; all there are by default.
         stored: keep the record in the workspace's store; False where another process does.
     """
 
@@ -45,6 +46,7 @@ class Options:
     seconds: float | None = None
     untimed: bool = False
     stored: bool = True
+    cores: int | None = None
 
     @property
     def partial(self) -> bool:

@@ -19,6 +19,7 @@ from harness.probing.root_causes import linked_to_races
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
+from harness.running.ahead import NOTHING_AHEAD, Ahead, run_ahead
 from harness.running.collected import adapter_is_at_fault, charged_to_the_answer
 from harness.running.job import Job
 from harness.running.options import no_progress
@@ -256,12 +257,12 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
     """What the probes of each criterion see, with the cause where one is established."""
     answer.deadline = job.deadline
     found: dict[str, Evidence] = {}
+    ahead = run_ahead(job, criteria, answer, partial(_begun, job, answer))
     for criterion in _in_order(job, criteria):
-        job.progress(criterion.id)
-        if isinstance(answer, SandboxedAnswer):
-            answer.under_way = partial(_tell, job, criterion)
+        _begun(job, answer, criterion.id)
         unrun = _untimed(job, criterion) or _in_vain(job, criterion, found)
-        found[criterion.id] = unrun or _probed(job, criterion, answer)
+        found[criterion.id] = unrun or _probed(job, criterion, answer, ahead)
+    answer.signals.extend(signal for signal in ahead.signals if signal not in answer.signals)
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged
@@ -275,9 +276,11 @@ def _in_order(job: Job, criteria: list[Criterion]) -> list[Criterion]:
     return sorted(criteria, key=lambda c: any(probe.measures_cost for probe in job.code.probes_of(c)))
 
 
-def _tell(job: Job, criterion: Criterion, function: str, seconds: float) -> None:
-    """Say that a long call is at work."""
-    job.progress(f"{criterion.id}: {function}, {seconds:.0f} s")
+def _begun(job: Job, answer: GradedAnswer, criterion: str) -> None:
+    """Say that a criterion is begun, and while a long call is at work, that it is."""
+    job.progress(criterion)
+    if isinstance(answer, SandboxedAnswer):
+        answer.under_way = lambda function, seconds: job.progress(f"{criterion}: {function}, {seconds:.0f} s")
 
 
 def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:
@@ -302,7 +305,7 @@ def _in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence]) -> E
     return Evidence.of(criterion, Outcome.FAILED, rests_on=anchor.criterion, detail=detail)
 
 
-def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence:
+def _probed(job: Job, criterion: Criterion, answer: GradedAnswer, ahead: Ahead) -> Evidence:
     """One criterion's evidence; a probe that breaks has a second chance.
 
     On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
@@ -310,9 +313,9 @@ def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence:
     kept = _failed_before(job, criterion, answer)
     if kept is not None:
         return kept
-    seed = job.files_seed if criterion.seeded_by == "files" else job.seed
+    seed = job.seed_of(criterion)
     for again in (False, True):
-        item = _once(job, criterion, answer, seed_of(seed, criterion.id))
+        item = _once(job, criterion, answer, seed, ahead)
         if item.outcome is not Outcome.JUDGE_ERROR:
             break
         if again:
@@ -326,18 +329,18 @@ def _probed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence:
 
 def _failed_before(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence | None:
     """The failure on the seed that once failed these files, where there is one and it still does."""
-    drawn = job.options.seed is None and not job.brief
-    seed = job.failing_seeds.of(criterion.id) if drawn else None
+    seed = job.failing_seed(criterion)
     if seed is None:
         return None
     item = _once(job, criterion, answer, seed)
     return item if item.outcome is Outcome.FAILED else None
 
 
-def _once(job: Job, criterion: Criterion, answer: GradedAnswer, seed: int) -> Evidence:
+def _once(job: Job, criterion: Criterion, answer: GradedAnswer, seed: int, ahead: Ahead = NOTHING_AHEAD) -> Evidence:
+    explain = not job.brief and _may_explain(answer)
     return probe_criterion(
         job.code, criterion, answer, seed, submission=job.submission, adapters=job.adapters, brief=job.brief,
-        explain=not job.brief and _may_explain(answer), until_failed=job.brief,
+        explain=explain, until_failed=job.brief, passed=ahead.taken(criterion, seed),
     )  # fmt: skip
 
 

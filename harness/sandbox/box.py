@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from harness.model import Signal, SignalKind
 from harness.sandbox import process_stats
+from harness.sandbox.beside import assert_wanted
 from harness.sandbox.boot import wire
 from harness.sandbox.channel import Channel
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
@@ -290,15 +291,13 @@ class Box:
         return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor, queued=queued)
 
     def _receive(self, channel: Channel, seconds: float, queued: float) -> dict[str, Any] | CallStatus:
-        """The reply within `seconds`, not counting those in which the worker waited for a processor.
-
-        `queued` is what it had waited before.
-        """
+        """The reply within `seconds`, not counting what the worker waits for a processor; `queued` it had before."""
         start, left, before = time.perf_counter(), seconds, self._worked()
         while True:
             answer = channel.receive(min(left, BEAT_SECONDS))
             if answer is not CallStatus.TIMEOUT:
                 return answer
+            assert_wanted()
             spent = time.perf_counter() - start
             left = seconds - spent + self._queued() - queued
             used = self._worked() - before >= seconds

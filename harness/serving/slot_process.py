@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -53,7 +54,7 @@ def records(
     from harness.sandbox import scratch
     from harness.serving.answers import lay_out
 
-    options = requests[0].options
+    options = replace(requests[0].options, cores=1)  # there is a slot for every processor
     with contextlib.ExitStack() as stack:
         places: dict[Path, int] = {}
         for place, request in enumerate(requests):

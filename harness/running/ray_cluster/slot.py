@@ -34,7 +34,7 @@ class GradingSlot:
     def __init__(self, options: str, variables: Mapping[str, str]) -> None:
         os.environ.update(variables)
         scratch.sweep()
-        self._options = replace(Options.from_json(options), publish=False, stored=False, force=True)
+        self._options = replace(Options.from_json(options), publish=False, stored=False, force=True, cores=1)
         self._workspace = Workspace(scratch.make())
         atexit.register(scratch.remove, self._workspace.root)
         self._held: set[str] = set()

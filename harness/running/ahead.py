@@ -1,0 +1,174 @@
+"""Probes side by side, before the criteria are assessed in their order: most of a right answer's, in less time.
+
+Two lanes take probe after probe, each with a sandbox of its own. Only what passed counts, where all such probes of a
+criterion did: its cost is charged when the criterion's turn comes. All else is run again then, as if nothing had been
+run before, so that a record says the same whether or not there was a processor for a second lane.
+"""
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from harness.model import Criterion, Signal
+from harness.probing.answers import SandboxedAnswer, Spent
+from harness.probing.device import EmulatedAnswer
+from harness.probing.opening import GradedAnswer
+from harness.probing.probe import Probe, ProbeResult, run
+from harness.running.job import Job
+from harness.sandbox.beside import Beside, assert_wanted
+from harness.timing import clock
+
+FAILED_SECONDS = 5.0
+"""Time charged to probes that failed after which a lane ends: an answer that fails is for its criteria to explain."""
+SHARE = 0.25
+"""Of the time for all probes, what a lane may use."""
+
+
+@dataclass(frozen=True)
+class CriterionProbes:
+    """What is run of one criterion.
+
+    Attributes:
+        criterion: its id.
+        seed: of the criterion.
+        probes: those that nothing beside them disturbs.
+    """
+
+    criterion: str
+    seed: int
+    probes: Sequence[Probe]
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """What a probe showed that an answer passed, and what it cost."""
+
+    result: ProbeResult
+    spent: Spent
+
+
+class Ahead:
+    """What one answer passed ahead of its turn.
+
+    Args:
+        answer: the first lane's, which is charged when a turn comes; None where nothing is run ahead.
+
+    Attributes:
+        signals: what the answer was seen doing meanwhile.
+    """
+
+    def __init__(self, answer: SandboxedAnswer | None = None) -> None:
+        self.signals: list[Signal] = []
+        self._answer = answer
+        self._turns: dict[str, CriterionProbes] = {}
+        self._passed: dict[str, dict[str, _Passed]] = defaultdict(dict)
+        self._waiting: deque[tuple[CriterionProbes, Probe]] = deque()
+
+    def taken(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult]:
+        """What the probes of a criterion showed, by name, charged to the answer; empty the second time.
+
+        Empty as well where one of them did not pass, or where they would use up the time for all probes.
+        """
+        turn, passed = self._turns.pop(criterion.id, None), self._passed.pop(criterion.id, {})
+        answer = self._answer
+        if answer is None or turn is None or turn.seed != seed or len(passed) < len(turn.probes):
+            return {}
+        before = answer.spent
+        answer.spent = reduce(Spent.__add__, (one.spent for one in passed.values()), before)
+        if answer.share_used > 1:
+            answer.spent = before
+            return {}
+        return {name: one.result for name, one in passed.items()}
+
+    def run(self, turns: Iterable[CriterionProbes], begun: Callable[[str], None]) -> None:
+        """Run probes in two lanes, the first of them on this thread; nothing is charged yet.
+
+        Args:
+            turns: what to run, in the order of the criteria.
+            begun: told the id of a criterion when this thread begins a probe of it.
+        """
+        answer = self._answer
+        assert answer is not None
+        self._turns = {turn.criterion: turn for turn in turns if turn.probes}
+        self._waiting.extend((turn, probe) for turn in self._turns.values() for probe in turn.probes)
+        twin, before, seen = answer.twin(), answer.spent, list(answer.signals)
+        beside = Beside(lambda: self._second_lane(twin))
+        try:
+            self._lane(answer, begun)
+            beside.result(math.inf)
+        finally:
+            beside.give_up()
+            self.signals = [*answer.signals, *twin.signals]
+            answer.spent, answer.signals = before, seen
+
+    def _second_lane(self, twin: SandboxedAnswer) -> None:
+        try:
+            self._lane(twin, lambda criterion: None)
+        finally:
+            twin.close()
+
+    def _lane(self, answer: SandboxedAnswer, begun: Callable[[str], None]) -> None:
+        """Take what waits until nothing does, or until the answer fails or takes too much."""
+        start, failed = answer.share_used, 0.0
+        while failed < FAILED_SECONDS and answer.share_used - start < SHARE and clock.now() < answer.deadline:
+            assert_wanted()
+            try:
+                turn, probe = self._waiting.popleft()
+            except IndexError:
+                return
+            if turn.criterion not in self._turns:
+                continue
+            begun(turn.criterion)
+            before, signals = answer.spent, len(answer.signals)
+            result = _shown(probe, answer, turn.seed)
+            spent = answer.spent - before
+            if result is not None and result.passed and len(answer.signals) == signals:
+                self._passed[turn.criterion][probe.name] = _Passed(result, spent)
+            else:
+                self._turns.pop(turn.criterion, None)  # its other probes are run again with it
+                failed += spent.charged_seconds
+
+
+NOTHING_AHEAD = Ahead()
+"""Of a grade that runs everything in turn."""
+
+
+def run_ahead(job: Job, criteria: Iterable[Criterion], answer: GradedAnswer, begun: Callable[[str], None]) -> Ahead:
+    """Have an answer pass what it can of all that nothing beside it disturbs, where there is a processor for it.
+
+    Args:
+        job: the grade.
+        criteria: to be assessed.
+        answer: to run probes on.
+        begun: told the id of a criterion when this thread begins a probe of it.
+    """
+    if job.brief or job.cores < 2 or not isinstance(answer, SandboxedAnswer):
+        return NOTHING_AHEAD
+    ahead = Ahead(answer)
+    # what an emulated device counts is its own, whatever runs beside it
+    counted = isinstance(answer, EmulatedAnswer)
+    turns = (_turn(job, criterion, lambda p: p.clocked or (p.measures_cost and not counted)) for criterion in criteria)
+    ahead.run((turn for turn in turns if turn), begun)
+    return ahead
+
+
+def _turn(job: Job, criterion: Criterion, disturbed: Callable[[Probe], bool]) -> CriterionProbes | None:
+    """What may be run ahead of a criterion; None where it will not begin with its own seed."""
+    offered = not criterion.capability or job.submission.offers(criterion.capability)
+    if not offered or criterion.id in job.left_out or job.failing_seed(criterion) is not None:
+        return None
+    probes = [probe for probe in job.code.probes_of(criterion) if not disturbed(probe)]
+    return CriterionProbes(criterion.id, job.seed_of(criterion), probes)
+
+
+def _shown(probe: Probe, answer: SandboxedAnswer, seed: int) -> ProbeResult | None:
+    """What a probe shows of an answer in a worker of its own; None where that is for its turn to say."""
+    try:
+        answer.fresh()
+        return run(probe, answer, seed, shrink=False)
+    except Exception:  # whatever it is, it comes again
+        return None
+    finally:
+        answer.fresh()
