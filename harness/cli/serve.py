@@ -29,7 +29,10 @@ def serve(
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Answers graded at a time; one a processor by default.")
     ] = None,
-    executor: Annotated[str, typer.Option(metavar="local", help="What runs the grades.")] = "local",
+    executor: Annotated[str, typer.Option(metavar="local|ray", help="What runs the grades.")] = "local",
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster; this machine's own by default.")
+    ] = None,
     tokens: TokensPath = None,
     queue: Annotated[int, typer.Option(min=1, help="Answers that may wait; more are told to come again.")] = 1000,
     rate: Annotated[float, typer.Option(min=0.1, help="Requests a second of one token.")] = 100.0,
@@ -48,21 +51,19 @@ def serve(
     """
     if context.invoked_subcommand:
         return
-    import os
-
+    from harness.errors import SpecError
+    from harness.running.executors import executor_kind
     from harness.serving import service_log
     from harness.serving.limits import ServiceLimits
     from harness.serving.server import ServiceSettings
     from harness.serving.server import serve as run
-    from harness.serving.slot_process import executors
     from harness.workspace import Workspace
 
-    if executor not in executors():
-        raise typer.BadParameter(f"--executor: no executor {executor!r}; there is {', '.join(executors())}")
+    if executor_kind(executor).enter is None and address is not None:
+        raise SpecError("--address", f"the executor {executor} has none", hint="try: --executor ray")
     limits = ServiceLimits(queue=queue, rate=rate, body_bytes=int(max_body * (1 << 20)))
-    slots = jobs or len(os.sched_getaffinity(0))
     service_log.set_up()
-    run(Workspace.find(), ServiceSettings(host, port, executor, slots, tokens, drain, limits), output.note)
+    run(Workspace.find(), ServiceSettings(host, port, executor, jobs, address, tokens, drain, limits), output.note)
 
 
 @token.command()

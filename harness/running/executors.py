@@ -18,10 +18,13 @@ class ExecutorKind:
     Attributes:
         make: an executor for a workspace, options, a number of grades at a time (None for its own) and an address.
         batch: how many grades at a time where a program grades many and says nothing; None for the executor's own.
+        enter: reaches the machines at an address for the rest of this process, so that executors made later share
+            them; None for an executor of this machine alone.
     """
 
     make: Callable[[Workspace, Options, int | None, str | None], Executor]
     batch: Callable[[], int | None]
+    enter: Callable[[str | None], object] | None = None
 
 
 def new_executor(
@@ -67,7 +70,13 @@ def _ray(workspace: Workspace, options: Options, jobs: int | None, address: str 
     return RayExecutor(workspace, options, jobs, address)
 
 
+def _enter_ray(address: str | None) -> None:
+    from harness.running.ray_cluster.cluster import enter
+
+    enter(address)
+
+
 EXECUTORS: Mapping[str, ExecutorKind] = {
     "local": ExecutorKind(_local, lambda: len(os.sched_getaffinity(0))),
-    "ray": ExecutorKind(_ray, lambda: None),
+    "ray": ExecutorKind(_ray, lambda: None, _enter_ray),
 }

@@ -2,9 +2,7 @@
 
 import json
 import logging
-import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,16 +12,19 @@ from pathlib import Path
 
 from harness.errors import PrerequisiteError, StoreError
 from harness.serving.job_queue import JobQueue, QueuedWork
+from harness.serving.slot_process import GraderSettings, command
 
 DEATHS = 3
 """Graders that may end under one answer before it is given up: a judge error, for nobody knows whose fault that is."""
+CLUSTER_DEATHS = 11
+"""The same for a grader that only sends answers to a cluster: it ends where its cluster does."""
 PAUSE = 1.0
 """Seconds between looks at a queue in which nothing was announced, and between attempts to write."""
 START_SECONDS = 120.0
 """In which the first grader must say whether answers can be held here."""
-GROUPS = {"local": 1}
-"""Works that a slot takes at once, by executor; 256 for one that spreads them over machines."""
-LOST = f"the grader ended {DEATHS} times while it graded this answer; memory is the likeliest reason"
+GROUP = 256
+"""Works that are taken at once for a cluster."""
+LOST = "the grader ended {} times while it graded this answer; memory is the likeliest reason"
 
 _log = logging.getLogger("harness.serving")
 
@@ -53,17 +54,19 @@ class Dispatcher:
     Args:
         root: of the workspace.
         queue: where works are taken from.
-        executor: name of what runs the grades.
-        slots: works graded at a time, each by a process of its own.
+        settings: what runs the grades.
+        slots: graders, each a process.
         finished: called with each work whose record is on disk, by the slot's thread.
     """
 
     def __init__(
-        self, root: Path, queue: JobQueue, executor: str, slots: int, finished: Callable[[FinishedWork], None]
-    ) -> None:
+        self, root: Path, queue: JobQueue, settings: GraderSettings, slots: int,
+        finished: Callable[[FinishedWork], None],
+    ) -> None:  # fmt: skip
         self.root = root
         self.queue = queue
-        self.executor = executor
+        self.settings = settings
+        self.group, self.deaths = (GROUP, CLUSTER_DEATHS) if settings.clustered else (1, DEATHS)
         self.finished = finished
         self._changed = threading.Condition()
         self._arrivals = 0
@@ -163,7 +166,7 @@ class SlotThread(threading.Thread):
             if self._ready() is None:
                 continue
             try:
-                works = whole.queue.take(GROUPS.get(whole.executor, 256))
+                works = whole.queue.take(whole.group)
             except StoreError as error:
                 _log.error("queue", extra={"facts": {"error": str(error).partition("\n")[0]}})
                 works = []
@@ -182,10 +185,11 @@ class SlotThread(threading.Thread):
 
     def _grade(self, works: Sequence[QueuedWork]) -> None:
         """Grade works; those whose grader ends wait again, or have a record that says so."""
-        lost = [work for work in works if work.deaths >= DEATHS]
-        for group, why in ((lost, LOST), ([work for work in works if work not in lost], "")):
+        limit = self._dispatcher.deaths
+        lost = [work for work in works if work.deaths >= limit]
+        for group, why in ((lost, LOST.format(limit)), ([work for work in works if work not in lost], "")):
             for work in self._unanswered(group, why):
-                died = not self._ended
+                died = not (self._ended or self.problem)
                 self._kept(partial(self._dispatcher.queue.give_back, work.number, died=died))
                 _log.error("grader ended", extra={"facts": {"work": work.number, "deaths": work.deaths + died}})
 
@@ -200,6 +204,9 @@ class SlotThread(threading.Thread):
             process.stdin.flush()
             while left:
                 said = json.loads(process.stdout.readline())
+                if "unready" in said:  # a cluster is gone: that says nothing of what was sent to it
+                    self._unready(said["unready"])
+                    break
                 work = left.pop(said["place"])
                 if self._kept(partial(self._dispatcher.queue.finish, work.number, said["record"].encode())):
                     self._dispatcher.finished(
@@ -223,13 +230,13 @@ class SlotThread(threading.Thread):
 
     def _ready(self) -> "subprocess.Popen[str] | None":
         """The grader, started where there is none, once it has said that answers can be held here."""
+        if self._process is not None and self._process.poll() is not None:  # it ended with nothing to grade
+            self._close()
         with self._lock:
             if self._process is not None or self._ended:
                 return None if self._ended else self._process
-            # -P: nothing that the current folder holds may be imported
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "harness.serving.slot_process", str(self._dispatcher.root),
-                 self._dispatcher.executor, str(os.getpid())],
+                command(self._dispatcher.root, self._dispatcher.settings),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, start_new_session=True,
             )  # fmt: skip
             process = self._process
@@ -239,13 +246,17 @@ class SlotThread(threading.Thread):
         except (OSError, ValueError):
             said = {"unready": "the grader ended while it started"}
         if "ready" not in said:
-            self.problem = said["unready"]
-            _log.error("grader", extra={"facts": {"error": self.problem.partition("\n")[0]}})
-            self._close()
+            self._unready(said["unready"])
             time.sleep(PAUSE)
             return None
         self.tier, self.problem = said["ready"], ""
         return process
+
+    def _unready(self, problem: str) -> None:
+        """The grader cannot grade now; another one is tried in its place."""
+        self.problem = problem
+        _log.error("grader", extra={"facts": {"error": problem.partition("\n")[0]}})
+        self._close()
 
     def _close(self) -> None:
         with self._lock:

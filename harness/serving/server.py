@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from harness.serving.job_queue import JobQueue
 from harness.serving.limits import ServiceLimits
 from harness.serving.metrics import ServiceMetrics
 from harness.serving.service import GradingService
+from harness.serving.slot_process import GraderSettings
 from harness.serving.tokens import TokenFile, token_path
 from harness.stored_files import remedy
 from harness.workspace import Workspace
@@ -45,7 +47,8 @@ class ServiceSettings:
     Attributes:
         host, port: where it listens; port 0 is any free one.
         executor: name of what runs the grades.
-        slots: grades at a time.
+        jobs: grades at a time; one a processor by default, of this machine or of the cluster.
+        address: of the cluster.
         tokens: the file with the tokens; that of the workspace by default.
         drain_seconds: for grades that run when it is told to end; what takes longer waits for the next start.
         limits: how much is taken.
@@ -54,10 +57,18 @@ class ServiceSettings:
     host: str = "127.0.0.1"
     port: int = 8321
     executor: str = "local"
-    slots: int = 1
+    jobs: int | None = None
+    address: str | None = None
     tokens: Path | None = None
     drain_seconds: float = 60.0
     limits: ServiceLimits = field(default_factory=ServiceLimits)
+
+    @property
+    def graders(self) -> tuple[GraderSettings, int]:
+        """What runs the grades, and how many of them: one for a cluster, else one for each grade at a time."""
+        if GraderSettings(self.executor).clustered:
+            return GraderSettings(self.executor, self.jobs, self.address), 1
+        return GraderSettings(self.executor, 1, self.address), self.jobs or len(os.sched_getaffinity(0))
 
 
 def queue_path(workspace: Workspace) -> Path:
@@ -89,7 +100,8 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
         queue = JobQueue(queue_path(workspace), settings.limits.queue)
         waiting = queue.open()
         metrics = ServiceMetrics()
-        service = GradingService(workspace, queue, settings.limits, metrics, settings.executor, settings.slots)
+        graders, slots = settings.graders
+        service = GradingService(workspace, queue, settings.limits, metrics, graders, slots)
         tier = service.dispatcher.start()
         app = RequestGuard(make_app(service), tokens, settings.limits, metrics, local)
         server = _DrainingServer(_configured(app, settings.limits), service, settings.drain_seconds, tell)
@@ -97,7 +109,8 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
         if waiting:
             tell(f"{waiting} answers were accepted before and are graded now")
         open_now = "no tokens: whoever can log in here may use it; " if local and not tokens.entries() else ""
-        tell(f"{open_now}answers are held in tier {tier}, {settings.slots} graded at a time")
+        many = "as many as the cluster has processors" if graders.jobs is None else f"{slots * graders.jobs}"
+        tell(f"{open_now}answers are held in tier {tier}, {many} graded at a time")
         tell(f"serving on http://{host}:{listener.getsockname()[1]}")
         try:
             asyncio.run(server.serve(sockets=[listener]))

@@ -20,6 +20,7 @@ from harness.serving.job_queue import AcceptedAnswer, JobQueue, JobState, KeyReu
 from harness.serving.limits import ServiceLimits
 from harness.serving.metrics import ServiceMetrics
 from harness.serving.requests import BatchRequest, GradeRequest
+from harness.serving.slot_process import GraderSettings
 from harness.serving.tokens import Scope, TokenEntry
 from harness.workspace import Workspace
 
@@ -45,21 +46,21 @@ class GradingService:
         queue: of accepted jobs.
         limits: how much is taken.
         metrics: where is counted.
-        executor: name of what runs the grades.
-        slots: grades at a time.
+        graders: what runs the grades.
+        slots: how many of them.
     """
 
     def __init__(
-        self, workspace: Workspace, queue: JobQueue, limits: ServiceLimits, metrics: ServiceMetrics, executor: str,
-        slots: int,
+        self, workspace: Workspace, queue: JobQueue, limits: ServiceLimits, metrics: ServiceMetrics,
+        graders: GraderSettings, slots: int,
     ) -> None:  # fmt: skip
         self.workspace = workspace
         self.queue = queue
         self.limits = limits
         self.metrics = metrics
-        self.slots = slots
+        self.at_once = slots * (graders.jobs or 1)
         self.draining = False
-        self.dispatcher = Dispatcher(workspace.root, queue, executor, slots, self._finished)
+        self.dispatcher = Dispatcher(workspace.root, queue, graders, slots, self._finished)
         self._waiting: defaultdict[int, set[asyncio.Future[None]]] = defaultdict(set)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._mean_seconds = 1.0
@@ -240,7 +241,7 @@ class GradingService:
 
     def _until_room(self, waiting: int) -> float:
         """Seconds in which a tenth of the queue should be done."""
-        return min(MAX_WAIT, max(1.0, 0.1 * waiting * self._mean_seconds / self.slots))
+        return min(MAX_WAIT, max(1.0, 0.1 * waiting * self._mean_seconds / self.at_once))
 
 
 def _unfinished(jobs: Sequence[QueuedJob]) -> int | None:

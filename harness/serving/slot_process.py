@@ -8,9 +8,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -20,8 +19,9 @@ from harness.sandbox.boot import process_control
 
 if TYPE_CHECKING:
     from harness.model import Record
-    from harness.running.executor import Executor
+    from harness.running.executor import Executor, NotGraded
     from harness.running.options import Options
+    from harness.running.submission_grade import Graded
     from harness.serving.requests import GradeRequest
     from harness.workspace import Workspace
 
@@ -29,15 +29,77 @@ LEAVE_SECONDS = 10
 """In which a process that was told to leave leaves."""
 
 
-def executors() -> "Mapping[str, Callable[[Workspace, Options, int], Executor]]":
-    """What may run the grades, by name: made of the workspace, the options and the number of grades at a time."""
-    from harness.running.executors import EXECUTORS, new_executor
+@dataclass(frozen=True)
+class GraderSettings:
+    """What runs the grades.
 
-    return {name: partial(new_executor, name) for name in EXECUTORS}
+    Attributes:
+        executor: its name.
+        jobs: answers graded at a time by each grader; None for as many as the cluster has processors.
+        address: of the cluster; the one that this machine is in by default.
+    """
+
+    executor: str = "local"
+    jobs: int | None = 1
+    address: str | None = None
+
+    @property
+    def clustered(self) -> bool:
+        """Whether one grader spreads answers over machines, so that there is no need of a second one."""
+        from harness.running.executors import executor_kind
+
+        return executor_kind(self.executor).enter is not None
+
+
+class HeldExecutor:
+    """What runs the grades, group after group; a cluster is held while they are graded in the same way.
+
+    Args:
+        workspace: where the challenges are.
+        settings: which executor it is.
+
+    Raises:
+        PrerequisiteError: there is no cluster at its address.
+    """
+
+    def __init__(self, workspace: "Workspace", settings: GraderSettings) -> None:
+        from harness.running.executors import executor_kind
+
+        self._workspace, self._settings = workspace, settings
+        self._executor: Executor | None = None
+        self._options: Options | None = None
+        if enter := executor_kind(settings.executor).enter:
+            enter(settings.address)
+
+    def results(self, options: "Options", folders: Sequence[Path]) -> "Iterator[Graded | NotGraded]":
+        """One result for each folder, as they finish.
+
+        Raises:
+            PrerequisiteError: nothing can be graded now; finished grades are kept.
+        """
+        from harness.running.executors import new_executor
+
+        if self._executor is None or options != self._options or not self._settings.clustered:
+            self.close()
+            given = (self._settings.executor, self._workspace, options, self._settings.jobs, self._settings.address)
+            self._executor, self._options = new_executor(*given), options
+        try:
+            for folder in folders:
+                self._executor.submit(folder)
+            yield from self._executor.results(lambda folder, stage: None)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Stop what runs, and leave the nodes."""
+        if self._executor is not None:
+            self._executor.cancel()
+        self._executor = None
 
 
 def records(
-    workspace: "Workspace", executor: str, requests: "Sequence[GradeRequest]"
+    workspace: "Workspace", executor: HeldExecutor, requests: "Sequence[GradeRequest]"
 ) -> "Iterator[tuple[int, Record, bool]]":
     """The record of each request, by its place, as they are finished, and whether it was made before.
 
@@ -45,11 +107,14 @@ def records(
 
     Args:
         workspace: where the challenges are.
-        executor: name of what runs the grades.
+        executor: what runs the grades.
         requests: that are graded in the same way.
+
+    Raises:
+        PrerequisiteError: nothing can be graded now.
     """
     from harness.errors import HarnessError
-    from harness.running.executor import NotGraded, grade_all
+    from harness.running.executor import NotGraded
     from harness.running.rejected import rejected
     from harness.sandbox import scratch
     from harness.serving.answers import lay_out
@@ -65,8 +130,7 @@ def records(
                 places[folder] = place
             except HarnessError as error:
                 yield place, rejected(workspace, folder, error, options, request.challenge), False
-        grades = grade_all(executors()[executor](workspace, options, len(places)), list(places))
-        for result in stack.enter_context(contextlib.closing(grades)):
+        for result in executor.results(options, list(places)):
             place = places[result.folder]
             if isinstance(result, NotGraded):
                 challenge = requests[place].challenge
@@ -75,15 +139,15 @@ def records(
                 yield place, result.record, result.reused
 
 
-def serve(answers: TextIO, workspace: "Workspace", executor: str) -> None:
+def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> None:
     """Say whether answers can be held here, then grade group after group.
 
     Args:
         answers: where to say what came of them.
         workspace: where the challenges are.
-        executor: name of what runs the grades.
+        settings: what runs the grades.
     """
-    from harness.errors import HarnessError
+    from harness.errors import HarnessError, PrerequisiteError
     from harness.sandbox import detect
     from harness.sandbox.self_attack import assert_holds
 
@@ -92,30 +156,40 @@ def serve(answers: TextIO, workspace: "Workspace", executor: str) -> None:
 
     try:
         assert_holds(detect())
+        executor = HeldExecutor(workspace, settings)
+        signal.signal(signal.SIGTERM, _leave)  # Ray has a way of its own
         say(ready=str(detect()))
     except HarnessError as error:
         say(unready=str(error))
         return
-    for line in sys.stdin:
-        group = json.loads(line)
-        for place, record, reused in answered(workspace, executor, group["requests"], group["lost"]):
-            seconds = 0.0 if reused else sum(spent for stage, spent in record.seconds.items() if stage != "box")
-            text = without_places(record.to_json())
-            say(place=place, record=text, status=record.status, seconds=seconds, reused=reused)
+    try:
+        for line in sys.stdin:
+            group = json.loads(line)
+            for place, record, reused in answered(workspace, executor, group["requests"], group["lost"]):
+                seconds = 0.0 if reused else sum(spent for stage, spent in record.seconds.items() if stage != "box")
+                text = without_places(record.to_json())
+                say(place=place, record=text, status=record.status, seconds=seconds, reused=reused)
+    except PrerequisiteError as error:
+        say(unready=str(error))
+    finally:
+        executor.close()
 
 
 def answered(
-    workspace: "Workspace", executor: str, texts: "Sequence[str]", lost: str
+    workspace: "Workspace", executor: HeldExecutor, texts: "Sequence[str]", lost: str
 ) -> "Iterator[tuple[int, Record, bool]]":
     """One record for each request, whatever is in the way: it would be sent to the next grader else.
 
     Args:
         workspace: where the challenges are.
-        executor: name of what runs the grades.
+        executor: what runs the grades.
         texts: the requests as JSON.
         lost: why they are given up; empty where they are not.
+
+    Raises:
+        PrerequisiteError: nothing can be graded now; what has no record yet is to be sent to the next grader.
     """
-    from harness.errors import JudgeError
+    from harness.errors import JudgeError, PrerequisiteError
     from harness.running.options import Options
     from harness.running.rejected import rejected
     from harness.serving.requests import GradeRequest
@@ -127,6 +201,8 @@ def answered(
         for place, record, reused in records(workspace, executor, [GradeRequest.model_validate_json(t) for t in texts]):
             del left[place]
             yield place, record, reused
+    except PrerequisiteError:
+        raise
     except Exception as error:  # of ours, or a request that another version accepted
         failed = error if isinstance(error, JudgeError) else JudgeError(f"{type(error).__name__}: {error}")
         for place, text in left.items():
@@ -157,7 +233,14 @@ def _leave(*_: object) -> None:
     sys.exit(143)
 
 
-def _main(root: str, executor: str, parent: str) -> None:
+def command(root: Path, settings: GraderSettings) -> list[str]:
+    """What starts a grader of this process."""
+    # -P: nothing that the current folder holds may be imported
+    program = [sys.executable, "-P", "-m", "harness.serving.slot_process"]
+    return [*program, os.fspath(root), json.dumps(asdict(settings)), str(os.getpid())]
+
+
+def _main(root: str, settings: str, parent: str) -> None:
     _end_with(int(parent))
     make_undumpable()
     compute_in_one_thread()
@@ -165,7 +248,7 @@ def _main(root: str, executor: str, parent: str) -> None:
 
     answers = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
-        serve(answers, Workspace(Path(root)), executor)
+        serve(answers, Workspace(Path(root)), GraderSettings(**json.loads(settings)))
 
 
 if __name__ == "__main__":

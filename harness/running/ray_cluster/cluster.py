@@ -135,7 +135,7 @@ class Cluster:
         self.starting: dict[Any, NodeSlot] = {}
         self._looked = 0.0
         self._lonely_since = time.monotonic()
-        self._connected = self._connect(address)
+        self._connected = enter(address)
         self.look()
 
     @property
@@ -173,14 +173,20 @@ class Cluster:
         """See which nodes there are, at most once a second, and start slots where some are missing.
 
         Raises:
-            PrerequisiteError: none can grade.
+            PrerequisiteError: none can grade, or the cluster is lost.
         """
         if time.monotonic() - self._looked < LOOK_SECONDS:
             return
         self._looked = time.monotonic()
-        alive = {found["NodeID"]: found for found in self._ray.nodes() if found["Alive"]}
+        try:
+            alive = {found["NodeID"]: found for found in self._ray.nodes() if found["Alive"]}
+        except Exception as error:  # Ray has no common class for it
+            raise PrerequisiteError(f"the cluster is lost: {error}\n  finished grades are kept") from error
         for id in self._nodes.keys() - alive.keys():
-            del self._nodes[id]
+            gone = self._nodes.pop(id)
+            # nothing else tells of a slot that was doing nothing; what a busy one did is seen to fail
+            for slot in [slot for slot in self.slots if slot.node is gone and not slot.busy]:
+                self.lose(slot)
         for id, found in alive.items():
             resources = found["Resources"]
             if id not in self._nodes and resources.get("CPU", 0) >= 1:
@@ -234,22 +240,6 @@ class Cluster:
         if self._connected:
             self._ray.shutdown()
 
-    def _connect(self, address: str | None) -> bool:
-        """Enter the cluster; False where this program already has."""
-        if self._ray.is_initialized():
-            return False
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        try:
-            _assert_open(address)
-            # workers import from the driver's current folder first, and that may be a submission's
-            with contextlib.chdir(os.sep):
-                self._ray.init(address, log_to_driver=False, logging_level="error", include_dashboard=False)
-        except (OSError, RuntimeError, ValueError) as error:
-            where = f" at {address}" if address else ""
-            line = str(error).strip().partition("\n")[0]
-            raise PrerequisiteError(f"no Ray cluster{where}: {line}\n  try: ray start --head") from error
-        return True
-
     def _fill(self, node: ClusterNode) -> None:
         """Ask for the slots that a node lacks: one until it has said what it is."""
         if node.refusal:
@@ -297,6 +287,31 @@ class Cluster:
             )
 
 
+def enter(address: str | None) -> bool:
+    """Enter a cluster, for the rest of this process; False where it already is in one.
+
+    Args:
+        address: of the cluster; by default that of RAY_ADDRESS, or the one that this machine belongs to, or a new one.
+
+    Raises:
+        PrerequisiteError: no Ray here, or no cluster at the address.
+    """
+    ray = ray_module()
+    if ray.is_initialized():
+        return False
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        _assert_open(address or os.environ.get("RAY_ADDRESS"))
+        # workers import from the driver's current folder first, and that may be a submission's
+        with contextlib.chdir(os.sep):
+            ray.init(address, log_to_driver=False, logging_level="error", include_dashboard=False)
+    except (OSError, RuntimeError, ValueError) as error:
+        where = f" at {address}" if address else ""
+        line = str(error).strip().partition("\n")[0]
+        raise PrerequisiteError(f"no Ray cluster{where}: {line}\n  try: ray start --head") from error
+    return True
+
+
 def _assert_open(address: str | None) -> None:
     """Refuse an address that nobody listens at: Ray would try for minutes.
 
@@ -304,7 +319,7 @@ def _assert_open(address: str | None) -> None:
         OSError: nobody does.
     """
     host, _, port = (address or "").rpartition(":")
-    if host and port.isdigit():
+    if host and port.isdigit() and "/" not in host:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
 
 

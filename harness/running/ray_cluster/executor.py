@@ -66,14 +66,16 @@ class RayExecutor:
         self._folders.append(folder)
 
     def results(self, progress: Progress) -> Iterator[Result]:
-        """One result for each submission queued, as they finish.
+        """One result for each submission queued, as they finish; the nodes are held until `cancel`.
 
         Raises:
             PrerequisiteError: no cluster, or no node of it can grade; finished grades are kept.
         """
         if not self._folders:
             return
-        cluster = self._cluster = Cluster(self._options, _languages(self._workspace), self._jobs, self._address)
+        cluster = self._cluster = self._cluster or Cluster(
+            self._options, _languages(self._workspace), self._jobs, self._address
+        )
         ray = ray_module()
         reader = TaskReader(self._workspace, self._options, ray.put)
         while self._folders or self._waiting or self._grading:
