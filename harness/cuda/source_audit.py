@@ -5,6 +5,7 @@ refused, and so are words that hide code from the hooks, however macros put them
 """
 
 import hashlib
+import itertools
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -67,7 +68,7 @@ def device_names(file: str, text: bytes) -> Iterator[str]:
     """
     lexed = lexer.lex(text)
     tokens = [*lexed.tokens, *(token for directive in lexed.directives for token in directive.tokens)]
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, after in itertools.zip_longest(tokens, tokens[1:]):
         place = f"{file}:{line_of(text, token.start)}"
         scoped = token.text == b"emu" and after is not None and after.text in (b"::", b"{")
         if token.kind == "word" and (scoped or _OF_THE_DEVICE.fullmatch(token.text)):

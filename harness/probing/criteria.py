@@ -24,7 +24,7 @@ def seed_of(run_seed: int, criterion: str) -> int:
 def probe_criterion(
     code: ChallengeCode, criterion: Criterion, answer: Answer, seed: int, *, submission: Submission | None = None,
     explain: bool = True, share: float = 1.0, adapters: Collection[str] = (), until_failed: bool = False,
-    brief: bool = False, passed: Mapping[str, ProbeResult] = MappingProxyType({}),
+    brief: bool = False, known: Mapping[str, ProbeResult | Exception] = MappingProxyType({}),
 ) -> Evidence:  # fmt: skip
     """Run the probes of one criterion.
 
@@ -40,12 +40,12 @@ def probe_criterion(
         until_failed: whether the first probe that fails is the last one: it settles that the criterion does.
         brief: whether few cases are drawn, see `Drawn.in_brief`, and all probes meet one worker: most of what a
             short probe costs is a worker of its own.
-        passed: what probes showed by name that were run before, on the same seed, each in a worker of its own.
+        known: what probes showed or raised, by name, that were run before, on this seed, each in a worker of its own.
     """
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
-        results = _run(code.probes_of(criterion), answer, seed, explain, share, adapters, brief, passed)
+        results = _run(code.probes_of(criterion), answer, seed, explain, share, adapters, brief, known)
         outcomes, unassessed = _divided(results, until_failed)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
@@ -62,15 +62,17 @@ def probe_criterion(
 
 def _run(
     probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float, adapters: Collection[str],
-    brief: bool, passed: Mapping[str, ProbeResult],
+    brief: bool, known: Mapping[str, ProbeResult | Exception],
 ) -> Iterator[ProbeResult | NotMeasurable | NotRun]:  # fmt: skip
     """What each probe showed, or why it could not show anything."""
     for number, probe in enumerate(probes):
-        known = passed.get(probe.name)
-        if known is None and (not brief or number == 0):
+        before = known.get(probe.name)
+        if isinstance(before, Exception):
+            raise before
+        if before is None and (not brief or number == 0):
             answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
-            result = known or run(probe.in_brief() if brief else probe, answer, seed, shrink=explain, share=share)
+            result = before or run(probe.in_brief() if brief else probe, answer, seed, shrink=explain, share=share)
             yield _charged(_real(result), adapters)
         except (NotMeasurable, NotRun) as reason:
             yield reason

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from harness.errors import HarnessError
 from harness.model import Criterion, Signal
 from harness.probing.answers import SandboxedAnswer, Spent
 from harness.probing.device import EmulatedAnswer
+from harness.probing.failures import NotMeasurable, NotRun
 from harness.probing.opening import GradedAnswer
 from harness.probing.probe import Probe, ProbeResult, run
 from harness.running.job import Job
@@ -64,13 +66,17 @@ class Ahead:
         self._answer = answer
         self._turns: dict[str, CriterionProbes] = {}
         self._passed: dict[str, dict[str, _Passed]] = defaultdict(dict)
+        self._broken: dict[str, dict[str, Exception]] = {}
         self._waiting: deque[tuple[CriterionProbes, Probe]] = deque()
 
-    def taken(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult]:
+    def taken(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult | Exception]:
         """What the probes of a criterion showed, by name, charged to the answer; empty the second time.
 
-        Empty as well where one of them did not pass, or where they would use up the time for all probes.
+        Empty as well where the answer did not pass one of them, or where they would use up the time for all probes.
+        Where one of them broke there is what it raised, and no more.
         """
+        if criterion.id in self._broken:
+            return self._broken.pop(criterion.id)
         turn, passed = self._turns.pop(criterion.id, None), self._passed.pop(criterion.id, {})
         answer = self._answer
         if answer is None or turn is None or turn.seed != seed or len(passed) < len(turn.probes):
@@ -124,7 +130,9 @@ class Ahead:
             before, signals = answer.spent, len(answer.signals)
             result = _shown(probe, answer, turn.seed)
             spent = answer.spent - before
-            if result is not None and result.passed and len(answer.signals) == signals:
+            if isinstance(result, Exception):
+                self._broken[turn.criterion] = {probe.name: result}
+            if isinstance(result, ProbeResult) and result.passed and len(answer.signals) == signals:
                 self._passed[turn.criterion][probe.name] = _Passed(result, spent)
             else:
                 self._turns.pop(turn.criterion, None)  # its other probes are run again with it
@@ -163,12 +171,14 @@ def _turn(job: Job, criterion: Criterion, disturbed: Callable[[Probe], bool]) ->
     return CriterionProbes(criterion.id, job.seed_of(criterion), probes)
 
 
-def _shown(probe: Probe, answer: SandboxedAnswer, seed: int) -> ProbeResult | None:
-    """What a probe shows of an answer in a worker of its own; None where that is for its turn to say."""
+def _shown(probe: Probe, answer: SandboxedAnswer, seed: int) -> ProbeResult | Exception | None:
+    """What a probe shows of an answer in a worker of its own, or raises; None where that is for its turn to say."""
     try:
         answer.fresh()
         return run(probe, answer, seed, shrink=False)
-    except Exception:  # whatever it is, it comes again
+    except (NotMeasurable, NotRun, HarnessError):
         return None
+    except Exception as error:  # a mistake of the probe
+        return error
     finally:
         answer.fresh()

@@ -2,8 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import takewhile
 
@@ -23,6 +23,7 @@ from harness.running.ahead import NOTHING_AHEAD, Ahead, run_ahead
 from harness.running.collected import adapter_is_at_fault, charged_to_the_answer
 from harness.running.job import Job
 from harness.running.options import no_progress
+from harness.running.stage_result import StageResult
 from harness.sandbox import detect, scratch
 from harness.sandbox.beside import Beside, waited_for
 from harness.sandbox.warm import kept_warm
@@ -35,37 +36,6 @@ EXPLAIN_SHARE = 0.5
 """Share of the time for probes after which none is either: it ends what is slow, and depends on no other load."""
 OUTPUT_KEPT = 2000
 """Characters kept of what was printed before a build failed, the last ones."""
-
-
-@dataclass(frozen=True)
-class StageResult:
-    """What one stage found, or several together.
-
-    Attributes:
-        evidence: by criterion.
-        signals: what the answer was seen doing in the sandbox.
-        build_failure: why it does not build; None as long as nothing speaks against it.
-        repaired: what a repaired copy of what does not build shows.
-        seconds: wall time, by stage.
-        cut_off: whether the time set for the grade ran out on the way.
-    """
-
-    evidence: Mapping[str, Evidence] = field(default_factory=dict)
-    signals: tuple[Signal, ...] = ()
-    build_failure: BuildFailure | None = None
-    repaired: RepairedGrade | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    cut_off: bool = False
-
-    def __or__(self, later: "StageResult") -> "StageResult":
-        return StageResult(
-            {**self.evidence, **later.evidence},
-            (*self.signals, *later.signals),
-            self.build_failure or later.build_failure,
-            self.repaired or later.repaired,
-            {**self.seconds, **later.seconds},
-            self.cut_off or later.cut_off,
-        )
 
 
 @dataclass(frozen=True)
@@ -106,8 +76,23 @@ def run_stages(job: Job) -> StageResult:
 
 
 def _in_turn(job: Job, stages: Iterable[Stage], found: StageResult) -> StageResult:
-    """What is found when `stages` have run one after the other."""
+    """What is found when `stages` have run one after the other, but for a compiler that may run beside a build."""
+    stages = list(stages)
+    if COMPILER in stages and job.cores > 1 and any(c.compiler for c in job.criteria):
+        found |= _built_beside_the_compiler(job)
+        stages = [stage for stage in stages if stage not in (COMPILER, PROBES)]
     return reduce(lambda found, stage: found | _timed(stage, job, found), stages, found)
+
+
+def _built_beside_the_compiler(job: Job) -> StageResult:
+    """What the real compiler and the probes find; the answer is built for its device while the compiler works."""
+    quiet = replace(job, progress=no_progress)
+    compiling = Beside(lambda: _timed(COMPILER, quiet, StageResult()))
+    try:
+        probed = _timed(replace(PROBES, run=partial(probe, compiling=compiling)), job, StageResult())
+        return (compiling.result(job.deadline) or StageResult()) | probed
+    finally:
+        compiling.give_up()
 
 
 def _finished(job: Job, found: StageResult) -> StageResult:
@@ -150,15 +135,30 @@ def _not_compiled(job: Job, report: CompilerReport) -> BuildFailure:
     )  # fmt: skip
 
 
-def probe(job: Job, found: StageResult) -> StageResult:
-    """Load the answer in the sandbox and run the probes of every criterion that has any."""
+def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = None) -> StageResult | None:
+    """Load the answer in the sandbox and run the probes of every criterion that has any.
+
+    What a compiler finds that is still `compiling` is waited for once the answer is built.
+    """
     criteria = [c for c in job.criteria if c.probes]
     if found.build_failure:
-        return StageResult({c.id: _unbuilt(c, found.build_failure) for c in criteria})
+        return _all_unbuilt(criteria, found.build_failure)
     job.progress("building")
     # nothing is timed in brief: a worker may be made while another one works
     warm = kept_warm() if job.brief and not job.options.only else nullcontext()
-    with warm, opened(job.challenge, job.answer, job.device) as opening:
+    with warm, ExitStack() as stack:
+        try:
+            opening = stack.enter_context(opened(job.challenge, job.answer, job.device))
+        except Exception:  # a build may stumble over what the compiler refuses meanwhile
+            compiled = compiling.result(job.deadline) if compiling else None
+            if compiled is None or compiled.build_failure is None:
+                raise
+            return _all_unbuilt(criteria, compiled.build_failure)
+        compiled = compiling.result(job.deadline) if compiling else found
+        if compiled is None:
+            return None
+        if compiled.build_failure:
+            return _all_unbuilt(criteria, compiled.build_failure)
         if opening.unsupported:
             return StageResult({c.id: _unsupported(c, opening.unsupported) for c in criteria})
         answer = opening.answer
@@ -167,7 +167,7 @@ def probe(job: Job, found: StageResult) -> StageResult:
                 stage="contract" if opening.incomplete else "import", text=opening.fault,
                 output=opening.output[-OUTPUT_KEPT:], locations=opening.locations,
             )  # fmt: skip
-            result = StageResult({c.id: _unbuilt(c, failure) for c in criteria}, build_failure=failure)
+            result = replace(_all_unbuilt(criteria, failure), build_failure=failure)
         else:
             result = _run_probes(job, criteria, answer)
         return result if answer is None else result | _seen(answer)
@@ -243,9 +243,10 @@ def check_claims(job: Job, found: StageResult) -> StageResult | None:
     return StageResult(claims_evidence(criteria, job.submission.claims, figures))
 
 
+COMPILER, PROBES = Stage("compiler", compile_source), Stage("build_and_probes", probe)
 STAGES = (
-    Stage("compiler", compile_source),
-    Stage("build_and_probes", probe),
+    COMPILER,
+    PROBES,
     Stage("repaired_copy", probe_repaired),
     Stage("source", measure_source, beside=True),
     Stage("own_tests", run_own_tests, beside=True),
@@ -340,7 +341,7 @@ def _once(job: Job, criterion: Criterion, answer: GradedAnswer, seed: int, ahead
     explain = not job.brief and _may_explain(answer)
     return probe_criterion(
         job.code, criterion, answer, seed, submission=job.submission, adapters=job.adapters, brief=job.brief,
-        explain=explain, until_failed=job.brief, passed=ahead.taken(criterion, seed),
+        explain=explain, until_failed=job.brief, known=ahead.taken(criterion, seed),
     )  # fmt: skip
 
 
@@ -367,5 +368,6 @@ def _unsupported(criterion: Criterion, reason: str) -> Evidence:
     return Evidence.of(criterion, Outcome.UNSUPPORTED, detail=reason)
 
 
-def _unbuilt(criterion: Criterion, why: BuildFailure) -> Evidence:
-    return Evidence.of(criterion, Outcome.FAILED, detail=f"the submission {why.title}", rests_on=UNBUILT)
+def _all_unbuilt(criteria: Iterable[Criterion], why: BuildFailure) -> StageResult:
+    detail = f"the submission {why.title}"
+    return StageResult({c.id: Evidence.of(c, Outcome.FAILED, detail=detail, rests_on=UNBUILT) for c in criteria})

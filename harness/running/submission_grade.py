@@ -29,7 +29,8 @@ from harness.quality.unwritten import unwritten_entry
 from harness.running.collected import adapter_is_at_fault
 from harness.running.job import Job, prepared
 from harness.running.options import Options, Progress, no_progress
-from harness.running.stages import StageResult, run_stages
+from harness.running.stage_result import StageResult
+from harness.running.stages import run_stages
 from harness.running.store import Store
 from harness.running.withholding import without_quotes
 from harness.sandbox import Snapshot, detect, has_line
