@@ -138,7 +138,7 @@ def test_only_records_that_changed_are_read_again(toy, index, read):
 
 def test_duels_are_fought_again_only_where_a_record_changed(toy, index, monkeypatch):
     fought: list[str] = []
-    monkeypatch.setattr("harness.scoring.duels.round_robin", lambda c, own: fought.append(c.id) or round_robin(c, own))
+    monkeypatch.setattr("harness.scoring.duels.round_robin", lambda c, *a: fought.append(c.id) or round_robin(c, *a))
     for expected in (["scaled_sum"], []):
         fought.clear()
         found = list(index.measured().duels)

@@ -168,10 +168,11 @@ def test_all_duels_of_a_challenge_are_those_of_every_pair() -> None:
 
 
 def test_a_round_is_what_was_kept_of_it() -> None:
-    marks, criteria = np.array([[-1, 5], [-1, 7], [3, -1]], np.int16), np.array([[2, 2], [2, 1]], np.int16)
-    kept = RoundRobin("c", ("a", "a", "b"), marks, criteria)
-    read = RoundRobin.of_bytes("c", kept.answered, kept.to_bytes())
-    assert (read.marks == marks).all() and (read.criteria == criteria).all()
+    marks, compared = np.array([[-1, 5], [-1, 7], [3, -1]], np.int16), (frozenset("xy"), frozenset("x"))
+    kept = RoundRobin("c", ("a", "a", "b"), compared, (0, 1), marks)
+    read = RoundRobin.of_bytes("c", kept.to_bytes())
+    assert (read.marks == marks).all() and (read.criteria == [[2, 1], [1, 1]]).all()
+    assert list(read.duels()) == list(kept.duels())
     (only,) = read.duels()
     assert (only.left_mark, only.right_mark, only.attempts) == (6.0, 3.0, (2, 1))
 
