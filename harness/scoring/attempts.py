@@ -127,7 +127,7 @@ class Attempts:
         ids = dict.fromkeys(id for summary in self.marked for id in summary.dimensions)
         return {id: mean_score([s.dimensions[id] for s in self.marked if id in s.dimensions]) for id in ids}
 
-    @property
+    @cached_property
     def deviation(self) -> float | None:
         """Sample standard deviation of the overalls (divided by n - 1); None for fewer than two."""
         return stdev(self.marks) if len(self.marks) > 1 else None
