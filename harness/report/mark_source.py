@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.model import Provenance, Round
 from harness.review.published import published
-from harness.scoring.duels import Duel, HeadToHead
+from harness.scoring.duels import Duel, Duels, HeadToHead
 from harness.scoring.marked import Marked
 from harness.scoring.measured_marks import MeasuredMarks
 
@@ -45,13 +45,14 @@ class Marks:
 
     def among(self, models: Sequence[str], challenges: Sequence[str]) -> "Marks":
         """Only these models on these challenges."""
-        return Marks(
-            self.source,
-            tuple(m for m in self.marked if m.model in models and m.challenge in challenges),
-            tuple(
-                f for f in self.head_to_heads if f.left in models and f.right in models and f.challenge in challenges
-            ),
-        )  # fmt: skip
+        known, asked = {*models}, {*challenges}
+        if isinstance(self.head_to_heads, Duels):
+            fought: Sequence[HeadToHead] = self.head_to_heads.among(known, asked)
+        else:
+            all = self.head_to_heads
+            fought = tuple(f for f in all if f.left in known and f.right in known and f.challenge in asked)
+        marked = tuple(m for m in self.marked if m.model in known and m.challenge in asked)
+        return Marks(self.source, marked, fought)
 
     def on(self, challenges: Collection[str]) -> "Marks":
         """Only those on these challenges."""

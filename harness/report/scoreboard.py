@@ -22,6 +22,7 @@ from harness.scoring import Standing, standings
 from harness.scoring.attempts import Attempts, MeasuredAnswer
 from harness.scoring.marked import Marked, first_group
 from harness.scoring.measured_marks import MeasuredMarks
+from harness.scoring.memory import NO_MEMORY, FigureMemory
 from harness.scoring.ranking import MEDAL_COVERAGE, most_answered
 from harness.scoring.record_summary import RecordSummary
 from harness.scoring.strength import STABLE
@@ -293,9 +294,8 @@ def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED)
     """
     if source is MarkSource.MEASURED:
         return measured_scoreboard(inputs.measured, inputs.suite)
-    contradicting = tuple(contradictions(inputs.reviews, inputs.comparisons, inputs.ranking))
     board = _scoreboard(marks(inputs, source), inputs.challenges, ALL_MARKED)
-    return replace(board, contradicting=contradicting)
+    return replace(board, contradicting=tuple(contradictions(inputs.reviews, inputs.comparisons, inputs.ranking)))
 
 
 def measured_scoreboard(measured: MeasuredMarks, suite: ChallengeSuite | None = None) -> Scoreboard:
@@ -305,7 +305,7 @@ def measured_scoreboard(measured: MeasuredMarks, suite: ChallengeSuite | None = 
         measured: all of them.
         suite: the challenges to rank over; without one, those that most models have answered together.
     """
-    board = _scoreboard(measured_marks(measured), measured.challenges, suite)
+    board = _scoreboard(measured_marks(measured), measured.challenges, suite, measured.memory)
     ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.submission_name.order))
     over = suite_notes(suite, board.compared, board.uncounted, board.provisional and not board.ranked)
     return replace(board, notes=(*notes(measured.challenges, ordered), *removed_note(measured.removed), *over))
@@ -359,14 +359,15 @@ def as_csv(board: Scoreboard) -> str:
     writer.writerow([*header, "provisional", "missing", "turns", *columns])
     for row in board.rows:
         s = row.standing
-        provenance = "+".join(s.provenance)
-        cells = [s.rank, s.medal, s.model, provenance, s.mean, s.coverage, s.graded, s.of, s.note]
+        cells = [s.rank, s.medal, s.model, "+".join(s.provenance), s.mean, s.coverage, s.graded, s.of, s.note]
         cells += [s.provisional, " ".join(s.missing), s.turns]
         writer.writerow([*cells, *(value for entry in row.entries for value in _fields(entry))])
     return out.getvalue()
 
 
-def _scoreboard(found: Marks, challenges: Iterable[Challenge], suite: ChallengeSuite | None) -> Scoreboard:
+def _scoreboard(
+    found: Marks, challenges: Iterable[Challenge], suite: ChallengeSuite | None, memory: FigureMemory = NO_MEMORY
+) -> Scoreboard:
     known = {m.challenge for m in found.marked}
     wanted = suite.challenges if suite and suite.challenges else known
     shown = sorted((c for c in challenges if c.id in wanted), key=lambda c: c.id)
@@ -374,7 +375,7 @@ def _scoreboard(found: Marks, challenges: Iterable[Challenge], suite: ChallengeS
     seen = found.on({c.id for c in shown})
     counted = seen.on({*compared})
     by_name = {(m.model, m.challenge): m for m in found.marked}
-    places = standings(found.marked, compared, counted.head_to_heads)
+    places = standings(found.marked, compared, counted.head_to_heads, memory)
     alike = {
         apart: counted.among([p.model for p in places if p.apart is apart], compared) for apart in (False, True)
     }  # fmt: skip

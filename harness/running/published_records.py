@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from harness.model import Challenge, Record
     from harness.scoring.duels import Duels
     from harness.scoring.measured_marks import MeasuredMarks
+    from harness.scoring.memory import FigureMemory
     from harness.scoring.record_summary import RecordSummary
 
 TABLES = f"""
 {summary_index.TABLES};
-CREATE TABLE IF NOT EXISTS views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL)
+CREATE TABLE IF NOT EXISTS views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS figures (name TEXT PRIMARY KEY, given BLOB NOT NULL, body BLOB NOT NULL)
 """
 Row = tuple[Any, ...]
 
@@ -88,9 +90,11 @@ class PublishedRecords:
             SpecError: a rubric is malformed.
             StoreError: a record cannot be read, or its marks do not follow from its evidence.
         """
-        return self._measured(FileStates.of(self._workspace))
+        from harness.scoring.memory import NO_MEMORY
 
-    def _measured(self, files: FileStates) -> "MeasuredMarks":
+        return self._measured(FileStates.of(self._workspace), NO_MEMORY)
+
+    def _measured(self, files: FileStates, memory: "FigureMemory") -> "MeasuredMarks":
         from harness.scoring.measured_marks import MeasuredMarks
 
         rubrics = self._rubrics(files)
@@ -100,7 +104,7 @@ class PublishedRecords:
         )
         left_out = {*removed}
         kept = tuple(s for s in every if s.name not in left_out) if removed else every
-        return MeasuredMarks(tuple(rubrics.values()), kept, self._duels(files, rubrics, kept), removed)
+        return MeasuredMarks(tuple(rubrics.values()), kept, self._duels(files, rubrics, kept), removed, memory)
 
     def view(self, name: str, make: Callable[[Callable[[], "MeasuredMarks"]], Sequence[str]]) -> Sequence[str]:
         """Texts made from nothing but the measured marks: made again only when a record or a rubric changed.
@@ -118,7 +122,12 @@ class PublishedRecords:
         if kept:
             texts: list[str] = json.loads(zlib.decompress(kept[0][0]))
             return texts
-        made = make(partial(self._measured, files))
+        # loaded here: a view that was kept needs no numpy
+        from harness.running.kept_figures import KeptFigures
+
+        memory = KeptFigures(self._database, files.source)
+        made = make(partial(self._measured, files, memory))
+        memory.keep()
         # made from what the files held now or later; if later, their state is another one and nobody asks for this one
         if files.settled:
             self._remember_views([(name, state, zlib.compress(json.dumps(made).encode()))])
@@ -162,20 +171,26 @@ class PublishedRecords:
     def _duels(
         self, files: FileStates, rubrics: Mapping[str, "Challenge"], summaries: Iterable["RecordSummary"]
     ) -> "Duels":
-        """The duels; those of a challenge are fought again only when one of its records changed."""
+        """The duels; only those of answers that changed are fought again."""
         from harness.scoring.duels import RoundRobin, duels, round_robin
 
         records = {file.name: file for file in files.records}
         kept, changed = self._views("duels"), []
 
         def play(rubric: "Challenge", own: Sequence["RecordSummary"]) -> RoundRobin:
-            fought = [records[one.submission_name.record] for one in own]
-            name, state = f"duels {rubric.id}", digest(files.of_record(file) for file in fought)
-            if kept.get(name, ("",))[0] == state:
-                return RoundRobin.of_bytes(rubric.id, [one.model for one in own], kept[name][1])
-            played = round_robin(rubric, own)
+            states: dict[str, list[str]] = {}
+            for one in own:
+                states.setdefault(one.model, []).append(files.of_record(records[one.submission_name.record]))
+            fought = {model: digest(all) for model, all in states.items()}
+            name, state = f"duels {rubric.id}", digest(f"{model} {own}" for model, own in fought.items())
+            then, _, body = kept.get(name, ("", b""))[1].partition(b"\n")
+            before = RoundRobin.of_bytes(rubric.id, body) if body else None
+            if before and kept[name][0] == state:
+                return before
+            known = json.loads(then).items() if before else ()
+            played = round_robin(rubric, own, before, {model for model, state in known if fought.get(model) == state})
             if files.settled:
-                changed.append((name, state, played.to_bytes()))
+                changed.append((name, state, json.dumps(fought).encode() + b"\n" + played.to_bytes()))
             return played
 
         found = duels(rubrics.values(), summaries, play)

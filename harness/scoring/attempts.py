@@ -1,7 +1,7 @@
 """Several attempts of one model at one challenge together: the mean with its spread, pass@k, and what they meet."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import comb, sqrt
@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.model import Provenance, Score, Severity, Status
 from harness.numerics.rounding import exact
+from harness.scoring.memory import NO_MEMORY, FigureMemory, Floats
 from harness.scoring.record_summary import RecordSummary
 from harness.scoring.strength import resampled
 
@@ -51,9 +52,11 @@ class Attempts:
 
     Attributes:
         summaries: of their records, by number.
+        memory: of what their means come to.
     """
 
     summaries: tuple[RecordSummary, ...]
+    memory: FigureMemory = field(default=NO_MEMORY, compare=False, repr=False)
 
     @property
     def model(self) -> str:
@@ -107,7 +110,16 @@ class Attempts:
     @cached_property
     def overall(self) -> Score:
         """The mean of the overalls, with the interval of that mean; see `mean_score`."""
-        return mean_score([s.overall for s in self.marked])
+        scores = [s.overall for s in self.marked]
+        given = np.array([_numbers(score) for score in scores], float)
+
+        def find() -> Floats:
+            return np.array(_numbers(mean_score(scores)), float)
+
+        if not scores:
+            return mean_score(scores)
+        score, low, high, coverage = self.memory.recall(f"mean {self.challenge}/{self.model}", given, find).tolist()
+        return Score(score=score, low=low, high=high, coverage=coverage)
 
     @cached_property
     def dimensions(self) -> Mapping[str, Score]:
@@ -115,7 +127,7 @@ class Attempts:
         ids = dict.fromkeys(id for summary in self.marked for id in summary.dimensions)
         return {id: mean_score([s.dimensions[id] for s in self.marked if id in s.dimensions]) for id in ids}
 
-    @property
+    @cached_property
     def deviation(self) -> float | None:
         """Sample standard deviation of the overalls (divided by n - 1); None for fewer than two."""
         return stdev(self.marks) if len(self.marks) > 1 else None
@@ -171,18 +183,22 @@ def passes(summary: RecordSummary) -> bool:
     return summary.status is Status.GRADED and not any(result.gates for result in summary.results)
 
 
-def by_answer(summaries: Iterable[RecordSummary]) -> tuple[MeasuredAnswer, ...]:
+def by_answer(summaries: Iterable[RecordSummary], memory: FigureMemory = NO_MEMORY) -> tuple[MeasuredAnswer, ...]:
     """One for each model and challenge, in the order they first come: single answers as they are, attempts together."""
     groups: dict[tuple[str, str], list[RecordSummary]] = {}
     for summary in summaries:
         groups.setdefault((summary.challenge, summary.model), []).append(summary)
-    return tuple(_together(own) for own in groups.values())
+    return tuple(_together(own, memory) for own in groups.values())
 
 
-def _together(own: Sequence[RecordSummary]) -> MeasuredAnswer:
+def _together(own: Sequence[RecordSummary], memory: FigureMemory) -> MeasuredAnswer:
     if len(own) == 1 and own[0].submission_name.attempt is None:
         return own[0]
-    return Attempts(tuple(sorted(own, key=lambda summary: summary.submission_name.order)))
+    return Attempts(tuple(sorted(own, key=lambda summary: summary.submission_name.order)), memory)
+
+
+def _numbers(score: Score) -> tuple[float | None, float, float, float]:
+    return score.score, score.low, score.high, score.coverage
 
 
 def mean_score(scores: Sequence[Score]) -> Score:

@@ -1,10 +1,11 @@
 """Duels: two submissions to one challenge compared on what both were assessed on."""
 
+import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations
 from typing import Protocol, Self, overload
 
@@ -12,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.model import Challenge, Provenance, Record, Status
-from harness.numerics.rounding import exact, half_up
-from harness.scoring.gates import ceilings
-from harness.scoring.marks import credited, weighted_mean
-from harness.scoring.record_summary import CriterionResult, RecordSummary
+from harness.scoring.assessed import AssessedRecord
+from harness.scoring.record_summary import RecordSummary
 from harness.scoring.strength import STABLE, resampled
 
 
@@ -47,6 +46,10 @@ NOISE = 2.0
 """A lead up to so many points is a split where both marks were measured."""
 REVIEW_NOISE = 6.0
 """The same where the difference rests on reviews: one judge gave the same files marks so far apart."""
+
+
+MOST_DRAWN = 2000
+"""So many vectors of draws, 8 kB each, are at hand while the pairs of a challenge are gone through."""
 
 
 @dataclass(frozen=True)
@@ -95,29 +98,44 @@ class Duel:
 class RoundRobin:
     """Every two models on one challenge.
 
+    Two models are compared on what both were assessed on in every attempt. Most were assessed on the same criteria, so
+    marks are kept by sets of criteria and not by models.
+
     Attributes:
         challenge: id.
         answered: the model of each answer, sorted: one with several attempts is named as often.
-        marks: (answers, models) int16, the whole points of the answer on what its model and the column's were both
-            assessed on in every attempt; -1 where that is nothing.
-        criteria: (models, models) int16, how many criteria that is.
+        compared: the sets of criteria that models were assessed on in every attempt, each once.
+        own: place in `compared` of the set of each model.
+        marks: (answers, sets) int16, the whole points of the answer on what its model's set and the other share; -1
+            where that is nothing.
+        known: (models, models), `Duel.ahead` where it was found before, NaN elsewhere; None where nothing was.
     """
 
     challenge: str
     answered: tuple[str, ...]
+    compared: tuple[frozenset[str], ...]
+    own: tuple[int, ...]
     marks: NDArray[np.int16]
-    criteria: NDArray[np.int16]
+    known: NDArray[np.float64] | None = None
 
     @classmethod
-    def of_bytes(cls, challenge: str, answered: Sequence[str], text: bytes) -> Self:
-        """What `to_bytes` wrote of these answers."""
-        models = len(set(answered))
-        marks, criteria = np.split(np.frombuffer(text, np.int16), [len(answered) * models])
-        return cls(challenge, tuple(answered), marks.reshape(-1, models), criteria.reshape(-1, models))
+    def of_bytes(cls, challenge: str, text: bytes) -> Self:
+        """What `to_bytes` wrote."""
+        line, _, rest = text.partition(b"\n")
+        head = json.loads(line)
+        answered = tuple(model for model, count in head["answers"] for _ in range(count))
+        size = len(answered) * len(head["compared"]) * np.dtype(np.int16).itemsize
+        return cls(
+            challenge, answered, tuple(map(frozenset, head["compared"])), tuple(head["own"]),
+            np.frombuffer(rest[:size], np.int16).reshape(len(answered), -1),
+            np.frombuffer(rest[size:]).reshape(len(head["own"]), -1),
+        )  # fmt: skip
 
     def to_bytes(self) -> bytes:
-        """The marks and the criteria."""
-        return self.marks.tobytes() + self.criteria.tobytes()
+        """All of it, with how often who is ahead."""
+        answers = list(zip(self.models, self._attempts.tolist(), strict=True))
+        head = {"answers": answers, "compared": [sorted(ids) for ids in self.compared], "own": self.own}
+        return json.dumps(head).encode() + b"\n" + self.marks.tobytes() + self._ahead.tobytes()
 
     @cached_property
     def models(self) -> tuple[str, ...]:
@@ -143,43 +161,56 @@ class RoundRobin:
         return np.where(played, shares, 0.0)
 
     @cached_property
+    def criteria(self) -> NDArray[np.int64]:
+        """(models, models): how many both were assessed on in every attempt."""
+        sizes = np.array([[len(one & other) for other in self.compared] for one in self.compared], int)
+        return sizes[np.ix_(self.own, self.own)] if self.own else np.zeros((0, 0), int)
+
+    @cached_property
+    def shared(self) -> Mapping[str, frozenset[str]]:
+        """What each model was assessed on in every attempt."""
+        return {model: self.compared[place] for model, place in zip(self.models, self.own, strict=True)}
+
+    @cached_property
+    def answers(self) -> Mapping[str, slice]:
+        """Where the answers of each are in `marks`."""
+        ends = np.cumsum(self._attempts).tolist()
+        return {m: slice(end - n, end) for m, n, end in zip(self.models, self._attempts.tolist(), ends, strict=True)}
+
+    @cached_property
     def _attempts(self) -> NDArray[np.int64]:
         """(models,): how many answers each has."""
-        return np.array([self.answered.count(model) for model in self.models])
+        return np.array([*Counter(self.answered).values()], int)
 
     @cached_property
     def _means(self) -> NDArray[np.float64]:
         """(models, models): mean marks of the row's model on what both were assessed on; -1 where that is nothing."""
         if not self.models:
             return np.zeros((0, 0))
-        sums = np.add.reduceat(self.marks.astype(float), self._begins, axis=0)
+        begins = np.cumsum(self._attempts) - self._attempts
+        sums = np.add.reduceat(self.marks.astype(float), begins, axis=0)
         # rounded, so that means of the same marks in another order are equal
-        return np.round(sums / self._attempts[:, None], 9)
-
-    @property
-    def _begins(self) -> NDArray[np.int64]:
-        """(models,): where the answers of each begin."""
-        return np.cumsum(self._attempts) - self._attempts
+        return np.round(sums / self._attempts[:, None], 9)[:, self.own]
 
     @cached_property
     def _ahead(self) -> NDArray[np.float64]:
         """(models, models): `Duel.ahead`; 1 where nothing can be drawn anew or the lead is noise."""
-        shares = np.ones((len(self.models), len(self.models)))
-        several = self._attempts > 1
-        if not several.any():
-            return shares
-        for i, j in combinations(range(len(self.models)), 2):
-            lead = self._means[i, j] - self._means[j, i]
-            if (several[i] or several[j]) and self._means[i, j] >= 0 and abs(lead) > NOISE:
-                drawn = self._drawn(i, j, 0) - self._drawn(j, i, 1)
-                shares[i, j] = shares[j, i] = _share_ahead(np.sign(lead) * drawn)
+        lead, several = self._means - self._means.T, self._attempts > 1
+        asked = (several[:, None] | several) & (self._means >= 0) & (np.abs(lead) > NOISE)
+        shares = np.ones(lead.shape)
+        if self.known is not None:
+            shares = np.where(np.isnan(self.known), 1.0, self.known)
+            asked &= np.isnan(self.known)
+        drawn = lru_cache(MOST_DRAWN)(self._drawn)
+        for i, j in np.argwhere(np.triu(asked, 1)).tolist():
+            leads = np.sign(lead[i, j]) * (drawn(i, self.own[j], 0) - drawn(j, self.own[i], 1))
+            shares[i, j] = shares[j, i] = _share_ahead(leads)
         return shares
 
-    def _drawn(self, model: int, other: int, stream: int) -> NDArray[np.float64]:
-        """(draws,): mean marks of a model against another when its attempts are drawn anew."""
-        begin, count = int(self._begins[model]), int(self._attempts[model])
-        own = self.marks[begin : begin + count, other].astype(float)
-        drawn: NDArray[np.float64] = np.round(resampled(count, stream=stream) @ own, 9)
+    def _drawn(self, model: int, against: int, stream: int) -> NDArray[np.float64]:
+        """(draws,): mean marks of a model against those with a set of criteria when its attempts are drawn anew."""
+        own = self.marks[self.answers[self.models[model]], against].astype(float)
+        drawn: NDArray[np.float64] = np.round(resampled(len(own), stream=stream) @ own, 9)
         return drawn
 
 
@@ -189,17 +220,32 @@ def _share_ahead(leads: NDArray[np.float64]) -> float:
 
 
 class Duels(Sequence[Duel]):
-    """Every two models on every challenge, by challenge and then by the models' names; made once asked for."""
+    """Every two models on every challenge, by challenge and then by the models' names; made once asked for.
 
-    def __init__(self, rounds: Iterable[RoundRobin] = ()) -> None:
+    Args:
+        rounds: one for each challenge.
+        models: whose duels are left; those of all without it.
+    """
+
+    def __init__(self, rounds: Iterable[RoundRobin] = (), models: Collection[str] | None = None) -> None:
         self._rounds = tuple(rounds)
+        self._models = models
+
+    def among(self, models: Collection[str], challenges: Collection[str]) -> Self:
+        """Only those between these models on these challenges."""
+        known = models if self._models is None else {model for model in models if model in self._models}
+        return type(self)((each for each in self._rounds if each.challenge in challenges), known)
+
+    def _known(self, model: str) -> bool:
+        return self._models is None or model in self._models
 
     @cached_property
     def _all(self) -> tuple[Duel, ...]:
-        return tuple(duel for each in self._rounds for duel in each.duels())
+        every = (duel for each in self._rounds for duel in each.duels())
+        return tuple(duel for duel in every if self._known(duel.left) and self._known(duel.right))
 
     def __len__(self) -> int:
-        return sum(math.comb(len(each.models), 2) for each in self._rounds)
+        return sum(math.comb(sum(map(self._known, each.models)), 2) for each in self._rounds)
 
     @overload
     def __getitem__(self, place: int) -> Duel: ...
@@ -216,7 +262,7 @@ class Duels(Sequence[Duel]):
         place = {model: number for number, model in enumerate(models)}
         wins = np.zeros((len(models), len(models)))
         for each in self._rounds:
-            known = [number for number, model in enumerate(each.models) if model in place]
+            known = [number for number, model in enumerate(each.models) if model in place and self._known(model)]
             at = [place[each.models[number]] for number in known]
             wins[np.ix_(at, at)] += each.wins()[np.ix_(known, known)]
         return wins
@@ -250,31 +296,60 @@ def _summary(record: Record, side: int) -> RecordSummary:
     return replace(RecordSummary.of(record), submission_name=replace(record.submission_name, model=str(side)))
 
 
-def round_robin(challenge: Challenge, ordered: Sequence[RecordSummary]) -> RoundRobin:
+def round_robin(
+    challenge: Challenge, ordered: Sequence[RecordSummary], before: RoundRobin | None = None,
+    unchanged: Collection[str] = (),
+) -> RoundRobin:  # fmt: skip
     """Every two of the models with these records of one challenge.
 
     Args:
         challenge: the rubric.
         ordered: the records, sorted by model.
+        before: an earlier round by the same rubric.
+        unchanged: models whose records are those of then; what was found between them is not found again.
     """
-    assessed = [_AssessedRecord(challenge, summary) for summary in ordered]
-    shared: dict[str, frozenset[str]] = {}
-    for summary, each in zip(ordered, assessed, strict=True):
-        shared[summary.model] = shared.get(summary.model, each.criteria) & each.criteria
-    # those assessed on the same criteria are marked together
-    alike: dict[frozenset[str], list[int]] = {}
-    for number, criteria_of_all in enumerate(shared.values()):
-        alike.setdefault(criteria_of_all, []).append(number)
-    marks = np.empty((len(ordered), len(shared)), np.int16)
-    criteria = np.empty((len(shared), len(shared)), np.int16)
-    row = {model: number for number, model in enumerate(shared)}
-    for number, (summary, each) in enumerate(zip(ordered, assessed, strict=True)):
-        for others, places in alike.items():
-            common = shared[summary.model] & others
-            mark = each.mark(common)
-            marks[number, places] = -1 if mark is None else mark
-            criteria[row[summary.model], places] = len(common)
-    return RoundRobin(challenge.id, tuple(s.model for s in ordered), marks, criteria)
+    own: dict[str, list[RecordSummary]] = {}
+    for summary in ordered:
+        own.setdefault(summary.model, []).append(summary)
+    # a record is laid out once it is needed: those of an unchanged model are not read where the sets are known
+    laid_out = {model: cache(partial(_laid_out, challenge, records)) for model, records in own.items()}
+    shared = {
+        model: before.shared[model] if before and model in unchanged
+        else frozenset.intersection(*(each.criteria for each in laid_out[model]()))
+        for model in own
+    }  # fmt: skip
+    compared = tuple(sorted({*shared.values()}, key=sorted))
+    blocks = []
+    for model, records in own.items():
+        block = np.empty((len(records), len(compared)), np.int16)
+        for number, ids in enumerate(compared):
+            if before and model in unchanged and ids in before.compared:
+                block[:, number] = before.marks[before.answers[model], before.compared.index(ids)]
+            else:
+                found = [each.mark(shared[model] & ids) for each in laid_out[model]()]
+                block[:, number] = [-1 if mark is None else mark for mark in found]
+        blocks.append(block)
+    return RoundRobin(
+        challenge.id, tuple(s.model for s in ordered), compared, tuple(compared.index(ids) for ids in shared.values()),
+        np.concatenate(blocks), _known_ahead(tuple(own), before, unchanged),
+    )  # fmt: skip
+
+
+def _laid_out(challenge: Challenge, records: Sequence[RecordSummary]) -> list[AssessedRecord]:
+    return [AssessedRecord(challenge, record) for record in records]
+
+
+def _known_ahead(
+    models: Sequence[str], before: RoundRobin | None, unchanged: Collection[str]
+) -> NDArray[np.float64] | None:
+    """(models, models): `Duel.ahead` of pairs in which neither changed, NaN for others; None without a round before."""
+    if before is None:
+        return None
+    known = np.full((len(models), len(models)), np.nan)
+    here = [number for number, model in enumerate(models) if model in unchanged]
+    there = [before.models.index(models[number]) for number in here]
+    known[np.ix_(here, here)] = before._ahead[np.ix_(there, there)]
+    return known
 
 
 def duels(
@@ -320,45 +395,3 @@ def tally(left: str, right: str, results: Iterable[HeadToHead]) -> tuple[float, 
         sum(f.winner == left for f in played) + halves,
         sum(f.winner == right for f in played) + halves,
     )
-
-
-class _AssessedRecord:
-    """What a record assessed, laid out for marking parts of it.
-
-    Attributes:
-        criteria: ids.
-    """
-
-    def __init__(self, challenge: Challenge, summary: RecordSummary) -> None:
-        self._weights: Mapping[str, Fraction] = {d.id: exact(d.weight) for d in challenge.dimensions}
-        self._built = summary.status is not Status.BUILD_FAILED
-        self._results: dict[str, list[tuple[CriterionResult, Fraction | int]]] = {}
-        self._marks: dict[frozenset[str], float | None] = {}
-        for result in summary.results:
-            if result.satisfied is not None:
-                credit = credited(result.satisfied, result.weight)
-                self._results.setdefault(result.dimension, []).append((result, credit))
-        self.criteria = frozenset(result.criterion for own in self._results.values() for result, _ in own)
-
-    def mark(self, common: frozenset[str]) -> float | None:
-        """In whole points, on these of its criteria; None where there are none."""
-        if common not in self._marks:
-            self._marks[common] = self._mark(common)
-        return self._marks[common]
-
-    def _mark(self, common: frozenset[str]) -> float | None:
-        results = {
-            id: [(result, credit) for result, credit in own if result.criterion in common]
-            for id, own in self._results.items()
-        }
-        failed = [id for id, own in results.items() for result, _ in own if result.gates]
-        tops = ceilings(failed, built=self._built)
-        points: dict[str, Fraction] = {}
-        for id, own in results.items():
-            if own and id in self._weights:
-                point = Fraction(100 * sum(credit for _, credit in own), sum(result.weight for result, _ in own))
-                points[id] = min(point, exact(tops[id])) if id in tops else point
-        if not points:
-            return None
-        mean = half_up(weighted_mean(points.values(), [self._weights[id] for id in points]))
-        return float(min(mean, exact(tops[None])) if None in tops else mean)

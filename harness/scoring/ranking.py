@@ -22,6 +22,7 @@ from harness.numerics.rounding import exact
 from harness.scoring.attempts import Attempts
 from harness.scoring.duels import HeadToHead, win_table
 from harness.scoring.marked import Marked
+from harness.scoring.memory import NO_MEMORY, FigureMemory
 from harness.scoring.strength import STABLE, AttemptMarks, ahead, drawn_means, elo, rank_chances, strengths
 
 MEDAL_COVERAGE = 0.7
@@ -86,8 +87,9 @@ class Standing:
 
 
 def standings(
-    marked: Iterable[Marked], challenges: Sequence[str], head_to_heads: Iterable[HeadToHead] = ()
-) -> tuple[Standing, ...]:
+    marked: Iterable[Marked], challenges: Sequence[str], head_to_heads: Iterable[HeadToHead] = (),
+    memory: FigureMemory = NO_MEMORY,
+) -> tuple[Standing, ...]:  # fmt: skip
     """All models, the best first, then those that are not ranked, baselines last; equal means by name.
 
     Models that were asked in several turns follow after all others, in the same order and ranked among themselves.
@@ -100,17 +102,20 @@ def standings(
         marked: one for each model and challenge, in any order; one on another challenge only names a model.
         challenges: ids of the challenges compared.
         head_to_heads: duels between models on these challenges; those of models that are not ranked are passed over.
+        memory: of what drawing attempts anew came to.
     """
     by_model: dict[str, list[Marked]] = {}
     for one in marked:
         by_model.setdefault(one.model, []).append(one)
     rows = [_Row(model, by_model[model], challenges) for model in sorted(by_model)]
-    duels = list(head_to_heads)
+    duels = head_to_heads if isinstance(head_to_heads, Sequence) else list(head_to_heads)
     groups = ([row for row in rows if (row.turns > 1) is apart] for apart in (False, True))
-    return tuple(chain.from_iterable(_ranked(group, challenges, duels) for group in groups))
+    return tuple(chain.from_iterable(_ranked(group, challenges, duels, memory) for group in groups))
 
 
-def _ranked(rows: list["_Row"], challenges: Sequence[str], head_to_heads: Iterable[HeadToHead]) -> tuple[Standing, ...]:
+def _ranked(
+    rows: list["_Row"], challenges: Sequence[str], head_to_heads: Sequence[HeadToHead], memory: FigureMemory
+) -> tuple[Standing, ...]:
     """The standings of models that are ranked among themselves."""
     means = sorted(row.mean for row in rows if row.mean is not None and not row.unranked)
     provisional = _provisional(rows)
@@ -120,7 +125,8 @@ def _ranked(rows: list["_Row"], challenges: Sequence[str], head_to_heads: Iterab
     places = [row.standing(means, provisional.get(row.model)) for row in rows]
     marks = np.array([row.by_challenge(challenges) for row in rows[: len(means)]]).reshape(len(means), len(challenges))
     attempts = [own for number, row in enumerate(rows[: len(means)]) for own in row.attempts(number, challenges)]
-    return (*_trusted(places[: len(means)], drawn_means(marks, attempts), head_to_heads), *places[len(means) :])
+    drawn = drawn_means(marks, attempts, memory=memory)
+    return (*_trusted(places[: len(means)], drawn, head_to_heads), *places[len(means) :])
 
 
 def most_answered(marked: Iterable[Marked]) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ they are drawn anew as well, each time the challenge is.
 
 import math
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from harness.scoring.memory import NO_MEMORY, FigureMemory, Floats
 
 DRAWS = 1000
 """How often the challenges are drawn anew."""
@@ -82,7 +82,9 @@ class AttemptMarks(NamedTuple):
     seed: int
 
 
-def drawn_means(marks: Floats, attempts: Iterable[AttemptMarks] = (), draws: int = DRAWS) -> Floats:
+def drawn_means(
+    marks: Floats, attempts: Iterable[AttemptMarks] = (), draws: int = DRAWS, memory: FigureMemory = NO_MEMORY
+) -> Floats:
     """Mean marks when the challenges are drawn anew: as many as there are, with repetition.
 
     Attempts are drawn within the challenges drawn, in both stages with repetition (Davison and Hinkley, Bootstrap
@@ -92,6 +94,7 @@ def drawn_means(marks: Floats, attempts: Iterable[AttemptMarks] = (), draws: int
         marks: (models, challenges), every one of them a number; the mean where there are several attempts.
         attempts: where there are.
         draws: how often; the same draws for the same number of challenges.
+        memory: of what drawing attempts came to.
 
     Returns:
         (models, draws).
@@ -100,13 +103,22 @@ def drawn_means(marks: Floats, attempts: Iterable[AttemptMarks] = (), draws: int
     draw = np.random.default_rng(0)
     taken = draw.multinomial(count, np.full(count, 1.0 / count), size=draws) if count else np.zeros((draws, 0))
     totals = marks @ taken.T
-    for model, challenge, own, seed in attempts:
-        times = taken[:, challenge].astype(int)
-        often = np.random.default_rng(seed).multinomial(times * len(own), np.full(len(own), 1.0 / len(own)))
-        totals[model] += often @ np.array(own) / len(own) - times * marks[model, challenge]
+    for several in attempts:
+        mean = marks[several.model, several.challenge]
+        given = np.array([count, several.challenge, draws, several.seed, mean, *several.marks])
+        find = partial(_shift, several, taken[:, several.challenge].astype(int), mean)
+        totals[several.model] += memory.recall(f"draws {count} {several.seed}", given, find)
     # rounded, so that sums of the same marks in another order are equal
     means: Floats = np.round(totals / max(count, 1), 9)
     return means
+
+
+def _shift(several: AttemptMarks, times: NDArray[np.int_], mean: float) -> Floats:
+    """(draws,): what a total gains when the attempts are drawn anew, each time the challenge is."""
+    own = np.array(several.marks)
+    often = np.random.default_rng(several.seed).multinomial(times * len(own), np.full(len(own), 1.0 / len(own)))
+    gained: Floats = often @ own / len(own) - times * mean
+    return gained
 
 
 @lru_cache(64)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import StoreError
-from harness.model import Record
+from harness.model import Provenance, Record
 from harness.report.inputs import gather
 from harness.report.scoreboard import as_csv, as_json, as_markdown, measured_scoreboard
 from harness.running import file_states, published_records
@@ -138,7 +138,7 @@ def test_only_records_that_changed_are_read_again(toy, index, read):
 
 def test_duels_are_fought_again_only_where_a_record_changed(toy, index, monkeypatch):
     fought: list[str] = []
-    monkeypatch.setattr("harness.scoring.duels.round_robin", lambda c, own: fought.append(c.id) or round_robin(c, own))
+    monkeypatch.setattr("harness.scoring.duels.round_robin", lambda c, *a: fought.append(c.id) or round_robin(c, *a))
     for expected in (["scaled_sum"], []):
         fought.clear()
         found = list(index.measured().duels)
@@ -180,6 +180,64 @@ def test_the_index_changes_no_byte_of_a_scoreboard(tmp_path):
     ]
     for write in (as_json, as_csv, as_markdown):
         assert len({write(board) for board in boards}) == 1
+
+
+ANSWERS = [(model, number) for model in ("a", "b", "c", "d") for number in (1, 2, 3)]
+
+
+def publish(workspace: Workspace, record: Record, model: str, attempt: int) -> Path:
+    path = workspace.record_path(model, record.challenge, attempt)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    other = {"model": model, "attempt": attempt, "origin": None, "outside": True, "provenance": Provenance.MODEL_OUTPUT}
+    path.write_text(record.model_copy(update=other).to_json())
+    return path
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Workspace:
+    """Four models with three attempts at each of two challenges, drawn from the records of this repository."""
+    shutil.copytree(BUNDLED / "challenges", tmp_path / "challenges")
+    for challenge in ("kv_cache", "layernorm_backward"):
+        for number, (model, attempt) in enumerate(ANSWERS):
+            publish(Workspace(tmp_path), bundled(challenge)[(number * number) % 5], model, attempt)
+    return Workspace(tmp_path)
+
+
+def bundled(challenge: str) -> list[Record]:
+    return [record for record in Workspace(BUNDLED).records() if record.challenge == challenge]
+
+
+def pages(workspace: Workspace) -> list[str]:
+    """The scoreboard in every format, of what was kept and what changed."""
+
+    def write(marks) -> list[str]:
+        board = measured_scoreboard(marks())
+        return [as_json(board), as_csv(board), as_markdown(board)]
+
+    return list(Store(workspace).published.view("pages", write))
+
+
+CHANGED = {
+    "one attempt is another answer": lambda w: publish(w, bundled("kv_cache")[0], "b", 2),
+    "one attempt does not build": lambda w: publish(w, bundled("layernorm_backward")[3], "a", 1),
+    "one attempt more": lambda w: publish(w, bundled("kv_cache")[1], "c", 4),
+    "one attempt less": lambda w: w.record_path("c", "kv_cache", 3).unlink(),
+    "a model comes": lambda w: publish(w, bundled("kv_cache")[2], "e", 1),
+    "a model goes": lambda w: [w.record_path("d", "kv_cache", n).unlink() for n in (1, 2, 3)],
+    "touched": lambda w: os.utime(w.record_path("a", "kv_cache", 1)),
+}
+
+
+def test_a_board_after_a_change_is_the_board_made_anew(board: Workspace) -> None:
+    """Whatever was kept of earlier boards: duels, means and draws of answers that did not change."""
+    pages(board)
+    for change, act in CHANGED.items():
+        act(board)
+        quick = pages(board)
+        kept = board.cache_folder.rename(board.root / "kept")
+        assert quick == pages(board), change
+        shutil.rmtree(board.cache_folder)
+        kept.rename(board.cache_folder)
 
 
 def test_two_processes_may_make_the_index_at_once(toy, index):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import combinations
 from math import sqrt
+from random import Random
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from harness.model.submission_name import SubmissionName
 from harness.numerics.rounding import exact
 from harness.scoring import score, standings
 from harness.scoring.attempts import Attempts, by_answer, mean_score, pass_at_k
-from harness.scoring.duels import Duel, RoundRobin, attempts_duel, duel, duels, win_table
+from harness.scoring.duels import Duel, RoundRobin, attempts_duel, duel, duels, round_robin, win_table
 from harness.scoring.record_summary import RecordSummary
 from harness.scoring.strength import AttemptMarks, drawn_means, resampled
 from tests.scoring.rubrics import evidence, graded, rubric
@@ -168,12 +169,56 @@ def test_all_duels_of_a_challenge_are_those_of_every_pair() -> None:
 
 
 def test_a_round_is_what_was_kept_of_it() -> None:
-    marks, criteria = np.array([[-1, 5], [-1, 7], [3, -1]], np.int16), np.array([[2, 2], [2, 1]], np.int16)
-    kept = RoundRobin("c", ("a", "a", "b"), marks, criteria)
-    read = RoundRobin.of_bytes("c", kept.answered, kept.to_bytes())
-    assert (read.marks == marks).all() and (read.criteria == criteria).all()
+    marks, compared = np.array([[-1, 5], [-1, 7], [3, -1]], np.int16), (frozenset("xy"), frozenset("x"))
+    kept = RoundRobin("c", ("a", "a", "b"), compared, (0, 1), marks)
+    read = RoundRobin.of_bytes("c", kept.to_bytes())
+    assert (read.marks == marks).all() and (read.criteria == [[2, 1], [1, 1]]).all()
+    assert list(read.duels()) == list(kept.duels())
     (only,) = read.duels()
     assert (only.left_mark, only.right_mark, only.attempts) == (6.0, 3.0, (2, 1))
+
+
+IDS = [criterion.id for criterion in TASK.criteria]
+
+
+def drawn_side(draw: Random, model: str) -> list[RecordSummary]:
+    """Up to four attempts of a model: every criterion of each passed, failed or was not run."""
+    side = []
+    for number in range(1, draw.randint(1, 4) + 1):
+        failed = {id for id in IDS if draw.random() < 0.4}
+        unseen = {id for id in IDS if draw.random() < 0.1}
+        record = attempt(model, number, *failed)
+        late = {"outcome": Outcome.NOT_RUN, "detail": "late", "title": ""}
+        found = tuple(e.model_copy(update=late) if e.criterion in unseen else e for e in record.evidence)
+        side.append(RecordSummary.of(record.model_copy(update={"evidence": found})))
+    return side
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_round_after_a_change_is_that_round_fought_anew(seed: int) -> None:
+    """One model's records change, one model comes, and one goes; the others' duels are taken from the round before."""
+    draw = Random(seed)
+    sides = {model: drawn_side(draw, model) for model in "abcdef"}
+    before = round_robin(TASK, [s for side in sides.values() for s in side])
+    kept = RoundRobin.of_bytes(TASK.id, before.to_bytes())
+    assert list(kept.duels()) == list(before.duels())
+    changed = {model: side for model, side in sides.items() if model != "e"}
+    changed |= {"b": drawn_side(draw, "b"), "g": drawn_side(draw, "g")}
+    ordered = [summary for side in changed.values() for summary in side]
+    quick, anew = round_robin(TASK, ordered, kept, {"a", "c", "d", "f"}), round_robin(TASK, ordered)
+    assert list(quick.duels()) == list(anew.duels())
+    assert quick.wins().tolist() == anew.wins().tolist()
+    assert quick.to_bytes() == anew.to_bytes()
+
+
+def test_an_unchanged_answer_is_not_read_again() -> None:
+    sides = {"a": [attempt("a", 1), attempt("a", 2, "style.0")], "b": [attempt("b", 1, "correctness.0")]}
+    summaries = [RecordSummary.of(record) for side in sides.values() for record in side]
+    before = round_robin(TASK, summaries)
+    unread = [replace(one, details=lambda: pytest.fail("was read")) for one in summaries[:2]]
+    again = round_robin(TASK, [*unread, RecordSummary.of(attempt("b", 1, "style.1"))], before, {"a"})
+    anew = round_robin(TASK, [*summaries[:2], RecordSummary.of(attempt("b", 1, "style.1"))])
+    assert list(again.duels()) == list(anew.duels())
 
 
 def test_a_rank_that_turns_with_the_attempts_is_shared() -> None:
