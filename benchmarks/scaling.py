@@ -1,6 +1,6 @@
 """Grades on several nodes: throughput, what Ray costs a grade, and what is lost where nodes or the driver die.
 
-    python benchmarks/scaling.py [--part throughput|nodes|driver|cost ...] [--answers N] [--grades N] [--kills N]
+    python benchmarks/scaling.py [--part throughput|nodes|driver|cost|same ...] [--answers N] [--grades N] [--kills N]
 
 It needs the extra `ray`, and a machine that does nothing else; nodes are processes of this machine. Each part can be
 run by itself:
@@ -10,7 +10,8 @@ run by itself:
 * `nodes`: `--grades` answers while a node is killed, and another one joins, every `--every` seconds: the records must
   equal those of an undisturbed run on one machine;
 * `driver`: the same with the driver killed `--kills` times, and started again each time;
-* `cost`: processor time that the driver spends on an answer, by what it does.
+* `cost`: processor time that the driver spends on an answer, by what it does;
+* `same`: one batch of `--answers` times the same answer: it must be graded once, in memory that does not grow.
 """
 
 import argparse
@@ -33,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from promises import Promises
 from rewards import counted
 
+import harness
 from harness.model import GradeProfile
 from harness.running.executor import grade_all
 from harness.running.executors import new_executor
@@ -44,10 +46,10 @@ from harness.workspace import Workspace
 from tests.commands import command, environment
 from tests.ray_nodes import local_nodes
 from tests.running.kill_and_resume import PROBES, made, plain
-from tests.toy import REFERENCE, add_submission, make_workspace
+from tests.toy import REFERENCE, SUBMISSION, add_submission, make_workspace
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("throughput", "nodes", "driver", "cost")
+PARTS = ("throughput", "nodes", "driver", "cost", "same")
 OVERHEAD = 0.15
 """Promised share of a half-second grade that Ray adds."""
 LAYOUTS = ((2,), (1, 1), (1, 1, 1, 1))
@@ -243,6 +245,34 @@ def cost(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
     print(f"an answer of {size} bytes goes out, a record of {len(text)} bytes comes back")
 
 
+def same(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
+    """One answer many times over."""
+    workspace = make_workspace(top / "same")
+    folders = [top / "same answers" / str(number) for number in range(asked.answers)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "submission.toml").write_text(SUBMISSION.format(model="m"), encoding="utf-8")
+        (folder / "answer.py").write_text(REFERENCE, encoding="utf-8")
+    options = {"workspace": workspace.root, "executor": "ray", "profile": "reward"}
+    grades, held, begun, spent = set(), [], 0.0, 0.0
+    with local_nodes(1, 1) as nodes:
+        for record in harness.grade_stream(folders, address=nodes.address, **options):
+            if not held:
+                begun, spent = time.perf_counter(), time.process_time()
+            grades.add((record.key, record.seed, record.made, record.reward))
+            held.append(resident())
+    each = (time.process_time() - spent) / len(held), (time.perf_counter() - begun) / len(held)
+    print(f"{len(held)} records, each {each[0] * 1000:.1f} ms of the driver ({each[1] * 1000:.1f} ms wall)")
+    promises.at_most("grades made", len(grades), 1)
+    promises.at_least("records handed out", len(held), asked.answers)
+    promises.at_most(f"MiB by which the driver's {held[0]} grew", max(held) - held[0], 16)
+
+
+def resident() -> int:
+    """MiB of memory of this process."""
+    return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGESIZE") >> 20
+
+
 def main() -> None:
     """Print every figure; exit with 1 where a promise is broken."""
     parser = argparse.ArgumentParser(description="Grades on several nodes.")
@@ -259,7 +289,7 @@ def main() -> None:
     compute_in_one_thread()
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     promises = Promises()
-    measures = {"throughput": throughput, "nodes": nodes_killed, "driver": driver_killed, "cost": cost}
+    measures = {"throughput": throughput, "nodes": nodes_killed, "driver": driver_killed, "cost": cost, "same": same}
     with tempfile.TemporaryDirectory() as top:
         for part in asked.part:
             print(f"-- {part}", flush=True)

@@ -251,5 +251,12 @@ def _wait(headers: Mapping[str, str]) -> float | None:
         until = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
     except ValueError:
         return None
-    now = datetime.datetime.now(datetime.UTC)
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or datetime.UTC) - now).total_seconds())
+    try:  # by the server's own clock, where it tells it: ours may be another
+        now = email.utils.parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        now = datetime.datetime.now(datetime.UTC)
+    return max(0.0, (_zoned(until) - _zoned(now)).total_seconds())
+
+
+def _zoned(time: datetime.datetime) -> datetime.datetime:
+    return time.replace(tzinfo=time.tzinfo or datetime.UTC)

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shlex
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,8 @@ Action = Callable[[sqlite3.Connection], T]
 
 BUSY_SECONDS = 30.0
 """How long to wait for other processes before giving up."""
+ROOM = 1 << 16
+"""Bytes that SQLite needs beside the file before it can do anything: twice its shared memory."""
 PAUSE = 0.05
 """Seconds between attempts where SQLite itself does not wait: while it makes or recovers the file."""
 NETWORK = re.compile(
@@ -30,6 +33,7 @@ NETWORK = re.compile(
 GOES_ON = "then the same command goes on: finished grades are kept"
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_UNTOLD = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 _log = logging.getLogger(__name__)
 
 
@@ -138,7 +142,8 @@ class Database:
                 cure = f"wait for it to end, or find it: fuser -v {_quoted(self.path)}"
             case code if code in _DAMAGED:
                 problem, cure = f"is damaged ({error})", f"start a new file: {self._set_aside()}"
-            case sqlite3.SQLITE_FULL:
+            # SQLite has no word for a disk without room for its shared memory
+            case code if code == sqlite3.SQLITE_FULL or (code in _UNTOLD and self._disk_is_full()):
                 problem = f"cannot be written: {os.strerror(errno.ENOSPC)}"
                 cure = f"make room there: df -h {_quoted(self.path.parent)}; {GOES_ON}"
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
@@ -148,6 +153,11 @@ class Database:
                 problem = f"cannot be used: {error}"
                 cure = f"look at the disk: df -h {_quoted(self.path.parent)}; {GOES_ON}"
         return f"{self.path}: {problem}\n  {cure}"
+
+    def _disk_is_full(self) -> bool:
+        with contextlib.suppress(OSError):
+            return shutil.disk_usage(self.path.parent).free < ROOM
+        return False
 
     def _set_aside(self) -> str:
         return f"mv {_quoted(self.path)} {_quoted(self.path)}.old; published records stay as they are"

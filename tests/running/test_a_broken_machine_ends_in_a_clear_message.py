@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,22 +17,16 @@ from harness.sandbox import detect
 from harness.stored_files import read_stored
 from harness.workspace import Workspace
 from tests import shares
+from tests.mounts import MOUNTED, mounts_work
 from tests.tiers_here import NAMESPACED
 
 pytestmark = pytest.mark.slow
 
 RUN = f"{sys.executable} -P -m harness"
-MOUNTED = ("unshare", "--mount", *(() if os.getuid() == 0 else ("--map-root-user",)))
 JOBS = shares.share([1, 2], 2)
 """Grading in the command's own process, and in others."""
 ALL = {"broken", "right", "wrong"}
 GOES_ON = "then the same command goes on: finished grades are kept"
-
-
-@cache
-def mounts_work() -> bool:
-    tried = subprocess.run([*MOUNTED, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False)
-    return tried.returncode == 0
 
 
 @pytest.fixture

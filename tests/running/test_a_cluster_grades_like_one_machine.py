@@ -29,6 +29,7 @@ from harness.model.submission_name import SubmissionName
 from harness.running.executor import grade_all
 from harness.running.executors import new_executor
 from harness.running.options import Options
+from harness.running.ray_cluster.executor import FOLLOWERS
 from harness.running.store import Store
 from harness.running.submission_grade import Graded, grade_one
 from harness.workspace import Workspace
@@ -109,17 +110,30 @@ def test_the_records_are_those_of_one_machine(two: LocalNodes, tmp_path: Path) -
     assert [r.reused for r in again] == [True] * 3
 
 
+def resident() -> int:
+    """MiB of memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") >> 20
+
+
 def test_duplicates_in_one_batch_are_graded_once(two: LocalNodes, tmp_path: Path) -> None:
-    workspace = workspace_with(tmp_path / "w", {})
-    folders = [tmp_path / str(number) for number in range(200)]
-    for folder in folders:
+    """However many they are: in their order, with others between them, in memory that does not grow."""
+    workspace, count, others = workspace_with(tmp_path / "w", {}), 1500, {3, 400, 1499}
+    assert count > FOLLOWERS
+    folders = [tmp_path / str(number) for number in range(count)]
+    for number, folder in enumerate(folders):
         folder.mkdir()
-        (folder / "answer.py").write_text(REFERENCE)
-    records = harness.grade_many(
-        folders, CHALLENGE_ID, workspace=workspace.root, executor="ray", address=two.address, profile="reward"
-    )
-    assert len(records) == 200 and {record.reward for record in records} == {1.0}
-    assert len({(record.key, record.seed, record.made) for record in records}) == 1, "one grade, 200 results"
+        (folder / "submission.toml").write_text(SUBMISSION.format(model="m"))
+        (folder / "answer.py").write_text(f"{WRONG}# {number}\n" if number in others else REFERENCE)
+    grades, rewards, held = set(), [], []
+    for record in harness.grade_stream(
+        folders, workspace=workspace.root, executor="ray", address=two.address, profile="reward"
+    ):
+        grades.add((record.key, record.seed, record.made))
+        rewards.append(record.reward)
+        held.append(resident())
+    assert rewards == [float(number not in others) for number in range(count)]
+    assert len(grades) == 1 + len(others) == sum(1 for _ in Store(workspace).records())
+    assert held[-1] - held[0] < 16
 
 
 def test_nothing_is_imported_from_the_folder_the_driver_is_in(two: LocalNodes, tmp_path: Path) -> None:

@@ -27,6 +27,9 @@ LOOK_SECONDS = 1.0
 """Between two looks at which nodes there are."""
 START_SECONDS = 120.0
 """In which a slot has started, where its processor is free."""
+MOVE_SECONDS = 15.0
+"""After which a slot that does not run yet is tried on another node, where their number is bounded; twice as long each
+time, for a process may be slow to start."""
 CONNECT_SECONDS = 10.0
 """In which a cluster's address answers."""
 NODE_SECONDS = 60.0
@@ -48,6 +51,7 @@ class ClusterNode:
         facts: what it said of itself; None until it did.
         refusal: why nothing is graded on it; empty where something is.
         failed_starts: of slots, since the last that started.
+        taken: when its processors were last found to be somebody else's, by the monotonic clock; 0 if never.
     """
 
     id: str
@@ -57,6 +61,7 @@ class ClusterNode:
     facts: NodeFacts | None = None
     refusal: str = ""
     failed_starts: int = 0
+    taken: float = 0.0
 
     def usable_for(self, language: str) -> bool:
         """Whether answers in a language can be graded on it."""
@@ -83,6 +88,7 @@ class NodeSlot:
     Attributes:
         node: where.
         actor: handle of its `GradingSlot`.
+        placed: what Ray finds once it has a processor.
         timing: whether it holds the resource to measure time.
         ready: whether it has started.
         busy: whether it grades.
@@ -91,6 +97,7 @@ class NodeSlot:
 
     node: ClusterNode
     actor: Any
+    placed: Any
     timing: bool
     ready: bool = False
     busy: bool = False
@@ -133,7 +140,7 @@ class Cluster:
         self._nodes: dict[str, ClusterNode] = {}
         self.slots: list[NodeSlot] = []
         self.starting: dict[Any, NodeSlot] = {}
-        self._looked = 0.0
+        self._looked, self._patience = 0.0, MOVE_SECONDS
         self._lonely_since = time.monotonic()
         self._connected = enter(address)
         self.look()
@@ -193,7 +200,8 @@ class Cluster:
                 name = f"{found['NodeManagerHostname']}/{id[:6]}"
                 timing = int(resources.get(TIMING, 0))
                 self._nodes[id] = ClusterNode(id, name, int(resources["CPU"]), timing)
-        for node in self._nodes.values():
+        self._leave_taken()
+        for node in sorted(self._nodes.values(), key=lambda node: node.taken):
             self._fill(node)
         self._assert_hope()
 
@@ -240,6 +248,18 @@ class Cluster:
         if self._connected:
             self._ray.shutdown()
 
+    def _leave_taken(self) -> None:
+        """Give up slots that wait for a processor while another node may have one: other drivers keep theirs."""
+        if self._jobs is None or len(self.slots) < self._jobs or len(self._nodes) == 1:
+            return
+        now = time.monotonic()
+        for slot in [slot for slot in self.starting.values() if now - slot.since > self._patience]:
+            placed, _ = self._ray.wait([slot.placed], timeout=0)
+            if not placed:
+                slot.node.taken = now
+                self._patience *= 2
+                self.lose(slot)
+
     def _fill(self, node: ClusterNode) -> None:
         """Ask for the slots that a node lacks: one until it has said what it is."""
         if node.refusal:
@@ -250,7 +270,8 @@ class Cluster:
             if self._jobs is not None and len(self.slots) >= self._jobs:
                 return
             timing = sum(slot.timing for slot in self.slots if slot.node is node) < node.timing
-            slot = NodeSlot(node, self._actor(node, timing), timing)
+            actor = self._actor(node, timing)
+            slot = NodeSlot(node, actor, actor.here.remote(), timing)
             self.slots.append(slot)
             said = slot.actor.begin.remote(node.facts.tier) if node.facts else slot.actor.facts.remote(self._languages)
             self.starting[said] = slot

@@ -18,7 +18,7 @@ from harness.running.ray_cluster.killed_workers import kills_its_worker
 from harness.running.ray_cluster.work import TaskReader, Work
 from harness.running.retry import RETRIES, ungraded
 from harness.running.store import Store
-from harness.running.submission_grade import Graded, keep
+from harness.running.submission_grade import Graded, keep, now
 from harness.workspace import Workspace
 
 LOSSES = 10
@@ -27,6 +27,8 @@ WAIT_SECONDS = 0.5
 """Longest wait for a grade to end before the nodes are looked at again."""
 AHEAD = 4
 """Answers read ahead of free slots, at least; as many as there are slots otherwise."""
+FOLLOWERS = 1000
+"""Answers that may wait for the grade of the same files; while there are more none is read."""
 
 Result = Graded | NotGraded
 
@@ -59,6 +61,7 @@ class RayExecutor:
         self._under_way: dict[str, Work] = {}
         self._grading: dict[Any, tuple[NodeSlot, Work]] = {}
         self._reserved: dict[str, Work] = {}
+        self._following = 0
         self._cluster: Cluster | None = None
 
     def submit(self, folder: Path) -> None:
@@ -83,10 +86,11 @@ class RayExecutor:
             yield from self._read(cluster, reader)
             yield from self._dispatched(cluster, progress)
             refs = [*self._grading, *cluster.starting]
+            patience = 0.0 if self._room(cluster) else WAIT_SECONDS
             if not refs:
-                time.sleep(WAIT_SECONDS)
+                time.sleep(patience)
                 continue
-            ready, _ = ray.wait(refs, num_returns=1, timeout=WAIT_SECONDS)
+            ready, _ = ray.wait(refs, num_returns=1, timeout=patience)
             for ref in ready:
                 if ref in self._grading:
                     yield from self._ended(cluster, reader, ref)
@@ -99,6 +103,7 @@ class RayExecutor:
         self._waiting.clear()
         self._grading.clear()
         self._under_way.clear()
+        self._following = 0
         cluster, self._cluster = self._cluster, None
         if cluster is not None:
             cluster.close()
@@ -111,10 +116,16 @@ class RayExecutor:
         nodes, slots = len(cluster.nodes), sum(slot.ready for slot in cluster.slots)
         return f"{nodes} node{'s' * (nodes != 1)}, {slots} at a time"
 
+    def _room(self, cluster: Cluster) -> int:
+        """How many folders may be read now; between so many, slots are looked after."""
+        slots = sum(slot.ready for slot in cluster.slots)
+        if not slots or self._following >= FOLLOWERS:
+            return 0
+        return max(0, min(max(slots, AHEAD) - len(self._waiting), len(self._folders)))
+
     def _read(self, cluster: Cluster, reader: TaskReader) -> Iterator[Result]:
         """Read folders while there is room for their contents; results of those that need no node."""
-        slots = sum(slot.ready for slot in cluster.slots)
-        while slots and self._folders and len(self._waiting) < max(slots, AHEAD):
+        for _ in range(self._room(cluster)):
             folder = self._folders.popleft()
             try:
                 work = reader.read(folder)
@@ -127,6 +138,7 @@ class RayExecutor:
                 yield self._reused(work.job, earlier, f"nothing changed since {earlier.made:%Y-%m-%d %H:%M:%S} UTC")
             elif first is not None:
                 first.followers.append(work.job)
+                self._following += 1
             else:
                 if not self._options.force and self._options.seed is None:
                     self._under_way[work.task.id] = work
@@ -184,7 +196,7 @@ class RayExecutor:
     def _send(self, cluster: Cluster, slot: NodeSlot, work: Work, progress: Progress) -> None:
         untimed = not work.job.timed or not (slot.timing and cluster.can_time)
         work.task = replace(work.task, untimed=untimed)
-        slot.busy = True
+        slot.busy, work.sent = True, now()
         self._grading[slot.actor.grade.remote(work.task)] = slot, work
         progress(work.job.files.path, f"on {slot.node.name}")
 
@@ -207,7 +219,9 @@ class RayExecutor:
         elif "error" in said:
             yield from self._erred(cluster, slot, work, said)
         else:
-            yield from self._graded(cluster, slot, work, Record.from_json(said["record"]))
+            record = Record.from_json(said["record"])
+            # by one clock: records of a store are told apart by their age, and clocks of nodes may be apart
+            yield from self._graded(cluster, slot, work, record.model_copy(update={"made": work.sent}))
 
     def _lost(self, work: Work, why: str) -> Iterator[Result]:
         """A node or a worker of Ray is gone: that says nothing of the answer."""
@@ -304,13 +318,15 @@ class RayExecutor:
         yield from self._finished(
             work, lambda job: (
                 Graded(job.files.path, own, False, reason, error) if job is work.job
-                else self._reused(job, record, "the same files were graded in this run")
+                else self._reused(job, record, "the same files were graded in this run", error)
             )
         )  # fmt: skip
 
-    def _reused(self, job: Job, record: Record, reason: str) -> Graded:
+    def _reused(self, job: Job, record: Record, reason: str, save_error: str = "") -> Graded:
+        """The record of the same content; the store has it, but for what was in the way."""
         own = record.model_copy(update={"outside": job.outside})
-        return Graded(job.files.path, own, True, reason, keep(self._workspace, job.options, own))
+        error = keep(self._workspace, replace(job.options, stored=False), own)
+        return Graded(job.files.path, own, True, reason, error or save_error)
 
     def _failed_for_good(self, work: Work, failure: str) -> Iterator[Result]:
         """Our side failed, again and again: that is recorded, and nothing else."""
@@ -326,6 +342,7 @@ class RayExecutor:
     def _finished(self, work: Work, result: Callable[[Job], Result]) -> Iterator[Result]:
         """The results of an answer and of all that wait for it."""
         self._under_way.pop(work.task.id, None)
+        self._following -= len(work.followers)
         for job in (work.job, *work.followers):
             yield result(job)
 

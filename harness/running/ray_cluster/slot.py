@@ -41,6 +41,9 @@ class GradingSlot:
         self._processes: dict[bool, GradingProcess] = {}
         self._tier: Tier | None = None
 
+    def here(self) -> None:
+        """Answer: it has a processor."""
+
     def facts(self, languages: Sequence[str]) -> dict[str, Any]:
         """What the node is, after it attacked its sandbox; see `NodeFacts`."""
         return node_facts(self._options.device, languages)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ class Work:
         deaths: how grading processes ended under it, with the node.
         losses: how often a node or a worker of Ray was lost while it graded this.
         alone: whether nothing else may run on the node meanwhile.
+        sent: when it was sent to a node last, by the driver's clock.
         pinned: id of the only node to use; empty for any.
         control_of: the answer that is held to have killed its workers; this one is the reference, graded in its place.
     """
@@ -46,6 +48,7 @@ class Work:
     deaths: list[str] = field(default_factory=list)
     losses: int = 0
     alone: bool = False
+    sent: datetime | None = None
     pinned: str = ""
     control_of: "Work | None" = None
 
