@@ -14,7 +14,9 @@ FAR = 60.0
 SPECIAL = tuple(name for name in FAMILIES if name != "normal")
 ROWS = ("normal",) * 10 + SPECIAL
 """Of q, k, v and do: half of the draws normal, so that one strange array does not hide what the others show."""
-CHEAP = ("normal",) * 4 + ("some zeros", "equal rows", "sorted", "constant rows", "integers", "some rows constant")
+CHEAP = ("normal",) * 4 + (
+    "some zeros", "some rows zero", "equal rows", "sorted", "constant rows", "integers", "some rows constant",
+)  # fmt: skip
 """Families that are drawn quickly."""
 SCORES = ("plain",) * 8 + (
     "x30", "rising", "falling", "far above", "tiny q", "tiny k", "tiny v", "huge v", "tiny do", "huge do",

@@ -1,6 +1,7 @@
 """Probes of what nobody chose: drawn sizes, tiles, values and histories of calls."""
 
 from harness.probing import Answer, Axis, Draw, Drawn, InputUse, probe
+from harness.probing.families import values
 
 from .binding import DTYPES, Inputs, backward, forward, results
 from .bounds import require_within, right_and_bounds
@@ -131,7 +132,7 @@ def any_history_is_right(
             living.append((given, cache))
         else:
             given, cache = living[draw.integer(0, len(living) - 1)]
-            again = given.but(do=draw.normal(*given.q.shape))
+            again = given.but(do=values(draw, family if draw.integer(0, 1) else "normal", *given.q.shape))
             use = (InputUse.READ_ONLY, InputUse.OVERWRITTEN)[draw.integer(0, 1)]
             require_within(backward(answer, again, cache, inputs=use), *right_and_bounds(again))
 
