@@ -1,15 +1,15 @@
-"""Other initial values for local variables of `main`: how a program that has its sizes in its source is made small."""
+"""Other values for variables of `main` and for macros: how a program that has its sizes in its source is made small."""
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tree_sitter import Node
 
 from harness.cuda.program import ProgramSource
 from harness.cuda.rewriting import syntax
-from harness.cuda.rewriting.lexer import lex
+from harness.cuda.rewriting.lexer import Directive, lex, macro
 from harness.errors import NotFoundError
 
 _ONE = r"-?[\w.]+(?:e[+-]?\d+\w*)?"
@@ -18,17 +18,19 @@ VALUE = re.compile(rf"{_ONE}(?: *, *{_ONE})*")
 
 
 def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) -> tuple[ProgramSource, dict[str, str]]:
-    """A copy of the program's sources with other initial values, and what each value was, with its place.
+    """A copy of the program's sources with other values, and what each value was, with its place.
 
     Args:
         source: the program; its files stay as they are.
-        values: by the name of a variable that `main` declares with an initial value.
+        values: by the name of a variable that `main` declares with an initial value, or else of a macro that the
+            program's files define once, without parameters; those that are compiled go before the others.
         into: an empty folder for the copy.
 
     Raises:
-        NotFoundError: `main` declares no such variable.
+        NotFoundError: there is no such variable, and no such macro.
     """
-    for file in dict.fromkeys((*source.files(), *source.entries)):
+    files = tuple(dict.fromkeys((*source.entries, *source.files())))
+    for file in files:
         (into / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source.folder / file, into / file)
     told: dict[str, str] = {}
@@ -49,11 +51,42 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
         for start, end, written in sorted(edits, reverse=True):
             text = text[:start] + written + b"\n" * text[start:end].count(b"\n") + text[end:]
         (into / entry).write_bytes(text)
-    missing = next((name for name in values if name not in told), None)
-    if missing is not None:
-        known = f"; it declares {', '.join(sorted(names))}" if names else ""
-        raise NotFoundError(f"--set {missing}: `main` declares no {missing} with an initial value{known}")
+    for name in [name for name in values if name not in told]:
+        told[name] = _set_macro(into, (source.entries, files), name, values[name], names)
     return ProgramSource(into, source.entries), told
+
+
+def _set_macro(
+    folder: Path, groups: Sequence[Sequence[str]], name: str, value: str, declared: Collection[str]
+) -> str:  # fmt: skip
+    """Change the one `#define` of a name in the first group of files that has any; what was changed, in words."""
+    in_groups = ([(file, one) for file in files for one in _definitions(folder / file, name)] for files in groups)
+    found = next(filter(None, in_groups), [])
+    if not found:
+        known = f"; it declares {', '.join(sorted(declared))}" if declared else ""
+        raise NotFoundError(f"--set {name}: `main` declares no {name} with an initial value{known}")
+    if len(found) > 1 or "," in value:
+        why = "is a macro that stands for one value" if len(found) == 1 else f"is defined {len(found)} times"
+        raise NotFoundError(f"--set {name}: {name} {why}")
+    ((file, directive),) = found
+    text, start = (folder / file).read_bytes(), directive.tokens[2].start
+    end = directive.tokens[-1].end
+    old = " ".join(text[start:end].decode(errors="replace").replace("\\\n", " ").split())
+    written = f"({value})".encode() + b"\\\n" * text[start:end].count(b"\n")
+    (folder / file).write_bytes(text[:start] + written + text[end:])
+    line = text[: directive.start].count(b"\n") + 1
+    return f"{file}:{line}: {name} = ({value}) in place of {old}"
+
+
+def _definitions(file: Path, name: str) -> Iterator[Directive]:
+    """Where the file defines a macro of this name, without parameters and as something."""
+    text = file.read_bytes()
+    if name.encode() not in text:
+        return
+    for directive in lex(text).directives:
+        found = macro(directive)
+        if found and found.name == name.encode() and found.parameters is None and found.body:
+            yield directive
 
 
 def _declared(text: bytes) -> Iterator[tuple[str, Node]]:

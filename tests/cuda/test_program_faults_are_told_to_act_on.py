@@ -184,6 +184,26 @@ def test_a_list_in_braces_gets_other_values(tmp_path: Path) -> None:
         with_values(source, {"n": "1,2"}, tmp_path / "copy")
 
 
+def test_a_macro_of_a_header_can_be_set(tmp_path: Path) -> None:
+    header = "#pragma once\n#define RUNS (100 * \\\n 2)  // launches\n#define SQUARE(x) ((x) * (x))\n#define GUARD\n"
+    folder, copy = tmp_path / "program", tmp_path / "copy"
+    folder.mkdir()
+    (folder / "sizes.h").write_text(header)
+    (folder / "a.cu").write_text('#include "sizes.h"\n#define N 8\nint main() { int n = RUNS; return n - N; }\n')
+    (folder / "another.cu").write_text("#define N 5\n")
+    source = ProgramSource.of([folder / "a.cu"])
+    changed, told = with_values(source, {"RUNS": "3", "N": "2"}, copy)
+    assert told["N"] == "a.cu:2: N = (2) in place of 8"
+    assert told["RUNS"] == "sizes.h:2: RUNS = (3) in place of (100 * 2)"
+    assert (changed.folder / "sizes.h").read_text() == header.replace("(100 * \\\n 2)", "(3)\\\n")
+    for name in ("SQUARE", "GUARD"):
+        with pytest.raises(NotFoundError, match=f"declares no {name}"):
+            with_values(source, {name: "1"}, copy)
+    (folder / "other.h").write_text("#define RUNS 5\n")
+    with pytest.raises(NotFoundError, match="RUNS is defined 2 times"):
+        with_values(source, {"RUNS": "3"}, copy)
+
+
 def test_options_reach_the_program_and_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.cu").write_text(SIZES)
     done = called(ROOT, "cuda", "check", "a.cu", "--set", "T=64", "--annotations", "github", cwd=tmp_path)
