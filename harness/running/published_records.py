@@ -17,14 +17,15 @@ from harness.workspace import Workspace
 
 if TYPE_CHECKING:
     from harness.model import Challenge, Record
-    from harness.scoring.duels import Duels
+    from harness.scoring.duels import Duels, RoundRobin
     from harness.scoring.measured_marks import MeasuredMarks
     from harness.scoring.memory import FigureMemory
     from harness.scoring.record_summary import RecordSummary
 
 TABLES = f"""
 {summary_index.TABLES};
-CREATE TABLE IF NOT EXISTS views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL);
+DROP TABLE IF EXISTS views;
+CREATE TABLE views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS figures (name TEXT PRIMARY KEY, given BLOB NOT NULL, body BLOB NOT NULL)
 """
 Row = tuple[Any, ...]
@@ -182,13 +183,13 @@ class PublishedRecords:
             for one in own:
                 states.setdefault(one.model, []).append(files.of_record(records[one.submission_name.record]))
             fought = {model: digest(all) for model, all in states.items()}
-            name, state = f"duels {rubric.id}", digest(f"{model} {own}" for model, own in fought.items())
-            then, _, body = kept.get(name, ("", b""))[1].partition(b"\n")
-            before = RoundRobin.of_bytes(rubric.id, body) if body else None
-            if before and kept[name][0] == state:
-                return before
-            known = json.loads(then).items() if before else ()
-            played = round_robin(rubric, own, before, {model for model, state in known if fought.get(model) == state})
+            name, state = f"duels {rubric.id}", f"{files.source} {digest(map(' '.join, fought.items()))}"
+            then, body = kept.get(name, ("", b""))
+            if then == state:
+                return _kept_round(rubric, body)[1]
+            # what another version of the harness kept may be of another form
+            known, before = _kept_round(rubric, body) if then.startswith(files.source) else ({}, None)
+            played = round_robin(rubric, own, before, {one for one, then in known.items() if fought.get(one) == then})
             if files.settled:
                 changed.append((name, state, json.dumps(fought).encode() + b"\n" + played.to_bytes()))
             return played
@@ -230,6 +231,14 @@ class PublishedRecords:
         if rows:
             with contextlib.suppress(StoreError):
                 self._database.write(lambda c: c.executemany(statement, rows))
+
+
+def _kept_round(rubric: "Challenge", body: bytes) -> tuple[dict[str, str], "RoundRobin"]:
+    """The state that the records of each model had, and their duels."""
+    from harness.scoring.duels import RoundRobin
+
+    states, _, rest = body.partition(b"\n")
+    return json.loads(states), RoundRobin.of_bytes(rubric.id, rest)
 
 
 def _refuse_edited(place: str, rubric: "Challenge", record: "Record") -> None:

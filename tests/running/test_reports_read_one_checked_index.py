@@ -148,6 +148,13 @@ def test_duels_are_fought_again_only_where_a_record_changed(toy, index, monkeypa
     assert list(index.measured().duels) == found and fought == ["scaled_sum"]
 
 
+def test_what_another_version_kept_of_duels_is_not_read(toy, index):
+    expected = list(index.measured().duels)
+    with sqlite3.connect(Store(toy.workspace).path) as connection:
+        connection.execute("UPDATE views SET state = 'other', body = x'00' WHERE name = 'duels scaled_sum'")
+    assert list(index.measured().duels) == expected != []
+
+
 def test_a_changed_record_is_seen_at_once(toy, index):
     assert [s.ranked for s in index.measured().summaries] == [True, True]
     edit(toy.workspace.record_path("wrong", "scaled_sum"), lambda d: d.update(ranked=False))
