@@ -1,6 +1,6 @@
 """Grades on several nodes: throughput, what Ray costs a grade, and what is lost where nodes or the driver die.
 
-    python benchmarks/scaling.py [--part throughput|nodes|driver|cost|same ...] [--answers N] [--grades N] [--kills N]
+    python benchmarks/scaling.py [--part NAME ...] [--answers N] [--grades N] [--kills N]
 
 It needs the extra `ray`, and a machine that does nothing else; nodes are processes of this machine. Each part can be
 run by itself:
@@ -11,7 +11,8 @@ run by itself:
   equal those of an undisturbed run on one machine;
 * `driver`: the same with the driver killed `--kills` times, and started again each time;
 * `cost`: processor time that the driver spends on an answer, by what it does;
-* `same`: one batch of `--answers` times the same answer: it must be graded once, in memory that does not grow.
+* `same`: one batch of `--answers` times the same answer: it must be graded once, in memory that does not grow;
+* `shared`: two drivers at once, each bounded to one of two processors, with the same `--grades` answers and one store.
 """
 
 import argparse
@@ -19,6 +20,8 @@ import itertools
 import json
 import os
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,11 +48,11 @@ from harness.running.submission_grade import Graded, grade_one
 from harness.workspace import Workspace
 from tests.commands import command, environment
 from tests.ray_nodes import local_nodes
-from tests.running.kill_and_resume import PROBES, made, plain
+from tests.running.kill_and_resume import ANSWERS, PROBES, made, plain
 from tests.toy import REFERENCE, SUBMISSION, add_submission, make_workspace
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("throughput", "nodes", "driver", "cost", "same")
+PARTS = ("throughput", "nodes", "driver", "cost", "same", "shared")
 OVERHEAD = 0.15
 """Promised share of a half-second grade that Ray adds."""
 LAYOUTS = ((2,), (1, 1), (1, 1, 1, 1))
@@ -268,6 +271,27 @@ def same(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
     promises.at_most(f"MiB by which the driver's {held[0]} grew", max(held) - held[0], 16)
 
 
+def shared(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
+    """Two drivers of one store."""
+    workspace, kinds = undisturbed(top / "shared", asked.grades)
+    for model in ANSWERS:
+        shutil.rmtree(workspace.submissions_folder / model)
+    with local_nodes(1, 1) as nodes:
+        line = command("grade", "--all", "--executor", "ray", "-j", "1", "--address", nodes.address)
+        runs = [
+            subprocess.Popen(
+                line, env=environment(workspace.root), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
+            for _ in range(2)
+        ]
+        said = [run.communicate()[1] for run in runs]
+    graded = [set(re.findall(r"^graded: (\S+)", words, re.MULTILINE)) for words in said]
+    print(f"graded by the one {len(graded[0])}, by the other {len(graded[1])}, by both {len(graded[0] & graded[1])}")
+    promises.at_least("graded by somebody", len(graded[0] | graded[1]), asked.grades)
+    promises.at_least("records in the store", len(list(Store(workspace).records())), asked.grades)
+    promises.at_least("published equal to an undisturbed run", equal(workspace, kinds, asked.grades), asked.grades)
+
+
 def resident() -> int:
     """MiB of memory of this process."""
     return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGESIZE") >> 20
@@ -289,7 +313,8 @@ def main() -> None:
     compute_in_one_thread()
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     promises = Promises()
-    measures = {"throughput": throughput, "nodes": nodes_killed, "driver": driver_killed, "cost": cost, "same": same}
+    measures = {"throughput": throughput, "nodes": nodes_killed, "driver": driver_killed, "cost": cost, "same": same,
+                "shared": shared}  # fmt: skip
     with tempfile.TemporaryDirectory() as top:
         for part in asked.part:
             print(f"-- {part}", flush=True)

@@ -239,3 +239,17 @@ def test_a_wait_may_be_a_date() -> None:
     with serving(busy_until) as server, pytest.raises(ChatError) as error:
         ChatServer(server.url, option="--server", keys=("NO_KEY",), timeout=5, environment={}).complete("m", [])
     assert error.value.wait is not None and 50 < error.value.wait <= 60
+
+
+def test_a_date_is_read_by_the_clock_of_the_server_that_states_it() -> None:
+    """Which may be an hour ahead of ours."""
+    then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)
+    until = email.utils.format_datetime(then + datetime.timedelta(seconds=60), usegmt=True)
+
+    def ahead(request: Request) -> None:
+        request._handler.date_time_string = lambda: email.utils.format_datetime(then, usegmt=True)
+        status(429, retry_after=until)(request)
+
+    with serving(ahead) as server, pytest.raises(ChatError) as error:
+        ChatServer(server.url, option="--server", keys=("NO_KEY",), timeout=5, environment={}).complete("m", [])
+    assert error.value.wait is not None and 50 < error.value.wait <= 60
