@@ -90,7 +90,9 @@ class Held:
 
     def at(self, layer: int, slot: int) -> Slot:
         """What a slot holds in a layer."""
-        return self.slots.setdefault((layer, slot), Slot(self.create.kv_heads, self.create.head_dim))
+        if (layer, slot) not in self.slots:
+            self.slots[layer, slot] = Slot(self.create.kv_heads, self.create.head_dim)
+        return self.slots[layer, slot]
 
     def fits(self, feed: Feed) -> bool:
         """Whether the call is legal."""
@@ -221,7 +223,8 @@ class History:
 
     @staticmethod
     def _arrays(feed: Feed, tokens: Sequence[tuple[Floats, ...]]) -> list[Floats]:
-        return [np.stack([padded(row, feed.span, feed.fill) for row in part]) for part in zip(*tokens, strict=True)]
+        span = feed.span
+        return [np.stack([padded(row, span, feed.fill) for row in part]) for part in zip(*tokens, strict=True)]
 
     @staticmethod
     def _arguments(held: Held, feed: Feed, *arrays: Floats) -> tuple[str, tuple[Any, ...]]:

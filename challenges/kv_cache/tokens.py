@@ -50,6 +50,8 @@ def row_of_tokens(seed: int, create: Create, feed: Feed, row: Row, past: Floats)
 
 def padded(row: Floats, span: int, fill: str) -> Floats:
     """A row (heads, n, D) with padding up to `span` positions."""
+    if row.shape[1] == span:
+        return row
     out = np.empty((row.shape[0], span, row.shape[2]), row.dtype)
     out[:, : row.shape[1]] = row
     rest = out[:, row.shape[1] :]

@@ -51,26 +51,31 @@ def attention_with_bound(
     _, n, head_dim = q.shape
     groups, k, v = q.reshape(len(k), -1, n, head_dim), k[:, None], v[:, None]
     unit, m = float(np.finfo(dtype).eps + np.finfo(np.float64).eps) / 2, k.shape[2]
-    scale = head_dim**-0.5
+    scale, heights = head_dim**-0.5, np.abs(v)
     scores, sizes = groups @ k.swapaxes(-1, -2) * scale, np.abs(groups) @ np.abs(k).swapaxes(-1, -2) * scale
     if n > 1 or window is not None:
         back = first + np.arange(n)[:, None] - np.arange(m)
         scores[..., (back < 0) if window is None else (back < 0) | (back >= window)] = HIDDEN
-    best = scores.reshape(-1, m).argmax(axis=-1), scores.shape[:-1]
-    top, most = (a.reshape(-1, m)[np.arange(best[0].size), best[0]].reshape(*best[1], 1) for a in (scores, sizes))
+    best = scores.reshape(-1, m).argmax(axis=-1)
+    best += m * np.arange(best.size)  # in the flat array
+    top, most = (a.ravel()[best].reshape(*scores.shape[:-1], 1) for a in (scores, sizes))
     below = scores - top
     spread = unit * ((head_dim + 14) * (sizes + most) - 8 * below + 6 * m + 20)
     weights = np.exp(below)
     moved = np.exp(np.minimum(below + spread, 40.0)) - weights
-    moved.reshape(-1, m)[np.arange(best[0].size), best[0]] = 0.0
+    moved.reshape(-1)[best] = 0.0
     total, slack = weights.sum(axis=-1, keepdims=True), moved.sum(axis=-1, keepdims=True)
     out, shares = weights @ v / total, np.maximum(1.0, total - slack)
-    largest = np.maximum.accumulate(np.abs(v), axis=-2)[..., first : first + n, :]
-    drift = moved @ np.abs(v) / shares
-    size = np.minimum(weights @ np.abs(v) / total + drift, largest)
+    height = np.abs(out)
+    if n == 1 == m - first:  # the newest token sees all there is
+        largest = heights.max(axis=-2, keepdims=True)
+    else:
+        largest = np.maximum.accumulate(heights, axis=-2)[..., first : first + n, :]
+    drift = moved @ heights / shares
+    size = np.minimum(weights @ heights / total + drift, largest)
     tiny = float(np.finfo(dtype).smallest_subnormal) * (m + 4) * (1 + largest)
-    bound = np.minimum(drift + slack * np.abs(out) / shares, 2 * largest)
-    bound += unit * (3 * m + 12) * (size + np.abs(out)) + tiny
+    bound = np.minimum(drift + slack * height / shares, 2 * largest)
+    bound += unit * (3 * m + 12) * (size + height) + tiny
     return out.reshape(q.shape), bound.reshape(q.shape)
 
 
