@@ -307,9 +307,10 @@ class Box:
                 self.under_way(self._calling, spent)
 
     def _queued(self) -> float:
-        """Seconds that the worker, and what serves it functions, waited for a processor."""
+        """Seconds that the worker, what serves it functions, and this thread waited for a processor."""
         server = self._server.pid if self._server is not None else 0
-        return process_stats.queued_seconds(self.pid) + (process_stats.queued_seconds(server) if server else 0.0)
+        theirs = process_stats.queued_seconds(self.pid) + (process_stats.queued_seconds(server) if server else 0.0)
+        return theirs + process_stats.own_queued_seconds()
 
     def _worked(self) -> float:
         """Processor seconds of the worker and of what serves it functions."""

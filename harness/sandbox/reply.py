@@ -57,7 +57,8 @@ class Reply:
         locations: where in the submission it was raised; a line that is there.
         seconds: wall time from before the first input byte was visible to after the output could no longer change.
         processor: processor seconds of the worker over the same span.
-        queued: seconds of them in which the worker was ready to run and had no processor.
+        queued: seconds of them in which the worker, or the thread that waited for it, was ready to run and had no
+            processor.
         echo: the array arguments as they were after the call, when asked for.
         served: how the functions that it was given were used, by name.
         starved: whether it timed out having had less time on a processor than its limit: other work took the rest.
