@@ -2,7 +2,8 @@
 
 Two lanes take probe after probe, each with a sandbox of its own. Only what passed counts, where all such probes of a
 criterion did: its cost is charged when the criterion's turn comes. All else is run again then, as if nothing had been
-run before, so that a record says the same whether or not there was a processor for a second lane.
+run before, so that a record says the same whether or not there was a processor for a second lane. Only a wrong value is
+not forgotten: else an answer that is wrong by chance would have two tries.
 """
 
 import math
@@ -67,6 +68,7 @@ class Ahead:
         self._turns: dict[str, CriterionProbes] = {}
         self._passed: dict[str, dict[str, _Passed]] = defaultdict(dict)
         self._broken: dict[str, dict[str, Exception]] = {}
+        self._wrong: dict[str, dict[str, ProbeResult]] = defaultdict(dict)
         self._waiting: deque[tuple[CriterionProbes, Probe]] = deque()
 
     def taken(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult | Exception]:
@@ -87,6 +89,10 @@ class Ahead:
             answer.spent = before
             return {}
         return {name: one.result for name, one in passed.items()}
+
+    def wrong(self, criterion: Criterion) -> Mapping[str, ProbeResult]:
+        """What the probes showed, by name, in which the answer returned a wrong value."""
+        return self._wrong.get(criterion.id, {})
 
     def run(self, turns: Iterable[CriterionProbes], begun: Callable[[str], None]) -> None:
         """Run probes in two lanes, the first of them on this thread; nothing is charged yet.
@@ -137,6 +143,8 @@ class Ahead:
             else:
                 self._turns.pop(turn.criterion, None)  # its other probes are run again with it
                 failed += spent.charged_seconds
+            if isinstance(result, ProbeResult) and result.counterexample and result.counterexample.got is not None:
+                self._wrong[turn.criterion][probe.name] = result
 
 
 NOTHING_AHEAD = Ahead()

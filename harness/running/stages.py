@@ -6,6 +6,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import takewhile
+from types import MappingProxyType
 
 from harness.errors import HarnessError
 from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
@@ -15,11 +16,12 @@ from harness.probing.common_causes import settled_names
 from harness.probing.criteria import anchored, charged_once, probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
 from harness.probing.opening import GradedAnswer, opened
+from harness.probing.probe import ProbeResult
 from harness.probing.root_causes import linked_to_races
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
-from harness.running.ahead import NOTHING_AHEAD, Ahead, run_ahead
+from harness.running.ahead import Ahead, run_ahead
 from harness.running.collected import adapter_is_at_fault, charged_to_the_answer
 from harness.running.job import Job
 from harness.running.options import no_progress
@@ -34,6 +36,7 @@ EXPLAINED_CALLS = 20_000
 every failure of an answer that fails everywhere some thousands."""
 EXPLAIN_SHARE = 0.5
 """Share of the time for probes after which none is either: it ends what is slow, and depends on no other load."""
+NOT_AGAIN = "asked the same once more, it answered right"
 OUTPUT_KEPT = 2000
 """Characters kept of what was printed before a build failed, the last ones."""
 
@@ -316,12 +319,15 @@ def _probed(job: Job, criterion: Criterion, answer: GradedAnswer, ahead: Ahead) 
         return kept
     seed = job.seed_of(criterion)
     for again in (False, True):
-        item = _once(job, criterion, answer, seed, ahead)
+        item = _once(job, criterion, answer, seed, ahead.taken(criterion, seed))
         if item.outcome is not Outcome.JUDGE_ERROR:
             break
         if again:
             return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"})
         job.progress(f"{criterion.id}, again: {item.detail}")
+    if item.outcome in (Outcome.PASSED, Outcome.PARTIAL) and (wrong := ahead.wrong(criterion)):
+        item = _once(job, criterion, answer, seed, wrong)
+        item = item.model_copy(update={"detail": f"{item.detail}; {NOT_AGAIN}"})
     drawn = job.options.seed is None and not job.brief  # the same seed draws other cases in a brief grade
     if drawn and item.draws is not None and item.draws.failed and item.seed is not None:
         job.failing_seeds.keep(criterion.id, item.seed)
@@ -337,11 +343,14 @@ def _failed_before(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evid
     return item if item.outcome is Outcome.FAILED else None
 
 
-def _once(job: Job, criterion: Criterion, answer: GradedAnswer, seed: int, ahead: Ahead = NOTHING_AHEAD) -> Evidence:
+def _once(
+    job: Job, criterion: Criterion, answer: GradedAnswer, seed: int,
+    known: Mapping[str, ProbeResult | Exception] = MappingProxyType({}),
+) -> Evidence:  # fmt: skip
     explain = not job.brief and _may_explain(answer)
     return probe_criterion(
         job.code, criterion, answer, seed, submission=job.submission, adapters=job.adapters, brief=job.brief,
-        explain=explain, until_failed=job.brief, known=ahead.taken(criterion, seed),
+        explain=explain, until_failed=job.brief, known=known,
     )  # fmt: skip
 
 

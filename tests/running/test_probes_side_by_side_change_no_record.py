@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from harness.cuda.host_compiler import host_compiler
-from harness.model import Record, SignalKind
+from harness.model import Counterexample, Outcome, Record, SignalKind
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.code import ChallengeCode
+from harness.probing.probe import ProbeResult
+from harness.running import ahead
 from harness.running.ahead import Ahead
 from harness.running.options import Options
 from harness.running.submission_grade import grade_one
@@ -127,3 +129,25 @@ def test_what_ran_ahead_is_charged_as_in_turn(workspace: Workspace, monkeypatch:
     twin, beside, in_turn = calls
     assert 0 < twin < in_turn
     assert beside == in_turn
+
+
+def test_an_answer_that_is_wrong_by_chance_has_one_try(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is wrong while probes run side by side, and right when its turn comes: what was seen is the finding."""
+    real = ahead._shown
+
+    def shown(probe, answer, seed):
+        result = real(probe, answer, seed)
+        if probe.name != "any_number_is_right":
+            return result
+        wrong = Counterexample(probe=probe.name, case={"B": 7}, where="out[0]", expected=1.0, got=2.0)
+        return ProbeResult(probe.name, 0.0, {}, "out is wrong", "out[0] is 2 instead of 1", {"B": 7}, wrong)
+
+    monkeypatch.setattr(ahead, "_shown", shown)
+    beside, in_turn = both(workspace, add_submission(workspace, "m", REFERENCE))
+    of = {item.criterion: item for item in beside.evidence}
+    assert of["any_size"].outcome is Outcome.FAILED
+    assert of["any_size"].detail == "out[0] is 2 instead of 1; asked the same once more, it answered right"
+    assert [e for e in beside.evidence if e.criterion != "any_size"] == [
+        e for e in in_turn.evidence if e.criterion != "any_size"
+    ]
+    assert all(e.outcome is Outcome.PASSED for e in in_turn.evidence)
