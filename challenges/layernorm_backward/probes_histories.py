@@ -27,7 +27,9 @@ from .bounds import require_right
 from .inputs import CHEAP, DTYPES, DY_USES, EPSILONS, PARAMETERS, elements, inputs_of
 
 LENGTHS = (3, 12)
-"""Calls of a history, fewest and most."""
+"""Calls of a history, fewest and most, before its last ones."""
+LAST = 2
+"""Backwards at the end of the forward that is alive longest: by chance alone few caches see two."""
 REFUSED, FORWARD = 0.12, 0.4
 """Shares of the calls; the others are backwards."""
 NOTHING = Results(None, None, None, None)
@@ -85,9 +87,9 @@ class History:
         self.returned.append(Returned((f"y{number}",), (y,), kept, plan))
         require_right(NOTHING._replace(y=y), given, self._doing)
 
-    def backward(self, family: str) -> None:
-        """Call backward for one of the forwards alive, with a new dy, and judge the gradients."""
-        number, of = len(self.program), self._any()
+    def backward(self, of: Alive) -> None:
+        """Call backward for a forward that is alive, with a new dy, and judge the gradients."""
+        number, family = len(self.program), CHEAP[self.choices.integer(0, len(CHEAP) - 1)]
         given = of.given.but(dy=values(self.draw, family, *of.given.x.shape))
         names = tuple(f"{name}{number}" for name in GRADIENTS)
         self.program.append(f"{', '.join(names)} = backward(dy{number}, cache{of.number})    # dy: {family}")
@@ -96,12 +98,15 @@ class History:
         gradients, kept = self.answer.call("backward", given.dy, of.cache, returns=plan, hold=True, inputs=use)
         self.returned.append(Returned(names, gradients, kept, plan))
         require_right(Results(None, *gradients), given, self._doing)
+
+    def let_go(self, of: Alive) -> None:
+        """Now and then no backward of a forward comes any more; those in reused memory see one."""
         if of.reused or self._chance(0.25):
             self.alive.remove(of)
 
     def refused(self) -> None:
         """A call with wrong shapes: whether it is refused is judged elsewhere, what it leaves behind is judged here."""
-        of = self._any()
+        of = self.any()
         given, long = of.given, np.ones(of.given.x.shape[-1] + 1, of.given.dtype)
         with _whatever_comes():
             if self._chance(0.5):
@@ -121,7 +126,8 @@ class History:
                 kind = name.rstrip("0123456789")
                 expect.same(name, after, before, f"{kind} does not stay as it was returned", self._doing)
 
-    def _any(self) -> Alive:
+    def any(self) -> Alive:
+        """A drawn one of the forwards alive."""
         return self.alive[self.choices.integer(0, len(self.alive) - 1)]
 
     def _chance(self, share: float) -> bool:
@@ -156,7 +162,11 @@ def any_history_is_right(answer: Answer, draw: Draw, *, B: int, T: int, D: int, 
             elif step < FORWARD + REFUSED:
                 history.refused()
             else:
-                history.backward(CHEAP[choices.integer(0, len(CHEAP) - 1)])
+                of = history.any()
+                history.backward(of)
+                history.let_go(of)
+        for of in history.alive[:1] * LAST:
+            history.backward(of)
         history.require_unchanged()
     except ProbeFailure as failure:
         failure.program = tuple(history.program)
