@@ -13,7 +13,9 @@ class Draw:
     """A seeded source of inputs."""
 
     def __init__(self, seed: int, *names: str) -> None:
-        self.rng = np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
+        words = [seed >> 32 * i & 0xFFFFFFFF for i in range(max(1, -(-seed.bit_length() // 32)))]
+        # as a list of the seed and the checksums, which NumPy takes apart more slowly
+        self.rng = np.random.default_rng(np.array(words + [zlib.crc32(name.encode()) for name in names], np.uint32))
 
     def normal(self, *shape: int, dtype: str = "float64", mean: float = 0.0, std: float = 1.0) -> Array:
         """Normal numbers."""

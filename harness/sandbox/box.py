@@ -24,6 +24,7 @@ from harness.sandbox.protocol import FileAccess
 from harness.sandbox.raised import raised_reply
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import MalformedReply, Plan, Reader, Tree, outline, room
+from harness.sandbox.run_queue import RunQueue
 from harness.sandbox.warm import NAMESPACED, LentForkServer, lender
 from harness.sandbox.worker_spec import WorkerSpec, rlimits
 
@@ -75,6 +76,7 @@ class Box:
         self._own_server = server is None
         self._worker: WorkerProcess | None = None
         self._idle: process_stats.IdleMeter | None = None
+        self._run_queue = RunQueue()
 
     def open(self) -> Reply:
         """Start the worker and import the submission; the value is the list of functions it has.
@@ -193,6 +195,7 @@ class Box:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
+        self._run_queue.close()
         if self._own_server and self._server is not None:
             self._server.close()
             self._server = None
@@ -263,7 +266,7 @@ class Box:
         message = wire.encode({**request, "id": id})
         queued = self._queued()
         before, start = self._processor(), time.perf_counter()
-        answer = self._receive(channel, seconds, queued) if channel.send(message, fds) else CallStatus.CRASHED
+        answer = self._receive(channel, seconds, queued, before) if channel.send(message, fds) else CallStatus.CRASHED
         self._collect()
         if isinstance(answer, CallStatus):
             spent, queued = time.perf_counter() - start, self._queued() - queued
@@ -278,7 +281,7 @@ class Box:
         except StillWritable:
             return self._broken(SignalKind.LATE_WRITE, "the output could still be written after the reply")
         spent, processor = time.perf_counter() - start, self._processor() - before
-        queued = self._queued() - queued
+        queued = max(self._queued() - queued, 0.0)  # of one that died since, nothing is known
         self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
             return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
@@ -290,9 +293,9 @@ class Box:
             return self._broken(SignalKind.FORGED_REPLY, "the reply is not of the form that a reply has")
         return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor, queued=queued)
 
-    def _receive(self, channel: Channel, seconds: float, queued: float) -> dict[str, Any] | CallStatus:
-        """The reply within `seconds`, not counting what the worker waits for a processor; `queued` it had before."""
-        start, left, before = time.perf_counter(), seconds, self._worked()
+    def _receive(self, channel: Channel, seconds: float, queued: float, used: float) -> dict[str, Any] | CallStatus:
+        """The reply within `seconds` but for waits for a processor; before it the worker had `queued` and `used`."""
+        start, left, before = time.perf_counter(), seconds, used + self._serving()
         while True:
             answer = channel.receive(min(left, BEAT_SECONDS))
             if answer is not CallStatus.TIMEOUT:
@@ -300,24 +303,21 @@ class Box:
             assert_wanted()
             spent = time.perf_counter() - start
             left = seconds - spent + self._queued() - queued
-            used = self._worked() - before >= seconds
-            if left < SHORTEST_EXTENSION or spent > seconds * (LONGEST_EXTENSION if used else LONGEST_STARVED):
+            worked = self._processor() + self._serving() - before >= seconds
+            if left < SHORTEST_EXTENSION or spent > seconds * (LONGEST_EXTENSION if worked else LONGEST_STARVED):
                 return CallStatus.TIMEOUT
             if self.under_way is not None:
                 self.under_way(self._calling, spent)
 
     def _queued(self) -> float:
         """Seconds that the worker, what serves it functions, and this thread waited for a processor."""
-        server = self._server.pid if self._server is not None else 0
-        theirs = process_stats.queued_seconds(self.pid) + (process_stats.queued_seconds(server) if server else 0.0)
-        return theirs + process_stats.own_queued_seconds()
+        return self._run_queue.seconds(self.pid, self._server.pid if self._server is not None else 0)
 
-    def _worked(self) -> float:
-        """Processor seconds of the worker and of what serves it functions."""
-        server = self._server.pid if self._server is not None else 0
+    def _serving(self) -> float:
+        """Processor seconds of what serves the worker functions."""
         with contextlib.suppress(ProcessLookupError):
-            return self._processor() + (process_stats.processor_seconds(server) if server else 0.0)
-        return self._processor()
+            return process_stats.processor_seconds(self._server.pid) if self._server is not None else 0.0
+        return 0.0
 
     def _rest(self) -> None:
         with contextlib.suppress(ProcessLookupError):

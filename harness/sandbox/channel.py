@@ -17,6 +17,8 @@ from harness.sandbox.reply import CallStatus
 from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
 
 _CREDENTIALS = struct.Struct("3i")
+_ROOM = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(16 * 4)
+_CUT = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
 
 
 class Channel:
@@ -125,12 +127,11 @@ class Channel:
 
     def _taken(self) -> tuple[dict[str, Any] | CallStatus, list[int]]:
         """One message, and the descriptors that came with it."""
-        space = socket.CMSG_SPACE(_CREDENTIALS.size) + socket.CMSG_SPACE(16 * 4)
         try:
-            data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, space, socket.MSG_CMSG_CLOEXEC)
+            data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, _ROOM, socket.MSG_CMSG_CLOEXEC)
         except OSError:
             return CallStatus.CRASHED, []
-        foreign = bool(flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC))
+        foreign = bool(flags & _CUT)
         fds: list[int] = []
         for level, kind, raw in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):

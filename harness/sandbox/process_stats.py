@@ -70,28 +70,6 @@ def _threads(pid: int) -> list[str]:
         return []
 
 
-def queued_seconds(pid: int) -> float:
-    """Seconds in which the thread that waited most was ready to run and had no processor; 0 where it is unknown."""
-    return max((_queued(f"/proc/{pid}/task/{thread}") for thread in _threads(pid)), default=0.0)
-
-
-def own_queued_seconds() -> float:
-    """Seconds in which this thread was ready to run and had no processor; 0 where it is unknown."""
-    return _queued("/proc/thread-self")
-
-
-def _queued(folder: str) -> float:
-    """The same of one thread, which may end while it is looked at."""
-    # asked several times a call, so without the cost of a Path or a file object
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        file = os.open(f"{folder}/schedstat", os.O_RDONLY)
-        try:
-            return int(os.read(file, 128).split()[1]) / 1e9
-        finally:
-            os.close(file)
-    return 0.0
-
-
 def resident_bytes(pid: int) -> int:
     """Resident memory of process `pid` in bytes, shared pages included.
 

@@ -127,7 +127,7 @@ class Arena:
 
     def add(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
         """Reserve room for `array`, which must not change until it is written, and describe it."""
-        plain = np.ascontiguousarray(array).reshape(array.shape)
+        plain = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
         offset = self.place(plain.nbytes)
         self.arrays.append((offset, plain))
         return {"array": [plain.dtype.str, list(plain.shape), offset]}
@@ -162,6 +162,9 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
     """Describe `value`, reserving room in `arena` for its arrays."""
     if value is None or type(value) in (bool, int, float, str):
         return value
+    if isinstance(value, np.ndarray):
+        plain = np.asarray(value)
+        return arena.add(plain) if plain.dtype.str in DTYPES else {"other": f"array of dtype {plain.dtype}"}
     if isinstance(value, RemoteObject):
         return {"kept": value.id}
     if isinstance(value, RemoteFunction):
@@ -170,9 +173,6 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
         return {"served": [value.name, dict(value.attributes)]}
     if isinstance(value, (np.bool_, np.integer, np.floating)) and value.dtype.itemsize <= 8:
         return value.item()
-    if isinstance(value, np.ndarray):
-        plain = np.asarray(value)
-        return arena.add(plain) if plain.dtype.str in DTYPES else {"other": f"array of dtype {plain.dtype}"}
     if depth < 8:
         if isinstance(value, (list, tuple)):
             kind = "tuple" if isinstance(value, tuple) else "list"
