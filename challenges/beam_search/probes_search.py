@@ -15,6 +15,9 @@ SIZES = {
 }  # fmt: skip
 SETTINGS = {"alpha": (*ALPHAS, 1.0), "ends": tuple(EOS), "sure": tuple(SURE)}
 SEARCHES = 44
+LONG = {"width": Axis(1, 4), "steps": Axis(9, 24), "vocab": Axis(2, 64), "prompts": Axis(1, 2), "length": Axis(1, 8)}
+LONG_SETTINGS = {"alpha": (*ALPHAS[1:], 1.0), "ends": ("rare", "never"), "sure": tuple(SURE)}
+LONG_SEARCHES = 10
 FEW = 6
 """Models drawn before a drawn search is made shorter."""
 MOST = 600.0
@@ -117,19 +120,33 @@ def any_search_is_right(
     ends: str, sure: str,
 ) -> None:  # fmt: skip
     """Any number of prompts of any lengths, any settings; the longest prompt has `length` tokens."""
+    _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure]).judge(answer)
+
+
+@probe(drawn=Drawn(LONG, LONG_SEARCHES, _cost, MOST, LONG_SETTINGS))
+def any_long_search_is_right(
+    answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int, prompts: int, length: int, alpha: float,
+    ends: str, sure: str,
+) -> None:  # fmt: skip
+    """Beams that go on to the end under a penalty: among searches drawn at large few generate many tokens."""
+    _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure]).judge(answer)
+
+
+def _searched(
+    draw: Draw, width: int, steps: int, vocab: int, prompts: int, length: int, alpha: float, ends: str, spread: float
+) -> Search:
+    """A search of these settings; a shorter one where long beams under a strong penalty score alike."""
     lengths = [draw.integer(1, length) for _ in range(prompts - 1)]
     lengths.insert(draw.integer(0, len(lengths)), length)
     given = Search(
         0, vocab, tuple(tuple(draw.integer(0, vocab - 1) for _ in range(n)) for n in lengths), width, steps, alpha,
-        draw.integer(0, vocab - 1), ends, SURE[sure],
+        draw.integer(0, vocab - 1), ends, spread,
     )  # fmt: skip
     while True:
         try:
-            search = redrawn(draw, given, tries=FEW)
-            break
-        except LookupError:  # long beams under a strong penalty score alike: the search must then be shorter
+            return redrawn(draw, given, tries=FEW)
+        except LookupError:
             given = replace(given, steps=max(1, given.steps * 2 // 3))
-    search.judge(answer)
 
 
 def _sequences(search: Search) -> list[tuple[int, ...]]:
