@@ -35,7 +35,7 @@ class RunQueue:
         thread = threading.get_native_id()
         with contextlib.suppress(OSError):
             if thread not in self._own:
-                self._own[thread] = os.open(f"/proc/self/task/{thread}/schedstat", os.O_RDONLY)
+                self._own[thread] = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
             return _waited(self._own[thread])
         return 0.0
 
