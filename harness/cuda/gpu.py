@@ -257,8 +257,9 @@ def sanitizer() -> Path | None:
     """NVIDIA's compute-sanitizer, on PATH or in the toolkit; None when there is none."""
     compiler = nvcc()
     here = shutil.which("compute-sanitizer")
-    beside = [compiler.folders["cuda"] / place for place in ("bin", "compute-sanitizer")] if compiler else []
-    found = [Path(here)] if here else [p / "compute-sanitizer" for p in beside]
+    # a toolkit's bin holds a script that names the program by its place, which another view of files does not have
+    roots = [*([Path(here).resolve().parents[1]] if here else []), *([compiler.folders["cuda"]] if compiler else [])]
+    found = [root / place / "compute-sanitizer" for place in ("compute-sanitizer", "bin") for root in roots]
     return next((p.resolve() for p in found if p.is_file()), None)
 
 

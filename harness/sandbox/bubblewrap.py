@@ -17,7 +17,9 @@ from harness.sandbox.boot import landlock_rules, seccomp
 from harness.sandbox.protocol import (
     FOR_DEVICES,
     NO_FILTER,
+    READ_BY_DRIVERS,
     SIGNALS,
+    WRITTEN_BY_DRIVERS,
     Confinement,
     FileAccess,
     InsidePaths,
@@ -101,8 +103,11 @@ class Bubblewrap:
         readable = (*visible_files.shown(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
         writable = (self.paths.scratch, "/dev/shm", *(self.paths.extra[name] for name in self._access.writable))
         rules = {
-            "readable": (*readable, *(visible_files.OF_PROC if profile == "run" else ("/proc",))),
-            "writable": writable,
+            "readable": (
+                *readable, *(visible_files.OF_PROC if profile == "run" else ("/proc",)),
+                *(READ_BY_DRIVERS if devices else ()),
+            ),
+            "writable": (*writable, *(WRITTEN_BY_DRIVERS if devices else ())),
             "devices": (*visible_files.DEVICES, *(d for d in devices if d.startswith("/dev/"))),
             "listable": visible_files.listable(),
         }
@@ -111,7 +116,9 @@ class Bubblewrap:
             profile, {**rlimits, "RLIMIT_NPROC": tasks}, uid=self._uid,
             landlock=rules if landlock_rules.abi() else None, seccomp=True, allow=allow,
         )  # fmt: skip
-        return Confinement(fence, self.paths.scratch, (*readable, self.paths.scratch), namespaces=True)
+        return Confinement(
+            fence, self.paths.scratch, (*readable, self.paths.scratch), namespaces=True, own_proc=bool(devices)
+        )
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
         """Start a process in the namespaces, and in the cgroup."""

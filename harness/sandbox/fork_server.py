@@ -166,6 +166,7 @@ class ForkServer:
             place = confinement.scratch
             request = {
                 "namespaces": confinement.namespaces,
+                "own_proc": confinement.own_proc,
                 "scratch": place,
                 "scratch_bytes": self._access.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},

@@ -13,7 +13,9 @@ from harness.sandbox.boot import landlock_rules, seccomp
 from harness.sandbox.protocol import (
     FOR_DEVICES,
     NO_FILTER,
+    READ_BY_DRIVERS,
     SIGNALS,
+    WRITTEN_BY_DRIVERS,
     Confinement,
     FileAccess,
     InsidePaths,
@@ -117,8 +119,11 @@ class Landlock:
     def _fence(self, profile: Profile, rlimits: Mapping[str, int], room: str) -> dict[str, Any]:
         devices = tuple(map(str, self._access.devices))
         rules = {
-            "readable": self._readable(),
-            "writable": (room, *(self.paths.extra[name] for name in self._access.writable)),
+            "readable": (*self._readable(), *(READ_BY_DRIVERS if devices else ())),
+            "writable": (
+                room, *(self.paths.extra[name] for name in self._access.writable),
+                *(WRITTEN_BY_DRIVERS if devices else ()),
+            ),
             "devices": (*visible_files.DEVICES, *(d for d in devices if d.startswith("/dev/"))),
             "listable": visible_files.listable(),
         }

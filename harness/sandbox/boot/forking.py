@@ -182,6 +182,9 @@ def work(request: dict[str, Any], holder: int, control: int, output: int) -> Non
         sys.path[:] = [place for place in sys.path if any(f"{place}/".startswith(f"{root}/") for root in shown)]
         control = 3
         channel = socket.socket(fileno=control)
+        if request["own_proc"]:
+            # an ordinary user may not, where parts of /proc are covered
+            _libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV, None)
         numpy.random.seed()  # else every worker would draw the numbers that this process was born with
         listener = fence.enclose(request["fence"])
         if not request["namespaces"] and os.getppid() != holder:

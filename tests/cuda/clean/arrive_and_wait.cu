@@ -28,7 +28,7 @@ __global__ void sums(const float* in, float* out, int rows) {
 }
 
 __global__ void staged(const float* in, float* out, int rows) {
-    __shared__ float tiles[2][64];
+    __shared__ alignas(16) float tiles[2][64];
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope::thread_scope_block, 2> state;
     const auto block = cg::this_thread_block();
     auto pipe = cuda::make_pipeline(block, &state);
