@@ -109,10 +109,13 @@ def _isolation() -> Isolation:
 
 
 def _equipment(languages: "Sequence[Language]") -> Equipment:
-    from harness.cuda.gpu import gpu_device
+    from harness.cuda.gpu import gpu_device, out_of_reach
+    from harness.sandbox import detect
 
     found = gpu_device()
     gpu = f"{found.name}, {found.memory_bytes >> 30} GiB, driver {found.driver or 'unknown'}" if found else ""
+    why = out_of_reach(found, detect()) if found else ""
+    gpu += f"; does not work in the sandbox, so answers run on the emulated device: {why}" if why else ""
     try:
         compilers = {name: version for used in languages for name, version in used.toolchain()}
         return Equipment(gpu, compilers, tuple(tool.consequence for used in languages for tool in used.missing_tools()))

@@ -22,7 +22,6 @@ from harness.cuda.nvcc import nvcc
 from harness.errors import JudgeError, PrerequisiteError
 from harness.model import Limits
 from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec, scratch
-from harness.sandbox.command import run
 
 DRIVER = Path(__file__).parent / "driver" / "gpu_driver.py"
 ENTRY = DRIVER.name
@@ -30,7 +29,6 @@ ENTRY = DRIVER.name
 ROUNDS = 50
 WARM_UP = 5
 _BANDWIDTH_ROUNDS = 20
-_UNLIMITED_MIB = 1 << 40
 _LIMITS = Limits(start_seconds=60, call_seconds=120, scratch_mib=256)
 
 # asked in a process of its own: the driver's library stays out of this one
@@ -161,9 +159,24 @@ def build_for(
         if done.library is None:
             return GpuBuild(into, "\n".join(e.text for e in errors(done.log)) or done.log[-500:] or "nvcc failed")
         shutil.copyfile(done.library, into / name)
+    _lay_driver(device, into)
+    return GpuBuild(into, "")
+
+
+def _lay_driver(device: GpuDevice, into: Path) -> None:
     shutil.copyfile(DRIVER, into / ENTRY)
     (into / "gpu.json").write_text(json.dumps({"libcuda": str(device.library)}), encoding="utf-8")
-    return GpuBuild(into, "")
+
+
+@cache
+def out_of_reach(device: GpuDevice, tier: Tier) -> str:
+    """Why the box cannot use the device, which no answer is to be blamed for; empty where it can."""
+    with scratch.folder() as folder:
+        _lay_driver(device, folder)
+        with Box(target(device, GpuBuild(folder, ""), (), tier)) as box:
+            opened = box.open()
+            reply = box.call("ready", returns=Scalar(int)) if opened.status is CallStatus.RETURNED else opened
+        return "" if reply.status is CallStatus.RETURNED else reply.text
 
 
 def target(
@@ -251,46 +264,3 @@ class Bench:
             clocks_agree(own.median, (few, spent[1]), (many, spent[2])),
             tuple(written),
         )
-
-
-def sanitizer() -> Path | None:
-    """NVIDIA's compute-sanitizer, on PATH or in the toolkit; None when there is none."""
-    compiler = nvcc()
-    here = shutil.which("compute-sanitizer")
-    # a toolkit's bin holds a script that names the program by its place, which another view of files does not have
-    roots = [*([Path(here).resolve().parents[1]] if here else []), *([compiler.folders["cuda"]] if compiler else [])]
-    found = [root / place / "compute-sanitizer" for place in ("compute-sanitizer", "bin") for root in roots]
-    return next((p.resolve() for p in found if p.is_file()), None)
-
-
-def sanitized(device: GpuDevice, build: GpuBuild, program: str, tier: Tier, seconds: float = 120) -> str | None:
-    """What compute-sanitizer finds while `program`, Python that imports the driver, runs; None when it finds nothing.
-
-    Raises:
-        PrerequisiteError: there is no compute-sanitizer, or it gave no summary.
-    """
-    tool = sanitizer()
-    if tool is None:
-        raise PrerequisiteError("no compute-sanitizer; it comes with the CUDA toolkit")
-    words = ("{tool}/compute-sanitizer", "--tool", "memcheck", sys.executable, "-I", "-B", "-c", program)
-    done = run(
-        words, build.folder, tier=tier, seconds=seconds, wall_seconds=seconds, memory_mib=_UNLIMITED_MIB,
-        scratch_mib=256, extra={"tool": tool.parent}, devices=device.shown,
-    )  # fmt: skip
-    return sanitizer_verdict(done.output)
-
-
-def sanitizer_verdict(text: str) -> str | None:
-    """The first error in compute-sanitizer's words; None when its summary counts none.
-
-    Raises:
-        PrerequisiteError: there is no summary: it did not run to its end.
-    """
-    summary = re.search(r"=+ ERROR SUMMARY: (\d+) errors?", text)
-    if summary is None:
-        raise PrerequisiteError(f"compute-sanitizer gave no summary: {text.strip()[-300:]}")
-    if summary[1] == "0":
-        return None
-    lines = [re.sub(r"^=+ ?", "", line).strip() for line in text.splitlines() if line.startswith("===")]
-    messages = [line for line in lines if line and not line.startswith(("COMPUTE-SANITIZER", "ERROR SUMMARY"))]
-    return "; ".join(messages[:3]) or f"{summary[1]} errors"

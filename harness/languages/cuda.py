@@ -74,7 +74,7 @@ class Cuda(Language):
 
     def device(self, asked: str) -> Device:
         """As `Language.device`: for `auto` a GPU, where there is one and nvcc to build for it."""
-        from harness.cuda.gpu import gpu_device
+        from harness.cuda.gpu import gpu_device, out_of_reach
         from harness.cuda.nvcc import nvcc
 
         if asked == self.host_device.name:
@@ -82,7 +82,12 @@ class Cuda(Language):
         gpu = gpu_device()
         if asked == "gpu" and gpu is None:
             raise PrerequisiteError("no GPU here\n  try: --device emulated")
-        return LocalGpu(gpu.name, gpu) if gpu and (asked == "gpu" or nvcc() is not None) else self.host_device
+        if gpu is None or (asked != "gpu" and nvcc() is None):
+            return self.host_device
+        why = out_of_reach(gpu, detect())
+        if why and asked == "gpu":
+            raise PrerequisiteError(f"{gpu.name} does not work in the sandbox: {why}\n  try: --device emulated")
+        return self.host_device if why else LocalGpu(gpu.name, gpu)
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
         """The real CUDA compiler and the one that builds for the emulated device."""

@@ -104,7 +104,8 @@ class Bubblewrap:
         writable = (self.paths.scratch, "/dev/shm", *(self.paths.extra[name] for name in self._access.writable))
         rules = {
             "readable": (
-                *readable, *(visible_files.OF_PROC if profile == "run" else ("/proc",)),
+                *readable,
+                *(visible_files.OF_PROC if profile == "run" else ("/proc",)),
                 *(READ_BY_DRIVERS if devices else ()),
             ),
             "writable": (*writable, *(WRITTEN_BY_DRIVERS if devices else ())),
@@ -117,7 +118,7 @@ class Bubblewrap:
             landlock=rules if landlock_rules.abi() else None, seccomp=True, allow=allow,
         )  # fmt: skip
         return Confinement(
-            fence, self.paths.scratch, (*readable, self.paths.scratch), namespaces=True, own_proc=bool(devices)
+            fence, self.paths.scratch, (*readable, self.paths.scratch), namespaces=True, driver=bool(devices)
         )
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:

@@ -166,7 +166,7 @@ class ForkServer:
             place = confinement.scratch
             request = {
                 "namespaces": confinement.namespaces,
-                "own_proc": confinement.own_proc,
+                "own_proc": confinement.namespaces and confinement.driver,
                 "scratch": place,
                 "scratch_bytes": self._access.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},
@@ -187,7 +187,9 @@ class ForkServer:
                 listener = self._greeted(channel)
                 if listener >= 0:
                     bounds = confinement.bounds
-                    channel.notices = Notices(listener, confinement.readable, bounds.tasks if bounds else None)
+                    channel.notices = Notices(
+                        listener, confinement.readable, bounds.tasks if bounds else None, driver=confinement.driver
+                    )
                     undo.callback(channel.notices.close)
                 pidfd = os.pidfd_open(channel.pid)
             except OSError as error:

@@ -79,6 +79,7 @@ class Landlock:
         return Confinement(
             self._fence(profile, rlimits, str(room)), str(room), readable, namespaces=False,
             bounds=ResourceBounds(room, self._access.scratch_mib << 20, tasks), room=room,
+            driver=bool(self._access.devices),
         )  # fmt: skip
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
@@ -121,7 +122,8 @@ class Landlock:
         rules = {
             "readable": (*self._readable(), *(READ_BY_DRIVERS if devices else ())),
             "writable": (
-                room, *(self.paths.extra[name] for name in self._access.writable),
+                room,
+                *(self.paths.extra[name] for name in self._access.writable),
                 *(WRITTEN_BY_DRIVERS if devices else ()),
             ),
             "devices": (*visible_files.DEVICES, *(d for d in devices if d.startswith("/dev/"))),

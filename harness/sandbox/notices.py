@@ -33,6 +33,8 @@ ORDINARY = frozenset({
     "setxattr", "lsetxattr", "fsetxattr", "statfs", "fstatfs", "sync", "syncfs", "fallocate", "set_mempolicy", "umask",
 })  # fmt: skip
 """Calls that are refused without a word: honest libraries make them in passing."""
+BY_DRIVERS = frozenset({"fork", "vfork", "clone"})
+"""Those of a GPU's driver beside them: it starts a program that looks for device files."""
 SEARCHED = ("/etc", "/sys", "/proc", "/dev", "/usr", "/bin", "/lib", "/lib32", "/lib64", "/run", "/var", "/opt")
 """Places where honest libraries look for files that may not be there."""
 SHARED = ("/tmp", "/var/tmp")
@@ -53,8 +55,9 @@ class Notices:
     show: there are never twice as many.
     """
 
-    def __init__(self, fd: int, shown: Sequence[str], threads: int | None = None) -> None:
+    def __init__(self, fd: int, shown: Sequence[str], threads: int | None = None, *, driver: bool = False) -> None:
         os.set_blocking(fd, False)
+        self._ordinary = ORDINARY | BY_DRIVERS if driver else ORDINARY
         self.fd = fd
         self._threads = threads
         self._shown = tuple(place for place in shown if place not in SHARED)
@@ -86,7 +89,7 @@ class Notices:
                 answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
             else:
                 answer = _ANSWER.pack(id, 0, -errno.EAGAIN, 0)
-        elif name not in ORDINARY and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
+        elif name not in self._ordinary and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
             self._note(SignalKind.SYSTEM_CALL, _described(name, arguments))
         try:
             fcntl.ioctl(self.fd, _SEND, answer)

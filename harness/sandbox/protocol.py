@@ -60,7 +60,8 @@ class Confinement:
         scratch: its writable folder, as seen inside.
         readable: trees and files that it may read.
         namespaces: whether a worker first makes namespaces of its own, with a scratch folder in them.
-        own_proc: whether it mounts /proc for them: a device's driver looks there for its threads, by their ids.
+        driver: whether a device's driver runs in it: it looks for its threads under /proc, by their ids, and tries to
+            start programs of its own.
         bounds: what must be watched from outside; None where the kernel bounds it.
         room: its scratch folder, where that is a folder of this machine.
     """
@@ -69,7 +70,7 @@ class Confinement:
     scratch: str
     readable: tuple[str, ...]
     namespaces: bool
-    own_proc: bool = False
+    driver: bool = False
     bounds: ResourceBounds | None = None
     room: Path | None = None
 
@@ -165,7 +166,7 @@ def fence_plan(
 NO_FILTER = "the kernel offers no filter of system calls (seccomp)"
 SIGNALS = ("kill", "tkill", "tgkill")
 """System calls that a command may make where no signal leaves the box."""
-FOR_DEVICES = ("memfd_create", "ioctl", "mlock")
+FOR_DEVICES = ("memfd_create", "ioctl", "mlock", "socket", "bind", "listen")
 """System calls that a device's driver makes."""
 READ_BY_DRIVERS = ("/proc/driver", "/proc/devices", "/proc/sys/vm/mmap_min_addr")
 """What it reads of /proc beside what every process may."""

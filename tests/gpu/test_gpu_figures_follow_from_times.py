@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.cuda.gpu import device_of, driver_version, sanitizer_verdict
+from harness.cuda.gpu import device_of, driver_version
 from harness.cuda.gpu_figures import (
     clocks_agree,
     median_interval,
@@ -13,7 +13,6 @@ from harness.cuda.gpu_figures import (
     plan_rows,
     turns,
 )
-from harness.errors import PrerequisiteError
 
 
 @pytest.mark.parametrize("n", [10, 50, 51])
@@ -74,18 +73,3 @@ def test_the_driver_and_the_device_are_named() -> None:
     assert device.architecture == "sm_90"
     assert device.library.parent in device.shown
     assert device_of({**said, "library": "/usr/lib/libcuda.so.1"}, "").library.parent not in device.shown
-
-
-def test_the_sanitizers_word_is_its_first_error() -> None:
-    clean = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
-    assert sanitizer_verdict(clean) is None
-    found = (
-        "========= COMPUTE-SANITIZER\n========= Invalid __global__ write of size 4 bytes\n"
-        "=========     at k(float *)+0x90\n=========     by thread (5,0,0) in block (0,0,0)\n"
-        "========= ERROR SUMMARY: 3 errors\n"
-    )
-    assert sanitizer_verdict(found) == (
-        "Invalid __global__ write of size 4 bytes; at k(float *)+0x90; by thread (5,0,0) in block (0,0,0)"
-    )
-    with pytest.raises(PrerequisiteError, match="no summary"):
-        sanitizer_verdict("========= COMPUTE-SANITIZER\nkilled")

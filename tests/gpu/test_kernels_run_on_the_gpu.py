@@ -1,17 +1,20 @@
 """On a GPU the reference gives what NumPy gives, within the box, and its times are borne out by two clocks."""
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from harness.cuda.gpu import Bench, GpuDevice, build_for, gpu_device, sanitized, sanitizer, target
+from harness.cuda.gpu import Bench, GpuDevice, build_for, gpu_device, out_of_reach, target
 from harness.cuda.gpu_figures import necessary_bytes
 from harness.cuda.nvcc import nvcc
 from harness.sandbox import Array, Box, CallStatus, Scalar, detect
 
-DEVICE = gpu_device()
+DEVICE, SANITIZER = gpu_device(), shutil.which("compute-sanitizer")
 CHECKOUT = Path(__file__).parents[2]
 SYMBOL = "fused_softmax_topk"
 ROWS, VOCAB, K = 33, 50_257, 50
@@ -90,12 +93,24 @@ def test_times_are_borne_out_by_the_parents_clock(box: Box) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sanitizer() is None, reason="no compute-sanitizer; it comes with the CUDA toolkit")
-def test_the_sanitizer_finds_nothing_in_the_reference(device: GpuDevice, box: Box, tmp_path: Path) -> None:
+@pytest.mark.skipif(SANITIZER is None, reason="no compute-sanitizer on PATH; it comes with the CUDA toolkit")
+@pytest.mark.parametrize("tool", ["memcheck", "racecheck", "initcheck", "synccheck"])
+def test_the_sanitizer_finds_nothing_in_the_reference(device: GpuDevice, tmp_path: Path, tool: str) -> None:
     build = build_for(device, CHECKOUT / "references" / SYMBOL, ["reference.cu"], tmp_path, tier=detect())
+    assert build.ok, build.errors
     program = (
         "import sys; sys.path.insert(0, '.'); import gpu_driver as g, numpy as n;"
         "o = lambda t: {'buffer': n.zeros((3, 8), t), 'back': True};"
         f"g.launch('{SYMBOL}', [{{'buffer': n.ones((3, 1003), 'f4')}}, 3, 1003, 8, o('f4'), o('i4'), 'stream'])"
     )
-    assert sanitized(device, build, program, detect()) is None
+    words = [str(SANITIZER), "--tool", tool, "--error-exitcode", "9", sys.executable, "-B", "-c", program]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_box_can_use_the_gpu(device: GpuDevice) -> None:
+    assert out_of_reach(device, detect()) == ""
+
+
+def test_an_honest_call_leaves_no_sign_of_misuse(box: Box) -> None:
+    assert box.signals == []

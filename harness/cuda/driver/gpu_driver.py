@@ -95,6 +95,12 @@ def gpu() -> Gpu:
     return _gpu[0]
 
 
+def ready() -> int:
+    """0 once the GPU is set up."""
+    gpu()
+    return 0
+
+
 def library(name: str) -> Any:
     """A build beside this file."""
     if name not in _libraries:

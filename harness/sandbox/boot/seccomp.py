@@ -95,7 +95,8 @@ def install(profile: str, *, notify: bool = False, ask_threads: bool = False, ex
             has it must answer each, or the caller waits for ever: hand it on before opening another file, and
             close it here before foreign code is loaded.
         ask_threads: with `notify`, send the start of every thread of `RUN` to the listener as well.
-        extra: names of calls to allow as well, whatever their arguments; "kill" stands for all that send signals.
+        extra: names of calls to allow as well, whatever their arguments; "kill" stands for all that send signals,
+            and of "socket" there are only those that a peer of this machine must connect to.
 
     Returns:
         The listener's file descriptor; -1 without `notify`, or where the kernel knows no user notification.
@@ -180,7 +181,7 @@ def _listed(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[s
     for name in (one for family in extra for one in _FAMILIES.get(family, (family,))):
         if not any(name in syscalls.numbers(machine) for machine in _ARCHITECTURES):
             raise KeyError(f"no system call is named {name!r}")
-        blocks[name] = _answer(_ALLOW)
+        blocks[name] = _socket(refuse) if name == "socket" else _answer(_ALLOW)
     return blocks
 
 
@@ -203,6 +204,14 @@ def _clone(refuse: int, building: bool, thread: int = _ALLOW) -> Program:
         return [_argument(0), (_ANY_BIT, 0, 1, CLONE_NEVER), *_answer(refuse), *_answer(_ALLOW)]
     tests = [_argument(0), (_ANY_BIT, 1, 0, CLONE_NEVER), (_ANY_BIT, 1, 0, CLONE_THREAD)]
     return [*tests, *_answer(refuse), *_answer(thread)]
+
+
+def _socket(refuse: int) -> Program:
+    """Unix sockets of sequenced packets only: without `connect` they reach nobody."""
+    return [
+        _argument(0), (_EQUAL, 0, 3, _AF_UNIX), _argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
+        (_EQUAL, 1, 0, _SOCK_SEQPACKET), *_answer(refuse), *_answer(_ALLOW),
+    ]  # fmt: skip
 
 
 def _socketpair(refuse: int) -> Program:
