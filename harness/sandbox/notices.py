@@ -33,8 +33,8 @@ ORDINARY = frozenset({
     "setxattr", "lsetxattr", "fsetxattr", "statfs", "fstatfs", "sync", "syncfs", "fallocate", "set_mempolicy", "umask",
 })  # fmt: skip
 """Calls that are refused without a word: honest libraries make them in passing."""
-BY_DRIVERS = frozenset({"fork", "vfork", "clone"})
-"""Those of a GPU's driver beside them: it starts a program that looks for device files."""
+BY_DRIVERS = frozenset({"fork", "vfork", "clone", "setsockopt"})
+"""Those of a GPU's driver beside them: it starts a program that looks for device files, and sets up its socket."""
 SEARCHED = ("/etc", "/sys", "/proc", "/dev", "/usr", "/bin", "/lib", "/lib32", "/lib64", "/run", "/var", "/opt")
 """Places where honest libraries look for files that may not be there."""
 SHARED = ("/tmp", "/var/tmp")
