@@ -7,7 +7,7 @@ claimed.
 import functools
 from collections.abc import Callable, Collection, Mapping
 
-from harness.probing import Answer, Axis, Draw, Drawn, ProbeFailure, expect, probe
+from harness.probing import Answer, ArgumentsRejected, Axis, Draw, Drawn, Keep, ProbeFailure, expect, probe
 from harness.probing.probe import Probe
 from harness.probing.programs import Program, StepFailed, shortest
 from harness.probing.shrinking import Shrunk
@@ -18,7 +18,7 @@ from .drawing import Writer
 from .history import run_program
 from .tokens import FAMILIES_OF_TOKENS
 
-SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
+SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 12)}
 LONG = {"length": Axis(220, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1, 3), "layers": Axis(1, 3)}
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
@@ -30,7 +30,7 @@ FIXED = {"length": EACH, "B": 2, "layers": 1, "D": 8}
 HEADS = {"H": Axis(2, 3)}
 EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
 """Each head_dim, and each size of a window or page, that one such program has."""
-DTYPES = ("float64", "float32")
+DTYPES, QUANTIZATIONS = ("float64", "float32"), ("int8", "int4")
 SETTINGS = {"dtype": DTYPES, "family": FAMILIES_OF_TOKENS}
 SMALL = {"other": tuple(range(1, 21))}
 """Windows and pages of a further cache: every small one is met, however few are drawn."""
@@ -56,7 +56,7 @@ def _cost(length: int, D: int, B: int, H: int, layers: int, page: int = 1, windo
 
 def _programs(
     name: str, purpose: str, axes: Mapping[str, Axis], count: int, options: Options, *needs: str, sized: str = "",
-    write: Callable[[Writer], Program] = Writer.program, **each: tuple[int, ...],
+    write: Callable[[Writer], Program] = Writer.program, stored: tuple[str, ...] = (), **each: tuple[int, ...],
 ) -> Probe:  # fmt: skip
     """A probe that runs programs of calls.
 
@@ -69,6 +69,7 @@ def _programs(
         needs: functions beside the required ones that the programs call.
         sized: the size of the option, of which further caches have another.
         write: how a program is written.
+        stored: quantizations of the caches, "" for none, of which a case has one, where the answer takes it.
         **each: values of a size or an option, by name, each of which one program has.
     """
 
@@ -78,7 +79,10 @@ def _programs(
         named = (n * times for n in answer.literals for times in (1, 2, 3, 4))
         borders = {*BORDERS, *named, *_page_ends(sizes)}
         others = [options({**case, sized: n}) for n in _others(case)] if sized else ()
-        writer = Writer(draw, sizes, str(case["dtype"]), str(case["family"]), borders, options(case), extras, others)
+        chosen = dict(options(case))
+        if case.get("stored") and sizes["D"] >= LEAST_CODED and _takes(answer, str(case["stored"]), int(case["groups"])):
+            chosen["quantization"] = case["stored"]
+        writer = Writer(draw, sizes, str(case["dtype"]), str(case["family"]), borders, chosen, extras, others)
         return draw.integer(0, 2**62), write(writer)
 
     def body(answer: Answer, draw: Draw, **case: int | str) -> None:
@@ -105,7 +109,23 @@ def _programs(
     cost = functools.partial(_cost, **{size: n for size, n in FIXED.items() if size not in axes})
     most = MOST if axes in (SIZES, LONG) else MOST_OF_OPTION
     settings = {"dtype": DTYPES, "family": ("normal",)} | each if each else SETTINGS | SMALL if sized else SETTINGS
+    settings = settings | ({"stored": stored} if stored else {})
     return probe(drawn=Drawn(axes, count, cost, most, settings), shrinker=shrunk)(body)
+
+
+def _takes(answer: Answer, quantization: str, groups: int) -> bool:
+    """Whether the answer claims a quantization, and takes it where query heads share key/value heads."""
+    claimed = answer.capabilities.get("quantized", ()) if answer.capabilities else QUANTIZATIONS
+    if quantization not in claimed:
+        return False
+    try:
+        answer.call(
+            "create_cache", num_layers=1, num_heads=groups, num_kv_heads=1, head_dim=LEAST_CODED, max_batch=1,
+            max_length=1, dtype="float32", quantization=quantization, returns=Keep(),
+        )  # fmt: skip
+    except ArgumentsRejected:
+        return False
+    return True
 
 
 def _others(case: Case) -> tuple[int, int]:
@@ -141,8 +161,9 @@ every_head_dim_is_right = _programs(
 )  # fmt: skip
 any_program_with_shared_heads_is_right = _programs(
     "any_program_with_shared_heads_is_right",
-    "So it is where query heads share key/value heads.",
-    FEWER | {"groups": Axis(2, 8)}, PROGRAMS_OF_OPTION, lambda case: {"groups": case["groups"]},
+    "So it is where query heads share key/value heads, also of those that are stored in few bits.",
+    FEWER | {"groups": Axis(2, 8)}, PROGRAMS_OF_OPTION + 4, lambda case: {"groups": case["groups"]},
+    stored=("", "", *QUANTIZATIONS),
 )  # fmt: skip
 any_program_with_a_window_is_right = _programs(
     "any_program_with_a_window_is_right",

@@ -177,7 +177,9 @@ def _next(history: History, sizes: tuple[int, int, int], dtype: str, family: str
     """The inputs of the next forward: of the same or another shape and dtype, now and then an earlier x again."""
     (B, T, D), choices, first = sizes, history.choices, not history.program
     shapes = (sizes, sizes, sizes, (T, B, D), (B, T, D + 1), (B + 1, T, D), (1, 1, D), (B, T, max(D // 2, 1)))
-    shape, other = shapes[choices.integer(0, len(shapes) - 1)], choices.integer(0, 2) == 0
+    shape, other = shapes[choices.integer(0, len(shapes) - 1)], choices.integer(0, 1) == 0
+    if other and choices.integer(0, 1):
+        shape = sizes  # what is remembered by the shape alone has the wrong dtype then
     gamma = PARAMETERS[choices.integer(0, len(PARAMETERS) - 1)]
     eps, again = EPSILONS[choices.integer(0, len(EPSILONS) - 1)], choices.integer(0, 2) == 0
     if choices.integer(0, 1) and not first:
