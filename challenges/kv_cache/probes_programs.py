@@ -34,7 +34,7 @@ DTYPES, QUANTIZATIONS = ("float64", "float32"), ("int8", "int4")
 SETTINGS = {"dtype": DTYPES, "family": FAMILIES_OF_TOKENS}
 SMALL = {"other": tuple(range(1, 21))}
 """Windows and pages of a further cache: every small one is met, however few are drawn."""
-PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION = 52, 10, 12
+PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION = 50, 10, 12
 MOST, MOST_OF_OPTION = 2e7, 5e6
 """What the largest call of a program may cost, as `_cost` counts."""
 LARGEST = 16.0
@@ -80,8 +80,8 @@ def _programs(
         borders = {*BORDERS, *named, *_page_ends(sizes)}
         others = [options({**case, sized: n}) for n in _others(case)] if sized else ()
         chosen = dict(options(case))
-        if case.get("stored") and sizes["D"] >= LEAST_CODED and _takes(answer, str(case["stored"]), int(case["groups"])):
-            chosen["quantization"] = case["stored"]
+        if case.get("stored") and _takes(answer, str(case["stored"]), int(case["groups"])):
+            chosen["quantization"], sizes["D"] = case["stored"], sizes["D"] + LEAST_CODED - 1
         writer = Writer(draw, sizes, str(case["dtype"]), str(case["family"]), borders, chosen, extras, others)
         return draw.integer(0, 2**62), write(writer)
 

@@ -1,5 +1,7 @@
 """The tokens of programs: drawn row by row, so that they stay as they are when other rows are left out."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from harness.probing import Draw
@@ -36,7 +38,8 @@ def row_of_tokens(seed: int, create: Create, feed: Feed, row: Row, past: Floats)
         q, k, v = _needles(draw, shapes, create, past, coded=feed.family != NEEDLES)
         return (q * 0.0 if feed.family == EVEN else q), k, v
     if feed.family in (CODES, ALIKE):
-        return _codes(draw, shapes, create, Draw(seed, "codes"), 1 if feed.family == ALIKE else CODEBOOK)
+        book = _codebook(seed, create.kv_heads, 1 if feed.family == ALIKE else CODEBOOK, create.head_dim)
+        return _codes(draw, shapes, create, book)
     parts = []
     for name, shape in zip("qkv", shapes, strict=True):
         family = feed.family if name in feed.parts else "normal"
@@ -80,12 +83,20 @@ def _needles(
     return q.astype(create.dtype), k, v.astype(create.dtype)
 
 
+@lru_cache(maxsize=16)
+def _codebook(seed: int, kv_heads: int, different: int, head_dim: int) -> Floats:
+    """The keys that the tokens of a program share, (Hkv, different, D)."""
+    book = Draw(seed, "codes").normal(kv_heads, different, head_dim)
+    book.flags.writeable = False
+    return book
+
+
 def _codes(
-    draw: Draw, shapes: list[tuple[int, ...]], create: Create, common: Draw, different: int
+    draw: Draw, shapes: list[tuple[int, ...]], create: Create, book: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Keys are some of a few, and queries ask for one of them: many tokens weigh the same, the others much less."""
     (heads, n, head_dim), (kv_heads, _, _) = shapes[:2]
-    book = common.normal(kv_heads, different, head_dim)
+    different = book.shape[1]
     head, kv_head = np.arange(heads)[:, None], np.arange(kv_heads)[:, None]
     k = book[kv_head, draw.rng.integers(0, different, (kv_heads, n))]
     q = book[head // create.groups, draw.rng.integers(0, different, (heads, n))] * 4.0
