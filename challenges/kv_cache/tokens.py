@@ -95,7 +95,7 @@ def _codes(
     draw: Draw, shapes: list[tuple[int, ...]], create: Create, book: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Keys are some of a few, and queries ask for one of them: many tokens weigh the same, the others much less."""
-    (heads, n, head_dim), (kv_heads, _, _) = shapes[:2]
+    (heads, n, _), (kv_heads, _, _) = shapes[:2]
     different = book.shape[1]
     head, kv_head = np.arange(heads)[:, None], np.arange(kv_heads)[:, None]
     k = book[kv_head, draw.rng.integers(0, different, (kv_heads, n))]
