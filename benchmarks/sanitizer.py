@@ -1,4 +1,4 @@
-"""What compute-sanitizer sees of the faults planted in `tests/cuda/faults`, and of the right kernels of `tests/cuda/clean`.
+"""What compute-sanitizer sees of the faults in `tests/cuda/faults`, and of the right kernels in `tests/cuda/clean`.
 
     python benchmarks/sanitizer.py
 
@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one run showed: `right`, `wrong` exit status, or of a tool `silent`, `seen`, `elsewhere`, `hangs`, `failed`."""
+    """What one run showed: `right` or `wrong`; of a tool `silent`, `seen`, `elsewhere`, `hangs` or `failed`."""
 
     case: Case
     tool: str
@@ -187,7 +187,7 @@ def main() -> int:
     asked = parser.parse_args()
     device, lacking = gpu_device(), [name for name in ("nvcc", "compute-sanitizer") if not shutil.which(name)]
     if device is None or lacking:
-        print(f"{', '.join(lacking) or 'no NVIDIA GPU'} {'is not' if lacking else ''} here: nothing was compared")
+        print(f"no {' or '.join(['NVIDIA GPU'] if device is None else lacking)} here: nothing was compared")
         return 0
     print(f"{device.name}, driver {device.driver or 'unknown'}")
     every = list(cases())
