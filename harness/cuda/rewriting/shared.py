@@ -14,9 +14,8 @@ from harness.cuda.rewriting.fragment import Fragment
 from harness.cuda.rewriting.lexer import Token, brackets, groups
 from harness.cuda.rewriting.syntax import Qualified, name_of, walk
 
-_TYPE = re.compile(
-    rb"(?:unsigned|signed|u?(?:bool|char|short|int|long(?:long)?)|float|double|T|\w*half|\w+_t|\w*bfloat16\d*)\d?"
-)
+_NUMBER = re.compile(rb"[\d(]|sizeof|alignof")
+"""How only a number begins; a name may be a type as well."""
 _ALIGNAS = frozenset((b"alignas",))
 
 
@@ -90,12 +89,12 @@ def _as_typedef(fragment: Fragment, marked: Qualified) -> None:
         elif token.text in (b"static", b"extern"):
             fragment.edits.replace(token.start, token.end, b"")
     for start, end in groups(tokens, brackets(tokens), _ALIGNAS):
-        inner = tokens[start + 2 : end - 1]
-        is_type = bool(inner) and _TYPE.fullmatch(inner[0].text) is not None
-        opening, closing = (b"aligned(alignof", b")") if is_type else (b"aligned", b"")
+        inner = [token.text for token in tokens[start + 2 : end - 1]]
+        is_number = b"?" in inner or any(map(_NUMBER.match, inner[:1]))
+        opening, closing = (b"(", b")") if is_number else (b"(::emu::alignment<", b">())")
         # `alignas` may not stand in a typedef
-        fragment.edits.replace(tokens[start].start, tokens[start].end, b"__attribute__((" + opening)
-        fragment.edits.insert(tokens[end - 1].end, closing + b"))")
+        fragment.edits.replace(tokens[start].start, tokens[start + 1].end, b"__attribute__((aligned" + opening)
+        fragment.edits.replace(tokens[end - 1].start, tokens[end - 1].end, closing + b"))")
 
 
 def _names(node: Node) -> list[Node]:

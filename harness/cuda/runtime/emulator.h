@@ -92,6 +92,15 @@ struct SharedSlot {
     size_t offset = 0;
     uint64_t launch = 0;  // the launch that `offset` belongs to
 };
+/// What `alignas` takes, a type or a number, as a number.
+template <class T>
+constexpr size_t alignment() {
+    return alignof(T);
+}
+template <size_t Bytes>
+constexpr size_t alignment() {
+    return Bytes;
+}
 void* shared(SharedSlot& slot);
 void* dynamic_shared();
 size_t dynamic_shared_bytes();

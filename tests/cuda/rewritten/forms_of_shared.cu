@@ -45,6 +45,8 @@ __global__ void several(T* out) {
     __shared__ __align__(16) unsigned char raw[sizeof(Pair) * N];
     __shared__ alignas(32) float aligned[N];
     alignas(float4) __shared__ float other[4];
+    __shared__ alignas(Pair) alignas(N) char named[sizeof(Pair)];
+    __shared__ alignas(sizeof(T) > 2 ? 8 : 4) alignas(std::integral_constant<int, 4>) char chosen[8];
     SHARED_PAIR(float, edge);
     const int t = threadIdx.x;
     if (t < N) {
@@ -57,7 +59,8 @@ __global__ void several(T* out) {
     }
     if (t == 0) {
         one = 10, pointer = line, unnamed.a = 1, unnamed.b = 2, flag = 3, seen[1] = 4;
-        other[3] = ((size_t)aligned % 32 == 0) && ((size_t)other % 16 == 0) && ((size_t)raw % 16 == 0);
+        other[3] = ((size_t)aligned % 32 == 0) && ((size_t)other % 16 == 0) && ((size_t)raw % 16 == 0) &&
+                   ((size_t)named % alignof(Pair) == 0) && ((size_t)chosen % 8 == 0);
         edge_low[31] = 1, edge_high[0] = 2;
     }
     __syncthreads();

@@ -3,6 +3,7 @@
 #include <cuda/barrier>
 #include <cuda/latch>
 #include <cuda/semaphore>
+#include <new>
 
 #include "device.h"
 
@@ -53,9 +54,11 @@ __global__ void ticket_taken_relaxed(int* parts, int* count, int* out) {
 }
 
 __global__ void latch_that_is_not_waited_for(int* out) {
-    __shared__ cuda::latch<cuda::thread_scope_block> ready;
+    using Latch = cuda::latch<cuda::thread_scope_block>;
+    __shared__ alignas(Latch) char place[sizeof(Latch)];
     __shared__ int table[64];
-    if (threadIdx.x == 0) init(&ready, 64);
+    Latch& ready = *reinterpret_cast<Latch*>(place);
+    if (threadIdx.x == 0) new (place) Latch(64);
     __syncthreads();
     table[threadIdx.x] = threadIdx.x;  // FAULT shared_race
     ready.count_down();
@@ -63,8 +66,10 @@ __global__ void latch_that_is_not_waited_for(int* out) {
 }
 
 __global__ void two_at_a_time(int* sum) {
-    __shared__ cuda::counting_semaphore<cuda::thread_scope_block, 2> room;
-    if (threadIdx.x == 0) init(&room, 2);
+    using Semaphore = cuda::counting_semaphore<cuda::thread_scope_block, 2>;
+    __shared__ alignas(Semaphore) char place[sizeof(Semaphore)];
+    Semaphore& room = *reinterpret_cast<Semaphore*>(place);
+    if (threadIdx.x == 0) new (place) Semaphore(2);
     __syncthreads();
     room.acquire();
     sum[0] += 1;  // FAULT global_race
