@@ -24,6 +24,8 @@ BUSY_SECONDS = 30.0
 """How long to wait for other processes before giving up."""
 ROOM = 1 << 16
 """Bytes that SQLite needs beside the file before it can do anything: twice its shared memory."""
+CACHE_KIB = 65_536
+"""Of pages: those of the indexes that a transaction of thousands of rows changes, all over a large file."""
 PAUSE = 0.05
 """Seconds between attempts where SQLite itself does not wait: while it makes or recovers the file."""
 NETWORK = re.compile(
@@ -107,6 +109,7 @@ class Database:
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(sqlite3.connect(self.path, BUSY_SECONDS, isolation_level=None)) as connection:
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > self.schema:
                 raise StoreError(
