@@ -237,9 +237,8 @@ class Writer:
         return order[: max(least, self._one((1, few, self._between(1, few), rest)))]
 
     def _layers(self, create: Create) -> Sequence[int]:
-        """One layer, or all in order as a model does, of many layers more rarely."""
-        all_of_them = self._chance(min(0.4, 1.2 / create.layers))
-        return range(create.layers) if all_of_them else [self._between(0, create.layers - 1)]
+        """One layer, or all in order as a model does."""
+        return range(create.layers) if self._chance(0.4) else [self._between(0, create.layers - 1)]
 
     def _held(self, create: Create, layer: int, slot: int) -> int:
         return self.lengths.get((create.cache, layer, slot), 0)

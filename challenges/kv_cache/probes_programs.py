@@ -18,7 +18,7 @@ from .drawing import Writer
 from .history import run_program
 from .tokens import FAMILIES_OF_TOKENS
 
-SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 12)}
+SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
 LONG = {"length": Axis(220, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1, 3), "layers": Axis(1, 3)}
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
@@ -28,13 +28,14 @@ EACH = 69
 FIXED = {"length": EACH, "B": 2, "layers": 1, "D": 8}
 """Their sizes, where a case has no other."""
 HEADS = {"H": Axis(2, 3)}
+MANY_LAYERS = 12
 EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
 """Each head_dim, and each size of a window or page, that one such program has."""
 DTYPES, QUANTIZATIONS = ("float64", "float32"), ("int8", "int4")
 SETTINGS = {"dtype": DTYPES, "family": FAMILIES_OF_TOKENS}
 SMALL = {"other": tuple(range(1, 21))}
 """Windows and pages of a further cache: every small one is met, however few are drawn."""
-PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION = 50, 10, 12
+PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION = 52, 10, 12
 MOST, MOST_OF_OPTION = 2e7, 5e6
 """What the largest call of a program may cost, as `_cost` counts."""
 LARGEST = 16.0
@@ -159,10 +160,15 @@ every_head_dim_is_right = _programs(
     "So it is at each small head_dim.",
     HEADS, len(EVERY_D), lambda case: {}, write=Writer.short, D=EVERY_D,
 )  # fmt: skip
+every_layer_is_right = _programs(
+    "every_layer_is_right",
+    "So it is in each of many layers.",
+    HEADS, len(DTYPES), lambda case: {}, write=Writer.short, layers=(MANY_LAYERS,),
+)  # fmt: skip
 any_program_with_shared_heads_is_right = _programs(
     "any_program_with_shared_heads_is_right",
     "So it is where query heads share key/value heads, also of those that are stored in few bits.",
-    FEWER | {"groups": Axis(2, 8)}, PROGRAMS_OF_OPTION + 4, lambda case: {"groups": case["groups"]},
+    FEWER | {"groups": Axis(2, 8)}, PROGRAMS_OF_OPTION, lambda case: {"groups": case["groups"]},
     stored=("", "", *QUANTIZATIONS),
 )  # fmt: skip
 any_program_with_a_window_is_right = _programs(
