@@ -21,7 +21,7 @@ from harness.probing.programs import Program, StepFailed
 
 from .binding import SLOT, Cache, Floats, exact, normal, only_digits_off, right
 from .calls import FAULTS, Ask, Create, Feed, Fork, Release, Wrong
-from .oracle import attention_with_bound
+from .oracle import attention_with_bound, attention_with_rounding
 from .tokens import padded, row_of_tokens
 
 WRONG = "a history of calls leads to a wrong value"
@@ -224,7 +224,8 @@ class History:
     @staticmethod
     def _arrays(feed: Feed, tokens: Sequence[tuple[Floats, ...]]) -> list[Floats]:
         span = feed.span
-        return [np.stack([padded(row, span, feed.fill) for row in part]) for part in zip(*tokens, strict=True)]
+        rows = ([padded(row, span, feed.fill) for row in part] for part in zip(*tokens, strict=True))
+        return [part[0][None] if len(part) == 1 else np.stack(part) for part in rows]
 
     @staticmethod
     def _arguments(held: Held, feed: Feed, *arrays: Floats) -> tuple[str, tuple[Any, ...]]:
@@ -236,10 +237,13 @@ class History:
         window, coded = create.option("window"), create.option("quantization")
         first = slot.length - q.shape[1]
         limit = None if window is None else int(window)
-        oracle, bound = attention_with_bound(q, slot.keys, slot.values, first, limit, create.dtype)
-        if coded is not None:
-            bound = np.maximum(bound, CODED_ERROR[str(coded)] * _largest(slot, first, limit))
+        problem = (q, slot.keys, slot.values, first, limit, create.dtype)
+        oracle, near = attention_with_rounding(*problem)
+        bound_of_codes = CODED_ERROR[str(coded)] * _largest(slot, first, limit) if coded is not None else 0.0
         off = np.abs(got.astype(np.float64) - oracle)
+        if (off <= np.maximum(near, bound_of_codes)).all():
+            return
+        bound = np.maximum(attention_with_bound(*problem)[1], bound_of_codes)
         wrong = ~(off <= bound)
         if wrong.any() and not (only_digits_off(got, oracle) and self._loses_digits_anyway(create)):
             over = np.where(wrong, np.nan_to_num(off / bound, nan=np.inf), 0)

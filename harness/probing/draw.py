@@ -19,7 +19,10 @@ class Draw:
 
     def normal(self, *shape: int, dtype: str = "float64", mean: float = 0.0, std: float = 1.0) -> Array:
         """Normal numbers."""
-        return (mean + std * self.rng.standard_normal(shape)).astype(dtype)
+        drawn = self.rng.standard_normal(shape)
+        if mean != 0.0 or std != 1.0:
+            drawn = mean + std * drawn
+        return drawn.astype(dtype, copy=False)
 
     def uniform(self, *shape: int, dtype: str = "float64", low: float = -1.0, high: float = 1.0) -> Array:
         """Uniform numbers of [low, high)."""

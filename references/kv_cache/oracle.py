@@ -1,6 +1,7 @@
 """Attention in long double, and a cache of plain arrays that answers every call of the contract with it."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,25 @@ def attention(q: ArrayLike, k: ArrayLike, v: ArrayLike, first: int, window: int 
     return np.matmul(weights, v[:, None]).reshape(num_heads, n, head_dim)
 
 
+def attention_with_rounding(
+    q: Floats, k: Floats, v: Floats, first: int, window: int | None, dtype: str
+) -> tuple[Floats, Floats]:
+    """As `attention`, in float64, and what rounding may cost the sum of the values in `dtype`, element by element.
+
+    That is a part of the bound of `attention_with_bound`, in a third of its time: an answer that is so near is within
+    the whole.
+    """
+    _, n, head_dim = q.shape
+    groups, k, v = q.reshape(len(k), -1, n, head_dim), k[:, None], v[:, None]
+    scores = groups @ k.swapaxes(-1, -2) * head_dim**-0.5
+    _hide(scores, first, window)
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    out = weights @ v
+    rounding = _unit(dtype) * (3 * k.shape[2] + 12) * (weights @ np.abs(v) + np.abs(out))
+    return out.reshape(q.shape), rounding.reshape(q.shape)
+
+
 def attention_with_bound(
     q: Floats, k: Floats, v: Floats, first: int, window: int | None, dtype: str
 ) -> tuple[Floats, Floats]:
@@ -50,12 +70,10 @@ def attention_with_bound(
     """
     _, n, head_dim = q.shape
     groups, k, v = q.reshape(len(k), -1, n, head_dim), k[:, None], v[:, None]
-    unit, m = float(np.finfo(dtype).eps + np.finfo(np.float64).eps) / 2, k.shape[2]
+    unit, m = _unit(dtype), k.shape[2]
     scale, heights = head_dim**-0.5, np.abs(v)
     scores, sizes = groups @ k.swapaxes(-1, -2) * scale, np.abs(groups) @ np.abs(k).swapaxes(-1, -2) * scale
-    if n > 1 or window is not None:
-        back = first + np.arange(n)[:, None] - np.arange(m)
-        scores[..., (back < 0) if window is None else (back < 0) | (back >= window)] = HIDDEN
+    _hide(scores, first, window)
     best = scores.reshape(-1, m).argmax(axis=-1)
     best += m * np.arange(best.size)  # in the flat array
     top, most = (a.ravel()[best].reshape(*scores.shape[:-1], 1) for a in (scores, sizes))
@@ -77,6 +95,20 @@ def attention_with_bound(
     bound = np.minimum(drift + slack * height / shares, 2 * largest)
     bound += unit * (3 * m + 12) * (size + height) + tiny
     return out.reshape(q.shape), bound.reshape(q.shape)
+
+
+@lru_cache
+def _unit(dtype: str) -> float:
+    """The unit roundings of `dtype` and of float64 together."""
+    return float(np.finfo(dtype).eps + np.finfo(np.float64).eps) / 2
+
+
+def _hide(scores: Floats, first: int, window: int | None) -> None:
+    """Lower the scores (..., n, m) of the tokens that a position must not see."""
+    n, m = scores.shape[-2:]
+    if n > 1 or window is not None:
+        back = first + np.arange(n)[:, None] - np.arange(m)
+        scores[..., (back < 0) if window is None else (back < 0) | (back >= window)] = HIDDEN
 
 
 class OracleCache:
