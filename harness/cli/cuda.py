@@ -85,7 +85,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object with t
 AsSarif = Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")]
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Another value for a local variable of `main` or a macro."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Another value for a variable of `main`, a constant or a macro."),
 ]
 Launches = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Stop the program after its first N kernel launches.")

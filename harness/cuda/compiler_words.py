@@ -5,10 +5,16 @@ from collections.abc import Sequence
 
 from harness.cuda.rewriting import UnsupportedConstruct
 from harness.cuda.rewriting.fragment import PREFIX
-from harness.cuda.rewriting.unsupported import UNREAD
+from harness.cuda.rewriting.unsupported import UNREAD, is_name
 
 _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+_UNKNOWN = re.compile(
+    r"was not declared|has not been declared|does not name a|is not a member of|undeclared identifier|unknown type name"
+    r"|no member named|no template named"
+)
+_QUOTED = re.compile("[‘'`]([^’']+)[’']")
 _GENERATED_NAME = re.compile(PREFIX.decode() + r"(?:body(?:_\d+)?|type|slot|symbol)")
+_ASSEMBLY = "inline assembly"
 _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/(?:source|host))/")
 
 
@@ -19,14 +25,23 @@ def clean(text: str) -> str:
 
 def reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
     """Of a submission that compiled: the constructs that end its run where they are reached."""
-    return tuple(suspect for suspect in suspects if suspect.what.startswith("inline assembly"))
+    return tuple(suspect for suspect in suspects if suspect.what.startswith(_ASSEMBLY))
 
 
 def reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
     """The suspects that the compiler stumbled over, and what the rewriting could not read."""
     said = [(match["file"], int(match["line"]), match["text"]) for match in _SAID_AT.finditer(errors)]
-    places = {(file, line) for file, line, _ in said}
-    found = [suspect for suspect in suspects if (suspect.file, suspect.line) in places]
+    found = [
+        s for s in suspects if any((s.file, s.line) == (file, line) and _is_of(s, text) for file, line, text in said)
+    ]
     for file, line, text in said:
         found += [UnsupportedConstruct(what, file, line) for mark, what in UNREAD.values() if mark.decode() in text]
     return tuple(dict.fromkeys(found))
+
+
+def _is_of(suspect: UnsupportedConstruct, error: str) -> bool:
+    """Whether an error on the suspect's line is about it: one that a name is unknown is about that name."""
+    if suspect.what.startswith(_ASSEMBLY) or not _UNKNOWN.search(error):
+        return True
+    words = re.findall(r"\w+", " ".join(_QUOTED.findall(error)))
+    return any(is_name(word.encode()) for word in words)

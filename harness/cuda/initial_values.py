@@ -1,4 +1,4 @@
-"""Other values for variables of `main` and for macros: how a program that has its sizes in its source is made small."""
+"""Other values for variables of `main`, constants and macros: how a program with sizes in its source is made small."""
 
 import re
 import shutil
@@ -22,8 +22,9 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
 
     Args:
         source: the program; its files stay as they are.
-        values: by the name of a variable that `main` declares with an initial value, or else of a macro that the
-            program's files define once, without parameters; those that are compiled go before the others.
+        values: by the name of a variable that `main` declares with an initial value, or else one that a compiled file
+            declares so outside of functions, or else of a macro that the program's files define once, without
+            parameters; those that are compiled go before the others.
         into: an empty folder for the copy.
 
     Raises:
@@ -63,8 +64,8 @@ def _set_macro(
     in_groups = ([(file, one) for file in files for one in _definitions(folder / file, name)] for files in groups)
     found = next(filter(None, in_groups), [])
     if not found:
-        known = f"; it declares {', '.join(sorted(declared))}" if declared else ""
-        raise NotFoundError(f"--set {name}: `main` declares no {name} with an initial value{known}")
+        known = f"; there are {', '.join(sorted(declared))}" if declared else ""
+        raise NotFoundError(f"--set {name}: no variable {name} with an initial value in `main` or a file{known}")
     if len(found) > 1 or "," in value:
         why = "is a macro that stands for one value" if len(found) == 1 else f"is defined {len(found)} times"
         raise NotFoundError(f"--set {name}: {name} {why}")
@@ -90,17 +91,23 @@ def _definitions(file: Path, name: str) -> Iterator[Directive]:
 
 
 def _declared(text: bytes) -> Iterator[tuple[str, Node]]:
-    """Each variable that `main` declares with `=`, and its initial value."""
-    for function in syntax.parse(text, lex(text)).functions:
+    """Each variable that `main` declares with `=`, then each outside of functions, and its initial value."""
+    tree = syntax.parse(text, lex(text))
+    for function in tree.functions:
         declarator, body = function.child_by_field_name("declarator"), function.child_by_field_name("body")
         named = declarator and declarator.child_by_field_name("declarator")
-        if named is None or named.text != b"main" or body is None:
-            continue
-        for node in syntax.walk(body):
-            if node.type != "init_declarator":
-                continue
-            name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
-            if name is None or value is None or value.type == "argument_list":
-                continue
-            if name.type == "identifier" and name.text:
-                yield name.text.decode(errors="replace"), value
+        if named is not None and named.text == b"main" and body is not None:
+            yield from filter(None, map(_variable, syntax.walk(body)))
+    for node in syntax.walk(tree.root):
+        if not any(start <= node.start_byte < end for start, end in tree.bodies) and (found := _variable(node)):
+            yield found
+
+
+def _variable(node: Node) -> tuple[str, Node] | None:
+    """Name and initial value where the node declares a variable with `=`."""
+    if node.type != "init_declarator":
+        return None
+    name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+    if name is None or value is None or value.type == "argument_list":
+        return None
+    return (name.text.decode(errors="replace"), value) if name.type == "identifier" and name.text else None

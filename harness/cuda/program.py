@@ -183,7 +183,9 @@ class ProgramRun:
     @property
     def launches(self) -> int:
         """Kernel launches that were begun, as far as is known."""
-        return sum(launch.count for launch in self.report.launches) if self.report else 0
+        if self.report is None:
+            return 0
+        return self.report.launches_unlisted + sum(launch.count for launch in self.report.launches)
 
     @property
     def cut_off(self) -> bool:
@@ -216,7 +218,7 @@ class ProgramRun:
             by_itself = not (self._signal or self.completed.exceeded or self._out_of_time)
             return f"it left without its report ({self.ended}), as _exit does" if by_itself else self.ended
         if self.report.unsupported:
-            return "a launch that needs what the device lacks was not run to its end"
+            return "it needs what the device lacks"
         if self.report.launches_not_run:
             refused = self.report.launches_not_run
             return f"{refused} launch{'es were' if refused > 1 else ' was'} refused after an error and not run"

@@ -255,6 +255,8 @@ class Report(ReportPart):
     """Whether a block waited for one that had not begun: another order of blocks serves it."""
     truncated: bool = False
     """Whether something was left out because there was too much of it."""
+    launches_unlisted: Count = 0
+    """Launches that are in none of `launches`: there were too many different ones in turn."""
     launches_not_run: Count = 0
     """Launches that were refused: with an invalid configuration, or after an error that ended the context."""
     blocks_run: Count = 0

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 from sqlite3 import Connection
 from typing import Any
 
@@ -142,7 +143,7 @@ def stored_text(record: Record) -> bytes:
     Elsewhere all is written: the limits that a grade had are not those of a later harness.
     """
     # a loss is read by its kind, which is a default
-    brief = not any(item.loss for item in record.evidence)
+    brief = not any(map(attrgetter("loss"), record.evidence))
     head = _writer().dump_json(record, exclude={"evidence"})
     evidence = _writer().dump_json(record, include={"evidence"}, exclude_defaults=brief)
     return b"%b,%b" % (head[:-1], evidence[1:])

@@ -168,8 +168,23 @@ def test_sizes_in_main_can_be_set_and_lines_stay(tmp_path: Path) -> None:
     assert told["T"] == "a.cu:6: T = 64 in place of 1024 * 2"
     assert (changed.folder / "a.cu").read_text() == SIZES.replace("1024 *\n        2", "64\n")
     assert (tmp_path / "a.cu").read_text() == SIZES
-    with pytest.raises(NotFoundError, match=r"declares no N .*it declares B, T"):
+    with pytest.raises(NotFoundError, match=r"no variable N .*there are B, T"):
         with_values(source, {"N": "1"}, tmp_path / "copy")
+
+
+def test_a_constant_of_a_file_can_be_set_where_main_has_none_of_its_name(tmp_path: Path) -> None:
+    text = (
+        "const int N = 1 << 20, M = N;\nint K = 5;\nvoid f() { int J = 3; }\nint main() { int K = 7; return N + K; }\n"
+    )
+    (tmp_path / "a.cu").write_text(text)
+    (tmp_path / "copy").mkdir()
+    source = ProgramSource.of([tmp_path / "a.cu"])
+    changed, told = with_values(source, {"N": "64", "K": "9"}, tmp_path / "copy")
+    assert told["N"] == "a.cu:1: N = 64 in place of 1 << 20"
+    assert told["K"] == "a.cu:4: K = 9 in place of 7"
+    assert (changed.folder / "a.cu").read_text() == text.replace("1 << 20", "64").replace("K = 7", "K = 9")
+    with pytest.raises(NotFoundError, match=r"no variable J .*there are K, M, N"):
+        with_values(source, {"J": "1"}, tmp_path / "copy")
 
 
 def test_a_list_in_braces_gets_other_values(tmp_path: Path) -> None:
@@ -197,7 +212,7 @@ def test_a_macro_of_a_header_can_be_set(tmp_path: Path) -> None:
     assert told["RUNS"] == "sizes.h:2: RUNS = (3) in place of (100 * 2)"
     assert (changed.folder / "sizes.h").read_text() == header.replace("(100 * \\\n 2)", "(3)\\\n")
     for name in ("SQUARE", "GUARD"):
-        with pytest.raises(NotFoundError, match=f"declares no {name}"):
+        with pytest.raises(NotFoundError, match=f"no variable {name}"):
             with_values(source, {name: "1"}, copy)
     (folder / "other.h").write_text("#define RUNS 5\n")
     with pytest.raises(NotFoundError, match="RUNS is defined 2 times"):

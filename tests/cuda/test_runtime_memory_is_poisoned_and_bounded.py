@@ -39,7 +39,7 @@ int main(int, char** argv) {
         cudaMemcpy(back, seen, sizeof back, cudaMemcpyDeviceToHost);
         printf("%d %d %d %d %d %d\n", back[0], back[1], back[2], back[4], back[5], back[6]);
     } else if (!strcmp(argv[1], "exhaust")) {
-        say("all", cudaMalloc(&other, 2ull << 30));
+        say("all", cudaMalloc(&other, 3ull << 30));
         int taken = 0;
         while (cudaMalloc(&other, 100 << 20) == cudaSuccess) ++taken;
         printf("taken %d\n", taken);
@@ -96,10 +96,10 @@ def test_exhausted_memory_is_an_error_and_no_crash(program: Callable[..., Progra
     run = program("exhaust")
     said = _said(run)
     assert said["all"] == said["last"] == "cudaErrorMemoryAllocation"
-    assert said["taken"] == "10"  # of 100 MiB, in the 1024 MiB that there are
+    assert said["taken"] == "20"  # of 100 MiB, in the 2048 MiB that there are
     assert said["freed"] == said["small"] == "cudaSuccess"
     assert run.report is not None
-    assert run.report.memory.peak_bytes == 10 * (100 << 20) + 1000 + 32
+    assert run.report.memory.peak_bytes == 20 * (100 << 20) + 1000 + 32
 
 
 def test_freed_memory_is_kept_from_use_for_a_while_only(program: Callable[..., ProgramRun]) -> None:

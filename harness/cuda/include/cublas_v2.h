@@ -1,4 +1,4 @@
-// The part of cuBLAS that kernels are compared with: matrix products.
+// The part of cuBLAS that kernels are compared with: products of matrices, what is done to vectors, and copies.
 #pragma once
 
 #define CUBLAS_API_H_
@@ -7,6 +7,7 @@
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
 #include "emu/gemm.h"
+#include "emu/vectors.h"
 #include "library_types.h"
 
 typedef enum {
@@ -142,6 +143,100 @@ EMU_GEMM(H, __half, float)
     }
 EMU_GEMV(S, float)
 EMU_GEMV(D, double)
+
+// results of sums go to host memory, as in the default pointer mode; a step below 1 makes a lone vector empty
+#define EMU_LEVEL_1(letter, small, T)                                                                                 \
+    EMU_INLINE cublasStatus_t cublas##letter##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x,         \
+                                                   int step_x, T* y, int step_y) {                                   \
+        if (n > 0) emu::add_scaled<T>("cublas" #letter "axpy", handle->stream, *alpha, {x, step_x, n}, {y, step_y, n}); \
+        return CUBLAS_STATUS_SUCCESS;                                                                                \
+    }                                                                                                                \
+    EMU_INLINE cublasStatus_t cublas##letter##scal(cublasHandle_t handle, int n, const T* alpha, T* x, int step) {   \
+        if (n > 0 && step > 0) emu::scale<T>("cublas" #letter "scal", handle->stream, *alpha, {x, step, n});         \
+        return CUBLAS_STATUS_SUCCESS;                                                                                \
+    }                                                                                                                \
+    EMU_INLINE cublasStatus_t cublas##letter##copy(cublasHandle_t handle, int n, const T* x, int step_x, T* y,       \
+                                                   int step_y) {                                                     \
+        T* from = const_cast<T*>(x);                                                                                 \
+        if (n > 0) emu::move<T>("cublas" #letter "copy", handle->stream, {from, step_x, n}, {y, step_y, n}, false);  \
+        return CUBLAS_STATUS_SUCCESS;                                                                                \
+    }                                                                                                                \
+    EMU_INLINE cublasStatus_t cublas##letter##swap(cublasHandle_t handle, int n, T* x, int step_x, T* y,             \
+                                                   int step_y) {                                                     \
+        if (n > 0) emu::move<T>("cublas" #letter "swap", handle->stream, {x, step_x, n}, {y, step_y, n}, true);      \
+        return CUBLAS_STATUS_SUCCESS;                                                                                \
+    }                                                                                                                \
+    EMU_INLINE cublasStatus_t cublas##letter##dot(cublasHandle_t handle, int n, const T* x, int step_x, const T* y,  \
+                                                  int step_y, T* result) {                                           \
+        *result = T(0);                                                                                              \
+        if (n > 0) emu::dot<T>("cublas" #letter "dot", handle->stream, {x, step_x, n}, {y, step_y, n}, result);      \
+        return CUBLAS_STATUS_SUCCESS;                                                                                \
+    }                                                                                                                \
+    EMU_SIZE(letter, nrm2, T, euclidean)                                                                             \
+    EMU_SIZE(letter, asum, T, absolute)                                                                              \
+    EMU_EXTREME(small, amax, T, true)                                                                                \
+    EMU_EXTREME(small, amin, T, false)
+#define EMU_SIZE(letter, name, T, kind)                                                                               \
+    EMU_INLINE cublasStatus_t cublas##letter##name(cublasHandle_t handle, int n, const T* x, int step, T* result) {  \
+        *result = T(0);                                                                                              \
+        if (n > 0 && step > 0)                                                                                       \
+            emu::size<T>("cublas" #letter #name, handle->stream, {x, step, n}, emu::Size::kind, result);             \
+        return CUBLAS_STATUS_SUCCESS;                                                                                \
+    }
+#define EMU_EXTREME(small, name, T, largest)                                                                          \
+    EMU_INLINE cublasStatus_t cublasI##small##name(cublasHandle_t handle, int n, const T* x, int step, int* result) { \
+        *result = 0;                                                                                                 \
+        if (n > 0 && step > 0)                                                                                       \
+            emu::extreme<T>("cublasI" #small #name, handle->stream, {x, step, n}, largest, result);                  \
+        return CUBLAS_STATUS_SUCCESS;                                                                                \
+    }
+EMU_LEVEL_1(S, s, float)
+EMU_LEVEL_1(D, d, double)
+
+namespace emu {
+
+/// `columns` columns of `bytes` bytes each, which lie so many bytes apart at either end.
+EMU_INLINE cublasStatus_t copied(void* to, int apart_to, const void* from, int apart_from, size_t bytes, int columns,
+                                 cudaMemcpyKind kind, bool waits, cudaStream_t stream) {
+    if (columns <= 0 || bytes == 0) return columns < 0 ? CUBLAS_STATUS_INVALID_VALUE : CUBLAS_STATUS_SUCCESS;
+    size_t pitch_to = static_cast<size_t>(apart_to), pitch_from = static_cast<size_t>(apart_from);
+    if (pitch_to < bytes || pitch_from < bytes) return CUBLAS_STATUS_INVALID_VALUE;
+    size_t rows = static_cast<size_t>(columns);
+    if (pitch_to == bytes && pitch_from == bytes) {  // without gaps, so all of it is one row
+        bytes = pitch_to = pitch_from = bytes * rows;
+        rows = 1;
+    }
+    const cudaError_t error = waits ? cudaMemcpy2D(to, pitch_to, from, pitch_from, bytes, rows, kind)
+                                    : cudaMemcpy2DAsync(to, pitch_to, from, pitch_from, bytes, rows, kind, stream);
+    return error == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_MAPPING_ERROR;
+}
+
+}  // namespace emu
+
+#define EMU_COPIES(name, kind)                                                                                        \
+    EMU_INLINE cublasStatus_t cublas##name##Vector(int n, int bytes, const void* from, int step_from, void* to,      \
+                                                   int step_to) {                                                    \
+        return emu::copied(to, step_to * bytes, from, step_from * bytes, static_cast<size_t>(bytes), n, kind, true,  \
+                           nullptr);                                                                                 \
+    }                                                                                                                \
+    EMU_INLINE cublasStatus_t cublas##name##VectorAsync(int n, int bytes, const void* from, int step_from, void* to, \
+                                                        int step_to, cudaStream_t stream) {                          \
+        return emu::copied(to, step_to * bytes, from, step_from * bytes, static_cast<size_t>(bytes), n, kind, false, \
+                           stream);                                                                                  \
+    }                                                                                                                \
+    EMU_INLINE cublasStatus_t cublas##name##Matrix(int rows, int columns, int bytes, const void* from,               \
+                                                   int leading_from, void* to, int leading_to) {                     \
+        return emu::copied(to, leading_to * bytes, from, leading_from * bytes, static_cast<size_t>(rows * bytes),    \
+                           columns, kind, true, nullptr);                                                            \
+    }                                                                                                                \
+    EMU_INLINE cublasStatus_t cublas##name##MatrixAsync(int rows, int columns, int bytes, const void* from,          \
+                                                        int leading_from, void* to, int leading_to,                  \
+                                                        cudaStream_t stream) {                                       \
+        return emu::copied(to, leading_to * bytes, from, leading_from * bytes, static_cast<size_t>(rows * bytes),    \
+                           columns, kind, false, stream);                                                            \
+    }
+EMU_COPIES(Set, cudaMemcpyHostToDevice)
+EMU_COPIES(Get, cudaMemcpyDeviceToHost)
 
 namespace emu {
 

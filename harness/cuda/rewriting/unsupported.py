@@ -62,10 +62,19 @@ def names(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
             if what := _of_namespace(token.text, tokens[index + 2].text if index + 2 < len(tokens) else b""):
                 yield token, what
             continue
-        for length in range(4, min(len(token.text), 26) + 1):
-            if token.text[:length] in _PREFIXES:
-                yield token, _PREFIXES[token.text[:length]]
-                break
+        if what := _of_prefix(token.text):
+            yield token, what
+
+
+def is_name(word: bytes) -> bool:
+    """Whether a word alone names something that the device may lack."""
+    return word in _NAMESPACES or bool(_of_prefix(word))
+
+
+def _of_prefix(word: bytes) -> str:
+    """What a word is of by its first letters; empty for none of it."""
+    lengths = range(4, min(len(word), 26) + 1)
+    return next((_PREFIXES[word[:length]] for length in lengths if word[:length] in _PREFIXES), "")
 
 
 def _of_namespace(namespace: bytes, member: bytes) -> str:

@@ -160,6 +160,7 @@ cudaError_t copy_2d(const Call& call, void* to, size_t to_pitch, const void* fro
     if (cudaError_t error = check_direction(call, to, from, kind)) return error;
     if (cudaError_t error = check_range(call, to, to_pitch * (height - 1) + width, true)) return error;
     if (cudaError_t error = check_range(call, from, from_pitch * (height - 1) + width, false)) return error;
+    Reach reach;  // once for all rows
     for (size_t row = 0; row < height; ++row) {
         move(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
     }

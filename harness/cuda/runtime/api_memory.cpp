@@ -13,12 +13,22 @@ using namespace emu;
 namespace {
 
 constexpr size_t kPitchAlignment = 512;
+constexpr size_t kLargestGpu = size_t{192} << 30;  // bytes of memory
 
 cudaError_t memory_error(const char* call, cudaError_t error, const std::string& text) {
     return static_cast<cudaError_t>(fail(call, error, text));
 }
 
 cudaError_t sticky() { return static_cast<cudaError_t>(state().sticky_error); }
+
+// On a GPU the program would have got it: nothing that comes of the error is its fault.
+void say_short_of_memory() {
+    const Range all = reserve_arena();
+    const size_t mib = static_cast<size_t>(all.end - all.begin) >> 20;
+    const std::string what = "more memory than its " + std::to_string(mib) + " MiB; --set makes a program smaller";
+    list_unsupported(what.c_str(), Site{"", 0});
+    state().short_of_memory = state().incomplete = true;
+}
 
 cudaError_t allocate_kind(void** pointer, size_t bytes, AllocationKind kind, const char* call, const void* pc) {
     if (sticky()) return sticky();
@@ -27,6 +37,7 @@ cudaError_t allocate_kind(void** pointer, size_t bytes, AllocationKind kind, con
     if (!bytes) return cudaSuccess;
     Allocation* allocation = allocate(bytes, kind, pc);
     if (!allocation) {
+        if (has_own_main && bytes < kLargestGpu) say_short_of_memory();
         return memory_error(call, cudaErrorMemoryAllocation,
                       std::to_string(bytes) + " bytes asked for, " + std::to_string(free_bytes()) + " are free");
     }

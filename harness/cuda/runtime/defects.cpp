@@ -40,6 +40,14 @@ void place(KeptDefect& kept) {
     kept.defect.thread = running_thread->index;
 }
 
+// Why what follows may be no fault of the program's.
+const char* doubt() {
+    const State& s = state();
+    if (s.short_of_memory) return " (after memory was asked for that the emulated device does not have)";
+    return s.blocks_run ? " (after blocks that were not run, whose results may be missing here)"
+                        : " (after a kernel that was not run, whose results may be missing here)";
+}
+
 }  // namespace
 
 void report(Defect defect) {
@@ -59,8 +67,7 @@ void report(Defect defect) {
     kept.defect = std::move(defect);
     if (s.incomplete && std::strcmp(kept.defect.severity, kError) == 0) {
         kept.defect.severity = kWarning;
-        kept.defect.text += s.blocks_run ? " (after blocks that were not run, whose results may be missing here)"
-                                         : " (after a kernel that was not run, whose results may be missing here)";
+        kept.defect.text += doubt();
     }
     place(kept);
     s.defects.push_back(std::move(kept));

@@ -17,7 +17,7 @@ namespace emu {
 
 namespace {
 
-constexpr size_t kDefaultMib = 1024;
+constexpr size_t kDefaultMib = 1024, kProgramMib = 2048;  // a program comes with the sizes that its author gave it
 constexpr size_t kQuarantineBytes = 128 << 20;
 constexpr size_t kQuarantineUnwatched = 8 << 20;  // every page that was ever used costs time whenever memory is closed
 
@@ -106,7 +106,7 @@ Range reserve_arena() {
     if (m.range.begin) return m.range;
     const char* text = std::getenv("EMU_MEMORY_MIB");
     size_t mib = text ? std::strtoull(text, nullptr, 10) : 0;
-    size_t bytes = std::min<size_t>(mib ? mib : kDefaultMib, 1 << 20) << 20;
+    size_t bytes = std::min<size_t>(mib ? mib : has_own_main ? kProgramMib : kDefaultMib, 1 << 20) << 20;
     void* space = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED) return m.range;
     auto* begin = static_cast<unsigned char*>(space);

@@ -26,7 +26,7 @@ struct Allocation {
 
 /// The reserved address space; the same for the life of the process. Null before the first use.
 Range arena();
-/// Reserve it now, if that has not been done (EMU_MEMORY_MIB of it, 1024 without).
+/// Reserve it now, if that has not been done (EMU_MEMORY_MIB of it; without, 2048 for a program and 1024 for an answer).
 Range reserve_arena();
 
 /// The allocation, freed and quarantined ones included, whose bytes hold `address`, or whose red zone behind it does;

@@ -44,6 +44,7 @@ void keep(LaunchRecord record) {
     } else if (s.records.size() < kMaxLaunches) {
         s.records.push_back(std::move(record));
     } else {
+        ++s.launches_unlisted;
         s.truncated = true;
     }
 }

@@ -251,6 +251,7 @@ std::string report_text() {
     write_problems(json);
     json.key("blocks_waited").boolean(s.blocks_waited);
     json.key("launches_not_run").number(s.launches_not_run);
+    if (s.launches_unlisted) json.key("launches_unlisted").number(s.launches_unlisted);
     if (s.blocks_launched) json.key("blocks_run").number(s.blocks_run).key("blocks_launched").number(s.blocks_launched);
     return json.key("truncated").boolean(s.truncated).close('}').text();
 }

@@ -55,6 +55,7 @@ struct AllocationNote {
 struct State {
     uint64_t seed = 0;
     uint64_t launches = 0;  // since emu_start
+    uint64_t launches_unlisted = 0;  // of which there is no record: there were too many
     uint64_t launches_not_run = 0;  // after an error that ended the context, or with an invalid configuration
     bool truncated = false;
     bool blocks_waited = false;  // one for another that had not begun
@@ -69,6 +70,7 @@ struct State {
     std::vector<unsigned> kernel_streams;  // in order of first use
     uint64_t device_syncs = 0;
     int last_error = 0;    // cleared by cudaGetLastError
+    bool short_of_memory = false;  // where a GPU would not have been
     bool incomplete = false;  // a launch was left out: what follows may rest on values that nobody has computed
     int sticky_error = 0;  // the context's end; cleared by emu_start only
 };

@@ -5,6 +5,7 @@
 
 #include "../cuda_bf16.h"
 #include "../cuda_runtime.h"
+#include "library.h"
 
 namespace emu {
 
@@ -80,9 +81,8 @@ EMU_UNINSTRUMENTED void multiply_batch(const char* name, cudaStream_t stream, Ex
                                        Matrix<C> c, long long stride_c, int batch, Epilogue epilogue,
                                        const void* pc) {
     if (batch == 0 || e.m == 0 || e.n == 0) return;
-    const Kernel kernel{name, {nullptr, 0}};
     configure({static_cast<unsigned>(batch), 1, 1}, {1, 1, 1}, 0, stream);
-    launch(kernel, [=]() EMU_UNINSTRUMENTED {
+    launch(library_kernel(name), [=]() EMU_UNINSTRUMENTED {
         const long long i = emu_block_x();
         multiply<T, C, Sum>(e, alpha, {a.data + i * stride_a, a.leading, a.transposed},
                             {b.data + i * stride_b, b.leading, b.transposed}, beta,
