@@ -176,7 +176,7 @@ def out_of_reach(device: GpuDevice, tier: Tier) -> str:
         with Box(target(device, GpuBuild(folder, ""), (), tier)) as box:
             opened = box.open()
             reply = box.call("ready", returns=Scalar(int)) if opened.status is CallStatus.RETURNED else opened
-        return "" if reply.status is CallStatus.RETURNED else reply.text
+        return "" if reply.status is CallStatus.RETURNED else reply.text or reply.status.value
 
 
 def target(
