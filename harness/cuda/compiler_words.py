@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness.cuda.rewriting import UnsupportedConstruct
 from harness.cuda.rewriting.fragment import PREFIX
-from harness.cuda.rewriting.unsupported import UNREAD, is_name
+from harness.cuda.rewriting.unsupported import LIBRARIES, UNREAD, is_name
 
 _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _UNKNOWN = re.compile(
@@ -40,8 +40,11 @@ def reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[Unsu
 
 
 def _is_of(suspect: UnsupportedConstruct, error: str) -> bool:
-    """Whether an error on the suspect's line is about it: one that a name is unknown is about that name."""
+    """Whether an error on the suspect's line is about it: one that a name is unknown is about that name.
+
+    A library that the device has, in part or whole, and that is unknown as such was not included.
+    """
     if suspect.what.startswith(_ASSEMBLY) or not _UNKNOWN.search(error):
         return True
     words = re.findall(r"\w+", " ".join(_QUOTED.findall(error)))
-    return any(is_name(word.encode()) for word in words)
+    return set(words) - LIBRARIES != set() and any(is_name(word.encode()) for word in words)

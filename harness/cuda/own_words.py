@@ -9,7 +9,7 @@ _FAILURE = re.compile(
 )
 _NONE = re.compile(
     r"\b(?:no|not|without|zero|0)\s+(?:\w+\s+){0,2}?(?:fail|mismatch|error|wrong|incorrect)"
-    r"|\b(?:failed|failures|failure|fail|mismatch\w*|errors?|incorrect|wrong)\s*(?:count|rate)?\s*[:=]\s*-?[\d.]"
+    r"|\b(?:failed|failures|failure|fail|mismatch\w*|errors?|incorrect|wrong)\s*(?:count|rate)?\s*(?:[:=]\s*-?[\d.]|0(?![.\d]))"
     r"|\b0 (?:of|/) ?\d|\bif\b|\bwhen\b",
     re.IGNORECASE,
 )

@@ -76,7 +76,8 @@ def test_a_line_that_leaks_in_a_loop_is_told_once() -> None:
 @pytest.mark.parametrize(
     "text",
     ["Test FAILED", "Result verification failed!", "Mismatch at 7: 1 vs 2", "ERROR: results differ",
-     "5 errors at row 2", "results are incorrect", "12 mismatches", "The outputs do not match"],
+     "5 errors at row 2", "results are incorrect", "12 mismatches", "The outputs do not match",
+     "wrong 0.5"],
 )  # fmt: skip
 def test_a_failure_that_a_program_prints_is_repeated(text: str) -> None:
     assert own_words.failures(f"begin\n{text}\nend\n") == [text]
@@ -85,7 +86,8 @@ def test_a_failure_that_a_program_prints_is_repeated(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["Test PASSED", "max error: 1.2e-07", "0 errors", "no mismatches", "Errors = 0", "mismatches: 0", "0 of 4 failed",
-     "without failure", "relative error 1e-6", "error rate: 0.1", "tolerance for error", "No error at all"],
+     "without failure", "relative error 1e-6", "error rate: 0.1", "tolerance for error", "No error at all",
+     "wrong 0"],
 )  # fmt: skip
 def test_words_about_errors_that_tell_of_none_are_left_alone(text: str) -> None:
     assert own_words.failures(text) == []

@@ -66,14 +66,16 @@ def test_memory_that_a_gpu_would_have_is_no_fault(tmp_path: Path) -> None:
     [
         ("cudaGraphCreate(FIXME, 0);", []),
         ("curandCreate(FIXME);", ["cuRAND"]),
-        ("thrust::device_vector<int> v(FIXME);", ["Thrust (thrust::device_vector)"]),
+        ("thrust::device_vector<int> v(FIXME);", []),
+        ("thrust::sort(FIXME, FIXME);", []),
+        ("thrust::set_union();", ["Thrust (thrust::set_union)"]),
     ],
 )
 def test_an_unknown_name_beside_one_that_the_device_knows_is_the_authors(
     line: str, lacking: list[str], tmp_path: Path
 ) -> None:
     program = tmp_path / "program.cu"
-    program.write_text(f"#include <cuda_runtime.h>\nint main() {{\n    {line}\n}}\n")
+    program.write_text(f"#include <cuda_runtime.h>\n#include <thrust/sort.h>\nint main() {{\n    {line}\n}}\n")
     (into := tmp_path / "built").mkdir()
     built = build_program(ProgramSource.of([program]), into, tier=detect())
     assert built.path is None

@@ -148,7 +148,8 @@ EMU_GEMV(D, double)
 #define EMU_LEVEL_1(letter, small, T)                                                                                 \
     EMU_INLINE cublasStatus_t cublas##letter##axpy(cublasHandle_t handle, int n, const T* alpha, const T* x,         \
                                                    int step_x, T* y, int step_y) {                                   \
-        if (n > 0) emu::add_scaled<T>("cublas" #letter "axpy", handle->stream, *alpha, {x, step_x, n}, {y, step_y, n}); \
+        if (n > 0)                                                                                                   \
+            emu::add_scaled<T>("cublas" #letter "axpy", handle->stream, *alpha, {x, step_x, n}, {y, step_y, n});     \
         return CUBLAS_STATUS_SUCCESS;                                                                                \
     }                                                                                                                \
     EMU_INLINE cublasStatus_t cublas##letter##scal(cublasHandle_t handle, int n, const T* alpha, T* x, int step) {   \

@@ -23,8 +23,8 @@ _NAMESPACES = {
     b"nvcuda": "tensor-core matrices (wmma)", b"wmma": "tensor-core matrices (wmma)", b"nv": "libcu++",
     b"cudnn_frontend": "cuDNN",
 }  # fmt: skip
-_LIBRARIES = frozenset((b"cub", b"thrust"))
-"""Of these the name is told that is asked for."""
+LIBRARIES = frozenset(("cub", "thrust"))
+"""The device has parts of these: the name is told that is asked for."""
 _OF_CUB = frozenset(
     b"BlockReduce BlockScan BlockLoad BlockStore BlockExchange BlockRadixSort WarpReduce WarpScan Sum Difference "
     b"Division Max Min ArgMax ArgMin Equality Inequality KeyValuePair NullType".decode().split()
@@ -80,7 +80,7 @@ def _of_prefix(word: bytes) -> str:
 def _of_namespace(namespace: bytes, member: bytes) -> str:
     """What a member is called that the device lacks; empty for one that it has."""
     name, what = member.decode(errors="replace"), _NAMESPACES[namespace]
-    if namespace not in _LIBRARIES:
+    if namespace.decode() not in LIBRARIES:
         return what
     there = namespace == b"cub" and (name in _OF_CUB or name.startswith("BLOCK_"))
     return "" if there else f"{what} ({namespace.decode()}::{name})"

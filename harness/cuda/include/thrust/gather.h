@@ -1,0 +1,3 @@
+#pragma once
+
+#include "../emu/thrust/algorithms.h"

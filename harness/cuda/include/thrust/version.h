@@ -1,0 +1,5 @@
+#pragma once
+
+#define THRUST_VERSION 200000
+#define THRUST_MAJOR_VERSION 2
+#define THRUST_MINOR_VERSION 0
