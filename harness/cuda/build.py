@@ -89,7 +89,7 @@ def build(
     if compiler is None:
         raise PrerequisiteError(MISSING)
     _prepare(compiler, objects := archive.runtime(compiler), tier)
-    tree = rewriting.SourceTree.of(folder, includes)
+    tree = rewriting.SourceTree.of(folder, includes, program=program)
     how = _How(
         compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {}, tree, standard, counted
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from harness.cuda.rewriting import UnsupportedConstruct
 from harness.cuda.rewriting.fragment import PREFIX
-from harness.cuda.rewriting.unsupported import LIBRARIES, UNREAD, is_name
+from harness.cuda.rewriting.unsupported import UNREAD, is_name, words_of_thrust
 
 _SAID_AT = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _UNKNOWN = re.compile(
@@ -32,19 +32,29 @@ def reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[Unsu
     """The suspects that the compiler stumbled over, and what the rewriting could not read."""
     said = [(match["file"], int(match["line"]), match["text"]) for match in _SAID_AT.finditer(errors)]
     found = [
-        s for s in suspects if any((s.file, s.line) == (file, line) and _is_of(s, text) for file, line, text in said)
+        suspect
+        for suspect in suspects
+        if _is_of(suspect, [text for file, line, text in said if (file, line) == (suspect.file, suspect.line)])
     ]
     for file, line, text in said:
         found += [UnsupportedConstruct(what, file, line) for mark, what in UNREAD.values() if mark.decode() in text]
     return tuple(dict.fromkeys(found))
 
 
-def _is_of(suspect: UnsupportedConstruct, error: str) -> bool:
-    """Whether an error on the suspect's line is about it: one that a name is unknown is about that name.
+def _is_of(suspect: UnsupportedConstruct, errors: Sequence[str]) -> bool:
+    """Whether the errors on the suspect's line are about it.
 
-    A library that the device has, in part or whole, and that is unknown as such was not included.
+    Where one says that a name is unknown, it is that name that must be lacking, and not one that the device has and the
+    author did not include; further errors follow from the first.
     """
-    if suspect.what.startswith(_ASSEMBLY) or not _UNKNOWN.search(error):
-        return True
-    words = re.findall(r"\w+", " ".join(_QUOTED.findall(error)))
-    return set(words) - LIBRARIES != set() and any(is_name(word.encode()) for word in words)
+    unknown = [error for error in errors if _UNKNOWN.search(error)]
+    if suspect.what.startswith(_ASSEMBLY) or not unknown:
+        return bool(errors)
+    return any(_lacks(suspect, _QUOTED.findall(error)) for error in unknown)
+
+
+def _lacks(suspect: UnsupportedConstruct, quoted: Sequence[str]) -> bool:
+    missing = set(re.findall(r"\w+", "".join(quoted[:1]))) - {"thrust"}
+    if suspect.what.startswith("Thrust") and missing & words_of_thrust():
+        return False
+    return any(is_name(word.encode()) for word in re.findall(r"\w+", " ".join(quoted)))

@@ -129,9 +129,9 @@ def test_the_same_schedule_tells_the_same_twice() -> None:
         ("int main() {\n    return nothing;\n}\n", "program.cu:2"),
         ("", "main"),
         ("this is no program\n", "program.cu:1"),
-        ("#include <thrust/sort.h>\nint main() { thrust::sort(0, 0); }\n", "program.cu:2: unsupported"),
+        ("#include <curand.h>\nint main() { curandCreateGenerator(0, 0); }\n", "program.cu:2: unsupported"),
     ],
-    ids=["does not compile", "empty", "no program", "Thrust"],
+    ids=["does not compile", "empty", "no program", "cuRAND"],
 )
 def test_what_cannot_be_built_is_no_defect(text: str, said: str, tmp_path: Path) -> None:
     done = harness("check", written(tmp_path, text))

@@ -11,6 +11,8 @@ from harness.cuda.rewriting.edits import Edits, blank_lines
 from harness.cuda.rewriting.lexer import Directive, Macro, Token, brackets
 
 SHIMS = Path(__file__).parents[1] / "include"
+_OF_PROGRAMS = ("thrust/", "emu/thrust/")
+"""What these headers bring moves other bytes than a GPU's version of it does: no answer is measured by them."""
 _INCLUDING = (b"include", b"include_next", b"import")
 _HOST_HEADERS = Path(__file__).with_name("host_headers.txt")
 
@@ -41,6 +43,7 @@ class SourceTree:
     Attributes:
         root: the submission's folder.
         searched: the folders of `-I` by the path that they have in the tree, in the order in which they are searched.
+        program: whether it is a program of its own: what some headers bring runs, but is not what a GPU would measure.
         whole: whether it is all that this machine holds: nothing lies outside, and what no folder of `-I` has is left
             to the compiler.
     """
@@ -48,9 +51,10 @@ class SourceTree:
     root: Path
     searched: Mapping[str, Path] = field(default_factory=dict)
     whole: bool = False
+    program: bool = False
 
     @classmethod
-    def of(cls, root: Path, folders: Iterable[Path] = ()) -> "SourceTree":
+    def of(cls, root: Path, folders: Iterable[Path] = (), *, program: bool = False) -> "SourceTree":
         """A tree with these folders, which may lie outside `root`; each of those gets a name of its own beside it."""
         searched: dict[str, Path] = {}
         for folder in dict.fromkeys(each.resolve() for each in folders):
@@ -60,13 +64,14 @@ class SourceTree:
                 names = (folder.name if n == 1 else f"{folder.name}-{n}" for n in itertools.count(1))
                 name = next(each for each in names if each and each not in searched and not (root / each).exists())
             searched[name] = folder
-        return cls(root, searched)
+        return cls(root, searched, program=program)
 
     @classmethod
     def of_machine(cls, folders: Iterable[Path]) -> "SourceTree":
         """All that this machine holds, with these folders searched for headers."""
         paths = dict.fromkeys(each.resolve() for each in folders)
-        return cls(Path("/"), {path.relative_to("/").as_posix(): path for path in paths}, whole=True)
+        searched = {path.relative_to("/").as_posix(): path for path in paths}
+        return cls(Path("/"), searched, whole=True, program=True)
 
     def told(self, path: str) -> str:
         """A file of the tree as reports and the compiler name it."""
@@ -148,7 +153,7 @@ class Includes:
             return self._outside(name)
         if found := self.tree.search(name):
             return IncludeTarget(name, found)
-        if name in host_headers() or name in shims():
+        if name in host_headers() or (name in shims() and (self.tree.program or not name.startswith(_OF_PROGRAMS))):
             return IncludeTarget(name)
         path = posixpath.normpath(name)
         beside = not self.tree.whole and self.tree.find(path)

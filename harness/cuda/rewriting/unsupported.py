@@ -1,8 +1,11 @@
 """Names of CUDA that the emulated device does not have: where the compiler stumbles over one, that is the reason."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from harness.cuda.rewriting.includes import SHIMS
 from harness.cuda.rewriting.lexer import Token
 
 
@@ -23,7 +26,7 @@ _NAMESPACES = {
     b"nvcuda": "tensor-core matrices (wmma)", b"wmma": "tensor-core matrices (wmma)", b"nv": "libcu++",
     b"cudnn_frontend": "cuDNN",
 }  # fmt: skip
-LIBRARIES = frozenset(("cub", "thrust"))
+_LIBRARIES = frozenset((b"cub", b"thrust"))
 """The device has parts of these: the name is told that is asked for."""
 _OF_CUB = frozenset(
     b"BlockReduce BlockScan BlockLoad BlockStore BlockExchange BlockRadixSort WarpReduce WarpScan Sum Difference "
@@ -66,6 +69,13 @@ def names(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
             yield token, what
 
 
+@cache
+def words_of_thrust() -> frozenset[str]:
+    """What stands in the device's headers for Thrust: names that it has, and other words."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted((SHIMS / "emu" / "thrust").glob("*.h"))]
+    return frozenset(re.findall(r"\w+", " ".join(texts)))
+
+
 def is_name(word: bytes) -> bool:
     """Whether a word alone names something that the device may lack."""
     return word in _NAMESPACES or bool(_of_prefix(word))
@@ -80,7 +90,7 @@ def _of_prefix(word: bytes) -> str:
 def _of_namespace(namespace: bytes, member: bytes) -> str:
     """What a member is called that the device lacks; empty for one that it has."""
     name, what = member.decode(errors="replace"), _NAMESPACES[namespace]
-    if namespace.decode() not in LIBRARIES:
+    if namespace not in _LIBRARIES:
         return what
     there = namespace == b"cub" and (name in _OF_CUB or name.startswith("BLOCK_"))
     return "" if there else f"{what} ({namespace.decode()}::{name})"
