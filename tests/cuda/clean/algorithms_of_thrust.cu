@@ -30,16 +30,27 @@
 
 struct Saxpy {
     float a;
-    __host__ __device__ float operator()(float x, float y) const { return a * x + y; }
+    __host__ __device__ float operator()(float x, float y) { return a * x + y; }
 };
 struct IsEven {
-    __host__ __device__ bool operator()(int x) const { return x % 2 == 0; }
+    __host__ __device__ bool operator()(int x) { return x % 2 == 0; }
+};
+struct Descending {
+    __host__ __device__ bool operator()(int a, int b) { return b < a; }
 };
 struct ByUnit {
     __host__ __device__ bool operator()(const thrust::tuple<int, float>& a, const thrust::tuple<int, float>& b) const {
         return thrust::get<0>(a) % 10 < thrust::get<0>(b) % 10;
     }
 };
+
+struct Adds {
+    template <class T>
+    __host__ __device__ void operator()(T each) const {
+        thrust::get<2>(each) = thrust::get<0>(each) + thrust::get<1>(each);
+    }
+};
+static thrust::device_ptr<float> unwritten_of(size_t n) { return thrust::device_malloc<float>(n); }  // unwritten
 
 __global__ void twice(int* x, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -69,6 +80,8 @@ static void sorts_and_sums() {
     EXPECT(sums == values);
     thrust::reverse(values.begin(), values.end());
     EXPECT(values.front() == 198 && values.back() == 0);
+    thrust::sort(values.begin(), values.end(), Descending());
+    EXPECT(values[1] == 196);
     EXPECT(*thrust::max_element(values.begin(), values.end()) == 198);
     EXPECT(thrust::min_element(values.begin(), values.end()) - values.begin() == 99);
 }
@@ -89,6 +102,20 @@ static void transforms() {
                      [=] __device__(int i) { raw[i] = static_cast<float>(i); });
     thrust::for_each(y.begin(), y.end(), [] __device__(float& each) { each += 1; });
     EXPECT(x[9] == 9 && y[9] == 12);
+    const auto three = thrust::make_zip_iterator(thrust::make_tuple(x.begin(), y.begin(), unwritten_of(10)));
+    thrust::for_each(three, three + 10, Adds());
+    EXPECT(thrust::get<2>(three.get_iterator_tuple())[9] == 21);
+    cudaFree(thrust::raw_pointer_cast(thrust::get<2>(three.get_iterator_tuple())));
+    float* unwritten = nullptr;
+    cudaMalloc(&unwritten, 10 * sizeof(float));
+    thrust::for_each(thrust::device, unwritten, unwritten + 10, [] __device__(float& each) { each = 2; });
+    thrust::copy(thrust::device, unwritten, unwritten + 10, y.begin());
+    thrust::copy(thrust::device, x.begin(), x.end(), unwritten);
+    EXPECT(y[3] == 2 && thrust::device_ptr<float>(unwritten)[3] == 3);
+    cudaFree(unwritten);
+    thrust::host_vector<int> on_host(4, 1);
+    thrust::for_each(on_host.begin(), on_host.end(), [](int& each) { each = 5; });
+    EXPECT(on_host[2] == 5);
     std::vector<float> plain(10);
     thrust::copy(x.begin(), x.end(), plain.begin());
     EXPECT(plain[7] == 7);

@@ -9,7 +9,7 @@ namespace emu::algorithm {
 struct fill {
     template <class I, class T>
     static void run(Call call, I first, I last, T value) {
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             const std::ptrdiff_t n = last - first;
             writes(call, first, n);
             for (std::ptrdiff_t i = 0; i < n; ++i) stored(first, i, static_cast<ValueOf<I>>(value));
@@ -26,7 +26,7 @@ struct fill_n {
 struct tabulate {
     template <class I, class F>
     static void run(Call call, I first, I last, F function) {
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             const std::ptrdiff_t n = last - first;
             writes(call, first, n);
             for (std::ptrdiff_t i = 0; i < n; ++i) stored(first, i, static_cast<ValueOf<I>>(function(i)));
@@ -37,7 +37,7 @@ struct sequence {
     template <class I, class T = ValueOf<I>, class S = T>
     static void run(Call call, I first, I last, T start = T(0), S step = S(1)) {
         using Value = ValueOf<I>;
-        tabulate::run(call, first, last, [=](std::ptrdiff_t i) EMU_UNINSTRUMENTED {
+        tabulate::run(call, first, last, [=](std::ptrdiff_t i) mutable EMU_UNINSTRUMENTED {
             return static_cast<Value>(start + static_cast<Value>(i) * step);
         });
     }
@@ -45,7 +45,7 @@ struct sequence {
 struct generate {
     template <class I, class F>
     static void run(Call call, I first, I last, F function) {
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             F own = function;
             const std::ptrdiff_t n = last - first;
             writes(call, first, n);
@@ -57,7 +57,7 @@ struct transform {
     template <class I, class O, class F>
     static O run(Call call, I first, I last, O out, F function) {
         const std::ptrdiff_t n = last - first;
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             reads(call, first, n);
             writes(call, out, n);
             for (std::ptrdiff_t i = 0; i < n; ++i) stored(out, i, function(loaded(first, i)));
@@ -67,7 +67,7 @@ struct transform {
     template <class I, class J, class O, class F>
     static O run(Call call, I first, I last, J second, O out, F function) {
         const std::ptrdiff_t n = last - first;
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             reads(call, first, n);
             reads(call, second, n);
             writes(call, out, n);
@@ -80,9 +80,9 @@ struct copy {
     template <class I, class O>
     static O run(Call call, I first, I last, O out) {
         const std::ptrdiff_t n = last - first;
-        constexpr bool from_device = IsDevice<I>::value, to_device = IsDevice<O>::value;
-        if (on_device() || from_device == to_device || std::is_pointer<O>::value == std::is_pointer<I>::value) {
-            return transform::run(call, first, last, out, [](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        constexpr bool up = Elements<I>::host && Elements<O>::device, down = Elements<I>::device && Elements<O>::host;
+        if (on_device() || call.told || !(up || down)) {
+            return transform::run(call, first, last, out, [](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
                 return value;
             });
         }
@@ -90,13 +90,13 @@ struct copy {
         Scratch<ValueOf<I>> between(n);
         ValueOf<I>* values = between.get();
         Call here = call, there = call;
-        here.device = from_device || !to_device;
-        there.device = !here.device;
-        emu::run(here, [=]() EMU_UNINSTRUMENTED {
+        here.device = down;
+        there.device = up;
+        emu::run(here, [=]() mutable EMU_UNINSTRUMENTED {
             reads(here, first, n);
             gather(first, n, values);
         });
-        emu::run(there, [=]() EMU_UNINSTRUMENTED {
+        emu::run(there, [=]() mutable EMU_UNINSTRUMENTED {
             writes(there, out, n);
             spread(values, n, out);
         });
@@ -113,18 +113,11 @@ struct for_each {
     template <class I, class F>
     static I run(Call call, I first, I last, F function) {
         const std::ptrdiff_t n = last - first;
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
-            reads(call, first, n);
-            for (std::ptrdiff_t i = 0; i < n; ++i) {
-                ValueOf<I> value = loaded(first, i);
-                const ValueOf<I> before = loaded(first, i);
-                function(value);
-                if constexpr (IsDevice<I>::value || std::is_pointer<I>::value) {
-                    if (__builtin_memcmp(&value, &before, sizeof value) == 0) continue;
-                    writes(call, first + i, 1);
-                    stored(first, i, value);
-                }
-            }
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
+            // the function gets the elements themselves: what it does with them is watched where it does it
+            constexpr bool by_value = std::is_invocable<F&, ValueOf<I>>::value;
+            if (by_value && !IsZip<I>::value) reads(call, first, n);
+            for (std::ptrdiff_t i = 0; i < n; ++i) function(Elements<I>::at(first, i));
         });
         return last;
     }
@@ -140,7 +133,7 @@ struct transform_reduce {
     static T run(Call call, I first, I last, F function, T start, B combine) {
         T result = start;
         T* kept = &result;
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             const std::ptrdiff_t n = last - first;
             reads(call, first, n);
             T sum = start;
@@ -153,7 +146,7 @@ struct transform_reduce {
 struct reduce {
     template <class I, class T, class B>
     static T run(Call call, I first, I last, T start, B combine) {
-        return transform_reduce::run(call, first, last, [](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        return transform_reduce::run(call, first, last, [](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
             return value;
         }, start, combine);
     }
@@ -168,7 +161,7 @@ struct inner_product {
         const auto both = thrust::make_zip_iterator(first, second);
         return transform_reduce::run(
             call, both, both + (last - first),
-            [=](const std::tuple<ValueOf<I>, ValueOf<J>>& pair) EMU_UNINSTRUMENTED {
+            [=](const std::tuple<ValueOf<I>, ValueOf<J>>& pair) mutable EMU_UNINSTRUMENTED {
                 return product(std::get<0>(pair), std::get<1>(pair));
             },
             start, combine);
@@ -182,7 +175,7 @@ struct count_if {
     template <class I, class P>
     static std::ptrdiff_t run(Call call, I first, I last, P holds) {
         return transform_reduce::run(
-            call, first, last, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+            call, first, last, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
                 return std::ptrdiff_t(holds(value) ? 1 : 0);
             },
             std::ptrdiff_t(0), thrust::plus<>());
@@ -191,7 +184,7 @@ struct count_if {
 struct count {
     template <class I, class T>
     static std::ptrdiff_t run(Call call, I first, I last, T wanted) {
-        return count_if::run(call, first, last, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        return count_if::run(call, first, last, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
             return value == wanted;
         });
     }
@@ -201,7 +194,7 @@ struct find_if {
     static I run(Call call, I first, I last, P holds) {
         std::ptrdiff_t place = last - first;
         std::ptrdiff_t* kept = &place;
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             const std::ptrdiff_t n = last - first;
             for (std::ptrdiff_t i = 0; i < n; ++i) {
                 reads(call, first + i, 1);
@@ -216,7 +209,7 @@ struct find_if {
 struct find {
     template <class I, class T>
     static I run(Call call, I first, I last, T wanted) {
-        return find_if::run(call, first, last, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        return find_if::run(call, first, last, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
             return value == wanted;
         });
     }
@@ -232,7 +225,7 @@ struct none_of {
 struct all_of {
     template <class I, class P>
     static bool run(Call call, I first, I last, P holds) {
-        return none_of::run(call, first, last, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        return none_of::run(call, first, last, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
             return !holds(value);
         });
     }
@@ -242,7 +235,7 @@ struct equal {
     static bool run(Call call, I first, I last, J second) {
         const auto both = thrust::make_zip_iterator(first, second);
         return all_of::run(call, both, both + (last - first), [](const std::tuple<ValueOf<I>,
-            ValueOf<J>>& pair) EMU_UNINSTRUMENTED {
+            ValueOf<J>>& pair) mutable EMU_UNINSTRUMENTED {
             return std::get<0>(pair) == std::get<1>(pair);
         });
     }
@@ -253,7 +246,7 @@ struct min_element {
     static I run(Call call, I first, I last, L before = {}) {
         std::ptrdiff_t place = 0;
         std::ptrdiff_t* kept = &place;
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             const std::ptrdiff_t n = last - first;
             reads(call, first, n);
             for (std::ptrdiff_t i = 1; i < n; ++i) {
@@ -267,7 +260,7 @@ struct max_element {
     template <class I, class L = thrust::less<>>
     static I run(Call call, I first, I last, L before = {}) {
         using Value = ValueOf<I>;
-        return min_element::run(call, first, last, [=](const Value& a, const Value& b) EMU_UNINSTRUMENTED {
+        return min_element::run(call, first, last, [=](const Value& a, const Value& b) mutable EMU_UNINSTRUMENTED {
             return before(b, a);
         });
     }
@@ -294,7 +287,7 @@ struct scatter {
 struct replace_if {
     template <class I, class P, class T>
     static void run(Call call, I first, I last, P holds, T by) {
-        transform::run(call, first, last, first, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        transform::run(call, first, last, first, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
             return holds(value) ? static_cast<ValueOf<I>>(by) : value;
         });
     }
@@ -302,7 +295,7 @@ struct replace_if {
 struct replace {
     template <class I, class T>
     static void run(Call call, I first, I last, T old, T by) {
-        replace_if::run(call, first, last, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        replace_if::run(call, first, last, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
             return value == old;
         }, by);
     }

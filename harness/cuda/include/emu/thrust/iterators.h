@@ -82,7 +82,7 @@ template <class F, class I>
 struct transform_iterator
     : emu::RandomAccess<transform_iterator<F, I>, std::decay_t<std::invoke_result_t<const F&, emu::ValueOf<I>>>> {
     I base;
-    F function;
+    mutable F function;  // its call may be no constant one
     transform_iterator(I first, F applied) : base(first), function(applied) {}
     void shift(std::ptrdiff_t by) { base += by; }
     auto at() const { return function(static_cast<emu::ValueOf<I>>(*base)); }
@@ -138,7 +138,8 @@ namespace emu {
 template <class I>
 struct Elements {
     using Value = ValueOf<I>;
-    static constexpr bool device = false;
+    static constexpr bool device = false, host = true;
+    EMU_UNINSTRUMENTED static decltype(auto) at(const I& first, std::ptrdiff_t i) { return first[i]; }
     EMU_UNINSTRUMENTED static void load(const I& first, std::ptrdiff_t i, Value* into) { *into = first[i]; }
     EMU_UNINSTRUMENTED static void store(const I& first, std::ptrdiff_t i, const Value* from) { first[i] = *from; }
     static void touch(const I&, std::ptrdiff_t, bool, const void*) {}
@@ -146,7 +147,8 @@ struct Elements {
 template <class T>
 struct Elements<T*> {
     using Value = std::remove_cv_t<T>;
-    static constexpr bool device = false;
+    static constexpr bool device = false, host = true;
+    static T& at(T* first, std::ptrdiff_t i) { return first[i]; }
     EMU_UNINSTRUMENTED static void load(T* first, std::ptrdiff_t i, Value* into) {
         __builtin_memcpy(static_cast<void*>(into), static_cast<const void*>(first + i), sizeof(T));
     }
@@ -164,7 +166,8 @@ template <class T>
 struct Elements<thrust::device_ptr<T>> {
     using Value = std::remove_cv_t<T>;
     using Raw = Elements<T*>;
-    static constexpr bool device = true;
+    static constexpr bool device = true, host = false;
+    static T& at(const thrust::device_ptr<T>& p, std::ptrdiff_t i) { return p.get()[i]; }
     static void load(const thrust::device_ptr<T>& p, std::ptrdiff_t i, Value* into) { Raw::load(p.get(), i, into); }
     static void store(const thrust::device_ptr<T>& p, std::ptrdiff_t i, const Value* from) {
         Raw::store(p.get(), i, from); }
@@ -172,11 +175,29 @@ struct Elements<thrust::device_ptr<T>> {
         Raw::touch(p.get(), i, write, pc);
     }
 };
+/// Of iterators that lie nowhere.
+template <class I>
+struct NoElements {
+    using Value = ValueOf<I>;
+    static constexpr bool device = false, host = false;
+    static Value at(const I& first, std::ptrdiff_t i) { return first[i]; }
+    static void load(const I& first, std::ptrdiff_t i, Value* into) { *into = first[i]; }
+    static void touch(const I&, std::ptrdiff_t, bool, const void*) {}
+};
+template <class T>
+struct Elements<thrust::counting_iterator<T>> : NoElements<thrust::counting_iterator<T>> {};
+template <class T>
+struct Elements<thrust::constant_iterator<T>> : NoElements<thrust::constant_iterator<T>> {};
 template <class F, class I>
 struct Elements<thrust::transform_iterator<F, I>> {
     using Iterator = thrust::transform_iterator<F, I>;
     using Value = ValueOf<Iterator>;
-    static constexpr bool device = Elements<I>::device;
+    static constexpr bool device = Elements<I>::device, host = Elements<I>::host;
+    static Value at(const Iterator& first, std::ptrdiff_t i) {
+        Value value{};
+        load(first, i, &value);
+        return value;
+    }
     EMU_UNINSTRUMENTED static void load(const Iterator& first, std::ptrdiff_t i, Value* into) {
         ValueOf<I> argument{};
         Elements<I>::load(first.base, i, &argument);
@@ -192,10 +213,14 @@ struct Elements<thrust::permutation_iterator<E, I>> {
     using Iterator = thrust::permutation_iterator<E, I>;
     using Value = ValueOf<E>;
     static constexpr bool device = Elements<E>::device || Elements<I>::device;
+    static constexpr bool host = !device && (Elements<E>::host || Elements<I>::host);
     static std::ptrdiff_t place(const Iterator& first, std::ptrdiff_t i) {
         ValueOf<I> found{};
         Elements<I>::load(first.places, i, &found);
         return static_cast<std::ptrdiff_t>(found);
+    }
+    static decltype(auto) at(const Iterator& first, std::ptrdiff_t i) {
+        return Elements<E>::at(first.base, place(first, i));
     }
     static void load(const Iterator& first, std::ptrdiff_t i, Value* into) {
         Elements<E>::load(first.base, place(first, i), into);
@@ -211,7 +236,7 @@ struct Elements<thrust::permutation_iterator<E, I>> {
 template <>
 struct Elements<thrust::discard_iterator> {
     using Value = int;
-    static constexpr bool device = false;
+    static constexpr bool device = false, host = false;
     template <class T>
     static void store(const thrust::discard_iterator&, std::ptrdiff_t, const T*) {}
     static void touch(const thrust::discard_iterator&, std::ptrdiff_t, bool, const void*) {}
@@ -221,7 +246,13 @@ struct Elements<thrust::zip_iterator<std::tuple<I...>>> {
     using Iterator = thrust::zip_iterator<std::tuple<I...>>;
     using Value = std::tuple<ValueOf<I>...>;
     using Numbers = std::index_sequence_for<I...>;
-    static constexpr bool device = (Elements<I>::device || ...);
+    static constexpr bool device = (Elements<I>::device || ...), host = !device && (Elements<I>::host || ...);
+    template <size_t... N>
+    static auto each_at(const Iterator& first, std::ptrdiff_t i, std::index_sequence<N...>) {
+        return std::tuple<decltype(Elements<I>::at(std::get<N>(first.parts), i))...>(
+            Elements<I>::at(std::get<N>(first.parts), i)...);
+    }
+    static auto at(const Iterator& first, std::ptrdiff_t i) { return each_at(first, i, Numbers()); }
     template <size_t... N>
     static void each_load(const Iterator& first, std::ptrdiff_t i, Value* into, std::index_sequence<N...>) {
         (Elements<I>::load(std::get<N>(first.parts), i, &std::get<N>(*into)), ...);
@@ -237,5 +268,10 @@ struct Elements<thrust::zip_iterator<std::tuple<I...>>> {
         std::apply([=](const I&... part) { (Elements<I>::touch(part, i, write, pc), ...); }, first.parts);
     }
 };
+
+template <class I>
+struct IsZip : std::false_type {};
+template <class T>
+struct IsZip<thrust::zip_iterator<T>> : std::true_type {};
 
 }  // namespace emu

@@ -7,7 +7,7 @@ namespace emu {
 
 /// Merge sort of n values by an order, stable; `room` holds as many.
 template <class T, class L>
-EMU_UNINSTRUMENTED void merge_sort(T* values, T* room, std::ptrdiff_t n, const L& before) {
+EMU_UNINSTRUMENTED void merge_sort(T* values, T* room, std::ptrdiff_t n, L& before) {
     for (std::ptrdiff_t width = 1; width < n; width *= 2) {
         for (std::ptrdiff_t begin = 0; begin < n; begin += 2 * width) {
             const std::ptrdiff_t middle = begin + width < n ? begin + width : n;
@@ -28,13 +28,13 @@ EMU_UNINSTRUMENTED void merge_sort(T* values, T* room, std::ptrdiff_t n, const L
 /// Read n values, let `work(values, room)` change them and say how many are left, and write those to `out`.
 template <class I, class O, class Work>
 EMU_UNINSTRUMENTED std::ptrdiff_t rewritten(const Call& call, const I& first, std::ptrdiff_t n, const O& out,
-                                            const Work& work) {
+                                            Work work) {
     using Value = ValueOf<I>;
     Scratch<Value> values(n), room(n);
     Value *from = values.get(), *beside = room.get();
     std::ptrdiff_t left = 0;
     std::ptrdiff_t* kept = &left;
-    run(call, [=]() EMU_UNINSTRUMENTED {
+    run(call, [=]() mutable EMU_UNINSTRUMENTED {
         reads(call, first, n);
         gather(first, n, from);
         *kept = work(from, beside);
@@ -53,7 +53,7 @@ struct stable_sort {
     static void run(Call call, I first, I last, L before = {}) {
         using Value = ValueOf<I>;
         const std::ptrdiff_t n = last - first;
-        rewritten(call, first, n, first, [=](Value* values, Value* room) EMU_UNINSTRUMENTED {
+        rewritten(call, first, n, first, [=](Value* values, Value* room) mutable EMU_UNINSTRUMENTED {
             merge_sort(values, room, n, before);
             return n;
         });
@@ -65,7 +65,8 @@ struct stable_sort_by_key {
     static void run(Call call, K keys, K last, V values, L before = {}) {
         using Pair = std::tuple<ValueOf<K>, ValueOf<V>>;
         const auto both = thrust::make_zip_iterator(keys, values);
-        stable_sort::run(call, both, both + (last - keys), [=](const Pair& a, const Pair& b) EMU_UNINSTRUMENTED {
+        stable_sort::run(call, both, both + (last - keys), [=](const Pair& a,
+            const Pair& b) mutable EMU_UNINSTRUMENTED {
             return before(std::get<0>(a), std::get<0>(b));
         });
     }
@@ -77,7 +78,7 @@ struct is_sorted {
         using Pair = std::tuple<ValueOf<I>, ValueOf<I>>;
         if (last - first < 2) return true;
         const auto pairs = thrust::make_zip_iterator(first, first + 1);
-        return none_of::run(call, pairs, pairs + (last - first - 1), [=](const Pair& pair) EMU_UNINSTRUMENTED {
+        return none_of::run(call, pairs, pairs + (last - first - 1), [=](const Pair& pair) mutable EMU_UNINSTRUMENTED {
             return before(std::get<1>(pair), std::get<0>(pair));
         });
     }
@@ -87,7 +88,7 @@ struct reverse {
     static void run(Call call, I first, I last) {
         using Value = ValueOf<I>;
         const std::ptrdiff_t n = last - first;
-        rewritten(call, first, n, first, [=](Value* values, Value*) EMU_UNINSTRUMENTED {
+        rewritten(call, first, n, first, [=](Value* values, Value*) mutable EMU_UNINSTRUMENTED {
             for (std::ptrdiff_t i = 0; i < n / 2; ++i) {
                 const Value low = loaded(values, i), high = loaded(values, n - 1 - i);
                 Elements<Value*>::store(values, i, &high);
@@ -103,7 +104,7 @@ template <class I, class O, class P>
 EMU_UNINSTRUMENTED O selected(Call call, I first, I last, O out, P chosen) {
     using Value = ValueOf<I>;
     const std::ptrdiff_t n = last - first;
-    return out + rewritten(call, first, n, out, [=](Value* values, Value* room) EMU_UNINSTRUMENTED {
+    return out + rewritten(call, first, n, out, [=](Value* values, Value* room) mutable EMU_UNINSTRUMENTED {
         std::ptrdiff_t left = 0;
         for (std::ptrdiff_t i = 0; i < n; ++i) {
             if (!chosen(values, i)) continue;
@@ -120,7 +121,7 @@ struct copy_if {
     template <class I, class O, class P>
     static O run(Call call, I first, I last, O out, P holds) {
         using Value = ValueOf<I>;
-        return selected(call, first, last, out, [=](Value* values, std::ptrdiff_t i) EMU_UNINSTRUMENTED {
+        return selected(call, first, last, out, [=](Value* values, std::ptrdiff_t i) mutable EMU_UNINSTRUMENTED {
             return holds(loaded(values, i));
         });
     }
@@ -129,7 +130,7 @@ struct copy_if {
         using Pair = std::tuple<ValueOf<I>, ValueOf<S>>;
         const auto both = thrust::make_zip_iterator(first, stencil);
         const auto into = thrust::make_zip_iterator(out, thrust::make_discard_iterator());
-        return out + (run(call, both, both + (last - first), into, [=](const Pair& pair) EMU_UNINSTRUMENTED {
+        return out + (run(call, both, both + (last - first), into, [=](const Pair& pair) mutable EMU_UNINSTRUMENTED {
             return holds(std::get<1>(pair));
         }) - into);
     }
@@ -137,7 +138,7 @@ struct copy_if {
 struct remove_copy_if {
     template <class I, class O, class P>
     static O run(Call call, I first, I last, O out, P holds) {
-        return copy_if::run(call, first, last, out, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        return copy_if::run(call, first, last, out, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
             return !holds(value);
         });
     }
@@ -149,7 +150,7 @@ struct remove_if {
 struct remove {
     template <class I, class T>
     static I run(Call call, I first, I last, T unwanted) {
-        return remove_if::run(call, first, last, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {
+        return remove_if::run(call, first, last, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {
             return value == unwanted;
         });
     }
@@ -161,7 +162,7 @@ struct stable_partition {
         const std::ptrdiff_t n = last - first;
         std::ptrdiff_t middle = 0;
         std::ptrdiff_t* kept = &middle;
-        rewritten(call, first, n, first, [=](Value* values, Value* room) EMU_UNINSTRUMENTED {
+        rewritten(call, first, n, first, [=](Value* values, Value* room) mutable EMU_UNINSTRUMENTED {
             std::ptrdiff_t at = 0;
             for (bool side : {true, false}) {
                 for (std::ptrdiff_t i = 0; i < n; ++i) {
@@ -182,7 +183,7 @@ struct unique_copy {
     template <class I, class O, class E = thrust::equal_to<>>
     static O run(Call call, I first, I last, O out, E same = {}) {
         using Value = ValueOf<I>;
-        return selected(call, first, last, out, [=](Value* values, std::ptrdiff_t i) EMU_UNINSTRUMENTED {
+        return selected(call, first, last, out, [=](Value* values, std::ptrdiff_t i) mutable EMU_UNINSTRUMENTED {
             return i == 0 || !same(loaded(values, i - 1), loaded(values, i));
         });
     }
@@ -198,7 +199,7 @@ struct unique_by_key_copy {
         const auto both = thrust::make_zip_iterator(keys, values);
         const auto out = thrust::make_zip_iterator(keys_out, values_out);
         const auto end = unique_copy::run(call, both, both + (last - keys), out, [](const Pair& a,
-            const Pair& b) EMU_UNINSTRUMENTED {
+            const Pair& b) mutable EMU_UNINSTRUMENTED {
             return std::get<0>(a) == std::get<0>(b);
         });
         return {keys_out + (end - out), values_out + (end - out)};
@@ -215,7 +216,7 @@ struct unique_by_key {
 template <class I, class O, class T, class B, class P>
 EMU_UNINSTRUMENTED O scanned(Call call, I first, I last, O out, T start, B combine, P begins, bool own, bool started) {
     const std::ptrdiff_t n = last - first;
-    emu::run(call, [=]() EMU_UNINSTRUMENTED {
+    emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
         reads(call, first, n);
         writes(call, out, n);
         T sum = start;
@@ -238,7 +239,7 @@ EMU_UNINSTRUMENTED O scanned(Call call, I first, I last, O out, T start, B combi
 struct inclusive_scan {
     template <class I, class O, class B = thrust::plus<>>
     static O run(Call call, I first, I last, O out, B combine = {}) {
-        return scanned(call, first, last, out, ValueOf<I>{}, combine, [](std::ptrdiff_t) EMU_UNINSTRUMENTED {
+        return scanned(call, first, last, out, ValueOf<I>{}, combine, [](std::ptrdiff_t) mutable EMU_UNINSTRUMENTED {
             return false;
         }, true, false);
     }
@@ -246,7 +247,7 @@ struct inclusive_scan {
 struct exclusive_scan {
     template <class I, class O, class T = ValueOf<I>, class B = thrust::plus<>>
     static O run(Call call, I first, I last, O out, T start = T{}, B combine = {}) {
-        return scanned(call, first, last, out, start, combine, [](std::ptrdiff_t) EMU_UNINSTRUMENTED {
+        return scanned(call, first, last, out, start, combine, [](std::ptrdiff_t) mutable EMU_UNINSTRUMENTED {
             return false;
         }, false, true);
     }
@@ -255,7 +256,7 @@ struct inclusive_scan_by_key {
     template <class K, class V, class O, class E = thrust::equal_to<>, class B = thrust::plus<>>
     static O run(Call call, K keys, K last, V values, O out, E same = {}, B combine = {}) {
         return scanned(call, values, values + (last - keys), out, ValueOf<V>{}, combine,
-                       [=](std::ptrdiff_t i) EMU_UNINSTRUMENTED {
+                       [=](std::ptrdiff_t i) mutable EMU_UNINSTRUMENTED {
                            return i > 0 && !same(loaded(keys, i - 1), loaded(keys, i));
                        }, true, false);
     }
@@ -264,7 +265,7 @@ struct exclusive_scan_by_key {
     template <class K, class V, class O, class T = ValueOf<V>, class E = thrust::equal_to<>, class B = thrust::plus<>>
     static O run(Call call, K keys, K last, V values, O out, T start = T{}, E same = {}, B combine = {}) {
         return scanned(call, values, values + (last - keys), out, start, combine,
-                       [=](std::ptrdiff_t i) EMU_UNINSTRUMENTED {
+                       [=](std::ptrdiff_t i) mutable EMU_UNINSTRUMENTED {
                            return i > 0 && !same(loaded(keys, i - 1), loaded(keys, i));
                        }, false, true);
     }
@@ -276,7 +277,7 @@ struct reduce_by_key {
         const std::ptrdiff_t n = last - keys;
         std::ptrdiff_t groups = 0;
         std::ptrdiff_t* kept = &groups;
-        emu::run(call, [=]() EMU_UNINSTRUMENTED {
+        emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {
             reads(call, keys, n);
             reads(call, values, n);
             for (std::ptrdiff_t i = 0; i < n;) {
@@ -298,7 +299,7 @@ struct adjacent_difference {
     static O run(Call call, I first, I last, O out, B difference = {}) {
         using Value = ValueOf<I>;
         const std::ptrdiff_t n = last - first;
-        return out + rewritten(call, first, n, out, [=](Value* values, Value*) EMU_UNINSTRUMENTED {
+        return out + rewritten(call, first, n, out, [=](Value* values, Value*) mutable EMU_UNINSTRUMENTED {
             for (std::ptrdiff_t i = n; i-- > 1;) {
                 const Value value = static_cast<Value>(difference(loaded(values, i), loaded(values, i - 1)));
                 Elements<Value*>::store(values, i, &value);
@@ -310,7 +311,7 @@ struct adjacent_difference {
 
 /// The first place of a sorted range at which `stop(element)`.
 template <class I, class P>
-EMU_UNINSTRUMENTED std::ptrdiff_t bisected(const Call& call, const I& first, std::ptrdiff_t n, const P& stop) {
+EMU_UNINSTRUMENTED std::ptrdiff_t bisected(const Call& call, const I& first, std::ptrdiff_t n, P stop) {
     std::ptrdiff_t low = 0, high = n;
     while (low < high) {
         const std::ptrdiff_t middle = low + (high - low) / 2;
@@ -326,8 +327,8 @@ EMU_UNINSTRUMENTED std::ptrdiff_t bisected(const Call& call, const I& first, std
         static I run(Call call, I first, I last, T wanted) {                                                          \
             std::ptrdiff_t place = 0;                                                                                 \
             std::ptrdiff_t* kept = &place;                                                                            \
-            emu::run(call, [=]() EMU_UNINSTRUMENTED {                                                                 \
-                *kept = bisected(call, first, last - first, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED {          \
+            emu::run(call, [=]() mutable EMU_UNINSTRUMENTED {                                                          \
+                *kept = bisected(call, first, last - first, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {  \
                     return stops; }); \
             });                                                                                                       \
             return first + place;                                                                                     \
@@ -336,8 +337,9 @@ EMU_UNINSTRUMENTED std::ptrdiff_t bisected(const Call& call, const I& first, std
         static O run(Call call, I first, I last, W wanted_first, W wanted_last, O out) {                              \
             const std::ptrdiff_t n = last - first;                                                                    \
             return transform::run(call, wanted_first, wanted_last, out,                                                \
-                [=](const ValueOf<W>& wanted) EMU_UNINSTRUMENTED { \
-                return bisected(call, first, n, [=](const ValueOf<I>& value) EMU_UNINSTRUMENTED { return stops; });   \
+                [=](const ValueOf<W>& wanted) mutable EMU_UNINSTRUMENTED { \
+                return bisected(call, first, n, [=](const ValueOf<I>& value) mutable EMU_UNINSTRUMENTED {              \
+                    return stops; }); \
             });                                                                                                       \
         }                                                                                                             \
     };

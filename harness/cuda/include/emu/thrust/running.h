@@ -12,11 +12,12 @@ struct Policy {
     Policy on(cudaStream_t other) const { return {device, other}; }
 };
 
-/// A call of an algorithm: its name, where the author makes it, and where it runs.
+/// A call of an algorithm: its name, where the author makes it, where it runs, and whether a policy said so.
 struct Call {
     const char* name;
     const void* pc;
     bool device;
+    bool told;
     cudaStream_t stream;
 };
 
@@ -96,12 +97,12 @@ EMU_UNINSTRUMENTED void spread(const T* from, std::ptrdiff_t n, const I& first) 
 /// A call without or with a policy as its first argument.
 template <class Algorithm, class... A>
 EMU_UNINSTRUMENTED auto dispatch(const char* name, const void* pc, const Policy& policy, const A&... args) {
-    return Algorithm::run(Call{name, pc, policy.device, policy.stream}, args...);
+    return Algorithm::run(Call{name, pc, policy.device, true, policy.stream}, args...);
 }
 template <class Algorithm, class First, class... A, class = std::enable_if_t<!std::is_base_of<Policy, First>::value>>
 EMU_UNINSTRUMENTED auto dispatch(const char* name, const void* pc, const First& first, const A&... args) {
     const bool device = IsDevice<First>::value || (IsDevice<A>::value || ...);
-    return Algorithm::run(Call{name, pc, device, nullptr}, first, args...);
+    return Algorithm::run(Call{name, pc, device, false, nullptr}, first, args...);
 }
 
 }  // namespace emu
