@@ -64,10 +64,10 @@ def test_memory_that_a_gpu_would_have_is_no_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "lacking"),
     [
-        ("cudaGraphCreate(FIXME, 0);", []),
-        ("curandCreate(FIXME);", ["cuRAND"]),
-        ("thrust::device_vector<int> v(FIXME);", []),
-        ("thrust::sort(FIXME, FIXME);", []),
+        ("cudaGraphCreate(undeclared, 0);", []),
+        ("curandCreate(undeclared);", ["cuRAND"]),
+        ("thrust::device_vector<int> v(undeclared);", []),
+        ("thrust::sort(undeclared, undeclared);", []),
         ("thrust::set_union();", ["Thrust (thrust::set_union)"]),
     ],
 )
