@@ -196,13 +196,22 @@ def sweep() -> int:
     space = _owner().split("-")[1]
     found: dict[str, list[Folder]] = {}
     for own in own_folders():
-        for path in own.path.parent.glob(f"*/{PREFIX}{space}-*"):
+        for path in _groups_beside(own.path, f"{PREFIX}{space}-"):
             owner = path.name.split("-")[2]
             if owner.isdigit() and not Path("/proc", owner).exists():
                 found.setdefault(path.name, []).append(Folder(path, own.version, own.controllers))
     for folders in found.values():
         Cgroup(folders).remove()
     return len(found)
+
+
+def _groups_beside(folder: Path, prefix: str) -> Iterator[Path]:
+    """Groups of such names under a group and those beside it, of which any may end meanwhile."""
+    for beside in folder.parent.iterdir():
+        names: list[str] = []
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            names = os.listdir(beside)
+        yield from (beside / name for name in names if name.startswith(prefix))
 
 
 @cache

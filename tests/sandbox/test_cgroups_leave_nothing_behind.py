@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -21,6 +22,13 @@ if "busy" in sys.argv:
     while not group.processes(): time.sleep(0.01)
 print(group.folders[0].path.name, flush=True)
 time.sleep(60)
+"""
+
+COMING_AND_GOING = """
+import os, sys
+while True:
+    for number in range(50): os.mkdir(f"{sys.argv[1]}/box-{number}")
+    for number in range(50): os.rmdir(f"{sys.argv[1]}/box-{number}")
 """
 
 
@@ -62,6 +70,25 @@ def test_groups_of_a_grader_of_another_session_are_swept():
         assert not orphan.exists()
     finally:
         session.rmdir()
+
+
+def test_groups_that_end_while_others_are_looked_for_are_no_error():
+    parent = cgroup.own_folders()[0].path / f"session-{os.getpid()}"
+    parent.mkdir()
+    moved = cgroup.Folder(parent / "this-one", 2, frozenset())
+    coming = subprocess.Popen([sys.executable, "-c", COMING_AND_GOING, parent])
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cgroup, "own_folders", lambda: (moved,))
+            end = time.monotonic() + 2
+            while time.monotonic() < end:
+                assert cgroup.sweep() == 0
+    finally:
+        coming.kill()
+        coming.wait()
+        for group in parent.glob("box-*"):
+            group.rmdir()
+        parent.rmdir()
 
 
 def test_groups_of_other_process_namespaces_are_left_alone():
