@@ -8,10 +8,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from harness.sandbox import CallStatus, Scalar
+from harness.sandbox import CallStatus, Reply, Scalar
 from harness.timing import clock
 
-CALLS = 40
+ENOUGH = 0.1
+"""Seconds of waiting after which it is many times what the calls themselves take."""
+CALLS = 4_000
+"""Calls at most: the scheduler lets the first ones pass at once, and makes a thread wait once it has had its share."""
 HOGS = 6
 """Processes that spin on one core: a thread that shares it waits for several times what it works."""
 
@@ -34,6 +37,17 @@ def crowded(core: int) -> Iterator[None]:
             hog.communicate()
 
 
+def calls_until_waited(box) -> Iterator[Reply]:
+    """Calls of `f` until they have waited for `ENOUGH` seconds together."""
+    waited = 0.0
+    for _ in range(CALLS):
+        reply = box.call("f", 1.0, returns=Scalar(float))
+        waited += reply.queued
+        yield reply
+        if waited >= ENOUGH:
+            return
+
+
 @pytest.mark.parametrize("beside", [False, True], ids=["the grader waits", "both wait"])
 def test_waiting_is_subtracted(opened, beside: bool) -> None:
     """A call takes a few microseconds; all but its own time is what other work took. Half is room for what the kernel
@@ -42,9 +56,8 @@ def test_waiting_is_subtracted(opened, beside: bool) -> None:
     box = opened("def f(x):\n    return x\n", "f")
     assert clock.pin(box.pid, first if beside or not others else others[0])
     with crowded(first):
-        replies = [box.call("f", 1.0, returns=Scalar(float)) for _ in range(CALLS)]
+        replies = list(calls_until_waited(box))
     assert all(reply.status is CallStatus.RETURNED for reply in replies)
-    waited = sum(reply.queued for reply in replies)
-    assert waited > 0, "the core was crowded"
+    assert sum(reply.queued for reply in replies) >= ENOUGH, "the core was crowded"
     charged = sum(max(reply.processor, reply.seconds - reply.queued) for reply in replies)
     assert charged < 0.5 * sum(reply.seconds for reply in replies)
