@@ -133,7 +133,7 @@ int barrier(int id, Vote vote, int predicate, Site site) {
     gathering.count += predicate != 0;
     thread.warp->at_barrier |= 1u << thread.lane;
     if (++gathering.arrived == block.live) complete(block);
-    else scheduler().wait();
+    else Scheduler::wait();
     thread.wait.kind = Wait::None;
     return gathering.result;
 }

@@ -134,10 +134,11 @@ int barrier(int id, Vote vote, int predicate, Site site);
 void grid_barrier(Site site);
 bool is_cooperative();
 
-/// What the lanes of `mask` brought: lane l's value is at deposits + l * bytes, for l in `present`.
+/// What the lanes of `mask` brought: lane l's value is at deposits + l * bytes, for l in `present`; the caller is `lane`.
 struct Meeting {
     const unsigned char* deposits;
     uint32_t present;
+    uint32_t lane;
 };
 /// All live lanes of `mask` meet, each with a value of `bytes` (1..16); valid until the caller's next meeting. Lanes
 /// that have exited are not in `present` (a shim that takes such a value calls inactive_lane); lanes that wait elsewhere

@@ -65,11 +65,10 @@ void report_missing(const Aside& waiting, uint64_t blocks, size_t arrived) {
 void set_aside(Block& block) {
     Aside kept{block, {}, {}, {}, {}, {}, arrived_at, last_to_arrive};
     for (unsigned i = 0; i < block.thread_count; ++i) {
-        Thread& thread = block.threads[i];
-        thread.table = nullptr;  // what it brought has been read
+        const Thread& thread = block.threads[i];
         if (thread.stack) kept.stacks.push_back(save(*thread.stack));
     }
-    for (unsigned w = 0; w < block.warp_count; ++w) block.warps[w].used_tables = 0;
+    for (unsigned w = 0; w < block.warp_count; ++w) block.warps[w].hold_nothing();  // all has been read
     kept.threads.assign(block.threads, block.threads + block.thread_count);
     kept.warps.assign(block.warps, block.warps + block.warp_count);
     kept.shared = saved_shared();
@@ -128,7 +127,7 @@ void grid_barrier(Site site) {
         Scheduler::sleep(thread);
         scheduler().suspend();
     } else {
-        scheduler().wait();
+        Scheduler::wait();
     }
     thread.wait.kind = Wait::None;
 }

@@ -123,7 +123,8 @@ void set_up_warps(Block& block) {
     for (unsigned w = 0; w < block.warp_count; ++w) {
         unsigned lanes = std::min(kWarpLanes, block.thread_count - w * kWarpLanes);
         uint32_t exists = lanes == 32 ? ~0u : (1u << lanes) - 1;
-        s.warps[w] = Warp{&block, s.threads + w * kWarpLanes, w, exists, 0, exists, 0, 0, 0, s.tables + w * kWarpLanes};
+        s.warps[w] = Warp{&block, s.threads + w * kWarpLanes, w, exists, 0, exists, 0, 0, s.tables + w * kWarpLanes, nullptr, {}};
+        s.warps[w].hold_nothing();
     }
     block.ready_warps = block.warp_count == 32 ? ~0u : (1u << block.warp_count) - 1;
 }
@@ -138,7 +139,6 @@ void set_up_threads(Block& block, const Index& shape) {
         thread.warp = &block.warps[i / kWarpLanes];
         thread.block = &block;
         thread.stack = nullptr;
-        thread.table = nullptr;
         thread.atomics = 0;
         thread.wait = Wait{};
         if (++index.x < shape.x) continue;

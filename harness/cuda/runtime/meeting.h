@@ -10,8 +10,8 @@ namespace emu {
 /// One meeting: a lane holds it until its next one, so that it can read at leisure what the others brought.
 struct Table {
     uint32_t mask;
-    uint32_t holders;  // lanes that have come, and have not gone to another meeting since
-    uint32_t present;  // lanes that came
+    uint32_t present;  // lanes that have come
+    unsigned number;   // among the warp's
     unsigned bytes;    // of each deposit
     const char* what;
     alignas(64) unsigned char deposits[kWarpLanes * 16];

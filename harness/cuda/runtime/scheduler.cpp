@@ -18,8 +18,6 @@ constexpr unsigned kTurnsPerWarp = 4096;
 // Accesses and meetings between two preemptions of a seeded schedule, at most.
 constexpr uint64_t kPreemptionInterval = 4096;
 
-uint32_t lanes_above(unsigned lane) { return lane >= 31 ? 0u : ~0u << (lane + 1); }
-
 }  // namespace
 
 uint64_t Random::next() {
@@ -100,7 +98,8 @@ void Scheduler::exit_thread() {
         switch_stack(*stack, host_);
         return;
     }
-    Thread* next = pick(true);
+    Warp& warp = *thread.warp;
+    Thread* next = warp.ready && --turns_ ? next_in_warp(warp, thread.lane) : ready_elsewhere();
     running_thread = next;
     if (!next->stack) {
         next->stack = stack;
@@ -108,23 +107,6 @@ void Scheduler::exit_thread() {
         stacks_.put(stack);
         switch_stack(*stack, *next->stack);
     }
-}
-
-void Scheduler::sleep(Thread& thread) {
-    Warp& warp = *thread.warp;
-    warp.ready &= ~(1u << thread.lane);
-    if (!warp.ready) warp.block->ready_warps &= ~(1u << warp.number);
-}
-
-void Scheduler::wake(Warp& warp, uint32_t lanes) {
-    if (!lanes) return;
-    warp.ready |= lanes;
-    warp.block->ready_warps |= 1u << warp.number;
-}
-
-Thread* Scheduler::next_in_warp(Warp& warp, unsigned after) const {
-    uint32_t lanes = warp.ready & lanes_above(after);
-    return &warp.threads[__builtin_ctz(lanes ? lanes : warp.ready)];
 }
 
 // `leave`: another warp than the running thread's, if there is one.
@@ -145,27 +127,12 @@ Thread* Scheduler::next_warp(bool leave) {
     return next_in_warp(block.warps[__builtin_ctz(warps)], static_cast<unsigned>(random_.below(kWarpLanes)));
 }
 
-Thread* Scheduler::pick(bool stay) {
-    Block& block = *running_block;
-    if (!block.ready_warps) report_deadlock(block);
-    Thread& thread = *running_thread;
-    if (stay && thread.warp->ready && --turns_) return next_in_warp(*thread.warp, thread.lane);
-    return next_warp(true);
+Thread* Scheduler::ready_elsewhere() {
+    if (!running_block->ready_warps) report_deadlock(*running_block);
+    return scheduler().next_warp(true);
 }
 
-void Scheduler::switch_to(Thread& next) {
-    Thread& thread = *running_thread;
-    if (&next == &thread) return;
-    if (!next.stack) next.stack = stacks_.take();
-    ++progress;
-    running_thread = &next;
-    switch_stack(*thread.stack, *next.stack);
-}
-
-void Scheduler::wait() {
-    sleep(*running_thread);
-    switch_to(*pick(true));
-}
+void Scheduler::give_stack(Thread& thread) { thread.stack = scheduler().stacks_.take(); }
 
 void Scheduler::yield() {
     Thread& thread = *running_thread;

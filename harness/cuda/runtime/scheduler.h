@@ -20,6 +20,9 @@ private:
     uint64_t state_;
 };
 
+/// Counts turns, ends of threads and other entries to the runtime.
+extern uint64_t progress;
+
 class Scheduler {
 public:
     Scheduler();
@@ -37,7 +40,7 @@ public:
     bool resume(Block& block, Thread& last);
 
     /// The running thread is not ready until somebody wakes it.
-    void wait();
+    static void wait();
     /// The running thread stays ready, and others go first.
     void yield();
     void preempt();
@@ -48,28 +51,61 @@ public:
 
 private:
     static void run_threads();
-    void go_on();
-    Thread* next_in_warp(Warp& warp, unsigned after) const;
+    static Thread* next_in_warp(Warp& warp, unsigned after);
+    static void switch_to(Thread& next);
+    static Thread* ready_elsewhere();
+    static void give_stack(Thread& thread);
     Thread* next_warp(bool leave);
-    Thread* pick(bool stay);
-    void switch_to(Thread& next);
     void exit_thread();
 
     StackPool stacks_;
     Stack host_;
     Random random_{0};
     uint64_t seed_ = 0;
-    unsigned turns_ = 0;  // of this warp before another one goes
     bool left_ = false;
+    static inline unsigned turns_ = 0;  // of this warp before another one goes
 };
 
 Scheduler& scheduler();
 
+// Inlined, for a kernel's shuffles do little else.
+inline void Scheduler::sleep(Thread& thread) {
+    Warp& warp = *thread.warp;
+    warp.ready &= ~(1u << thread.lane);
+    if (!warp.ready) warp.block->ready_warps &= ~(1u << warp.number);
+}
+
+inline void Scheduler::wake(Warp& warp, uint32_t lanes) {
+    if (!lanes) return;
+    warp.ready |= lanes;
+    warp.block->ready_warps |= 1u << warp.number;
+}
+
+inline uint32_t lanes_above(unsigned lane) { return lane >= 31 ? 0u : ~0u << (lane + 1); }
+
+inline Thread* Scheduler::next_in_warp(Warp& warp, unsigned after) {
+    const uint32_t lanes = warp.ready & lanes_above(after);
+    return &warp.threads[__builtin_ctz(lanes ? lanes : warp.ready)];
+}
+
+[[gnu::always_inline]] inline void Scheduler::switch_to(Thread& next) {
+    Thread& thread = *running_thread;
+    if (&next == &thread) return;
+    if (__builtin_expect(!next.stack, 0)) give_stack(next);
+    ++progress;
+    running_thread = &next;
+    switch_stack(*thread.stack, *next.stack);
+}
+
+[[gnu::always_inline]] inline void Scheduler::wait() {
+    Thread& thread = *running_thread;
+    sleep(thread);
+    Warp& warp = *thread.warp;
+    switch_to(warp.ready && --turns_ ? *next_in_warp(warp, thread.lane) : *ready_elsewhere());
+}
+
 enum class BlockOrder : uint8_t { Forward, Backward, Mixed };
 extern BlockOrder block_order;
-
-/// Counts turns, ends of threads and other entries to the runtime.
-extern uint64_t progress;
 
 /// No thread of the block is ready and some are left: name who waits where. Reported as a defect; the launch ends.
 [[noreturn]] void report_deadlock(Block& block);

@@ -5,9 +5,7 @@
 #include <cstring>
 #include <new>
 
-#if defined(__x86_64__) && !defined(EMU_UCONTEXT)
-#define EMU_OWN_SWITCH
-#else
+#ifndef EMU_OWN_SWITCH
 #include <ucontext.h>
 #endif
 
@@ -101,42 +99,29 @@ const Stack* StackPool::guarded_by(const void* address) const {
 
 const bool kStacksCanBeSaved = true;
 
-// Callee-saved registers go onto the stack that is left; kernels do not change floating-point control words. A return,
-// not a jump: all fibers wait at the same call, so that the processor's stack of return addresses stays right.
+// What `switch_stack` calls. Kernels do not change floating-point control words.
 asm(R"(
 .text
 .p2align 4
+.globl emu_switch_stack_pointer
+.hidden emu_switch_stack_pointer
 .type emu_switch_stack_pointer, @function
 emu_switch_stack_pointer:
     pushq %rbp
-    pushq %rbx
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
     movq %rsp, (%rdi)
     movq %rsi, %rsp
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbx
     popq %rbp
     ret
 .size emu_switch_stack_pointer, . - emu_switch_stack_pointer
 )");
 
-extern "C" void emu_switch_stack_pointer(void** save, void* load);
-
 void prepare(Stack& stack, void (*main)()) {
     auto** top = reinterpret_cast<void**>(coloured_top(stack));
     *--top = nullptr;  // main's return address: it has none, and the stack is aligned as after a call
     *--top = reinterpret_cast<void*>(main);
-    for (int i = 0; i < 6; ++i) *--top = nullptr;
+    *--top = nullptr;  // rbp
     stack.pointer = top;
 }
-
-void switch_stack(Stack& from, Stack& to) { emu_switch_stack_pointer(&from.pointer, to.pointer); }
 
 #else
 

@@ -6,6 +6,10 @@
 
 #include "threads.h"
 
+#if defined(__x86_64__) && !defined(EMU_UCONTEXT)
+#define EMU_OWN_SWITCH
+#endif
+
 namespace emu {
 
 constexpr size_t kStackBytes = 256 << 10;
@@ -58,6 +62,22 @@ private:
 /// Prepare a stack so that the first switch to it enters `main`.
 void prepare(Stack& stack, void (*main)());
 /// Go on with `to`, and return when somebody switches back to `from`.
+#ifdef EMU_OWN_SWITCH
+[[gnu::always_inline]] inline void switch_stack(Stack& from, Stack& to) {
+    void** save = &from.pointer;
+    void* load = to.pointer;
+    // A call and a return, not jumps: all fibers of a warp wait at the same call, so that the processor's stack of
+    // return addresses stays right. Whatever is kept over the switch lies on the stack: all registers are given up, but
+    // for rbp, which the other side saves. The 128 bytes below the stack pointer may be the caller's.
+    asm volatile("leaq -128(%%rsp), %%rsp\n\tcall emu_switch_stack_pointer\n\tleaq 128(%%rsp), %%rsp"
+                 : "+D"(save), "+S"(load)
+                 :
+                 : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1",
+                   "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+                   "xmm14", "xmm15", "cc", "memory");
+}
+#else
 void switch_stack(Stack& from, Stack& to);
+#endif
 
 }  // namespace emu

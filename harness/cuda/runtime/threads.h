@@ -1,6 +1,9 @@
 // A launch, its running block, and the block's warps and threads.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+
 #include "emulator.h"
 #include "records.h"
 
@@ -9,6 +12,7 @@ namespace emu {
 constexpr unsigned kWarpLanes = 32;
 constexpr unsigned kMaxThreads = 1024;
 constexpr unsigned kMaxWarps = kMaxThreads / kWarpLanes;
+constexpr uint8_t kNoTable = kWarpLanes;
 
 struct Block;
 struct Launch;
@@ -34,9 +38,11 @@ struct Warp {
     uint32_t ready;
     uint32_t at_barrier;
     uint32_t open_tables;   // of the tables below: waiting for lanes
-    uint32_t used_tables;   // open, or still held by a lane
     Table* tables;
+    Table* newest;          // the open one that was opened last, null where there is none
+    uint8_t holds[kWarpLanes];  // by lane: the number of the table it may read, kNoTable for none
     uint32_t live() const { return exists & ~exited; }
+    void hold_nothing() { std::fill(std::begin(holds), std::end(holds), kNoTable); }
 };
 
 struct Thread {
@@ -46,7 +52,6 @@ struct Thread {
     Warp* warp;
     Block* block;
     Stack* stack;     // null before its first turn and after its last
-    Table* table;     // of its last meeting
     unsigned atomics;
     Wait wait;
 };

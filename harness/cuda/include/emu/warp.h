@@ -30,7 +30,7 @@ template <class T, class Source>
 EMU_UNINSTRUMENTED inline T shuffle(unsigned mask, T value, int width, const char* what, Site site, Source source) {
     static_assert(std::is_trivially_destructible_v<T> && sizeof(T) <= 16, "a shuffle takes a value of 1 to 16 bytes");
     const Meeting meeting = exchange(mask, &value, sizeof(T), what, site);
-    const unsigned own = lane();
+    const unsigned own = meeting.lane;
     const unsigned first = own & ~static_cast<unsigned>(width - 1);
     const int from = source(static_cast<int>(own), static_cast<int>(first), static_cast<int>(first) + width - 1);
     return from < 0 ? value : deposit_of<T>(meeting, static_cast<unsigned>(from), what, site);
@@ -128,7 +128,7 @@ EMU_OUTLINE unsigned __match_all_sync(unsigned mask, T value, int* all_equal, em
     EMU_OUTLINE inline T name(unsigned mask, T value, emu::Site site = EMU_HERE) { \
         const emu::Meeting meeting = emu::exchange(mask, &value, sizeof value, #name, site); \
         for (unsigned other = 0; other < 32; ++other) { \
-            if (other == emu::lane() || !(meeting.present >> other & 1u)) continue; \
+            if (other == meeting.lane || !(meeting.present >> other & 1u)) continue; \
             const T a = value; \
             const T b = emu::deposit_of<T>(meeting, other, #name, site); \
             value = (expression); \
