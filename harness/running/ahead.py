@@ -15,7 +15,6 @@ from functools import reduce
 from harness.errors import HarnessError
 from harness.model import Criterion, Signal
 from harness.probing.answers import SandboxedAnswer, Spent
-from harness.probing.device import EmulatedAnswer
 from harness.probing.failures import NotMeasurable, NotRun
 from harness.probing.opening import GradedAnswer
 from harness.probing.probe import Probe, ProbeResult, run
@@ -163,19 +162,20 @@ def run_ahead(job: Job, criteria: Iterable[Criterion], answer: GradedAnswer, beg
     if job.brief or job.cores < 2 or not isinstance(answer, SandboxedAnswer):
         return NOTHING_AHEAD
     ahead = Ahead(answer)
-    # what an emulated device counts is its own, whatever runs beside it
-    counted = isinstance(answer, EmulatedAnswer)
-    turns = (_turn(job, criterion, lambda p: p.clocked or (p.measures_cost and not counted)) for criterion in criteria)
+    turns = (_turn(job, criterion) for criterion in criteria)
     ahead.run((turn for turn in turns if turn), begun)
     return ahead
 
 
-def _turn(job: Job, criterion: Criterion, disturbed: Callable[[Probe], bool]) -> CriterionProbes | None:
-    """What may be run ahead of a criterion; None where it will not begin with its own seed."""
+def _turn(job: Job, criterion: Criterion) -> CriterionProbes | None:
+    """What may be run ahead of a criterion, all but what a clock decides; None where it will not begin with its seed.
+
+    Memory is a process's own, and what an emulated device counts, whatever runs beside it.
+    """
     offered = not criterion.capability or job.submission.offers(criterion.capability)
     if not offered or criterion.id in job.left_out or job.failing_seed(criterion) is not None:
         return None
-    probes = [probe for probe in job.code.probes_of(criterion) if not disturbed(probe)]
+    probes = [probe for probe in job.code.probes_of(criterion) if not probe.clocked]
     return CriterionProbes(criterion.id, job.seed_of(criterion), probes)
 
 
