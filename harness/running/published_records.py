@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import StoreError
 from harness.running import summary_index
 from harness.running.database import Database
-from harness.running.file_states import FileState, FileStates, digest
+from harness.running.file_states import FileState, FileStates, date_back, digest
 from harness.running.summary_index import SummaryIndex
 from harness.workspace import Workspace
 
@@ -61,6 +61,16 @@ class PublishedRecords:
                 changed[file] = self._checked(file, rubrics, record)
         index.keep(changed)
         return records
+
+    def written(self, record: "Record") -> None:
+        """Remember a record that was written just now, so that a board of many need not read it again."""
+        try:
+            date_back(self._workspace.records_folder / record.submission_name.record)
+            files = FileStates.of_one(self._workspace, record.submission_name)
+            (file,) = files.records
+            self._index(files).keep_written(file, self._checked(file, self._rubrics(files), record))
+        except (OSError, StoreError):
+            return  # whoever reads it finds out
 
     def removed(self) -> tuple[str, ...]:
         """Names of records whose submission was under submissions/ and is gone, sorted; no board shows them.

@@ -242,6 +242,7 @@ class Store:
         ):
             signature_path(path).unlink(missing_ok=True)  # it is of what stood there before
             write_atomically(path, text)
+            self.published.written(record)
         return path
 
     def _refuse_both_forms(self, record: Record) -> None:

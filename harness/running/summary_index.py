@@ -64,15 +64,19 @@ class SummaryIndex:
 
     def keep(self, changed: Mapping[FileState, "RecordSummary"]) -> None:
         """Keep what was found of these records, and drop those whose files are gone."""
-        rows = [
-            (file.name, one.challenge, one.model, self._files.of_record(file), *one.row(), one.details())
-            for file, one in changed.items() if self._files.settled_record(file)
-        ]  # fmt: skip
-        self._change(_INSERT, rows)
+        self._change(_INSERT, [self._row(f, one) for f, one in changed.items() if self._files.settled_record(f)])
         if changed or self._count() != len(self._files.records):
             names = {file.name for file in self._files.records}
             gone = [(path,) for (path,) in self._rows("SELECT path FROM summaries") if path not in names]
             self._change("DELETE FROM summaries WHERE path = ?", gone)
+
+    def keep_written(self, file: FileState, summary: "RecordSummary") -> None:
+        """Keep what was found of a record that was written just now and dated back: later changes will show."""
+        if self._files.settled_rubric(file):
+            self._change(_INSERT, [self._row(file, summary)])
+
+    def _row(self, file: FileState, one: "RecordSummary") -> tuple[Any, ...]:
+        return (file.name, one.challenge, one.model, self._files.of_record(file), *one.row(), one.details())
 
     def _details_of(self, file: FileState, state: str) -> str:
         name = file.submission

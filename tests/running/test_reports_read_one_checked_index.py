@@ -136,6 +136,22 @@ def test_only_records_that_changed_are_read_again(toy, index, read):
         assert read == expected
 
 
+def test_a_record_is_not_read_again_after_it_was_published(toy, index, read, monkeypatch):
+    """A board of many records is shown at once after the last of them; a file edited at once is read all the same."""
+    for model in ("right", "wrong"):
+        path = toy.workspace.record_path(model, "scaled_sum")
+        record = Record.from_json(path.read_text())
+        path.unlink()
+        Store(toy.workspace).publish(record)
+    monkeypatch.setattr(file_states, "SETTLED_SECONDS", 60.0)
+    read.clear()
+    assert [s.model for s in index.measured().summaries] == ["right", "wrong"]
+    assert read == []
+    path.write_bytes(path.read_bytes())
+    assert [s.model for s in index.measured().summaries] == ["right", "wrong"]
+    assert read == ["wrong"]
+
+
 def test_duels_are_fought_again_only_where_a_record_changed(toy, index, monkeypatch):
     fought: list[str] = []
     monkeypatch.setattr("harness.scoring.duels.round_robin", lambda c, *a: fought.append(c.id) or round_robin(c, *a))

@@ -104,7 +104,8 @@ Meeting exchange(uint32_t mask, const void* mine, unsigned bytes, const char* wh
         mask = own;
     }
     Table* newest = warp.newest;
-    Table& table = newest && fits(*newest, mask, bytes, what) ? *newest : other_table(warp, thread.lane, mask, bytes, what);
+    const bool joined = newest && fits(*newest, mask, bytes, what);
+    Table& table = joined ? *newest : other_table(warp, thread.lane, mask, bytes, what);
     warp.holds[thread.lane] = static_cast<uint8_t>(table.number);
     table.present |= own;
     deposit(table.deposits + thread.lane * bytes, mine, bytes);
