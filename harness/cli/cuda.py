@@ -94,6 +94,10 @@ Blocks = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Run at most N blocks of each launch: the first, the last, others drawn."),
 ]
+Cores = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Check the blocks of a long launch on up to N processors; all by default."),
+]
 Seconds = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop each run after N seconds, as no failure.")]
 
 
@@ -113,6 +117,7 @@ def check(
     launches: Launches = None,
     blocks: Blocks = None,
     seconds: Seconds = None,
+    cores: Cores = None,
     as_json: AsJson = False,
     as_sarif: AsSarif = False,
     annotations: Annotated[
@@ -140,7 +145,7 @@ def check(
     if as_json and as_sarif:
         raise typer.BadParameter("give one of --json and --sarif")
     words = _words(defines, includes, standard)
-    limits = ProgramLimits(timeout, memory, seconds, launches, blocks)
+    limits = ProgramLimits(timeout, memory, seconds, launches, blocks, cores)
     seeds = range(seed, seed + schedules)
     with _ran(context, files, Mode.CHECK, seeds, root, words, sets, limits) as (source, runs):
         _say_checked(source, runs, as_json, as_sarif, annotations)

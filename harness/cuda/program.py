@@ -15,6 +15,8 @@ from harness.sandbox import CommandLimit, Completed, Tier, command
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx"})
 """Files that a CUDA program is written in."""
+MOST_CORES = 8
+"""Processors that check one launch at most: each holds a copy of what is known of the memory."""
 _GRACE = 3.0
 """Seconds between the device's own end of a program, which says where it stood, and the box's."""
 _LOOKED_AT = 20_000  # files of a folder that are looked at for sources: somebody's home folder holds more
@@ -51,6 +53,7 @@ class ProgramLimits:
         enough_seconds: wall time after which it is stopped, which is no failure; None for none.
         launches: so many kernel launches are run, then it is stopped; None for all.
         blocks: so many blocks of each launch are run at most: the first, the last, and others drawn; None for all.
+        cores: processors that check the blocks of a long launch side by side; None for all there are.
     """
 
     seconds: float = 60
@@ -58,6 +61,7 @@ class ProgramLimits:
     enough_seconds: int | None = None
     launches: int | None = None
     blocks: int | None = None
+    cores: int | None = None
 
 
 @dataclass(frozen=True)
@@ -298,6 +302,7 @@ def run_program(
         BoxError: it could not be started.
     """
     within = min(limits.seconds, limits.enough_seconds or limits.seconds)
+    cores = limits.cores or min(len(os.sched_getaffinity(0)), MOST_CORES)
     program.parent.chmod(program.parent.stat().st_mode | 0o055)  # a private folder is closed to the box's own user
 
     def run(order: BlockOrder) -> tuple[Report | None, Completed]:
@@ -305,10 +310,11 @@ def run_program(
             f"EMU_MODE={mode.value}", f"EMU_SEED={seed}", f"EMU_ORDER={order.value}",
             f"EMU_REPORT_FD={command.REPORT_FD}", "EMU_FOLLOW=1", f"EMU_LAUNCHES={limits.launches or 0}",
             f"EMU_SECONDS={math.ceil(within)}", f"EMU_BLOCKS={limits.blocks or 0}",
+            f"EMU_CORES={cores}",
         )  # fmt: skip
         completed = command.run(
             ("env", *settings, f"{{program}}/{program.name}", *arguments),
-            source.folder, tier=tier, seconds=within + _GRACE, wall_seconds=within + _GRACE,
+            source.folder, tier=tier, seconds=cores * within + _GRACE, wall_seconds=within + _GRACE,
             memory_mib=limits.memory_mib, extra={"program": program.parent}, watch=watch,
         )  # fmt: skip
         return parse_followed(completed.report), completed

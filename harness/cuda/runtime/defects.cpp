@@ -1,5 +1,7 @@
 #include "defects.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "following.h"
@@ -7,6 +9,10 @@
 #include "state.h"
 
 namespace emu {
+
+bool in_share = false;
+
+void give_up_share() { _exit(1); }
 
 namespace {
 
@@ -51,6 +57,7 @@ const char* doubt() {
 }  // namespace
 
 void report(Defect defect) {
+    if (in_share) give_up_share();
     const Exclusive exclusive;
     State& s = state();
     for (KeptDefect& kept : s.defects) {
@@ -75,6 +82,7 @@ void report(Defect defect) {
 }
 
 bool seen_again(const char* kind, const void* pc, const void* other_pc) {
+    if (in_share) give_up_share();
     const Exclusive exclusive;
     Defect probe;
     probe.kind = kind;
@@ -93,6 +101,7 @@ bool seen_again(const char* kind, const void* pc, const void* other_pc) {
 }
 
 void end_launch(int error) {
+    if (in_share) give_up_share();
     if (!state().sticky_error) state().sticky_error = error;
     if (!running_thread) __builtin_trap();
     scheduler().leave();

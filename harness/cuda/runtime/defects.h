@@ -42,6 +42,11 @@ struct Defect {
     uint64_t launch = 0;  // of that kernel
 };
 
+/// Set in a process that runs a share of a launch's blocks and says nothing (shadow_shares.h).
+extern bool in_share;
+/// What there is to tell is told where all blocks are run: end such a process.
+[[noreturn]] void give_up_share();
+
 /// Keep the defect; one that equals a kept one (kind, kernel, pc, other.pc, sites) only counts up. At most 64 are kept.
 void report(Defect defect);
 

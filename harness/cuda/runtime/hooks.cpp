@@ -8,6 +8,7 @@
 #include "block_sample.h"
 #include "defects.h"
 #include "races_messages.h"
+#include "shadow_shares.h"
 #include "state.h"
 
 namespace emu {
@@ -118,6 +119,7 @@ void observe_volatile(Access access) {
     const bool checked = mode & EMU_CHECK;
     access.strong = checked && (!access.write || has_fenced());
     observe(access);
+    shares_message(access.address);
     if (!access.write) note_spin(access);
     if (checked && access.strong) messages_atomic(access.address, !access.write, access.write);
 }
@@ -126,6 +128,7 @@ void observe_atomic(const void* address, unsigned bytes, bool takes, bool posts,
     Access access = access_of(address, bytes, posts, pc);
     access.strong = access.atomic = true;
     observe(access);
+    shares_message(access.address);
     if (changes_nothing(access)) note_spin(access);
     if (mode & EMU_CHECK) messages_atomic(access.address, takes, posts);
 }

@@ -5,6 +5,7 @@
 #include "hooks.h"
 #include "races_messages.h"
 #include "shadow_copies.h"
+#include "shadow_shares.h"
 
 namespace emu {
 
@@ -34,12 +35,17 @@ void on_launch(Launch& launch) {
         make_cells();
         races_launch(launch);
         unwritten_launch();
+        shares_launch();
     }
     if (mode & EMU_COUNT) counters_launch(launch);
 }
 
 void on_launch_end(Launch& launch) {
     if (mode & EMU_COUNT) counters_launch_end(launch);
+}
+
+bool on_blocks_left(Launch& launch, uint64_t next, uint64_t count, const std::function<bool(uint64_t, uint64_t)>& run) {
+    return run_in_shares(launch, next, count, run);
 }
 
 void on_block(Block& block) {

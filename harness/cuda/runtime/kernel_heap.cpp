@@ -20,6 +20,7 @@ size_t heap_used = 0;
 size_t heap_extent(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 void* heap_take(size_t bytes, const void* pc) {
+    if (in_share) give_up_share();
     bytes = bytes ? bytes : 1;
     // an answer's kernels are held to the memory alone
     if (has_own_main && (bytes > heap_limit || heap_used + heap_extent(bytes) > heap_limit)) return nullptr;
@@ -63,6 +64,7 @@ void* kernel_new(size_t bytes, Site site) {
 void kernel_free(void* pointer) {
     if (!on_device()) return std::free(pointer);
     if (!pointer) return;
+    if (in_share) give_up_share();
     Allocation* allocation = find_allocation(pointer);
     const char* why = heap_refusal(allocation, pointer);
     if (!why) return release(*allocation);
@@ -76,6 +78,7 @@ void kernel_free(void* pointer) {
 
 long long ticks() {
     constexpr long long kStep = 1 << 10;
+    if (in_share) give_up_share();
     static long long now = 0;
     yield();
     return now += kStep;

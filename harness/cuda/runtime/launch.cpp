@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -156,6 +157,7 @@ void set_up(Block& block, Launch& launch, uint64_t linear) {
     block.linear = linear;
     block.live = block.thread_count;
     block.at_grid = 0;
+    scheduler().begin_block(launch.number, linear);
     set_up_warps(block);
     set_up_threads(block, launch.block);
     forget_barrier();
@@ -198,16 +200,23 @@ bool run_blocks(Launch& launch) {
     const uint64_t count = sample.empty() ? blocks : sample.size();
     bool finished = true;
     uint64_t i = 0;
-    for (; finished && i < count; ++i) {
-        if (!launch.cooperative && left_out(launch.grid, i, blocks)) continue;
-        running_block = &block;
-        const uint64_t number = nth_block(i, count);
-        set_up(block, launch, sample.empty() ? number : sample[number]);
-        if (follower.block) follower.block(block, i, count);
-        on_block(block);
-        finished = scheduler().run(block);
-        if (finished && block.at_grid) set_aside(block);
-        else on_block_end(block);
+    const std::function<bool(uint64_t, uint64_t)> run = [&](uint64_t begin, uint64_t end) {
+        for (i = begin; finished && i < end; ++i) {
+            if (!launch.cooperative && left_out(launch.grid, i, blocks)) continue;
+            running_block = &block;
+            const uint64_t number = nth_block(i, count);
+            set_up(block, launch, sample.empty() ? number : sample[number]);
+            if (follower.block) follower.block(block, i, count);
+            on_block(block);
+            finished = scheduler().run(block);
+            if (finished && block.at_grid) set_aside(block);
+            else on_block_end(block);
+        }
+        return finished;
+    };
+    while (finished && i < count) {
+        if (on_blocks_left(launch, i, count, run)) i = count;
+        else run(i, i + 1);
     }
     if (finished) finished = run_aside(block, blocks);
     forget_aside();

@@ -1,6 +1,7 @@
 // What the core tells the checks and counters. Plain builds link observer_none.cpp.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "defects.h"
@@ -19,6 +20,10 @@ void on_start(unsigned mode);
 // A launch begins and ends; `on_launch_end` fills the counters of `launch.record`, also after a launch that was ended.
 void on_launch(Launch& launch);
 void on_launch_end(Launch& launch);
+
+// `next` of the launch's `count` blocks have been run. True when all others have been run too, beside each other; else
+// they are for whoever asks to run. Told before each block.
+bool on_blocks_left(Launch& launch, uint64_t next, uint64_t count, const std::function<bool(uint64_t, uint64_t)>& run);
 
 // A block begins (its shared memory is poisoned: nothing is initialised) and ends.
 void on_block(Block& block);

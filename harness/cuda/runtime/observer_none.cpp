@@ -6,6 +6,7 @@ namespace emu {
 void on_start(unsigned) {}
 void on_launch(Launch&) {}
 void on_launch_end(Launch&) {}
+bool on_blocks_left(Launch&, uint64_t, uint64_t, const std::function<bool(uint64_t, uint64_t)>&) { return false; }
 void on_block(Block&) {}
 void on_block_end(Block&) {}
 void on_aside(Block&, std::vector<unsigned char>&) {}

@@ -51,6 +51,7 @@ void cut(unsigned threads) {
 
 // Segment numbers have run out: forget what was remembered under the old ones.
 void start_over(const Block& block) {
+    if (in_share) give_up_share();
     forget_cells();
     messages_launch();
     races.latest = 0;

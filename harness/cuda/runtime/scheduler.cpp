@@ -36,8 +36,13 @@ Scheduler::Scheduler() { stacks_.set_main(&Scheduler::run_threads); }
 
 void Scheduler::set_seed(uint64_t seed) {
     seed_ = seed;
-    random_ = Random(seed);
-    preempt_after = seed ? static_cast<int64_t>(1 + random_.below(kPreemptionInterval)) : INT64_MAX;
+    preempt_after = INT64_MAX;
+}
+
+void Scheduler::begin_block(uint64_t launch, uint64_t block) {
+    if (!seed_) return;
+    random_ = Random(seed_ ^ launch * 0x9e3779b97f4a7c15u ^ block * 0xd1b54a32d192ed03u);
+    preempt_after = static_cast<int64_t>(1 + random_.below(kPreemptionInterval));
 }
 
 bool Scheduler::run(Block& block) {

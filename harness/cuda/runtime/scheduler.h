@@ -28,6 +28,8 @@ public:
     Scheduler();
     /// 0: in order. Otherwise a random warp runs until it blocks, with a rare preemption.
     void set_seed(uint64_t seed);
+    /// A seeded schedule of a block depends on no other block's.
+    void begin_block(uint64_t launch, uint64_t block);
     bool reserve(unsigned threads) { return stacks_.reserve(threads); }
 
     /// Run all threads of the block to their ends. False when the launch was ended from inside.

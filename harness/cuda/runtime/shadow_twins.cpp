@@ -69,18 +69,9 @@ void mix(uint64_t& hash, uint64_t value) {
     hash ^= hash >> 29;
 }
 
-// What a kernel prints is kept apart, as much of it as goes into a pipe that nobody empties.
-void redirect_output() {
-    int ends[2] = {-1, -1};
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) twins().printed = ends[0];
-    for (int fd : {1, 2}) {
-        if (ends[1] < 0 || dup2(ends[1], fd) < 0) close(fd);
-    }
-}
-
 void become_twin(const void* pc, Filling filling) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    redirect_output();
+    twins().printed = redirect_output();
     const rlimit limit{kProcessorSeconds, kProcessorSeconds};
     setrlimit(RLIMIT_CPU, &limit);
     only_host_thread = true;
@@ -168,6 +159,15 @@ bool shared_page() {
 }
 
 }  // namespace
+
+int redirect_output() {
+    int ends[2] = {-1, -1};
+    const bool made = pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+    for (int fd : {1, 2}) {
+        if (!made || dup2(ends[1], fd) < 0) close(fd);
+    }
+    return ends[0];
+}
 
 void twins_read(const void* pc) {
     Twins& t = twins();

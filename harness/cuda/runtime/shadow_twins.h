@@ -42,4 +42,8 @@ void twin_ends(bool part = false);
 void trace_access(const Access& access);
 void trace_store(uintptr_t address, uint64_t value);
 
+/// What a copy of the process prints is kept apart from here on, as much of it as goes into a pipe that nobody empties;
+/// its reading end, -1 where there is none.
+int redirect_output();
+
 }  // namespace emu

@@ -214,6 +214,7 @@ InPieces::InPieces() {
 InPieces::~InPieces() { --held().pieces; }
 
 void read_unwritten(Region& region, const Access& access) {
+    if (in_share) give_up_share();
     // an atomic changes what is there, and a volatile read is waited for; what a driver's call reads is all of a contract
     if (!has_own_main || access.atomic || access.is_volatile || access.told) {
         return report_unwritten(access, running_block->index, running_thread->index);

@@ -68,6 +68,7 @@ void restore_shared(const std::vector<unsigned char>& saved) {
 void* shared(SharedSlot& slot) {
     if (slot.launch == current_launch && running_block) return base + slot.offset;
     if (!running_block) unsupported("shared memory outside of a kernel", Site{"", 0});
+    if (in_share) give_up_share();
     ++progress;
     slot.offset = rounded(used, std::max(slot.alignment, kSharedRedZone));
     static_bytes = rounded(static_bytes, slot.alignment) + slot.bytes;

@@ -82,6 +82,7 @@ extern bool has_own_main;
 /// Append, or say that the report is cut.
 template <class T>
 void list(std::vector<T>& items, T item) {
+    if (in_share) give_up_share();
     const Exclusive exclusive;
     if (items.size() < kMaxListed) items.push_back(std::move(item));
     else state().truncated = true;
