@@ -21,7 +21,7 @@ from pathlib import Path
 
 from promises import Promises
 
-from harness.cuda.program import Mode, ProgramRun, ProgramSource, build_program, run_program
+from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 HERE = Path(__file__).parent
@@ -37,6 +37,7 @@ BIG = ("8", "50257", "256", "3")
 """Rows, columns, threads a block, launches: softmax at the vocabulary of GPT-2."""
 SMALL = ("4", "1000", "64", "3")
 PRODUCT = ("256", "3")
+LONG = ("512", "1")
 """Rows of each matrix, launches."""
 
 
@@ -92,6 +93,26 @@ def tiled_product(folder: Path, promises: Promises) -> None:
     for name, tiles in ratios(plain, checked, PRODUCT, {"count": Mode.COUNT}).items():
         for tile, ratio in zip((16, 32), tiles, strict=True):
             promises.at_most(f"  {name}, tiles of {tile}", ratio, PROMISED[name], " x")
+
+
+def on_all_processors(folder: Path) -> None:
+    """Checking one long launch with its blocks in turn, and on all processors."""
+    source = ProgramSource.of([HERE / "cuda" / "tiled_product.cu"])
+    program, _ = built([HERE / "cuda" / "tiled_product.cu"], folder)
+    times: dict[int | None, list[float]] = {1: [], None: []}
+    for _ in range(ROUNDS):
+        for cores, seconds in times.items():
+            start = time.perf_counter()
+            ran = run_program(
+                source, program, LONG, tier=detect(), mode=Mode.CHECK, limits=ProgramLimits(300, cores=cores)
+            )
+            seconds.append(time.perf_counter() - start)
+            if ran.failed:
+                raise SystemExit(f"tiled product: {ran.ended} {ran.completed.output}")
+    one, all_of_them = (statistics.median(seconds) for seconds in times.values())
+    print(f"tiled product of matrices of {LONG[0]} rows, checked: wall time, medians of {ROUNDS} in turn")
+    print(f"  blocks in turn {one:.2f} s, on {len(os.sched_getaffinity(0))} processors {all_of_them:.2f} s: ", end="")
+    print(f"{one / all_of_them:.2f} x faster")
 
 
 def beside_numba(python: str, emulated: list[float]) -> None:
@@ -160,6 +181,7 @@ def main() -> None:
         folder = Path(name)
         beside_numba(numba, slow_down(folder, promises))
         tiled_product(folder, promises)
+        on_all_processors(folder)
         one_submission(folder, promises)
     corpus(promises)
     promises.settle()

@@ -29,6 +29,7 @@ KERNELS = r"""
 
 constexpr int kBlocks = 48, kThreads = 64, kCount = kBlocks * kThreads, kRounds = 400;
 __device__ float kept[kCount];
+__device__ float* pinned;
 
 __device__ float worked(float x) {
     __shared__ float s[kThreads];
@@ -66,6 +67,10 @@ __global__ void later_ones_count(float* x, unsigned char*) {
     x[i] = worked(x[i]);
     if (blockIdx.x > 4 && threadIdx.x == 0) atomicAdd(&kept[0], 1.0f);
 }
+__global__ void into_memory_of_the_host(float* x, unsigned char*) {
+    const int i = blockIdx.x * kThreads + threadIdx.x;
+    pinned[i] = worked(x[i]);
+}
 
 double seconds(int who) {
     rusage used;
@@ -75,8 +80,13 @@ double seconds(int who) {
 
 int main(int, char** arguments) {
     using Kernel = void (*)(float*, unsigned char*);
-    const Kernel kernels[] = {apart, last_prints, last_reads_the_first, last_writes_past_the_end, later_ones_count};
-    float* x;
+    const Kernel kernels[] = {apart, last_prints, last_reads_the_first, last_writes_past_the_end, later_ones_count,
+                              into_memory_of_the_host};
+    static float host[kCount];
+    cudaHostRegister(host, sizeof host, cudaHostRegisterMapped);
+    float *x, *seen_by_device;
+    cudaHostGetDevicePointer(&seen_by_device, host, 0);
+    cudaMemcpyToSymbol(pinned, &seen_by_device, sizeof seen_by_device);
     unsigned char* bytes;
     cudaMalloc(&x, kCount * sizeof *x);
     cudaMalloc(&bytes, 3 * kCount);
@@ -93,16 +103,24 @@ int main(int, char** arguments) {
     cudaMemcpyFromSymbol(symbols.data(), kept, sizeof kept);
     double sum = 0;
     for (int i = 0; i < kCount; ++i) {
-        sum += (i % 97 + 1) * (values[i] + 3.0 * symbols[i] + 5.0 * single[i * 3] + single[i * 3 + 2]);
+        sum += (i % 97 + 1) * (7.0 * host[i] + values[i] + 3.0 * symbols[i] + 5.0 * single[i * 3] + single[i * 3 + 2]);
     }
     printf("sum %.17g\n", sum);
     std::fprintf(stderr, beside ? "beside each other\n" : "in turn\n");
+    cudaHostUnregister(host);
     cudaFree(x);
     cudaFree(bytes);
 }
 """
 WAYS = ("in turn", "beside each other")
-NAMES = ("apart", "last_prints", "last_reads_the_first", "last_writes_past_the_end", "later_ones_count")
+NAMES = (
+    "apart",
+    "last_prints",
+    "last_reads_the_first",
+    "last_writes_past_the_end",
+    "later_ones_count",
+    "into_memory_of_the_host",
+)
 
 
 @contextmanager

@@ -73,7 +73,10 @@ bool check_elsewhere(const Access& access) {
     if (on_own_stack(access.address)) return false;
     if (shadow().symbols.contains(access.address) && check_symbol(access)) return true;
     if (!access.write && is_constant_of_module(access.address)) return false;
-    if (is_registered(reinterpret_cast<const void*>(access.address), access.bytes)) return false;
+    if (is_registered(reinterpret_cast<const void*>(access.address), access.bytes)) {
+        if (access.write && in_share) give_up_share();  // nobody would see it
+        return false;
+    }
     check_past_symbol(access);
     report_not_device_memory(access);
 }

@@ -204,7 +204,7 @@ void tell(Share& share, const std::vector<Stretch>& all, uint32_t segment) {
         if (!run(i, i + 1)) give_up_share();
         ++share.told->blocks;
     }
-    std::fflush(nullptr);
+    std::fflush(stdout);  // no other file: what waits to be written there is the program's own
     char byte;
     if (printed < 0 || read(printed, &byte, 1) > 0) give_up_share();
     const LaunchRecord& after = running_block->launch->record;
@@ -290,7 +290,7 @@ bool run_beside_each_other(uint64_t next, uint64_t count, const BlockRange& run)
     for (Share& share : running) {
         if (all.empty() || !share.make_room(total(all))) return false;
     }
-    std::fflush(nullptr);  // else each would print what waits
+    std::fflush(stdout);  // else each would print what waits
     for (uint64_t i = 0; i < processes; ++i) {
         running[i].process = fork();
         if (running[i].process < 0) return false;
