@@ -214,11 +214,15 @@ class PublishedRecords:
         Raises:
             StoreError: its marks do not follow from its evidence.
         """
+        from harness.scoring.assessed import AssessedRecord
         from harness.scoring.record_summary import RecordSummary
 
-        if record.challenge in rubrics:
-            _refuse_edited(str(self._path(file)), rubrics[record.challenge], record)
-        return RecordSummary.of(record)
+        summary, rubric = RecordSummary.of(record), rubrics.get(record.challenge)
+        if rubric is None:
+            return summary
+        _refuse_edited(str(self._path(file)), rubric, record)
+        laid_out = AssessedRecord(rubric, summary)
+        return summary.marked(laid_out.mark(laid_out.criteria))
 
     def _path(self, file: FileState) -> Path:
         return self._workspace.records_folder / file.name

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from harness.scoring.record_summary import RecordSummary
 
 _SHORT = (
-    "state, provenance, status, ranked, turns, score, low, high, coverage, harness, tier, device, integrity, criteria"
+    "state, provenance, status, ranked, turns, score, low, high, coverage, harness, tier, device, integrity, criteria, "
+    "assessed, whole"
 )
 TABLES = f"""
 DROP TABLE IF EXISTS published;
@@ -22,12 +23,12 @@ CREATE TABLE summaries (
     path TEXT PRIMARY KEY, challenge TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL, provenance TEXT NOT NULL,
     status TEXT NOT NULL, ranked INTEGER NOT NULL, turns INTEGER NOT NULL, score REAL, low REAL NOT NULL,
     high REAL NOT NULL, coverage REAL NOT NULL, harness TEXT NOT NULL, tier TEXT NOT NULL, device TEXT NOT NULL,
-    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, details TEXT NOT NULL
+    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, assessed TEXT NOT NULL, whole REAL, details TEXT NOT NULL
 );
 CREATE INDEX summaries_in_short ON summaries (challenge, model, path, {_SHORT})
 """
 """The index covers all but the details, which are most of a row and seldom asked for."""
-_INSERT = f"INSERT OR REPLACE INTO summaries (path, challenge, model, {_SHORT}, details) VALUES ({', '.join('?' * 18)})"
+_INSERT = f"INSERT OR REPLACE INTO summaries (path, challenge, model, {_SHORT}, details) VALUES ({', '.join('?' * 20)})"
 
 
 class SummaryIndex:

@@ -10,6 +10,32 @@ from harness.scoring.marks import credited, weighted_mean
 from harness.scoring.record_summary import CriterionResult, RecordSummary
 
 
+def assessed_record(challenge: Challenge, summary: RecordSummary) -> "AssessedRecord | KnownRecord":
+    """What a record assessed, which is laid out once that is needed."""
+    criteria = None if summary.whole is None else summary.assessed_of(sorted(c.id for c in challenge.criteria))
+    return AssessedRecord(challenge, summary) if criteria is None else KnownRecord(challenge, summary, criteria)
+
+
+class KnownRecord:
+    """A record of which it is known what it assessed, and its mark on all of that.
+
+    Attributes:
+        criteria: ids.
+    """
+
+    def __init__(self, challenge: Challenge, summary: RecordSummary, criteria: frozenset[str]) -> None:
+        self.criteria = criteria
+        self._challenge, self._summary = challenge, summary
+        self._laid_out: AssessedRecord | None = None
+
+    def mark(self, common: frozenset[str]) -> float | None:
+        """In whole points, on these of its criteria; None where there are none."""
+        if common == self.criteria:
+            return self._summary.whole
+        self._laid_out = self._laid_out or AssessedRecord(self._challenge, self._summary)
+        return self._laid_out.mark(common)
+
+
 class AssessedRecord:
     """What a record assessed, laid out for marking parts of it.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.model import Challenge, Provenance, Record, Status
-from harness.scoring.assessed import AssessedRecord
+from harness.scoring.assessed import AssessedRecord, KnownRecord, assessed_record
 from harness.scoring.record_summary import RecordSummary
 from harness.scoring.strength import STABLE, resampled
 
@@ -335,8 +335,8 @@ def round_robin(
     )  # fmt: skip
 
 
-def _laid_out(challenge: Challenge, records: Sequence[RecordSummary]) -> list[AssessedRecord]:
-    return [AssessedRecord(challenge, record) for record in records]
+def _laid_out(challenge: Challenge, records: Sequence[RecordSummary]) -> list[AssessedRecord | KnownRecord]:
+    return [assessed_record(challenge, record) for record in records]
 
 
 def _known_ahead(

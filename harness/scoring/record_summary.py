@@ -3,8 +3,8 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from harness.model import INTEGRITY, Provenance, Record, Score, Severity, Status
@@ -48,6 +48,8 @@ class RecordSummary:
         harness, tier, device: of its environment.
         integrity: how many findings tell of conduct in the box.
         criteria: hash of the ids of the rubric it was graded by.
+        assessed: which of these, in the order of their names, were assessed: bits of a number in hexadecimal.
+        whole: its mark on all that was assessed, by the rubric that is at hand; None where that was not found.
         details: gives JSON of what few tables show; the properties read it.
     """
 
@@ -62,6 +64,8 @@ class RecordSummary:
     device: str
     integrity: int
     criteria: str
+    assessed: str
+    whole: float | None
     details: Callable[[], str] = field(compare=False)
 
     @classmethod
@@ -79,12 +83,22 @@ class RecordSummary:
             ],
         }  # fmt: skip
         text = json.dumps(details)
+        assessed = {e.criterion: e.outcome.assessed and e.satisfied is not None for e in record.evidence}
+        bits = sum(assessed[id] << place for place, id in enumerate(sorted(assessed)))
         return cls(
             record.submission_name, record.provenance, record.status, record.ranked, record.turns, record.overall,
             record.environment.harness, record.environment.tier, record.environment.device,
             sum(f.criterion == INTEGRITY for f in findings),
-            criteria_hash(e.criterion for e in record.evidence), lambda: text,
+            criteria_hash(assessed), f"{bits:x}", None, lambda: text,
         )  # fmt: skip
+
+    def marked(self, whole: float | None) -> Self:
+        """The same with its mark on all that was assessed."""
+        return replace(self, whole=whole)
+
+    def assessed_of(self, criteria: Sequence[str]) -> frozenset[str] | None:
+        """Which of a rubric's criteria, sorted, were assessed; None where it was graded by those of another one."""
+        return _assessed(tuple(criteria), self.criteria, self.assessed)
 
     @property
     def model(self) -> str:
@@ -129,17 +143,26 @@ class RecordSummary:
         """All but its name and its details, as the columns of a table; `of_row` reads them."""
         return (
             self.provenance.value, self.status.value, self.ranked, self.turns, *_numbers(self.overall),
-            self.harness, self.tier, self.device, self.integrity, self.criteria,
+            self.harness, self.tier, self.device, self.integrity, self.criteria, self.assessed, self.whole,
         )  # fmt: skip
 
     @classmethod
     def of_row(cls, name: SubmissionName, row: Sequence[Any], details: Callable[[], str]) -> Self:
         """What `row` wrote of the submission of that name."""
-        provenance, status, ranked, turns, point, low, high, coverage, harness, tier, device, integrity, criteria = row
+        provenance, status, ranked, turns, point, low, high, coverage = row[:8]
+        harness, tier, device, integrity, criteria, assessed, whole = row[8:]
         return cls(
             name, Provenance(provenance), Status(status), bool(ranked), turns, _score(point, low, high, coverage),
-            harness, tier, device, integrity, criteria, details,
+            harness, tier, device, integrity, criteria, assessed, whole, details,
         )  # fmt: skip
+
+
+@lru_cache(1 << 12)
+def _assessed(criteria: tuple[str, ...], graded_by: str, bits: str) -> frozenset[str] | None:
+    if criteria_hash(criteria) != graded_by:
+        return None
+    number = int(bits, 16)
+    return frozenset(id for place, id in enumerate(criteria) if number >> place & 1)
 
 
 def criteria_hash(ids: Iterable[str]) -> str:

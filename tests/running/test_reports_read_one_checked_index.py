@@ -19,6 +19,7 @@ from harness.report.scoreboard import as_csv, as_json, as_markdown, measured_sco
 from harness.running import file_states, published_records
 from harness.running.store import Store
 from harness.scoring.duels import round_robin
+from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace
 
 
@@ -150,6 +151,20 @@ def test_a_record_is_not_read_again_after_it_was_published(toy, index, read, mon
     path.write_bytes(path.read_bytes())
     assert [s.model for s in index.measured().summaries] == ["right", "wrong"]
     assert read == ["wrong"]
+
+
+def test_marks_that_the_index_knows_are_those_found_anew(board: Workspace) -> None:
+    """Duels of records that were read before equal those of the records themselves."""
+    index = Store(board).published
+    index.measured()
+    known = index.measured().summaries
+    anew = [RecordSummary.of(record) for record in index.records()]
+    assert all(summary.whole is not None for summary in known)
+    for rubric in (board.challenge(id) for id in sorted({summary.challenge for summary in known})):
+        kept, found = (
+            round_robin(rubric, [one for one in every if one.challenge == rubric.id]) for every in (known, anew)
+        )
+        assert kept.to_bytes() == found.to_bytes()
 
 
 def test_duels_are_fought_again_only_where_a_record_changed(toy, index, monkeypatch):
