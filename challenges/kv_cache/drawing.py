@@ -16,6 +16,8 @@ SHARE = 0.4
 WORK = 1.2e7
 """Multiplications of keys and queries of a whole program, over which no call is added."""
 FILLS = ("normal", "nan", "zero", "large", "inf")
+LAST = 12
+"""Tokens one by one at the end of a program of hundreds of tokens."""
 SHORT, LONG = 7, 20
 """Calls of most programs; one in eight is three times as long."""
 
@@ -68,6 +70,20 @@ class Writer:
             kinds = [self._fill, self._fill, self._decode, self._decode, self._decode, self._other, self._other]
             self._one(kinds + [self._fork, self._fork] * self.forks)(create)
         self._decode_all(self.caches["a"])
+        return tuple(self.steps)
+
+    def long_program(self) -> Program:
+        """A program, and then tokens behind the longest slot, one by one: a fault of long slots may show seldom."""
+        self.program()
+        create, prompt = self.caches["a"], self.sizes["length"] - LAST
+        held = {(layer, slot): n for (name, layer, slot), n in self.lengths.items() if name == create.cache}
+        layer, slot = max(held, key=held.__getitem__) if held else (0, 0)
+        if not prompt <= self._held(create, layer, slot) <= create.room - LAST:
+            self.steps.append(Release(create.cache, slot))
+            self._forget(create, slot)
+            self._feed(create, layer, [slot], [prompt])
+        for _ in range(LAST):
+            self._feed(create, layer, range(create.slots), [1] * create.slots, decode=True)
         return tuple(self.steps)
 
     def stairs(self) -> Program:

@@ -148,7 +148,7 @@ any_program_is_right = _programs(
 any_long_program_is_right = _programs(
     "any_long_program_is_right",
     "So it is where hundreds of tokens are held.",
-    LONG, LONG_PROGRAMS, lambda case: {},
+    LONG, LONG_PROGRAMS, lambda case: {}, write=Writer.long_program,
 )  # fmt: skip
 every_number_held_is_right = _programs(
     "every_number_held_is_right",
