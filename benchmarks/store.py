@@ -2,6 +2,7 @@
 
     python benchmarks/store.py                                      20,000 records, and 1,600 on the board
     python benchmarks/store.py --records 1000000 --board 100000     what docs/scaling.md states
+    python benchmarks/store.py --records 0 --board 100000 --one-by-one   published as grades are, then ranked
     python benchmarks/store.py --board 0 --export 0                 the store alone
 
 Records are the bundled ones under other names, keys and seeds: the evidence of each criterion is that of one of some

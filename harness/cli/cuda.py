@@ -96,7 +96,7 @@ Blocks = Annotated[
 ]
 Cores = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="Check the blocks of a long launch on up to N processors; all by default."),
+    typer.Option(min=1, metavar="N", help="Check the blocks of a long launch on up to N processors; 8 by default."),
 ]
 Seconds = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop each run after N seconds, as no failure.")]
 

@@ -53,7 +53,7 @@ class ProgramLimits:
         enough_seconds: wall time after which it is stopped, which is no failure; None for none.
         launches: so many kernel launches are run, then it is stopped; None for all.
         blocks: so many blocks of each launch are run at most: the first, the last, and others drawn; None for all.
-        cores: processors that check the blocks of a long launch side by side; None for all there are.
+        cores: processors that check the blocks of a long launch at most; None for those there are, up to `MOST_CORES`.
     """
 
     seconds: float = 60

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import StoreError
+from harness.errors import HarnessError, StoreError
 from harness.running import summary_index
 from harness.running.database import Database
 from harness.running.file_states import FileState, FileStates, date_back, digest
@@ -69,7 +69,7 @@ class PublishedRecords:
             files = FileStates.of_one(self._workspace, record.submission_name)
             (file,) = files.records
             self._index(files).keep_written(file, self._checked(file, self._rubrics(files), record))
-        except (OSError, StoreError):
+        except (OSError, HarnessError):
             return  # whoever reads it finds out
 
     def removed(self) -> tuple[str, ...]:

@@ -124,7 +124,8 @@ void set_up_warps(Block& block) {
     for (unsigned w = 0; w < block.warp_count; ++w) {
         unsigned lanes = std::min(kWarpLanes, block.thread_count - w * kWarpLanes);
         uint32_t exists = lanes == 32 ? ~0u : (1u << lanes) - 1;
-        s.warps[w] = Warp{&block, s.threads + w * kWarpLanes, w, exists, 0, exists, 0, 0, s.tables + w * kWarpLanes, nullptr, {}};
+        const unsigned first = w * kWarpLanes;
+        s.warps[w] = Warp{&block, s.threads + first, w, exists, 0, exists, 0, 0, s.tables + first, nullptr, {}};
         s.warps[w].hold_nothing();
     }
     block.ready_warps = block.warp_count == 32 ? ~0u : (1u << block.warp_count) - 1;

@@ -25,8 +25,9 @@ namespace emu {
 namespace {
 
 constexpr unsigned kMostShares = 16;
-// Copies of the device take memory: of each word that is touched, up to nine times as much for each share.
-constexpr size_t kMostBytes = 64 << 20;
+// Copies of the device take memory: of what is touched, with what is known of it, up to ten times as much each.
+constexpr size_t kCopied = 10;
+constexpr size_t kMostBytes = 64 << 20, kMostCopied = size_t{2} << 30;
 constexpr long kLook = 30'000'000;   // nanoseconds of a launch after which its blocks are known well enough
 constexpr long kWorth = 300'000'000; // that must be left to do
 constexpr long kWorthEach = 16;      // and for each byte of memory: what is known of it is copied, and read again
@@ -61,7 +62,7 @@ void look_at_settings() {
     s.all = std::getenv("EMU_SHARE_ALL") != nullptr;
 }
 
-/// Stretch of device memory side by side, and what is remembered of each.
+/// Words of device memory side by side, and what is remembered of each.
 struct Stretch {
     Stretch(uintptr_t begin, size_t bytes, bool arena)
         : memory(reinterpret_cast<unsigned char*>(begin)), count((bytes + kCellBytes - 1) / kCellBytes), arena(arena) {}
@@ -283,9 +284,14 @@ void take_over(const Share& share, const std::vector<Stretch>& all) {
     hooks.blocks += share.told->blocks;
 }
 
+/// So many shares at most: as many as there are processors, and as their copies have room for.
+uint64_t most_shares() {
+    return std::min<uint64_t>(shares().processes, kMostCopied / (kCopied * std::max<size_t>(shadow().high, 1)));
+}
+
 bool run_beside_each_other(uint64_t next, uint64_t count, const BlockRange& run) {
     const std::vector<Stretch> all = all_words();
-    const uint64_t left = count - next, processes = std::min<uint64_t>(shares().processes, left);
+    const uint64_t left = count - next, processes = std::min(most_shares(), left);
     ManyShares running(processes);
     for (Share& share : running) {
         if (all.empty() || !share.make_room(total(all))) return false;
@@ -307,8 +313,8 @@ bool run_beside_each_other(uint64_t next, uint64_t count, const BlockRange& run)
 
 bool worth_it(const Launch& launch, uint64_t next, uint64_t count) {
     const Shares& s = shares();
-    if (s.processes < 2 || mode != EMU_CHECK || launch.cooperative || in_share || in_twin()) return false;
-    if (next == 0 || count - next < s.processes || s.messages || holds_unwritten || races.unsettled) return false;
+    if (most_shares() < 2 || mode != EMU_CHECK || launch.cooperative || in_share || in_twin()) return false;
+    if (next == 0 || count - next < most_shares() || s.messages || holds_unwritten || races.unsettled) return false;
     if (shadow().high > kMostBytes || s.refused.count(launch.kernel)) return false;
     const long taken = nanoseconds() - s.begun;
     if (s.all) return true;
