@@ -35,13 +35,18 @@ class SubmissionName:
     def of_record(cls, path: PurePath | str) -> Self | None:
         """The name of the submission whose record has this path below the folder of records; None for other files."""
         *folders, file = path.split("/") if isinstance(path, str) else path.parts
-        stem, dot, ending = file.rpartition(".")
-        if not stem or f"{dot}{ending}" != ".json" or not 1 <= len(folders) <= 2:
+        return cls.of_record_file(folders[0], file, *folders[1:]) if 1 <= len(folders) <= 2 else None
+
+    @classmethod
+    def of_record_file(cls, challenge: str, file: str, model: str | None = None) -> Self | None:
+        """The same by the parts of that path: a file in the folder of a challenge, or in that of a model's attempts."""
+        stem, _, ending = file.rpartition(".")
+        if not stem or ending != "json":
             return None
-        if len(folders) == 1:
-            return cls(stem, folders[0])
+        if model is None:
+            return cls(stem, challenge)
         found = ATTEMPT.fullmatch(stem)
-        return cls(folders[1], folders[0], int(found[1])) if found else None
+        return cls(model, challenge, int(found[1])) if found else None
 
     @classmethod
     def parse(cls, text: str) -> Self | None:

@@ -6,7 +6,7 @@ from harness.model import Challenge, ChallengeSuite, Status
 from harness.model.suite import EVERYTHING
 from harness.report import formatting
 from harness.scoring.ranking import APART
-from harness.scoring.record_summary import RecordSummary, criteria_hash
+from harness.scoring.record_summary import RecordSummary, rubric_hash
 from harness.scoring.suites import SUITES_FILE
 
 SEEN = (
@@ -25,7 +25,7 @@ def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> 
     by_challenge: dict[str, list[RecordSummary]] = {}
     for record in records:
         by_challenge.setdefault(record.challenge, []).append(record)
-    rubrics = {c.id: criteria_hash(criterion.id for criterion in c.criteria) for c in challenges}
+    rubrics = {challenge.id: rubric_hash(challenge) for challenge in challenges}
     other = [r for id, own in by_challenge.items() if id in rubrics for r in own if r.criteria != rubrics[id]]
     unknown = [r for id, own in by_challenge.items() if id not in rubrics for r in own]
     return (

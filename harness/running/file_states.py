@@ -3,9 +3,9 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Self
 
@@ -24,27 +24,30 @@ class FileState:
     """One file.
 
     Attributes:
-        name: of a record its path below their folder, of a rubric the challenge.
         text: size, times and place on disk.
         settled: whether every later change will show in these.
-        named: what a record is of; None for a rubric.
+    """
+
+    text: str
+    settled: bool
+
+
+@dataclass(frozen=True)
+class RecordState(FileState):
+    """The file of one record, and the signature beside it.
+
+    Attributes:
+        name: its path below their folder.
+        submission: what it is of.
     """
 
     name: str
-    text: str
-    settled: bool
-    named: SubmissionName | None = None
+    submission: SubmissionName
 
     @property
     def challenge(self) -> str:
-        """Whose it is."""
-        return self.name.partition("/")[0]
-
-    @property
-    def submission(self) -> SubmissionName:
-        """What a record is of."""
-        assert self.named, self.name
-        return self.named
+        """What was answered."""
+        return self.submission.challenge
 
 
 @dataclass(frozen=True)
@@ -60,18 +63,18 @@ class FileStates:
 
     source: str
     rubrics: dict[str, FileState]
-    records: tuple[FileState, ...]
+    records: tuple[RecordState, ...]
     absent: frozenset[str]
 
     @classmethod
     def of(cls, workspace: Workspace) -> Self:
         """Those of a workspace now."""
         rubrics = {id: folder / "challenge.toml" for id, folder in sorted(workspace.challenge_folders().items())}
-        by_name = sorted(_records(workspace.records_folder), key=lambda file: (file.challenge, file.submission.order))
+        by_name = sorted(_records(workspace.records_folder), key=lambda r: (r.challenge, r.submission.order))
         records, there = tuple(by_name), _Folders(str(workspace.submissions_folder))
         return cls(
             _source(workspace),
-            {id: _state(id, os.stat(path)) for id, path in rubrics.items()},
+            {id: _state(os.stat(path)) for id, path in rubrics.items()},
             records,
             frozenset(file.name for file in records if file.submission not in there),
         )
@@ -81,11 +84,11 @@ class FileStates:
         """That of one record, which has no signature yet, and its rubric; `absent` is left out."""
         folders = workspace.challenge_folders()
         rubrics = {name.challenge: folders[name.challenge] / "challenge.toml"} if name.challenge in folders else {}
-        record = _state(name.record, os.stat(workspace.records_folder / name.record), named=name)
-        states = {id: _state(id, os.stat(path)) for id, path in rubrics.items()}
+        record = _record(name, os.stat(workspace.records_folder / name.record))
+        states = {id: _state(os.stat(path)) for id, path in rubrics.items()}
         return cls(_source(workspace), states, (record,), frozenset())
 
-    @property
+    @cached_property
     def settled(self) -> bool:
         """Whether every later change of any will show."""
         return all(file.settled for file in (*self.rubrics.values(), *self.records))
@@ -93,19 +96,34 @@ class FileStates:
     @property
     def text(self) -> str:
         """Changes when any of them changes, comes or goes."""
-        files = (*self.rubrics.values(), *self.records)
-        return digest([self.source, *(f"{file.name}\0{file.text}" for file in files), *sorted(self.absent)])
+        rubrics = (f"{id}\0{file.text}" for id, file in self.rubrics.items())
+        records = (f"{file.name}\0{file.text}" for file in self.records)
+        return digest([self.source, *rubrics, *records, *sorted(self.absent)])
 
-    def of_record(self, file: FileState) -> str:
+    def of_record(self, file: RecordState) -> str:
         """Changes when a record, its rubric or the harness changes."""
-        rubric = self.rubrics.get(file.challenge)
-        return f"{self.source} {rubric.text if rubric else ''} {file.text}"
+        return self._of_rubrics[file.challenge] + file.text
 
-    def settled_record(self, file: FileState) -> bool:
+    @cached_property
+    def answers(self) -> Mapping[tuple[str, str], str]:
+        """By challenge and model: changes when any of its records does, or the folder of a submission goes or comes."""
+        states: dict[tuple[str, str], list[str]] = {}
+        for file in self.records:
+            text = f"{file.text} absent" if file.name in self.absent else file.text
+            states.setdefault((file.challenge, file.submission.model), [self._of_rubrics[file.challenge]]).append(text)
+        return {answer: digest(texts) for answer, texts in states.items()}
+
+    @cached_property
+    def _of_rubrics(self) -> Mapping[str, str]:
+        """What the states of all records of a challenge begin with."""
+        rubrics = {id: file.text for id, file in self.rubrics.items()}
+        return {id: f"{self.source} {rubrics.get(id, '')} " for id in {file.challenge for file in self.records}}
+
+    def settled_record(self, file: RecordState) -> bool:
         """Whether every later change of a record or its rubric will show."""
         return file.settled and self.settled_rubric(file)
 
-    def settled_rubric(self, file: FileState) -> bool:
+    def settled_rubric(self, file: RecordState) -> bool:
         """Whether every later change of a record's rubric will show."""
         rubric = self.rubrics.get(file.challenge)
         return rubric is None or rubric.settled
@@ -140,23 +158,22 @@ class _Folders:
         return last in self._listed[place]
 
 
-def _records(folder: Path) -> Iterator[FileState]:
+def _records(folder: Path) -> Iterator[RecordState]:
     for challenge in _entries(folder):
         if challenge.is_dir():
             entries = _entries(challenge)
             yield from _files(challenge.name, entries)
             for file in entries:
                 if file.is_dir():
-                    yield from _files(f"{challenge.name}/{file.name}", _entries(file))
+                    yield from _files(challenge.name, _entries(file), file.name)
 
 
-def _files(place: str, entries: list[os.DirEntry[str]]) -> Iterator[FileState]:
-    """The records in a folder, each with the signature beside it."""
-    signatures = {file.name: file for file in entries if file.name.endswith(SUFFIX)}
+def _files(challenge: str, entries: list[os.DirEntry[str]], model: str | None = None) -> Iterator[RecordState]:
+    """The records in the folder of a challenge, or of a model's attempts at it, each with the signature beside it."""
+    signatures = {file.name: file.stat() for file in entries if file.name.endswith(SUFFIX)}
     for file in entries:
-        if file.name.endswith(".json") and (named := SubmissionName.of_record(f"{place}/{file.name}")):
-            signature = signatures.get(file.name + SUFFIX)
-            yield _state(f"{place}/{file.name}", file.stat(), signature and signature.stat(), named)
+        if named := SubmissionName.of_record_file(challenge, file.name, model):
+            yield _record(named, file.stat(), signatures.get(file.name + SUFFIX))
 
 
 def _source(workspace: Workspace) -> str:
@@ -190,12 +207,19 @@ def _sources() -> Iterator[str]:
         yield from (os.path.join(folder, name) for name in names if name.endswith(SOURCES))
 
 
-def _state(
-    name: str, status: os.stat_result, signature: os.stat_result | None = None, named: SubmissionName | None = None
-) -> FileState:
-    seen = [status] if signature is None else [status, signature]
-    settled = all(time.time() - each.st_ctime > SETTLED_SECONDS for each in seen)
-    return FileState(name, " ".join(map(_text, seen)), settled, named)
+def _record(named: SubmissionName, status: os.stat_result, signature: os.stat_result | None = None) -> RecordState:
+    text, settled = _text(status), _is_settled(status)
+    if signature is not None:
+        text, settled = f"{text} {_text(signature)}", settled and _is_settled(signature)
+    return RecordState(text, settled, named.record, named)
+
+
+def _state(status: os.stat_result) -> FileState:
+    return FileState(_text(status), _is_settled(status))
+
+
+def _is_settled(status: os.stat_result) -> bool:
+    return time.time() - status.st_ctime > SETTLED_SECONDS
 
 
 def _text(status: os.stat_result) -> str:

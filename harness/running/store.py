@@ -17,7 +17,7 @@ from harness.signatures import signature_path
 from harness.stored_files import write_atomically
 from harness.workspace import Workspace
 
-SCHEMA = 6
+SCHEMA = 7
 BATCH = 5000
 """Records written in one transaction where many are added: others wait about a second for their turn."""
 SUMMARY = """

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import StoreError
 from harness.running.database import Database
-from harness.running.file_states import FileState, FileStates
+from harness.running.file_states import FileStates, RecordState
 
 if TYPE_CHECKING:
     from harness.scoring.record_summary import RecordSummary
 
 _SHORT = (
     "state, provenance, status, ranked, turns, score, low, high, coverage, harness, tier, device, integrity, criteria, "
-    "assessed, whole"
+    "shares"
 )
 TABLES = f"""
 DROP TABLE IF EXISTS published;
@@ -23,12 +23,12 @@ CREATE TABLE summaries (
     path TEXT PRIMARY KEY, challenge TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL, provenance TEXT NOT NULL,
     status TEXT NOT NULL, ranked INTEGER NOT NULL, turns INTEGER NOT NULL, score REAL, low REAL NOT NULL,
     high REAL NOT NULL, coverage REAL NOT NULL, harness TEXT NOT NULL, tier TEXT NOT NULL, device TEXT NOT NULL,
-    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, assessed TEXT NOT NULL, whole REAL, details TEXT NOT NULL
+    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, shares BLOB NOT NULL, details TEXT NOT NULL
 );
 CREATE INDEX summaries_in_short ON summaries (challenge, model, path, {_SHORT})
 """
 """The index covers all but the details, which are most of a row and seldom asked for."""
-_INSERT = f"INSERT OR REPLACE INTO summaries (path, challenge, model, {_SHORT}, details) VALUES ({', '.join('?' * 20)})"
+_INSERT = f"INSERT OR REPLACE INTO summaries (path, challenge, model, {_SHORT}, details) VALUES ({', '.join('?' * 19)})"
 
 
 class SummaryIndex:
@@ -40,7 +40,7 @@ class SummaryIndex:
         read: gives the details of a record whose row has been replaced or removed meanwhile.
     """
 
-    def __init__(self, database: Database, files: FileStates, read: Callable[[FileState], str]) -> None:
+    def __init__(self, database: Database, files: FileStates, read: Callable[[RecordState], str]) -> None:
         self._database = database
         self._files = files
         self._read = read
@@ -63,7 +63,7 @@ class SummaryIndex:
                 found[file.name] = RecordSummary.of_row(file.submission, row, details)
         return found
 
-    def keep(self, changed: Mapping[FileState, "RecordSummary"]) -> None:
+    def keep(self, changed: Mapping[RecordState, "RecordSummary"]) -> None:
         """Keep what was found of these records, and drop those whose files are gone."""
         self._change(_INSERT, [self._row(f, one) for f, one in changed.items() if self._files.settled_record(f)])
         if changed or self._count() != len(self._files.records):
@@ -71,15 +71,15 @@ class SummaryIndex:
             gone = [(path,) for (path,) in self._rows("SELECT path FROM summaries") if path not in names]
             self._change("DELETE FROM summaries WHERE path = ?", gone)
 
-    def keep_written(self, file: FileState, summary: "RecordSummary") -> None:
+    def keep_written(self, file: RecordState, summary: "RecordSummary") -> None:
         """Keep what was found of a record that was written just now and dated back: later changes will show."""
         if self._files.settled_rubric(file):
             self._change(_INSERT, [self._row(file, summary)])
 
-    def _row(self, file: FileState, one: "RecordSummary") -> tuple[Any, ...]:
+    def _row(self, file: RecordState, one: "RecordSummary") -> tuple[Any, ...]:
         return (file.name, one.challenge, one.model, self._files.of_record(file), *one.row(), one.details())
 
-    def _details_of(self, file: FileState, state: str) -> str:
+    def _details_of(self, file: RecordState, state: str) -> str:
         name = file.submission
         answer = (name.challenge, name.model)
         if answer not in self._details:

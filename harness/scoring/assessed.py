@@ -1,54 +1,144 @@
 """Records laid out for marking them again on a part of their criteria."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from harness.model import Challenge, Status
 from harness.numerics.rounding import exact, half_up
-from harness.scoring.gates import ceilings
+from harness.scoring import gates
 from harness.scoring.marks import credited, weighted_mean
-from harness.scoring.record_summary import CriterionResult, RecordSummary
+from harness.scoring.record_summary import GATED, CriterionResult, RecordSummary, rubric_hash
+
+TIE = 1e-6
+"""A mean so near to a half point is found exactly: in binary, which errs by less than 1e-11, it may round wrongly."""
+NO_MARK = -1
 
 
-def assessed_record(challenge: Challenge, summary: RecordSummary) -> "AssessedRecord | KnownRecord":
-    """What a record assessed, which is laid out once that is needed."""
-    criteria = None if summary.whole is None else summary.assessed_of(sorted(c.id for c in challenge.criteria))
-    return AssessedRecord(challenge, summary) if criteria is None else KnownRecord(challenge, summary, criteria)
-
-
-class KnownRecord:
-    """A record of which it is known what it assessed, and its mark on all of that.
+class RubricColumns:
+    """The criteria of a rubric as columns, in the order of `RecordSummary.shares`.
 
     Attributes:
-        criteria: ids.
+        ids: of the criteria.
+        graded_by: what `RecordSummary.criteria` is of records graded by this rubric.
+        severity: (criteria,), the weight of each within its heading.
+        headings: (headings, criteria), 1 where the criterion is of the heading.
+        weights: (headings,), of each in the overall.
+        correctness: which of the headings it is; none where there is no such heading.
     """
 
-    def __init__(self, challenge: Challenge, summary: RecordSummary, criteria: frozenset[str]) -> None:
-        self.criteria = criteria
-        self._challenge, self._summary = challenge, summary
-        self._laid_out: AssessedRecord | None = None
+    def __init__(self, challenge: Challenge) -> None:
+        self.challenge = challenge
+        self._criteria = sorted(challenge.criteria, key=lambda c: c.id)
+        self.ids = tuple(c.id for c in self._criteria)
+        self.graded_by = rubric_hash(challenge)
+        self.severity = np.array([c.severity.weight for c in self._criteria], float)
+        named = [d.id for d in challenge.dimensions]
+        self.headings = np.array([[c.dimension == id for c in self._criteria] for id in named], float)
+        self.weights = np.array([d.weight for d in challenge.dimensions], float)
+        self.correctness = np.array([id == gates.CORRECTNESS for id in named])
 
-    def mark(self, common: frozenset[str]) -> float | None:
-        """In whole points, on these of its criteria; None where there are none."""
-        if common == self.criteria:
-            return self._summary.whole
-        self._laid_out = self._laid_out or AssessedRecord(self._challenge, self._summary)
-        return self._laid_out.mark(common)
+    def exact(self, shares: Iterable[float], *, built: bool) -> "AssessedRecord":
+        """The record with these shares."""
+        results = [
+            CriterionResult(c.id, c.dimension, c.severity.weight, max(share, 0.0), share == GATED)
+            for c, share in zip(self._criteria, shares, strict=True) if not math.isnan(share)
+        ]  # fmt: skip
+        return AssessedRecord(self.challenge, results, built=built)
+
+
+class AssessedAttempts:
+    """The records of one model at one challenge.
+
+    Args:
+        rubric: of the challenge.
+        summaries: the records; those graded by another version of it are marked one by one.
+
+    Attributes:
+        criteria: ids of those that were assessed in every one.
+    """
+
+    def __init__(self, rubric: RubricColumns, summaries: Sequence[RecordSummary]) -> None:
+        self._rubric = rubric
+        self._count = len(summaries)
+        alike = [summary.criteria == rubric.graded_by for summary in summaries]
+        self._known = np.flatnonzero(alike)
+        self._others = {
+            number: AssessedRecord(rubric.challenge, one.results, built=_built(one))
+            for number, one in enumerate(summaries) if not alike[number]
+        }  # fmt: skip
+        known = [one for one, is_known in zip(summaries, alike, strict=True) if is_known]
+        self._shares = np.frombuffer(b"".join(one.shares for one in known)).reshape(len(known), len(rubric.ids))
+        self._built = np.array([_built(one) for one in known], bool)
+
+    @cached_property
+    def criteria(self) -> frozenset[str]:
+        """Ids of those that were assessed in every one."""
+        every = [one.criteria for one in self._others.values()]
+        if len(self._known):
+            everywhere = ~np.isnan(self._shares).any(axis=0)
+            every.append(frozenset(self._rubric.ids[number] for number in np.flatnonzero(everywhere).tolist()))
+        return frozenset.intersection(*every)
+
+    def marks(self, common: frozenset[str]) -> NDArray[np.int16]:
+        """(records,): whole points of each on these of `criteria`; `NO_MARK` where there are none."""
+        found = np.full(self._count, NO_MARK, np.int16)
+        if common and len(self._known):
+            found[self._known] = self._marks(common)
+        for number, one in self._others.items():
+            mark = one.mark(common)
+            found[number] = NO_MARK if mark is None else mark
+        return found
+
+    def _marks(self, common: frozenset[str]) -> NDArray[np.float64]:
+        """Those of the records whose shares are the rubric's columns."""
+        rubric = self._rubric
+        columns = np.array([id in common for id in rubric.ids])
+        severity, shares = rubric.severity[columns], self._shares[:, columns]
+        headings = rubric.headings[:, columns]
+        assessed = headings @ severity
+        headings, weights = headings[assessed > 0], rubric.weights[assessed > 0]
+        gated = (shares == GATED) @ headings.T
+        points = 100 * (np.maximum(shares, 0) * severity) @ headings.T / assessed[assessed > 0]
+        points = np.where(gated > 0, np.minimum(points, gates.CRITICAL_DIMENSION), points)
+        unbuilt = ~self._built[:, None] & rubric.correctness[assessed > 0]
+        points = np.where(unbuilt, np.minimum(points, gates.UNBUILT_CORRECTNESS), points)
+        means = points @ weights / weights.sum()
+        marks = np.floor(means + 0.5)
+        for number in np.flatnonzero(np.abs(means + 0.5 - np.round(means + 0.5)) < TIE).tolist():
+            mark = rubric.exact(self._shares[number].tolist(), built=bool(self._built[number])).mark(common)
+            assert mark is not None
+            marks[number] = mark
+        capped: NDArray[np.float64] = np.minimum(marks, self._tops(gated.sum(axis=1)))
+        return capped
+
+    def _tops(self, gated: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The ceiling on the mark of each record with so many critical criteria failed; see `gates.ceilings`."""
+        several = np.where(gated > 1, gates.MORE_CRITICAL_OVERALL, gates.ONE_CRITICAL_OVERALL)
+        return np.where(self._built, np.where(gated > 0, several, np.inf), gates.UNBUILT_OVERALL)
 
 
 class AssessedRecord:
-    """What a record assessed, laid out for marking parts of it.
+    """What a record assessed, for marking parts of it exactly.
+
+    Args:
+        challenge: the rubric.
+        results: of its criteria, by the version of the rubric that it was graded by.
+        built: whether the submission imported, compiled and linked.
 
     Attributes:
         criteria: ids.
     """
 
-    def __init__(self, challenge: Challenge, summary: RecordSummary) -> None:
+    def __init__(self, challenge: Challenge, results: Iterable[CriterionResult], *, built: bool) -> None:
         self._weights: Mapping[str, Fraction] = {d.id: exact(d.weight) for d in challenge.dimensions}
-        self._built = summary.status is not Status.BUILD_FAILED
+        self._built = built
         self._results: dict[str, list[tuple[CriterionResult, Fraction | int]]] = {}
-        self._marks: dict[frozenset[str], float | None] = {}
-        for result in summary.results:
+        for result in results:
             if result.satisfied is not None:
                 credit = credited(result.satisfied, result.weight)
                 self._results.setdefault(result.dimension, []).append((result, credit))
@@ -56,17 +146,12 @@ class AssessedRecord:
 
     def mark(self, common: frozenset[str]) -> float | None:
         """In whole points, on these of its criteria; None where there are none."""
-        if common not in self._marks:
-            self._marks[common] = self._mark(common)
-        return self._marks[common]
-
-    def _mark(self, common: frozenset[str]) -> float | None:
         results = {
             id: [(result, credit) for result, credit in own if result.criterion in common]
             for id, own in self._results.items()
         }
         failed = [id for id, own in results.items() for result, _ in own if result.gates]
-        tops = ceilings(failed, built=self._built)
+        tops = gates.ceilings(failed, built=self._built)
         points: dict[str, Fraction] = {}
         for id, own in results.items():
             if own and id in self._weights:
@@ -76,3 +161,7 @@ class AssessedRecord:
             return None
         mean = half_up(weighted_mean(points.values(), [self._weights[id] for id in points]))
         return float(min(mean, exact(tops[None])) if None in tops else mean)
+
+
+def _built(summary: RecordSummary) -> bool:
+    return summary.status is not Status.BUILD_FAILED

@@ -1,5 +1,6 @@
 """Several attempts of one model at one challenge together: the mean with its spread, pass@k, and what they meet."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,6 +12,7 @@ import numpy as np
 
 from harness.model import Provenance, Score, Severity, Status
 from harness.numerics.rounding import exact
+from harness.scoring.marks import weighted_mean
 from harness.scoring.memory import NO_MEMORY, FigureMemory, Floats
 from harness.scoring.record_summary import RecordSummary
 from harness.scoring.strength import resampled
@@ -217,14 +219,19 @@ def mean_score(scores: Sequence[Score]) -> Score:
     known = [score for score in scores if score.score is not None]
     if not known:
         return Score(score=None, low=0.0, high=100.0, coverage=0.0)
-    total = sum((exact(score.score) for score in known if score.score is not None), Fraction(0))
-    point = float(total / len(known))
+    point = _mean(score.score for score in known if score.score is not None)
     weights = resampled(len(known), DRAWS)
     tail = _tail(len(known))
     low = float(np.quantile(weights @ [score.low for score in known], tail))
     high = float(np.quantile(weights @ [score.high for score in known], 1 - tail))
-    coverage = float(sum((exact(score.coverage) for score in known), Fraction(0)) / len(known))
+    coverage = _mean(score.coverage for score in known)
     return Score(score=point, low=min(point, round(low, 6)), high=max(point, round(high, 6)), coverage=coverage)
+
+
+def _mean(numbers: Iterable[float]) -> float:
+    """Found exactly: it may be a tie."""
+    often = Counter(numbers)
+    return float(weighted_mean([exact(number) for number in often], [Fraction(n) for n in often.values()]))
 
 
 def _tail(n: int) -> float:

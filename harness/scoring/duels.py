@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations
-from typing import Protocol, Self, overload
+from typing import NamedTuple, Protocol, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.model import Challenge, Provenance, Record, Status
-from harness.scoring.assessed import AssessedRecord, KnownRecord, assessed_record
+from harness.scoring.assessed import AssessedAttempts, RubricColumns
 from harness.scoring.record_summary import RecordSummary
 from harness.scoring.strength import STABLE, resampled
 
@@ -203,20 +203,29 @@ class RoundRobin:
             asked &= np.isnan(self.known)
         drawn = lru_cache(MOST_DRAWN)(self._drawn)
         for i, j in np.argwhere(np.triu(asked, 1)).tolist():
-            leads = np.sign(lead[i, j]) * (drawn(i, self.own[j], 0) - drawn(j, self.own[i], 1))
-            shares[i, j] = shares[j, i] = _share_ahead(leads)
+            one, other = drawn(i, self.own[j], 0), drawn(j, self.own[i], 1)
+            shares[i, j] = shares[j, i] = one.share_above(other) if lead[i, j] > 0 else other.share_above(one)
         return shares
 
-    def _drawn(self, model: int, against: int, stream: int) -> NDArray[np.float64]:
-        """(draws,): mean marks of a model against those with a set of criteria when its attempts are drawn anew."""
+    def _drawn(self, model: int, against: int, stream: int) -> "_DrawnMarks":
+        """Those of a model against models with a set of criteria."""
         own = self.marks[self.answers[self.models[model]], against].astype(float)
-        drawn: NDArray[np.float64] = np.round(resampled(len(own), stream=stream) @ own, 9)
-        return drawn
+        marks = np.round(resampled(len(own), stream=stream) @ own, 9)
+        return _DrawnMarks(marks, float(marks.min()), float(marks.max()))
 
 
-def _share_ahead(leads: NDArray[np.float64]) -> float:
-    """Share of leads that are above 0, ties as half of one."""
-    return float((leads > 0).mean() + 0.5 * (leads == 0).mean())
+class _DrawnMarks(NamedTuple):
+    """(draws,): mean marks when attempts are drawn anew, with the least and the largest."""
+
+    marks: NDArray[np.float64]
+    least: float
+    largest: float
+
+    def share_above(self, other: "_DrawnMarks") -> float:
+        """Share of the draws in which these lie above the other's, ties as half of one."""
+        if self.least > other.largest:  # of most pairs, and much quicker to see
+            return 1.0
+        return float((self.marks > other.marks).mean() + 0.5 * (self.marks == other.marks).mean())
 
 
 class Duels(Sequence[Duel]):
@@ -311,13 +320,12 @@ def round_robin(
     own: dict[str, list[RecordSummary]] = {}
     for summary in ordered:
         own.setdefault(summary.model, []).append(summary)
-    # a record is laid out once it is needed: those of an unchanged model are not read where the sets are known
-    laid_out = {model: cache(partial(_laid_out, challenge, records)) for model, records in own.items()}
+    rubric = RubricColumns(challenge)
+    # laid out once it is needed: the records of an unchanged model are not read where the sets are known
+    laid_out = {model: cache(partial(AssessedAttempts, rubric, records)) for model, records in own.items()}
     shared = {
-        model: before.shared[model] if before and model in unchanged
-        else frozenset.intersection(*(each.criteria for each in laid_out[model]()))
-        for model in own
-    }  # fmt: skip
+        model: before.shared[model] if before and model in unchanged else laid_out[model]().criteria for model in own
+    }
     compared = tuple(sorted({*shared.values()}, key=sorted))
     blocks = []
     for model, records in own.items():
@@ -326,17 +334,12 @@ def round_robin(
             if before and model in unchanged and ids in before.compared:
                 block[:, number] = before.marks[before.answers[model], before.compared.index(ids)]
             else:
-                found = [each.mark(shared[model] & ids) for each in laid_out[model]()]
-                block[:, number] = [-1 if mark is None else mark for mark in found]
+                block[:, number] = laid_out[model]().marks(shared[model] & ids)
         blocks.append(block)
     return RoundRobin(
         challenge.id, tuple(s.model for s in ordered), compared, tuple(compared.index(ids) for ids in shared.values()),
         np.concatenate(blocks), _known_ahead(tuple(own), before, unchanged),
     )  # fmt: skip
-
-
-def _laid_out(challenge: Challenge, records: Sequence[RecordSummary]) -> list[AssessedRecord | KnownRecord]:
-    return [assessed_record(challenge, record) for record in records]
 
 
 def _known_ahead(

@@ -2,14 +2,19 @@
 
 import hashlib
 import json
+import math
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
-from harness.model import INTEGRITY, Provenance, Record, Score, Severity, Status
+from harness.model import INTEGRITY, Challenge, Evidence, Provenance, Record, Score, Severity, Status
 from harness.model.submission_name import SubmissionName
 from harness.scoring.gates import gates_marks
+
+GATED = -1.0
+"""Stands for the share of a criterion that is not met and caps marks."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +52,9 @@ class RecordSummary:
         submission_name, provenance, status, ranked, turns, overall: as in the record.
         harness, tier, device: of its environment.
         integrity: how many findings tell of conduct in the box.
-        criteria: hash of the ids of the rubric it was graded by.
-        assessed: which of these, in the order of their names, were assessed: bits of a number in hexadecimal.
-        whole: its mark on all that was assessed, by the rubric that is at hand; None where that was not found.
+        criteria: hash of those it was graded by, with their headings and severities; see `rubric_hash`.
+        shares: of each of these, by id, the share that is met as a 64-bit float, `GATED` where it caps marks, NaN where
+            it was not assessed.
         details: gives JSON of what few tables show; the properties read it.
     """
 
@@ -64,8 +69,7 @@ class RecordSummary:
     device: str
     integrity: int
     criteria: str
-    assessed: str
-    whole: float | None
+    shares: bytes
     details: Callable[[], str] = field(compare=False)
 
     @classmethod
@@ -83,22 +87,14 @@ class RecordSummary:
             ],
         }  # fmt: skip
         text = json.dumps(details)
-        assessed = {e.criterion: e.outcome.assessed and e.satisfied is not None for e in record.evidence}
-        bits = sum(assessed[id] << place for place, id in enumerate(sorted(assessed)))
+        by_id = sorted(record.evidence, key=lambda e: e.criterion)
         return cls(
             record.submission_name, record.provenance, record.status, record.ranked, record.turns, record.overall,
             record.environment.harness, record.environment.tier, record.environment.device,
             sum(f.criterion == INTEGRITY for f in findings),
-            criteria_hash(assessed), f"{bits:x}", None, lambda: text,
+            _criteria_hash((e.criterion, e.dimension, e.severity) for e in by_id),
+            array("d", map(_share, by_id)).tobytes(), lambda: text,
         )  # fmt: skip
-
-    def marked(self, whole: float | None) -> Self:
-        """The same with its mark on all that was assessed."""
-        return replace(self, whole=whole)
-
-    def assessed_of(self, criteria: Sequence[str]) -> frozenset[str] | None:
-        """Which of a rubric's criteria, sorted, were assessed; None where it was graded by those of another one."""
-        return _assessed(tuple(criteria), self.criteria, self.assessed)
 
     @property
     def model(self) -> str:
@@ -139,40 +135,44 @@ class RecordSummary:
     def _details(self) -> Any:
         return json.loads(self.details())
 
-    def row(self) -> tuple[str | float | None, ...]:
+    def row(self) -> tuple[str | float | bytes | None, ...]:
         """All but its name and its details, as the columns of a table; `of_row` reads them."""
         return (
             self.provenance.value, self.status.value, self.ranked, self.turns, *_numbers(self.overall),
-            self.harness, self.tier, self.device, self.integrity, self.criteria, self.assessed, self.whole,
+            self.harness, self.tier, self.device, self.integrity, self.criteria, self.shares,
         )  # fmt: skip
 
     @classmethod
     def of_row(cls, name: SubmissionName, row: Sequence[Any], details: Callable[[], str]) -> Self:
         """What `row` wrote of the submission of that name."""
         provenance, status, ranked, turns, point, low, high, coverage = row[:8]
-        harness, tier, device, integrity, criteria, assessed, whole = row[8:]
+        harness, tier, device, integrity, criteria, shares = row[8:]
         return cls(
             name, Provenance(provenance), Status(status), bool(ranked), turns, _score(point, low, high, coverage),
-            harness, tier, device, integrity, criteria, assessed, whole, details,
+            harness, tier, device, integrity, criteria, shares, details,
         )  # fmt: skip
 
 
-@lru_cache(1 << 12)
-def _assessed(criteria: tuple[str, ...], graded_by: str, bits: str) -> frozenset[str] | None:
-    if criteria_hash(criteria) != graded_by:
-        return None
-    number = int(bits, 16)
-    return frozenset(id for place, id in enumerate(criteria) if number >> place & 1)
+def rubric_hash(challenge: Challenge) -> str:
+    """What `RecordSummary.criteria` is of records that were graded by this rubric."""
+    return _criteria_hash((c.id, c.dimension, c.severity) for c in challenge.criteria)
 
 
-def criteria_hash(ids: Iterable[str]) -> str:
-    """Ids as `RecordSummary.criteria` has them."""
-    return hashlib.sha256(" ".join(sorted(set(ids))).encode()).hexdigest()[:16]
+def _criteria_hash(criteria: Iterable[tuple[str, str, Severity]]) -> str:
+    return hashlib.sha256(" ".join(map(" ".join, sorted(criteria))).encode()).hexdigest()[:16]
+
+
+def _share(evidence: Evidence) -> float:
+    if not evidence.outcome.assessed:
+        return math.nan
+    return GATED if gates_marks(evidence) else evidence.satisfied
 
 
 def _numbers(score: Score) -> tuple[float | None, float, float, float]:
     return score.score, score.low, score.high, score.coverage
 
 
+@lru_cache(1 << 16)
 def _score(point: float | None, low: float, high: float, coverage: float) -> Score:
+    """Boards of many records repeat a few, and making one is most of reading a record in short."""
     return Score(score=point, low=low, high=high, coverage=coverage)

@@ -116,8 +116,9 @@ def drawn_means(
 def _shift(several: AttemptMarks, times: NDArray[np.int_], mean: float) -> Floats:
     """(draws,): what a total gains when the attempts are drawn anew, each time the challenge is."""
     own = np.array(several.marks)
-    often = np.random.default_rng(several.seed).multinomial(times * len(own), np.full(len(own), 1.0 / len(own)))
-    gained: Floats = often @ own / len(own) - times * mean
+    drawn = np.random.default_rng(several.seed).integers(len(own), size=(times.sum(), len(own)), dtype=np.int32)
+    sums = np.append(0.0, np.cumsum(own[drawn].mean(axis=1)))[np.append(0, np.cumsum(times))]
+    gained: Floats = np.diff(sums) - times * mean
     return gained
 
 

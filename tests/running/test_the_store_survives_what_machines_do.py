@@ -17,7 +17,7 @@ from harness.errors import StoreError
 from harness.model import Record, Status
 from harness.running import database
 from harness.running.database import network_file_system
-from harness.running.store import Store
+from harness.running.store import SCHEMA, Store
 from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 
@@ -43,7 +43,7 @@ WRITE_AT_ONCE = f"""
 import os, sys
 from pathlib import Path
 from harness.model import Record
-from harness.running.store import Store
+from harness.running.store import SCHEMA, Store
 from harness.workspace import Workspace
 record = Record.from_json(sys.stdin.read())
 for writer in range({WRITERS}):
@@ -69,7 +69,7 @@ WRITE_FOREVER = """
 import sys
 from pathlib import Path
 from harness.model import Record
-from harness.running.store import Store
+from harness.running.store import SCHEMA, Store
 from harness.workspace import Workspace
 workspace = Workspace(Path(sys.argv[1]))
 record = Record.from_json(sys.stdin.read())
@@ -198,11 +198,11 @@ def test_a_damaged_file_is_named_and_costs_no_grade(toy, submit, record, store, 
 
 def test_a_file_of_a_later_schema_is_left_alone(store, record):
     with contextlib.closing(sqlite3.connect(store.path)) as connection:
-        connection.execute("PRAGMA user_version = 7")
+        connection.execute(f"PRAGMA user_version = {SCHEMA + 1}")
     before = store.path.read_bytes()
     for use in (lambda: store.add(record), lambda: store.find(record.key)):
         with pytest.raises(
-            StoreError, match=r"records\.sqlite: schema 7 is newer than this harness knows \(\d+\)"
+            StoreError, match=rf"records\.sqlite: schema {SCHEMA + 1} is newer than this harness knows \({SCHEMA}\)"
         ) as raised:
             use()
         assert "update the harness" in str(raised.value)
