@@ -13,6 +13,7 @@ from harness.errors import HarnessError, StoreError
 from harness.running import summary_index
 from harness.running.database import Database
 from harness.running.file_states import FileStates, RecordState, date_back, digest
+from harness.running.indexing import Share, index_side_by_side
 from harness.running.summary_index import SummaryIndex
 from harness.workspace import Workspace
 
@@ -72,6 +73,18 @@ class PublishedRecords:
             self._index(files).keep_written(file, self._checked(file, self._rubrics(files), record))
         except (OSError, HarnessError):
             return  # whoever reads it finds out
+
+    def index(self, share: Share) -> None:
+        """Read the records of a share that changed, and keep them; those that are refused are left to `measured`."""
+        with _nothing_collected():
+            files = FileStates.of(self._workspace)
+            rubrics, index = self._rubrics(files), self._index(files)
+            known, changed = index.states(), {}
+            for file in files.records[share.things]:
+                if known.get(file.name) != files.of_record(file):
+                    with contextlib.suppress(HarnessError):
+                        changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
+            index.keep(changed)
 
     def removed(self) -> tuple[str, ...]:
         """Names of records whose submission was under submissions/ and is gone, sorted; no board shows them.
@@ -170,6 +183,8 @@ class PublishedRecords:
     def _summaries(self, files: FileStates, rubrics: Mapping[str, "Challenge"]) -> tuple["RecordSummary", ...]:
         index = self._index(files)
         found, changed = index.summaries(), {}
+        if index_side_by_side(self._workspace.root, len(files.records) - len(found)):
+            found = index.summaries()
         for file in files.records:
             if file.name not in found:
                 changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))

@@ -54,10 +54,10 @@ class SummaryIndex:
         """Those of records that did not change, by path; details are read when asked for."""
         from harness.scoring.record_summary import RecordSummary
 
-        kept = {path: (state, row) for path, state, *row in self._rows(f"SELECT path, {_SHORT} FROM summaries")}
+        kept = {row[0]: row for row in self._rows(f"SELECT path, {_SHORT} FROM summaries")}
         found = {}
         for file in self._files.records:
-            state, row = kept.get(file.name, ("", []))
+            _, state, *row = kept.get(file.name, ("", ""))
             if state == self._files.of_record(file):
                 details = partial(self._details_of, file, state)
                 found[file.name] = RecordSummary.of_row(file.submission, row, details)

@@ -189,7 +189,8 @@ def by_answer(summaries: Iterable[RecordSummary], memory: FigureMemory = NO_MEMO
     """One for each model and challenge, in the order they first come: single answers as they are, attempts together."""
     groups: dict[tuple[str, str], list[RecordSummary]] = {}
     for summary in summaries:
-        groups.setdefault((summary.challenge, summary.model), []).append(summary)
+        name = summary.submission_name
+        groups.setdefault((name.challenge, name.model), []).append(summary)
     return tuple(_together(own, memory) for own in groups.values())
 
 

@@ -15,6 +15,8 @@ from harness.scoring.gates import gates_marks
 
 GATED = -1.0
 """Stands for the share of a criterion that is not met and caps marks."""
+_PROVENANCES = {each.value: each for each in Provenance}
+_STATUSES = {each.value: each for each in Status}
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class RecordSummary:
         provenance, status, ranked, turns, point, low, high, coverage = row[:8]
         harness, tier, device, integrity, criteria, shares = row[8:]
         return cls(
-            name, Provenance(provenance), Status(status), bool(ranked), turns, _score(point, low, high, coverage),
+            name, _PROVENANCES[provenance], _STATUSES[status], bool(ranked), turns, _score(point, low, high, coverage),
             harness, tier, device, integrity, criteria, shares, details,
         )  # fmt: skip
 
