@@ -38,7 +38,7 @@ from promises import Promises
 from rewards import counted
 
 import harness
-from harness.model import GradeProfile
+from harness.model import GradeProfile, Record
 from harness.running.executor import grade_all
 from harness.running.executors import new_executor
 from harness.running.linear_algebra import compute_in_one_thread
@@ -218,8 +218,9 @@ def _texts(workspace: Workspace) -> dict[str, str]:
 
 def cost(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
     """What the driver does for an answer, one thing at a time, in its own processor time."""
+    from harness.running.ray_cluster.executor import TOGETHER
     from harness.running.ray_cluster.work import TaskReader
-    from harness.running.submission_grade import keep
+    from harness.running.submission_grade import keep_all
 
     workspace, options = Workspace.at(ROOT), Options(force=True, publish=False, profile=GradeProfile.REWARD)
     store = make_workspace(top / "store")
@@ -228,10 +229,18 @@ def cost(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
     text = record.to_json()
     reader = TaskReader(workspace, options, lambda bundle: bundle)
     spent: dict[str, float] = {}
+    together: list[tuple[Options, Record]] = []
+
+    def saved(key: str) -> None:
+        together.append((options, record.model_copy(update={"key": key})))
+        if len(together) == TOGETHER:
+            keep_all(store, together)
+            together.clear()
+
     for name, act in (
         ("reading a folder, its task and its key", lambda folder: reader.read(folder).job.key_in(record.environment)),
         ("reading the record that came back", lambda folder: type(record).from_json(text)),
-        ("saving it", lambda folder: keep(store, options, record.model_copy(update={"key": folder.name}))),
+        (f"saving it, {TOGETHER} together", lambda folder: saved(folder.name)),
         ("looking for a record in the store", lambda folder: Store(store).find(folder.name)),
     ):
         act(folders[0])

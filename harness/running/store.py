@@ -127,6 +127,15 @@ class Store:
         """
         self._write([(record, _reusable(record) if reusable is None else reusable)])
 
+    def add_together(self, records: Sequence[tuple[Record, bool]]) -> None:
+        """As `add` for a few records, each with whether it is reusable: all of them, or none where this raises.
+
+        Raises:
+            StoreError: they cannot be written.
+        """
+        if records:
+            self._write(records)
+
     def add_many(self, records: Iterable[Record]) -> int:
         """As `add` for each of many records, so many to a transaction; how many they were.
 

@@ -3,10 +3,9 @@
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,19 +107,32 @@ def grade_one(
 
 def keep(workspace: Workspace, options: Options, record: Record) -> str:
     """Save a record wherever it belongs, and say where it could not be saved; the other places have it all the same."""
+    return keep_all(workspace, [(options, record)])[0]
+
+
+def keep_all(workspace: Workspace, made: Sequence[tuple[Options, Record]]) -> list[str]:
+    """`keep` for each record with the options it was made by; the disk of the store is waited for once."""
     store = Store(workspace)
+    unstored = ""
+    try:
+        store.add_together([(record, _reusable(options, record)) for options, record in made if options.stored])
+    except StoreError as error:
+        unstored = str(error)
     errors = []
-    own_draw = options.seed is None and record.environment.tier.trusted
-    reusable = own_draw and record.status is not Status.JUDGE_ERROR and not record.cut_off
-    saves: list[Callable[[Record], object]] = [partial(store.add, reusable=reusable)] if options.stored else []
-    if options.publish and not record.partial:
-        saves.append(store.publish)
-    for save in saves:
+    for options, record in made:
+        problems = [unstored] if options.stored else []
         try:
-            save(record)
+            if options.publish and not record.partial:
+                store.publish(record)
         except StoreError as error:
-            errors.append(str(error))
-    return "\n".join(errors)
+            problems.append(str(error))
+        errors.append("\n".join(filter(None, problems)))
+    return errors
+
+
+def _reusable(options: Options, record: Record) -> bool:
+    own_draw = options.seed is None and record.environment.tier.trusted
+    return own_draw and record.status is not Status.JUDGE_ERROR and not record.cut_off
 
 
 def _earlier(job: Job) -> Record | None:

@@ -55,6 +55,25 @@ def workspace_with(root: Path, count: int) -> Workspace:
     return workspace
 
 
+def test_grades_that_ended_together_are_all_saved_before_one_is_handed_out(tmp_path: Path) -> None:
+    """Whoever takes the first of them and stops has lost none."""
+    import ray
+
+    workspace, taken = workspace_with(tmp_path, 12), 0
+    store = Store(workspace)
+    with local_nodes(1, 1, 1) as nodes:
+        executor = new_executor("ray", workspace, Options(), None, nodes.address)
+        results = grade_all(executor, workspace.submissions())
+        under_way: list[object] = []
+        while len(under_way) < 2 or taken < len(list(store.records())):
+            next(results)
+            taken, under_way = taken + 1, list(executor._grading)
+        assert len(ray.wait(under_way, num_returns=len(under_way), timeout=60)[0]) == len(under_way)
+        next(results)
+        results.close()
+    assert len(list(store.records())) == taken + len(under_way)
+
+
 def test_two_drivers_on_one_store_lose_nothing(two: LocalNodes, tmp_path: Path) -> None:
     """Each bounded to one of two processors, with the same answers; some are graded by both, and that does no harm."""
     workspace, names = workspace_with(tmp_path, 24), {f"m{number}" for number in range(24)}

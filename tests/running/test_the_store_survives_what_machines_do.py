@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from harness.errors import StoreError
-from harness.model import Record, Status
+from harness.model import GradeProfile, Record, Status
 from harness.running import database
 from harness.running.database import network_file_system
+from harness.running.options import Options
 from harness.running.store import SCHEMA, Store
-from harness.running.submission_grade import grade_one
+from harness.running.submission_grade import grade_one, keep_all
 from harness.workspace import Workspace
 
 WRITERS, EACH = 8, 10
@@ -226,6 +227,26 @@ def test_a_write_beyond_the_space_there_is_keeps_what_was_there(store, record, m
     assert store.find("before") is not None and store.find("large") is None
     store.add(body)
     assert store.find("large") == body
+
+
+def test_records_saved_together_are_saved_each_where_it_belongs(toy, store, record):
+    """Those that ended at the same time: one transaction, and each as it would be alone."""
+    of_reward = record.model_copy(update={"profile": GradeProfile.REWARD, "model": "quick", "key": "quick"})
+    by_hand = keyed(record, "by hand").model_copy(update={"model": "by_hand"})
+    options = [Options(publish=False), Options(profile=GradeProfile.REWARD), Options(seed=3)]
+    made = list(zip(options, [keyed(record, "own"), of_reward, by_hand], strict=True))
+    assert keep_all(toy.workspace, made) == ["", "", ""]
+    assert [store.find(key) is not None for key in ("own", "quick", "by hand")] == [True, True, False]
+    assert [toy.workspace.record_path(m, "scaled_sum").exists() for m in ("quick", "by_hand")] == [False, True]
+
+
+def test_each_record_that_could_not_be_saved_says_so(toy, store, record):
+    """Where the file is damaged nothing is kept, and what is published is published all the same."""
+    store.path.write_bytes(b"damaged " * 1000)
+    others = [record.model_copy(update={"model": model}) for model in ("one", "other")]
+    errors = keep_all(toy.workspace, [(Options(), other) for other in others])
+    assert [error.startswith(f"{store.path}: is damaged (") for error in errors] == [True, True]
+    assert all(toy.workspace.record_path(model, "scaled_sum").exists() for model in ("one", "other"))
 
 
 def test_a_file_where_the_folder_belongs_is_named(toy, record):

@@ -3,8 +3,9 @@
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from harness.running.ray_cluster.killed_workers import kills_its_worker
 from harness.running.ray_cluster.work import TaskReader, Work
 from harness.running.retry import RETRIES, ungraded
 from harness.running.store import Store
-from harness.running.submission_grade import Graded, keep, now
+from harness.running.submission_grade import Graded, keep, keep_all, now
 from harness.workspace import Workspace
 
 LOSSES = 10
@@ -29,6 +30,8 @@ AHEAD = 4
 """Answers read ahead of free slots, at least; as many as there are slots otherwise."""
 FOLLOWERS = 1000
 """Answers that may wait for the grade of the same files; while there are more none is read."""
+TOGETHER = 16
+"""Grades that are saved in one transaction at most: a disk is waited for once, and slots no longer than they were."""
 
 Result = Graded | NotGraded
 
@@ -62,6 +65,7 @@ class RayExecutor:
         self._grading: dict[Any, tuple[NodeSlot, Work]] = {}
         self._reserved: dict[str, Work] = {}
         self._following = 0
+        self._made: list[tuple[Work, Record, str]] = []
         self._cluster: Cluster | None = None
 
     def submit(self, folder: Path) -> None:
@@ -90,12 +94,8 @@ class RayExecutor:
             if not refs:
                 time.sleep(patience)
                 continue
-            ready, _ = ray.wait(refs, num_returns=1, timeout=patience)
-            for ref in ready:
-                if ref in self._grading:
-                    yield from self._ended(cluster, reader, ref)
-                else:
-                    cluster.started(ref)
+            if ray.wait(refs, num_returns=1, timeout=patience)[0]:
+                yield from self._collected(cluster, reader, refs)
 
     def cancel(self) -> None:
         """Stop what runs and drop what waits; finished grades are kept."""
@@ -200,8 +200,21 @@ class RayExecutor:
         self._grading[slot.actor.grade.remote(work.task)] = slot, work
         progress(work.job.files.path, f"on {slot.node.name}")
 
+    def _collected(self, cluster: Cluster, reader: TaskReader, refs: Sequence[Any]) -> Iterator[Result]:
+        """What came of all that ended meanwhile."""
+        ready, _ = ray_module().wait(refs, num_returns=min(len(refs), TOGETHER), timeout=0)
+        failed: list[Result] = []
+        for ref in ready:
+            if ref in self._grading:
+                failed += self._ended(cluster, reader, ref)
+            else:
+                cluster.started(ref)
+        # saved before any is handed out: whoever takes them may stop at the first
+        yield from self._kept()
+        yield from failed
+
     def _ended(self, cluster: Cluster, reader: TaskReader, ref: Any) -> Iterator[Result]:
-        """What came of one task."""
+        """What came of one task; the result of one that made a record follows when that is kept."""
         slot, work = self._grading.pop(ref)
         slot.busy = False
         self._reserved = {node: reserved for node, reserved in self._reserved.items() if reserved is not work}
@@ -264,7 +277,7 @@ class RayExecutor:
             return
         left_out = work.job.timed if work.task.untimed else frozenset()
         record = kills_its_worker(work.job, self._environment(slot, work), left_out, work.deaths)
-        yield from self._kept(work, record, _deaths(work))
+        self._made.append((work, record, _deaths(work)))
 
     def _erred(self, cluster: Cluster, slot: NodeSlot, work: Work, said: dict[str, Any]) -> Iterator[Result]:
         """Our side failed on one node."""
@@ -299,7 +312,7 @@ class RayExecutor:
         self._keep_seeds(work.job, record)
         after = f", after: {work.failures[-1].partition(chr(10))[0]}" if work.failures else ""
         forced = "forced" if self._options.force else "not graded before in this state by this cluster"
-        yield from self._kept(work, record, f"{forced}, on {slot.node.name}{after}")
+        self._made.append((work, record, f"{forced}, on {slot.node.name}{after}"))
 
     def _environment(self, slot: NodeSlot, work: Work) -> Environment:
         return slot.node.environments[work.language]
@@ -311,16 +324,19 @@ class RayExecutor:
                 if item.outcome is Outcome.FAILED and item.draws and item.draws.failed and item.seed is not None:
                     job.failing_seeds.keep(item.criterion, item.seed)
 
-    def _kept(self, work: Work, record: Record, reason: str) -> Iterator[Result]:
-        """Save the record; the result of the answer, and of those with the same content."""
-        own = record.model_copy(update={"outside": work.job.outside})
-        error = keep(self._workspace, work.job.options, own)
-        yield from self._finished(
-            work, lambda job: (
-                Graded(job.files.path, own, False, reason, error) if job is work.job
-                else self._reused(job, record, "the same files were graded in this run", error)
-            )
-        )  # fmt: skip
+    def _kept(self) -> Iterator[Result]:
+        """Save the records that came back; the results of their answers, and of those with the same content."""
+        made, self._made = self._made, []
+        own = [record.model_copy(update={"outside": work.job.outside}) for work, record, _ in made]
+        options = [work.job.options for work, _, _ in made]
+        errors = keep_all(self._workspace, list(zip(options, own, strict=True)))
+        for (work, record, reason), saved, error in zip(made, own, errors, strict=True):
+            yield from self._finished(work, partial(self._result, work, record, saved, reason, error))
+
+    def _result(self, work: Work, record: Record, saved: Record, reason: str, error: str, job: Job) -> Result:
+        if job is work.job:
+            return Graded(job.files.path, saved, False, reason, error)
+        return self._reused(job, record, "the same files were graded in this run", error)
 
     def _reused(self, job: Job, record: Record, reason: str, save_error: str = "") -> Graded:
         """The record of the same content; the store has it, but for what was in the way."""
