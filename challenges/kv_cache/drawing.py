@@ -185,7 +185,7 @@ class Writer:
 
     def _refused(self, create: Create) -> None:
         """A call that has no room or is wrong, and then, most often, a decode that would show its traces."""
-        slots, layer = self._slots(create, 2), self._layers(create)[0]
+        slots, layer = self._slots(create, self._one((2, 3))), self._layers(create)[0]
         self._refusal(create, layer, slots)
         if self._chance(0.7):
             self._feed(create, layer, slots[:3], [1] * len(slots[:3]), decode=True)
@@ -193,7 +193,8 @@ class Writer:
     def _refusal(self, create: Create, layer: int, slots: Sequence[int]) -> None:
         if self._chance(0.5):
             lengths = [self._between(1, 3) for _ in slots]
-            at = self._between(0, len(slots) - 1)
+            # late more often than not: the rows before it may have been stored
+            at = max(self._between(0, len(slots) - 1), self._between(0, len(slots) - 1))
             lengths[at] = create.room - self._held(create, layer, slots[at]) + self._one((1, 1, 2, 5))
             if max(lengths) <= 2 * self.sizes["length"]:
                 self.steps.append(self._fed(create, layer, slots, lengths))
