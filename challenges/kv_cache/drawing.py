@@ -8,7 +8,7 @@ from harness.probing import Draw, InputUse
 from harness.probing.programs import Program
 
 from .calls import FAULTS, LEAST_CODED, Ask, Call, Create, Feed, Fork, Release, Row, Wrong
-from .tokens import CODED, EVEN, TELLING
+from .tokens import CODED, EVEN, MAGNITUDES, TELLING
 
 T = TypeVar("T")
 SHARE = 0.4
@@ -230,12 +230,14 @@ class Writer:
         plain = (self.family, self.family, self.family, "normal", "normal", *TELLING)
         # in a prompt, even weights would charge a missing causal mask to the codes
         stored = (CODED, CODED, EVEN) if decode else (CODED,)
-        family = self._one(stored if coded else plain)
+        alone = self.written == 1 and self.family in MAGNITUDES and not coded
+        family = self.family if alone else self._one(stored if coded else plain)
         inputs = self._one((InputUse.FRESH, InputUse.REUSED, InputUse.OVERWRITTEN, InputUse.READ_ONLY))
         lasting = inputs in (InputUse.FRESH, InputUse.READ_ONLY)
+        parts = "qkv" if alone else self._one(("qkv", "qkv", "k", "v", "q", "kv"))
         return Feed(
             create.cache, layer, rows, self.written, decode, 0 if decode else self._one((0, 0, 1, 3)), family,
-            self._one(("qkv", "qkv", "k", "v", "q", "kv")), self._one(FILLS), inputs, lasting and self._chance(0.2),
+            parts, self._one(FILLS), inputs, lasting and self._chance(0.2),
         )  # fmt: skip
 
     def _target(self, create: Create, held: int, far: bool) -> int:
