@@ -8,7 +8,7 @@ from harness.probing import Draw, InputUse
 from harness.probing.programs import Program
 
 from .calls import FAULTS, LEAST_CODED, Ask, Call, Create, Feed, Fork, Release, Row, Wrong
-from .tokens import CODED, EVEN, TELLING
+from .tokens import CODED, EVEN, MAGNITUDES, TELLING
 
 T = TypeVar("T")
 SHARE = 0.4
@@ -185,7 +185,7 @@ class Writer:
 
     def _refused(self, create: Create) -> None:
         """A call that has no room or is wrong, and then, most often, a decode that would show its traces."""
-        slots, layer = self._slots(create, 2), self._layers(create)[0]
+        slots, layer = self._slots(create, self._one((2, 3))), self._layers(create)[0]
         self._refusal(create, layer, slots)
         if self._chance(0.7):
             self._feed(create, layer, slots[:3], [1] * len(slots[:3]), decode=True)
@@ -193,7 +193,8 @@ class Writer:
     def _refusal(self, create: Create, layer: int, slots: Sequence[int]) -> None:
         if self._chance(0.5):
             lengths = [self._between(1, 3) for _ in slots]
-            at = self._between(0, len(slots) - 1)
+            # late more often than not: the rows before it may have been stored
+            at = max(self._between(0, len(slots) - 1), self._between(0, len(slots) - 1))
             lengths[at] = create.room - self._held(create, layer, slots[at]) + self._one((1, 1, 2, 5))
             if max(lengths) <= 2 * self.sizes["length"]:
                 self.steps.append(self._fed(create, layer, slots, lengths))
@@ -229,12 +230,14 @@ class Writer:
         plain = (self.family, self.family, self.family, "normal", "normal", *TELLING)
         # in a prompt, even weights would charge a missing causal mask to the codes
         stored = (CODED, CODED, EVEN) if decode else (CODED,)
-        family = self._one(stored if coded else plain)
+        alone = self.written == 1 and self.family in MAGNITUDES and not coded
+        family = self.family if alone else self._one(stored if coded else plain)
         inputs = self._one((InputUse.FRESH, InputUse.REUSED, InputUse.OVERWRITTEN, InputUse.READ_ONLY))
         lasting = inputs in (InputUse.FRESH, InputUse.READ_ONLY)
+        parts = "qkv" if alone else self._one(("qkv", "qkv", "k", "v", "q", "kv"))
         return Feed(
             create.cache, layer, rows, self.written, decode, 0 if decode else self._one((0, 0, 1, 3)), family,
-            self._one(("qkv", "qkv", "k", "v", "q", "kv")), self._one(FILLS), inputs, lasting and self._chance(0.2),
+            parts, self._one(FILLS), inputs, lasting and self._chance(0.2),
         )  # fmt: skip
 
     def _target(self, create: Create, held: int, far: bool) -> int:

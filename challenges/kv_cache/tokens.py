@@ -13,7 +13,9 @@ from .calls import Create, Feed, Row
 NEEDLES, CODES, ALIKE, STEEP, CODED = "single keys", "few keys", "equal keys", "x30", "needles"
 EVEN = "even weights"
 """Queries of zeros: whatever codes do to the keys, all tokens weigh the same."""
-FAMILIES_OF_TOKENS = (*FAMILIES, NEEDLES, CODES, ALIKE, STEEP, "tiny", "huge", "mixed magnitudes")
+MAGNITUDES = ("tiny", "huge", "mixed magnitudes")
+"""Families of which little shows behind tokens of another one."""
+FAMILIES_OF_TOKENS = (*FAMILIES, NEEDLES, CODES, ALIKE, STEEP, *MAGNITUDES)
 """Families of values that the contract names, the plainest first."""
 TELLING = (NEEDLES, CODES, ALIKE)
 """Families in which one token more or less shows at any length."""
