@@ -5,8 +5,8 @@
 It needs the extra `ray`, and a machine that does nothing else; nodes are processes of this machine. Each part can be
 run by itself:
 
-* `throughput`: rewards a second of `--answers` right answers, with two local processes and on Ray with 1, 2 and 4
-  nodes, and the time that Ray adds to a grade, its own processes counted;
+* `throughput`: rewards a second of `--answers` right answers on Ray with 1, 2 and 4 nodes, and the time that Ray adds
+  to a grade, its own processes counted, beside as many local processes as grade there at a time;
 * `nodes`: `--grades` answers while a node is killed, and another one joins, every `--every` seconds: the records must
   equal those of an undisturbed run on one machine;
 * `driver`: the same with the driver killed `--kills` times, and started again each time;
@@ -55,8 +55,13 @@ ROOT = Path(__file__).parents[1]
 PARTS = ("throughput", "nodes", "driver", "cost", "same", "shared")
 OVERHEAD = 0.15
 """Promised share of a half-second grade that Ray adds."""
-LAYOUTS = ((2,), (1, 1), (1, 1, 1, 1))
-"""Processors of each node: two in all, and four nodes that share the two."""
+Way = int | tuple[int, ...]
+"""So many local processes, or nodes of so many processors."""
+WAYS: dict[str, Way] = {
+    "local, 2 processes": 2, "ray, 1 node of 2": (2,), "ray, 2 nodes of 1": (1, 1),
+    "local, 4 processes": 4, "ray, 4 nodes of 1": (1, 1, 1, 1),
+}  # fmt: skip
+"""Of two processors in all, and four that share the two; each on Ray beside as many local processes."""
 CHALLENGE = "layernorm_backward"
 WARM = 4
 """Results left out before the clock starts: processes start with them."""
@@ -97,16 +102,15 @@ def throughput(asked: argparse.Namespace, top: Path, promises: Promises) -> None
     numbers = itertools.count()
     with counted() as clock:
         for _ in range(asked.turns):
-            for layout in ((), *LAYOUTS):
-                name = f"ray, {len(layout)} node(s) of {layout[0]}" if layout else "local, 2 processes"
-                each, spent = one_way(layout, answers(top, asked.answers, next(numbers)), clock)
+            for name, way in WAYS.items():
+                each, spent = one_way(way, answers(top, asked.answers, next(numbers)), clock)
                 wall[name].append(each)
                 processor[name].append(spent)
                 told = f"{1 / each:6.2f} rewards a second, {spent:6.3f} s of processor time each"
                 print(f"{name:22s} {told}", flush=True)
-    local = "local, 2 processes"
-    for name in wall:
-        if name != local:
+    for name, way in WAYS.items():
+        if isinstance(way, tuple):
+            local = f"local, {sum(way)} processes"
             for what, times in (("wall", {k: 2 * min(v) for k, v in wall.items()}), ("processor", _least(processor))):
                 added = times[name] - times[local]
                 what = f"{name}: {what} time that Ray adds, {added * 1000:+.0f} ms, as a share of half a second"
@@ -117,12 +121,12 @@ def _least(times: dict[str, list[float]]) -> dict[str, float]:
     return {name: min(each) for name, each in times.items()}
 
 
-def one_way(layout: Sequence[int], folders: Sequence[Path], clock: Callable[[], float]) -> tuple[float, float]:
-    """Wall and processor seconds of a grade on nodes of so many processors, on none by local processes."""
+def one_way(way: Way, folders: Sequence[Path], clock: Callable[[], float]) -> tuple[float, float]:
+    """Wall and processor seconds of a grade."""
     workspace, options = Workspace.at(ROOT), Options(force=True, publish=False, profile=GradeProfile.REWARD)
-    if not layout:
-        return steady(grade_all(new_executor("local", workspace, options, 2), folders), len(folders), clock)
-    with local_nodes(*layout) as nodes:
+    if isinstance(way, int):
+        return steady(grade_all(new_executor("local", workspace, options, way), folders), len(folders), clock)
+    with local_nodes(*way) as nodes:
         executor = new_executor("ray", workspace, options, None, nodes.address)
         return steady(grade_all(executor, folders), len(folders), clock)
 
