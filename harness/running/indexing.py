@@ -15,14 +15,14 @@ _log = logging.getLogger(__name__)
 
 
 class Share(NamedTuple):
-    """Every `of`-th thing of a list, from that of this `number` on."""
+    """Every `of`-th of some records, from that of this `number` on."""
 
     number: int
     of: int
 
     @property
-    def things(self) -> slice:
-        """Those of the list."""
+    def records(self) -> slice:
+        """Which of a list of them."""
         return slice(self.number, None, self.of)
 
 

@@ -80,7 +80,7 @@ class PublishedRecords:
             files = FileStates.of(self._workspace)
             rubrics, index = self._rubrics(files), self._index(files)
             known, changed = index.states(), {}
-            for file in files.records[share.things]:
+            for file in files.records[share.records]:
                 if known.get(file.name) != files.of_record(file):
                     with contextlib.suppress(HarnessError):
                         changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))

@@ -99,6 +99,7 @@ class RayExecutor:
 
     def cancel(self) -> None:
         """Stop what runs and drop what waits; finished grades are kept."""
+        list(self._kept())  # what came back just before an interrupt
         self._folders.clear()
         self._waiting.clear()
         self._grading.clear()
