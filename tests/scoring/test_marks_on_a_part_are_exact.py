@@ -63,7 +63,7 @@ def test_a_half_point_goes_up():
 
 
 def test_a_record_of_another_version_of_the_rubric_is_marked_by_its_own_severities():
-    """One criterion of two failed: half of the weight then, a quarter of it now."""
+    """One criterion of two failed: half of the weight then, a sixth of it now."""
     then = rubric({"correctness": [Severity.MAJOR, Severity.MAJOR]})
     now = rubric({"correctness": [Severity.MINOR, Severity.CRITICAL]})
     failed = {"correctness.0": Outcome.FAILED}
