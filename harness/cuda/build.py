@@ -96,6 +96,8 @@ def build(
     built = _built(folder, entries, into, how, reuse=reuse)
     if counted and built.path is None and not built.refused:
         built = _built(folder, entries, into, replace(how, counted=False), reuse=reuse)
+    if built.path is not None:
+        built.path.chmod(0o755)  # a linker in tier C may change no mode
     return built
 
 
@@ -205,12 +207,9 @@ def _outcome(
         )  # fmt: skip
     if done.exceeded is CommandLimit.WALL_CLOCK:
         raise JudgeError(TOO_BUSY)
-    late = done.exceeded is CommandLimit.PROCESSOR_TIME
-    errors = (
-        f"the build did not end within {held.time.allowed:g} s of processor time"
-        if late
-        else compiler_words.clean(done.output)
-    )
+    errors = compiler_words.clean(done.output)
+    if done.exceeded is CommandLimit.PROCESSOR_TIME:
+        errors = f"the build did not end within {held.time.allowed:g} s of processor time"
     return Built(None, compiler_words.reasons(errors, suspects), errors, perf_counter() - start)
 
 

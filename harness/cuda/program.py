@@ -272,13 +272,10 @@ def build_program(
         PrerequisiteError: there is no C++ compiler.
         BoxError: the compiler could not be started.
     """
-    built = build(
+    return build(
         source.folder, source.entries, into, tier=tier, instrumented=instrumented, program=True, defines=defines or {},
         includes=includes, standard=standard, reuse=reuse, counted=counted,
     )  # fmt: skip
-    if built.path is not None:
-        built.path.chmod(0o755)  # a linker that may change no mode leaves it a file like any other
-    return built
 
 
 def run_program(

@@ -24,6 +24,7 @@ from harness.sandbox import (
 )
 from harness.sandbox.box import ForkServer
 from harness.sandbox.protocol import FileAccess
+from harness.sandbox.tiers import why_not
 from tests.tiers_here import NAMESPACED
 
 SOURCE = """
@@ -143,8 +144,8 @@ def test_files_without_a_byte_are_bounded_too(target):
 
 
 def test_the_group_bounds_memory_where_no_limit_of_addresses_does(tmp_path):
-    if cgroup.available() is not None or os.geteuid() != 0:
-        pytest.skip(f"no tier A: {cgroup.available()}")
+    if reason := why_not(Tier.A):
+        pytest.skip(f"no tier A: {reason}")
     (tmp_path / "answer.py").write_text("def eat():\n    held = []\n    while True: held.append(bytearray(1 << 26))\n")
     # a driver of a device needs more addresses than any limit, so that only the group is left
     target = WorkerSpec(tmp_path, "answer.py", (), Limits(memory_mib=256), Tier.A, (Path("/dev/null"),))
