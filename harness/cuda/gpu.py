@@ -170,13 +170,27 @@ def _lay_driver(device: GpuDevice, into: Path) -> None:
 
 @cache
 def out_of_reach(device: GpuDevice, tier: Tier) -> str:
-    """Why the box cannot use the device, which no answer is to be blamed for; empty where it can."""
+    """Return why the sandbox cannot use the device, which no answer is to be blamed for; empty where it can."""
+    closed, error = _set_up(device, tier)
+    if not error:
+        return ""
+    if outside := _set_up(device, Tier.UNSAFE)[1]:
+        return f"it cannot be set up outside of the sandbox either: {outside}"
+    # the driver's own word is no help here: of a file that it may not read it says that memory ran out
+    number = re.search(r"cudaError\w+", error)
+    seen = f"it opens {', '.join(closed)}, which tier {tier} closes" if closed else f"tier {tier} hinders its driver"
+    return f"{seen}; outside of the sandbox it works ({number[0] if number else error})"
+
+
+def _set_up(device: GpuDevice, tier: Tier) -> tuple[tuple[str, ...], str]:
+    """Set the device up in a tier: the files that its driver opened there and may not, and why it failed or nothing."""
     with scratch.folder() as folder:
         _lay_driver(device, folder)
         with Box(target(device, GpuBuild(folder, ""), (), tier)) as box:
             opened = box.open()
             reply = box.call("ready", returns=Scalar(int)) if opened.status is CallStatus.RETURNED else opened
-        return "" if reply.status is CallStatus.RETURNED else reply.text or reply.status.value
+            why = "" if reply.status is CallStatus.RETURNED else reply.text or reply.status.value
+            return box.closed_files, why
 
 
 def target(

@@ -57,6 +57,7 @@ class Box:
 
     Attributes:
         signals: what the submission did that honest code has no reason to do.
+        closed_files: what a device's driver opened in the worker although it may not.
         under_way: who is told that a call is at work.
     """
 
@@ -66,6 +67,7 @@ class Box:
     ) -> None:  # fmt: skip
         self.spec = spec
         self.signals: list[Signal] = []
+        self.closed_files: tuple[str, ...] = ()
         self.under_way: UnderWay | None = None
         self._calling = ""
         self._ids = itertools.count(1)
@@ -336,6 +338,7 @@ class Box:
 
     def _collect(self) -> None:
         if self._worker is not None and self._worker.notices is not None:
+            self.closed_files = self._worker.notices.closed
             for signal in self._worker.notices.signals:
                 self._note(signal.kind, signal.detail)
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterable
@@ -10,17 +11,42 @@ from pathlib import Path
 
 UIDS = range(61_184, 65_520)
 """User ids that packages and people do not get; those above are special."""
+_CHOWN_SETGID_SETUID = 1 << 0 | 1 << 6 | 1 << 7
+"""Capabilities that giving files to another user and becoming that user take."""
 
 
 def drawn() -> int | None:
-    """A user id for the boxes of this process; None where only root could change to it."""
+    """A user id for the boxes of this process; None where it may not change to any."""
     # drawn, not counted: other graders take theirs from the same few, and none should meet another's
-    return _own_uid(os.getpid()) if os.geteuid() == 0 else None
+    return _own_uid(os.getpid()) if os.geteuid() == 0 and may_change_user() else None
 
 
-def reaches(paths: Iterable[str]) -> bool:
-    """Whether every user may go down to each of these paths."""
-    return all(map(_open_to_all, paths))
+@cache
+def may_change_user(status: Path = Path("/proc/self")) -> bool:
+    """Return whether root here may become any of `UIDS`: in a user namespace it often has one id and no other.
+
+    Args:
+        status: folder with this process's `status`, `uid_map`, `gid_map` and `setgroups`.
+    """
+    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", (status / "status").read_text(encoding="utf-8"), re.MULTILINE)
+    if found is None or ~int(found[1], 16) & _CHOWN_SETGID_SETUID:
+        return False
+    groups = status / "setgroups"
+    if groups.exists() and groups.read_text(encoding="ascii").strip() == "deny":
+        return False
+    return all(_maps(status / name) for name in ("uid_map", "gid_map"))
+
+
+def _maps(ids: Path) -> bool:
+    """Return whether a map of ids has all of `UIDS` in one line."""
+    lines = (map(int, line.split()) for line in ids.read_text(encoding="ascii").splitlines())
+    return any(first <= UIDS.start and UIDS.stop <= first + count for first, _, count in lines)
+
+
+def reaches(uid: int, paths: Iterable[str]) -> bool:
+    """Return whether the user and group `uid` may go down to each of these paths."""
+    folders = {folder for path in map(Path, paths) for folder in (*path.parents, path)}
+    return all(_lets_through(uid, folder) for folder in folders)
 
 
 @cache
@@ -29,10 +55,20 @@ def _own_uid(grader: int) -> int:
     return secrets.choice(UIDS)
 
 
-@cache
-def _open_to_all(path: str) -> bool:
-    """Whether every folder down to `path` lets every user through."""
-    return all(parent.stat().st_mode & 0o001 for parent in (*Path(path).parents, Path(path)) if parent.is_dir())
+def _lets_through(uid: int, path: Path) -> bool:
+    if not path.is_dir():
+        return True
+    found = path.stat()
+    needed = stat.S_IXUSR if found.st_uid == uid else stat.S_IXGRP if found.st_gid == uid else stat.S_IXOTH
+    return bool(found.st_mode & needed)
+
+
+def let_through(folder: Path) -> None:
+    """Let the boxes' user of this process go through a folder of root's that is closed to everybody else."""
+    uid = drawn()
+    if uid is not None:
+        os.chown(folder, -1, uid)
+        folder.chmod(0o710)
 
 
 def give(folder: Path, uid: int) -> None:

@@ -5,7 +5,7 @@ import math
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -172,8 +172,9 @@ def _system(access: FileAccess) -> Sequence[str]:
         for path in access.devices
         for part in ("--dev-bind" if path.is_relative_to("/dev") else "--ro-bind", str(path), str(path))
     ]
+    apart = _parents(path for path in access.devices if not path.is_relative_to("/dev"))
     return (
-        "--ro-bind", "/usr", "/usr", *links, "--dir", "/etc", "--proc", "/proc", "--dev", "/dev", *shown,
+        "--ro-bind", "/usr", "/usr", *links, "--dir", "/etc", "--proc", "/proc", "--dev", "/dev", *apart, *shown,
         "--size", str(access.scratch_mib << 20), "--perms", "1777", "--tmpfs", "/tmp",
         "--size", "65536", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
     )  # fmt: skip
@@ -189,12 +190,16 @@ def _mounts(access: FileAccess, inside: Mapping[str, str]) -> Sequence[str]:
     return words
 
 
+def _parents(paths: Iterable[Path]) -> Sequence[str]:
+    """Make every folder above `paths`: those that bubblewrap makes by itself are closed to all but their owner."""
+    parents = sorted({parent for path in paths for parent in path.parents} - {Path("/")})
+    return [part for parent in parents for part in ("--perms", "0755", "--dir", str(parent))]
+
+
 @cache
 def _interpreter_binds() -> tuple[str, ...]:
     """Mounts for the interpreter and its packages, with the harness itself masked."""
-    # named one by one: the parents that bubblewrap makes by itself are closed to all but their owner
-    parents = sorted({parent for p in visible_files.roots() for parent in p.parents} - {Path("/")})
-    binds = [part for p in parents for part in ("--perms", "0755", "--dir", str(p))]
+    binds = [*_parents(visible_files.roots())]
     binds += [part for p in visible_files.roots() for part in ("--ro-bind", str(p), str(p))]
     if visible_files.within(visible_files.PACKAGE, (*visible_files.roots(), Path("/usr"))):
         binds += ["--size", "4096", "--tmpfs", str(visible_files.PACKAGE)]

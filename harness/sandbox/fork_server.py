@@ -187,9 +187,7 @@ class ForkServer:
                 listener = self._greeted(channel)
                 if listener >= 0:
                     bounds = confinement.bounds
-                    channel.notices = Notices(
-                        listener, confinement.readable, bounds.tasks if bounds else None, driver=confinement.driver
-                    )
+                    channel.notices = Notices(listener, confinement, bounds.tasks if bounds else None)
                     undo.callback(channel.notices.close)
                 pidfd = os.pidfd_open(channel.pid)
             except OSError as error:

@@ -104,8 +104,11 @@ class Landlock:
 
     def _user(self, access: FileAccess) -> int | None:
         """A user id of its own, where that user can reach what it is shown."""
-        shown = (*map(str, visible_files.roots()), str(visible_files.BOOT), str(access.folder.parent))
-        return box_user.drawn() if box_user.reaches(shown) else None
+        uid = box_user.drawn()
+        # what is in these folders is opened to that user or given to it
+        parents = (str(path.parent) for path in (access.folder, *access.writable.values()))
+        shown = (*map(str, (*visible_files.roots(), visible_files.BOOT, *access.extra.values())), *parents)
+        return uid if uid is not None and box_user.reaches(uid, shown) else None
 
     def _room(self) -> Path:
         room = scratch.make()

@@ -12,6 +12,7 @@ from functools import cache
 from harness.model import Signal, SignalKind
 from harness.sandbox import process_stats
 from harness.sandbox.boot import seccomp, syscalls
+from harness.sandbox.protocol import Confinement, lies_under
 
 # linux/seccomp.h: struct seccomp_notif (id, pid, flags, data), struct seccomp_notif_resp, and their requests
 _NOTICE = struct.Struct("=QIIiIQ6Q")
@@ -55,18 +56,25 @@ class Notices:
     show: there are never twice as many.
     """
 
-    def __init__(self, fd: int, shown: Sequence[str], threads: int | None = None, *, driver: bool = False) -> None:
+    def __init__(self, fd: int, confinement: Confinement, threads: int | None = None) -> None:
         os.set_blocking(fd, False)
-        self._ordinary = ORDINARY | BY_DRIVERS if driver else ORDINARY
+        self._ordinary = ORDINARY | BY_DRIVERS if confinement.driver else ORDINARY
         self.fd = fd
         self._threads = threads
-        self._shown = tuple(place for place in shown if place not in SHARED)
+        self._confinement = confinement
+        self._shown = tuple(place for place in confinement.readable if place not in SHARED)
         self._seen: Counter[Signal] = Counter()
+        self._closed: dict[str, None] = {}
 
     @property
     def signals(self) -> list[Signal]:
         """What was seen, each once."""
         return list(self._seen)
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """Files of this machine that a driver's worker opened although its rules close them, in that order."""
+        return tuple(self._closed)
 
     def serve(self) -> None:
         """Answer one notification, if there is one."""
@@ -83,6 +91,8 @@ class Notices:
             # a thread that has ended meanwhile leaves its number to others: what was read may be theirs
             if path is not None and self._waits(id):
                 self._opened(path, pid)
+                if self._confinement.driver:
+                    self._keep_closed(path, pid, name, arguments)
             answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
         elif name == "clone" and self._threads is not None and _starts_thread(arguments[0]):
             if 0 < process_stats.threads(pid) < self._threads:
@@ -120,17 +130,24 @@ class Notices:
         return posixpath.normpath(path)
 
     def _opened(self, path: str, pid: int) -> None:
-        if _under(path, WANTED) or _of_another(path, pid) or not self._innocent(path):
+        if lies_under(path, WANTED) or _of_another(path, pid) or not self._innocent(path):
             self._note(SignalKind.UNSEEN_FILE, path)
 
+    def _keep_closed(self, path: str, pid: int, name: str, arguments: Sequence[int]) -> None:
+        path = path.replace(f"/proc/{pid}/", "/proc/self/", 1)
+        writing = name != "openat2" and bool(arguments[OPENING[name] + 1] & os.O_ACCMODE)
+        closed = not self._confinement.opens(path, writing=writing) and os.path.lexists(path)
+        if closed and len(self._closed) < KINDS_KEPT:
+            self._closed[path] = None
+
     def _innocent(self, path: str) -> bool:
-        if _under(path, self._shown):
+        if lies_under(path, self._shown):
             return True
         for place in SHARED:
-            if _under(path, (place,)):
+            if lies_under(path, (place,)):
                 # what lies in a folder there, and lies there for us as well, is hardly the box's own
                 return path.count("/") <= place.count("/") + 1 or not os.path.lexists(path)
-        return _under(path, SEARCHED)
+        return lies_under(path, SEARCHED)
 
     def _note(self, kind: SignalKind, detail: str) -> None:
         signal = Signal(kind=kind, detail="".join(c if c.isprintable() else "?" for c in detail[:200]))
@@ -181,10 +198,6 @@ def _of_another(path: str, pid: int) -> bool:
     """Whether a path under /proc belongs to another process than the worker."""
     first = path.removeprefix("/proc/").partition("/")[0]
     return path.startswith("/proc/") and first.isdigit() and first not in ("1", str(pid))
-
-
-def _under(path: str, places: Sequence[str]) -> bool:
-    return any(path == place or path.startswith(f"{place}/") for place in places)
 
 
 def _described(name: str, arguments: Sequence[int]) -> str:

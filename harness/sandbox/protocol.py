@@ -1,13 +1,13 @@
 """What every way to hold untrusted code offers: one protocol, which bubblewrap and Landlock implement."""
 
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from harness.model import Tier
-from harness.sandbox import scratch
+from harness.sandbox import scratch, visible_files
 from harness.sandbox.usage import ResourceBounds
 
 Profile = Literal["run", "build"]
@@ -74,10 +74,21 @@ class Confinement:
     bounds: ResourceBounds | None = None
     room: Path | None = None
 
+    def opens(self, path: str, *, writing: bool) -> bool:
+        """Return whether the rules on files let the worker open `path`; without such rules everything opens."""
+        rules = self.fence["landlock"]
+        kinds = ("writable", "devices") if writing else ("writable", "devices", "readable", "listable")
+        return rules is None or any(lies_under(path, rules[kind]) for kind in kinds)
+
     def close(self) -> None:
         """Remove what it wrote."""
         if self.room is not None:
             scratch.remove(self.room)
+
+
+def lies_under(path: str, places: Iterable[str]) -> bool:
+    """Return whether `path` is one of `places` or lies below one."""
+    return any(path == place or path.startswith(f"{place}/") for place in places)
 
 
 class Sandbox(Protocol):
@@ -168,7 +179,7 @@ SIGNALS = ("kill", "tkill", "tgkill")
 """System calls that a command may make where no signal leaves the box."""
 FOR_DEVICES = ("memfd_create", "ioctl", "mlock", "socket", "bind", "listen")
 """System calls that a device's driver makes."""
-READ_BY_DRIVERS = ("/proc/driver", "/proc/devices", "/proc/sys/vm/mmap_min_addr")
-"""What it reads of /proc beside what every process may."""
+READ_BY_DRIVERS = (*visible_files.OF_PROC, "/proc/driver", "/proc/devices", "/proc/sys/vm/mmap_min_addr")
+"""Files of /proc that it reads: its own process's, the machine's and the device's."""
 WRITTEN_BY_DRIVERS = ("/proc/self/task",)
 """Where it names its threads."""

@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.sandbox import box_user
+
 PREFIX = "harness-"
 ORPHANED = 3600.0
 """Seconds untouched before a folder is swept: where /tmp is shared, its owner may live in another process namespace."""
 
 
 def make() -> Path:
-    """A new private folder of this process."""
-    return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    """A new private folder of this process and of its boxes."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    box_user.let_through(folder)
+    return folder
 
 
 def remove(folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""Stands for CuPy in a sandbox: as much of its binding as the GPU's driver needs to start."""

@@ -1,0 +1,65 @@
+"""A GPU's driver finds in every tier what it opens, or the reason names the file that was closed to it.
+
+A library stands for the driver's own: it opens the same files, also where there is no GPU.
+"""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cuda import gpu
+from harness.cuda.gpu import GpuDevice, out_of_reach
+from harness.cuda.host_compiler import host_compiler
+from harness.model import Tier
+from harness.sandbox import landlock
+from tests.tiers_here import TIERS
+
+STAND_IN = Path(__file__).parent / "stand_in"
+COMPILER = host_compiler()
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler to build the stand-in with")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that every user may read and no sandbox covers with scratch space of its own."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def device(folder: Path, monkeypatch: pytest.MonkeyPatch) -> GpuDevice:
+    assert COMPILER is not None
+    library = folder / "libcuda.so.1"
+    words = (*COMPILER.command, "-x", "c", "-shared", "-fPIC", "-pthread", str(STAND_IN / "libcuda.c"))
+    subprocess.run((*words, "-o", str(library)), check=True, capture_output=True)
+    lay = gpu._lay_driver
+
+    def lay_with_binding(device: GpuDevice, into: Path) -> None:
+        lay(device, into)
+        shutil.copytree(STAND_IN / "cupy", into / "cupy")
+
+    monkeypatch.setattr(gpu, "_lay_driver", lay_with_binding)
+    return GpuDevice("stand-in", "580.0", (9, 0), 1 << 30, library)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_it_starts(device: GpuDevice, tier: Tier) -> None:
+    assert out_of_reach(device, tier) == ""
+
+
+def test_a_closed_file_is_named_and_memory_is_not_blamed(device: GpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(landlock, "READ_BY_DRIVERS", ())
+    why = out_of_reach(device, Tier.C)
+    assert why.startswith("it opens /proc/")
+    assert "which tier C closes; outside of the sandbox it works" in why
+    assert "out of memory" not in why
+
+
+def test_a_driver_that_fails_everywhere_is_no_fault_of_the_sandbox(device: GpuDevice) -> None:
+    device.library.write_bytes(b"no library")
+    assert out_of_reach(device, Tier.C).startswith("it cannot be set up outside of the sandbox either: ")
