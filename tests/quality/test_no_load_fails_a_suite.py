@@ -1,6 +1,5 @@
 """A busy machine fails no suite: what got too little time is run once more alone, and else left open."""
 
-import functools
 import os
 import subprocess
 import sys
@@ -76,7 +75,7 @@ def test_a_starved_suite_is_run_once_more_alone(answer, asked):
 
 @pytest.mark.parametrize("asked", STARVED, indirect=True)
 def test_a_suite_that_cannot_be_run_alone_is_left_open(answer, asked, monkeypatch):
-    monkeypatch.setattr(own_tests, "alone", functools.partial(exclusive.alone, 0.2))
+    monkeypatch.setattr(own_tests, "alone", lambda wait: exclusive.alone(0.2))
     about = {"dimension": "tests", "severity": Severity.MAJOR, "title": "The suite is good."}
     criteria = [Criterion(id=name, tests=name, **about) for name in ("suite_passes", "kill_rate")]
     submission = Submission.model_validate(
