@@ -171,6 +171,11 @@ class SandboxedAnswer:
         self._waits: dict[str, float] = {}
 
     @property
+    def hung(self) -> bool:
+        """Whether something that was asked of it did not end."""
+        return bool(self._waits)
+
+    @property
     def share_used(self) -> float:
         """Time charged over what is allowed for all probes; over 1 every call fails."""
         return self.charged_seconds / self.target.limits.probes_seconds

@@ -90,6 +90,7 @@ class ProbeResult:
         case: the first case that failed, as drawn; None when passed.
         counterexample: the smallest case found that fails in the same way.
         broken: whether the answer's process is gone.
+        exhausted: whether it is because a call used up its processor time.
         diagnosis: the likeliest cause, where the probe saw it.
         loss: which outputs are lost, where the probe mapped them.
         locations: places in the submission that the detail speaks of.
@@ -106,6 +107,7 @@ class ProbeResult:
     case: Case | None = None
     counterexample: Counterexample | None = None
     broken: bool = False
+    exhausted: bool = False
     diagnosis: Diagnosis | None = None
     loss: Loss | None = None
     locations: tuple[Location, ...] = ()
@@ -243,7 +245,7 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
             probe=probe.name, case=dict(small.case), where=why.where, expected=why.expected, got=why.got,
             measured=why.measured, program=why.program,
         ),
-        broken=isinstance(failure, WorkerLost),
+        broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
     )  # fmt: skip

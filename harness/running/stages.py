@@ -301,7 +301,10 @@ def _begun(job: Job, answer: GradedAnswer, criterion: str) -> None:
 def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:
     named = _probe_each(job, criteria, answer)
     settled = anchored(charged_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
-    return StageResult({e.criterion: e for e in settled}, _nondeterminism(job, answer))
+    unanchored = any(e.criterion == job.challenge.anchor and e.outcome is Outcome.FAILED for e in named)
+    # a call that did not end would be waited for again
+    signals = () if unanchored and answer.hung else _nondeterminism(job, answer)
+    return StageResult({e.criterion: e for e in settled}, signals)
 
 
 def _untimed(job: Job, criterion: Criterion) -> Evidence | None:

@@ -300,8 +300,10 @@ class Box:
             if answer is not CallStatus.TIMEOUT:
                 return answer
             assert_wanted()
-            spent = time.perf_counter() - start
-            left = time_left(seconds, spent, self._queued() - queued, self._processor() + self._serving() - used)
+            spent, worked = time.perf_counter() - start, self._processor() + self._serving() - used
+            # what this thread waited may overlap with what the worker used
+            had = max(spent - (self._queued() - queued), worked / max(process_stats.threads(self.pid), 1))
+            left = time_left(seconds, spent, had, worked)
             if left < SHORTEST:
                 return CallStatus.TIMEOUT
             if self.under_way is not None:

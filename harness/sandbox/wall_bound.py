@@ -43,17 +43,17 @@ def wall_left(limit: float, spent: float, used: float) -> float:
     return min((bound if on_its_way else bound / 2) - spent, _end.get() - time.perf_counter())
 
 
-def time_left(limit: float, spent: float, queued: float, used: float) -> float:
+def time_left(limit: float, spent: float, had: float, used: float) -> float:
     """Return the wall seconds for which a reply is still waited for, if the worker goes on as it is.
 
     Args:
-        limit: seconds that the worker may take, not counting those in which it is ready to run and has no processor.
+        limit: seconds that the worker may have.
         spent: wall seconds since it was asked.
-        queued: seconds of them in which it was ready to run and had no processor.
+        had: seconds of them in which it was not kept from a processor.
         used: processor seconds that it has used since, in all threads.
     """
-    left = limit - (spent - queued)
-    if left < SHORTEST and WORKING * limit <= used:
+    left = limit - had
+    if left < SHORTEST and used >= WORKING * limit:
         left = max(left, limit - used)
     return min(left, wall_left(limit, spent, used))
 
