@@ -21,7 +21,7 @@ from harness.sandbox import (
 )
 from harness.sandbox.fork_server import ForkServer
 from harness.sandbox.function_server import FunctionServer
-from harness.sandbox.wall_bound import SHORTEST, ends_by
+from harness.sandbox.wall_bound import SHORTEST
 from harness.sandbox.warm import LentForkServer
 from harness.sandbox.worker_spec import rlimits
 from harness.timing import clock
@@ -141,7 +141,7 @@ class SandboxedAnswer:
         signals: what it did, in any of its workers, that honest code has no reason to do.
         printed: the last of what it printed, in all of them.
         sandbox_seconds, charged_seconds, processor_seconds, calls: as of `Spent`.
-        deadline: by `clock.now`, when the grade is cut off: no call begins or goes on after it.
+        deadline: by `clock.now`, when the grade is cut off: no call begins after it.
         under_way: who is told that a call is at work.
     """
 
@@ -205,8 +205,7 @@ class SandboxedAnswer:
             fork_server = self.fork_server()
             self._server = self._server or FunctionServer(fork_server, rlimits(self.target))
             self._box = Box(self.target, fork_server, self._server)
-            with ends_by(self.deadline):
-                reply = self._box.open()
+            reply = self._box.open()
         except BaseException:  # an interrupt included: nothing else would end this worker
             self.close()
             raise
@@ -256,11 +255,10 @@ class SandboxedAnswer:
         """As `Answer.call`."""
         box = self.box()
         box.under_way = self.under_way
-        with ends_by(self.deadline):
-            reply = box.call(
-                function, *args, returns=returns, seconds=seconds or self.target.limits.seconds_of(function),
-                hold=hold, echo=echo, inputs=inputs, module=module, **kwargs,
-            )  # fmt: skip
+        reply = box.call(
+            function, *args, returns=returns, seconds=seconds or self.target.limits.seconds_of(function),
+            hold=hold, echo=echo, inputs=inputs, module=module, **kwargs,
+        )  # fmt: skip
         value = self._value(reply, self._named(function, args))
         self.echo = reply.echo
         self._kept += _kept_in(value)

@@ -14,7 +14,9 @@ import pytest
 from harness.errors import BusyMachineError
 from harness.model import GradeProfile, Limits, Outcome, Record, Status
 from harness.probing import opening
+from harness.running.executor import grade_all
 from harness.running.job import Job, prepared
+from harness.running.local import LocalExecutor
 from harness.running.options import Options
 from harness.running.retry import grade_with_retries
 from harness.running.submission_grade import grade_one
@@ -160,6 +162,22 @@ def test_an_import_that_other_work_starved_is_our_failure_and_not_begun_anew(toy
     assert (graded.record.status, graded.record.reward) == (Status.JUDGE_ERROR, None)
     assert len(tries) == 1 and graded.reason == "tried 1 time"
     assert "other work left the import 0.1 s" in (graded.record.error or "")
+
+
+@pytest.mark.parametrize("jobs", [1, 2], ids=["in this process", "in processes of their own"])
+def test_what_took_all_the_time_there_is_is_not_begun_anew(tmp_path, jobs):
+    tried = tmp_path / "tried"
+    starve = (
+        "def rows_match_the_oracle(answer, draw, *, B, D):\n    from harness.errors import BusyMachineError\n"
+        f"    open({str(tried)!r}, 'a').write('.')\n    raise BusyMachineError('the machine is busy')\n"
+    )
+    workspace = make_workspace(
+        tmp_path, probes=PROBES.replace("def rows_match_the_oracle(answer, draw, *, B, D):\n", starve)
+    )
+    folders = [add_submission(workspace, name, RIGHT + f"# {name}\n") for name in ("m", "n")]
+    results = list(grade_all(LocalExecutor(workspace, Options(profile=GradeProfile.REWARD), jobs), folders))
+    assert [r.record.status for r in results] == [Status.JUDGE_ERROR] * 2
+    assert tried.read_text() == ".."
 
 
 def test_an_import_that_is_starved_twice_fails_nobody(toy, submit, monkeypatch):
