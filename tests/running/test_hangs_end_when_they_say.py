@@ -169,7 +169,8 @@ def test_what_took_all_the_time_there_is_is_not_begun_anew(tmp_path, jobs):
     tried = tmp_path / "tried"
     starve = (
         "def rows_match_the_oracle(answer, draw, *, B, D):\n    from harness.errors import BusyMachineError\n"
-        f"    with open({str(tried)!r}, 'a') as tried: tried.write('.')\n    raise BusyMachineError('the machine is busy')\n"
+        f"    with open({str(tried)!r}, 'a') as tried: tried.write('.')\n"
+        "    raise BusyMachineError('the machine is busy')\n"
     )
     workspace = make_workspace(
         tmp_path, probes=PROBES.replace("def rows_match_the_oracle(answer, draw, *, B, D):\n", starve)
