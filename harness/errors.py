@@ -7,6 +7,7 @@ HarnessError
 ├── PrerequisiteError    something the machine must offer is missing
 ├── JudgeError           our side failed: never the answer's fault, never a verdict
 │   ├── BoxError         the isolation could not be set up or broke on our side
+│   ├── BusyMachineError other work kept the processor from an answer
 │   ├── LostGraderError  the process that graded ended on the way
 │   └── ChatError        a model's server gave no reply
 ├── ServiceError         a grading service gave no record
@@ -72,6 +73,10 @@ class JudgeError(HarnessError):
 
 class BoxError(JudgeError):
     """The isolation could not be set up, or broke in a way the boxed code cannot cause."""
+
+
+class BusyMachineError(JudgeError):
+    """Other work kept the processor from an answer in all the wall time that a grade waits for it."""
 
 
 class LostGraderError(JudgeError):

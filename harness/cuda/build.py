@@ -14,7 +14,7 @@ from harness.cuda import archive, compiler_words, flags, kept_programs, rewritin
 from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.host_compiler import MISSING, HostCompiler, host_compiler
 from harness.cuda.rewriting import UnsupportedConstruct
-from harness.errors import JudgeError, PrerequisiteError
+from harness.errors import BusyMachineError, PrerequisiteError
 from harness.sandbox import Completed, Tier, scratch
 from harness.sandbox.command import CommandLimit
 
@@ -206,7 +206,7 @@ def _outcome(
             source_digest="".join(held.digests),
         )  # fmt: skip
     if done.exceeded is CommandLimit.WALL_CLOCK:
-        raise JudgeError(TOO_BUSY)
+        raise BusyMachineError(TOO_BUSY)
     errors = compiler_words.clean(done.output)
     if done.exceeded is CommandLimit.PROCESSOR_TIME:
         errors = f"the build did not end within {held.time.allowed:g} s of processor time"

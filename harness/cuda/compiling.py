@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.sandbox.command import CommandLimit, Completed, run
-from harness.timing.exclusive import MachineBusy, alone, beside_others
+from harness.timing.exclusive import MachineBusy, beside_others, second_try
 
 SECONDS = 600.0
 """Processor time for all that is compiled of one answer."""
-WALL_FACTOR = 3.0
-"""Wall time for a run of the compiler: so many times the processor time it may use."""
 TOO_BUSY = "the machine gave the compiler too little time; grade again where it has more to give"
 
 
@@ -31,18 +29,19 @@ class CompileTime:
         Raises:
             BoxError: the sandbox could not be started.
         """
+        limit = max(1.0, self.left)
         with beside_others():
             done = self._run(words, folder, options)
         if done.exceeded is not CommandLimit.WALL_CLOCK:
             return done
         try:
-            with alone():
+            with second_try(limit, done.seconds):
                 return self._run(words, folder, options)
         except MachineBusy:
             return done
 
     def _run(self, words: Sequence[str], folder: Path, options: dict[str, Any]) -> Completed:
-        seconds = max(1.0, self.left)
-        done = run(words, folder, seconds=seconds, wall_seconds=WALL_FACTOR * seconds, **options)
-        self.left -= done.processor_seconds
+        done = run(words, folder, seconds=max(1.0, self.left), **options)
+        if done.exceeded is not CommandLimit.WALL_CLOCK:  # which a second try makes up for
+            self.left -= done.processor_seconds
         return done

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, sec
         seconds: processor time for each build.
 
     Raises:
-        JudgeError: the machine gave the compiler too little time.
+        BusyMachineError: the machine gave the compiler too little time.
         BoxError: the compiler could not be started.
     """
 
@@ -67,7 +68,9 @@ def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, sec
         return build(answer, entries, into, tier=tier, instrumented=instrumented, seconds=seconds)
 
     with ThreadPoolExecutor(2) as both:
-        plain, instrumented = both.map(one, (False, True))
+        # in copies of this context, which holds when the grade has to end
+        builds = [both.submit(copy_context().run, one, instrumented) for instrumented in (False, True)]
+        plain, instrumented = (build.result() for build in builds)
     shutil.copy(DRIVER, into / ENTRY)
     failures = [b for b in (plain, instrumented) if b.path is None]
     failed = next((b for b in failures if b.refused), failures[0] if failures else None)

@@ -19,7 +19,7 @@ from harness.cuda.gate_nvcc import Room, compile_library
 from harness.cuda.gate_sources import refusals
 from harness.cuda.gpu_figures import Floats, Interval, clocks_agree, median_interval, paired_ratio, plan_repeats, turns
 from harness.cuda.nvcc import nvcc
-from harness.errors import JudgeError, PrerequisiteError
+from harness.errors import BusyMachineError, PrerequisiteError
 from harness.model import Limits
 from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec, scratch
 
@@ -141,7 +141,7 @@ def build_for(
 
     Raises:
         PrerequisiteError: there is no nvcc.
-        JudgeError: the machine gave the compiler too little time.
+        BusyMachineError: the machine gave the compiler too little time.
         BoxError: the compiler could not be started.
     """
     compiler = nvcc()
@@ -155,7 +155,7 @@ def build_for(
             compiler, answer, entries, place, Room(tier, CompileTime(seconds), 8192), device.architecture
         )
         if done.undecided:
-            raise JudgeError(TOO_BUSY)
+            raise BusyMachineError(TOO_BUSY)
         if done.library is None:
             return GpuBuild(into, "\n".join(e.text for e in errors(done.log)) or done.log[-500:] or "nvcc failed")
         shutil.copyfile(done.library, into / name)

@@ -157,6 +157,7 @@ class Language(Protocol):
         exposes: completes "the ... no function 'f'" where an answer lacks one.
         fences: what the code blocks of a Markdown reply call it, besides its name and suffix.
         test_command: what runs tests that are written in it; empty where nothing does.
+        builds: times that an answer is compiled at most, each within `build_seconds`.
         runs_in_process: whether the reference and its mutants are Python, so that a failing answer can be compared with
             them call by call in this process.
         devices: devices that `--device` may ask for.
@@ -172,6 +173,7 @@ class Language(Protocol):
     exposes: str = "entry has"
     fences: frozenset[str] = frozenset()
     test_command: tuple[str, ...] = ()
+    builds: int = 0
     runs_in_process: bool = False
     devices: tuple[str, ...] = ()
     host_device: Device = CPU

@@ -69,6 +69,7 @@ class Cuda(Language):
     fences = frozenset(
         {"cu", "cuh", "cpp", "c++", "c", "cxx", "cc", "h", "hpp", "cuda-cpp", "cuda-c++", "cuda-c", "cudac"}
     )
+    builds = 4  # by the real compiler, for the emulated device with checks and without, for the GPU
     devices = ("gpu", "emulated")
     host_device = Device("emulated")
 
@@ -105,10 +106,10 @@ class Cuda(Language):
         """As `Language.compile`: with `no_spills` beside whether it compiles."""
         from harness.cuda.gate import gate
 
-        symbols = challenge.contract.functions
-        said = gate(files.folder, files.entries, symbols, tier=detect(), optimised=not brief)
+        symbols, seconds = challenge.contract.functions, challenge.limits.build_seconds
+        said = gate(files.folder, files.entries, symbols, tier=detect(), seconds=seconds, optimised=not brief)
         if brief and said.ok is False:  # what does not compile is refused by the words of a full grade
-            said = gate(files.folder, files.entries, symbols, tier=detect())
+            said = gate(files.folder, files.entries, symbols, tier=detect(), seconds=seconds)
         verdicts = {"no_spills": _spills(said)}
         return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), verdicts, _locations(said))
 
@@ -166,7 +167,7 @@ def _emulated(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnabl
 
     if host_compiler() is None:
         return Runnable(None, unsupported=NO_HOST_COMPILER)
-    made = emulate(files.folder, files.entries, folder, tier=detect())
+    made = emulate(files.folder, files.entries, folder, tier=detect(), seconds=challenge.limits.build_seconds)
     if made.refused:
         return Runnable(None, fault=made.why_not)
     if not made.ok:
@@ -179,7 +180,8 @@ def _on_gpu(files: AnswerFiles, challenge: Challenge, folder: Path, gpu: "GpuDev
     """The answer on a GPU, with the emulated device for what a GPU cannot tell."""
     from harness.cuda import gpu as cuda_gpu
 
-    built = cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect())
+    seconds = challenge.limits.build_seconds
+    built = cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
     if not built.ok:
         return Runnable(None, fault=built.errors)
     target = cuda_gpu.target(gpu, built, challenge.contract.functions, detect(), challenge.limits)

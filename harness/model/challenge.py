@@ -35,16 +35,22 @@ Mebibytes = Annotated[int, Field(le=1 << 20)]
 
 
 class Limits(Model):
-    """What a submission may use; printed with every grade and open to override."""
+    """What a submission may use; printed with every grade and open to override.
 
+    Seconds do not count while a process is ready to run and has no processor. `harness.sandbox.wall_bound` states how
+    long a grade waits for them by the wall clock.
+    """
+
+    build_seconds: Seconds = 600.0
+    """Time for each compiler of a submission that is compiled."""
     start_seconds: Seconds = 20.0
-    """Wall time to import the submission."""
+    """Time to import the submission."""
     call_seconds: Seconds = 10.0
-    """Wall time for one call through the contract."""
+    """Time for one call through the contract."""
     function_seconds: dict[Text, Seconds] = Field(default_factory=dict)
     """The same for functions that take longer, such as a training run, by name."""
     probes_seconds: Seconds = 120.0
-    """Wall time for all calls of all probes; what is asked for after that fails."""
+    """Time for all calls of all probes; what is asked for after that fails."""
     memory_mib: Mebibytes = Field(default=2048, ge=64)
     """Address space of the worker process."""
     scratch_mib: Mebibytes = Field(default=16, ge=1)
@@ -58,7 +64,7 @@ class Limits(Model):
         return hash(self.model_dump_json())
 
     def seconds_of(self, function: str) -> float:
-        """Wall time for one call of a function."""
+        """Return the time for one call of a function."""
         return self.function_seconds.get(function, self.call_seconds)
 
 

@@ -6,13 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from harness.model import Signal
-from harness.probing.failures import (
-    CallTimedOut,
-    NotRun,
-    TimeUsedUp,
-    WorkerLost,
-)
-from harness.probing.reply_failure import failure_of, misuse
+from harness.probing.failures import NotRun, TimeUsedUp, WorkerLost
+from harness.probing.reply_failure import IMPORT, failure_of, misuse, timed_out
 from harness.sandbox import (
     Box,
     CallStatus,
@@ -26,10 +21,13 @@ from harness.sandbox import (
 )
 from harness.sandbox.fork_server import ForkServer
 from harness.sandbox.function_server import FunctionServer
+from harness.sandbox.wall_bound import SHORTEST
 from harness.sandbox.warm import LentForkServer
 from harness.sandbox.worker_spec import rlimits
 from harness.timing import clock
 
+DROPPING = "dropping"
+"""What is waited for when a worker forgets kept objects, which runs their destructors."""
 OUTPUT_KEPT = 64 << 10
 """Bytes of what an answer printed that are kept."""
 
@@ -112,7 +110,7 @@ class Answer(Protocol):
             *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them; and
                 `ServedFunction`, as an argument of its own.
             returns: the plan of the result.
-            seconds: wall time allowed.
+            seconds: processor time allowed.
             hold: keep the result on the answer's side as well; the value is then `(value, RemoteObject)`.
             echo: bring the array arguments back as they are after the call.
             inputs: what the caller does with the array arguments.
@@ -143,7 +141,7 @@ class SandboxedAnswer:
         signals: what it did, in any of its workers, that honest code has no reason to do.
         printed: the last of what it printed, in all of them.
         sandbox_seconds, charged_seconds, processor_seconds, calls: as of `Spent`.
-        deadline: by `clock.now`, when the grade is cut off: no call begins or goes on after it.
+        deadline: by `clock.now`, when the grade is cut off: no call begins after it.
         under_way: who is told that a call is at work.
     """
 
@@ -170,6 +168,12 @@ class SandboxedAnswer:
         self._box: Box | None = None
         self._kept: list[RemoteObject] = []
         self._loaded: dict[str, str] = {}
+        self._waits: dict[str, float] = {}
+
+    @property
+    def hung(self) -> bool:
+        """Whether something that was asked of it did not end."""
+        return bool(self._waits)
 
     @property
     def share_used(self) -> float:
@@ -206,7 +210,7 @@ class SandboxedAnswer:
             self.close()
             raise
         self.sandbox_seconds += clock.now() - start
-        self.charged_seconds += _charged(reply)
+        self._charge(reply, IMPORT)
         if reply.status is CallStatus.RETURNED:
             self.functions = reply.value
         else:
@@ -249,10 +253,10 @@ class SandboxedAnswer:
         echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
         """As `Answer.call`."""
-        box, left = self.box(), self.deadline - clock.now() + 0.01
+        box = self.box()
         box.under_way = self.under_way
         reply = box.call(
-            function, *args, returns=returns, seconds=min(seconds or self.target.limits.seconds_of(function), left),
+            function, *args, returns=returns, seconds=seconds or self.target.limits.seconds_of(function),
             hold=hold, echo=echo, inputs=inputs, module=module, **kwargs,
         )  # fmt: skip
         value = self._value(reply, self._named(function, args))
@@ -278,8 +282,12 @@ class SandboxedAnswer:
     def forget(self) -> None:
         """As `Answer.forget`."""
         kept, self._kept = self._kept, []
-        if self._box is not None and kept:
-            self._value(self._box.drop(kept), "dropping")
+        if self._box is None or not kept:
+            return
+        if DROPPING in self._waits:  # a destructor that did not end once is not waited for again
+            self._leave()
+        else:
+            self._value(self._box.drop(kept), DROPPING)
 
     def resident_bytes(self) -> int:
         """As `Answer.resident_bytes`."""
@@ -298,17 +306,27 @@ class SandboxedAnswer:
         """
         self._require_time()
         if self.share_used > 1:
-            detail = f"{self.charged_seconds:.3g} s of {self.target.limits.probes_seconds:g} s"
+            waits = "".join(f"; waited {spent:.3g} s for `{what}`" for what, spent in self._waits.items())
+            detail = f"{self.charged_seconds:.3g} s of {self.target.limits.probes_seconds:g} s{waits}"
             raise TimeUsedUp("the time for all probes is used up", detail)
         reply = self.open()
         if self._box is None:
-            kind = CallTimedOut if reply.status is CallStatus.TIMEOUT else WorkerLost
-            raise kind("does not load again", reply.text)
+            self._require_time()
+            if reply.status is CallStatus.TIMEOUT:
+                raise timed_out("does not load again", reply, IMPORT)
+            raise WorkerLost("does not load again", reply.text)
         return self._box
 
+    def _charge(self, reply: Reply, what: str) -> None:
+        """Charge a reply's time, and note what did not end."""
+        spent = _charged(reply)
+        self.charged_seconds += spent
+        if reply.status is CallStatus.TIMEOUT:
+            self._waits[what] = self._waits.get(what, 0.0) + spent
+
     def _require_time(self) -> None:
-        if clock.now() > self.deadline:
-            raise NotRun("the time set for the grade is over")
+        if clock.now() > self.deadline - SHORTEST:
+            raise NotRun("the time for the whole grade is over")
 
     def _named(self, function: str, args: tuple[Any, ...]) -> str:
         """The function of the answer's own that a call runs."""
@@ -317,7 +335,7 @@ class SandboxedAnswer:
     def _value(self, reply: Reply, function: str) -> Any:
         self.cost = Cost(reply.seconds, reply.processor)
         self.sandbox_seconds += reply.seconds
-        self.charged_seconds += _charged(reply)
+        self._charge(reply, function)
         self.processor_seconds += reply.processor
         self.calls += 1
         self.served = reply.served

@@ -97,6 +97,11 @@ class GpuAnswer:
             answer.deadline = moment
 
     @property
+    def hung(self) -> bool:
+        """Whether something that was asked of it did not end, on either."""
+        return any(answer.hung for answer in self._both())
+
+    @property
     def share_used(self) -> float:
         """Time charged on both over what is allowed for all probes."""
         return sum(answer.share_used for answer in self._both())

@@ -75,13 +75,19 @@ class WorkerLost(ProbeFailure):
 
 
 class CallTimedOut(WorkerLost):
-    """A call did not end in time. It counts only when it happens again with nothing beside it (see `probe.run`).
+    """A call did not end in time.
+
+    It counts when it used up its processor time, or when it happens again with nothing beside it (see `probe.run`).
 
     Attributes:
+        limit: seconds of processor time that it might use.
+        spent: seconds by the wall clock after which it was ended.
+        exhausted: whether it used up its processor time.
         starved: whether other work kept the processor from it for the rest of its time.
     """
 
-    starved = False
+    limit = spent = 0.0
+    exhausted = starved = False
 
 
 class TimeUsedUp(WorkerLost):

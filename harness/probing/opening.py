@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from harness.errors import JudgeError
+from harness.errors import BusyMachineError
 from harness.languages import AnswerFiles, Device, Runnable, language, literals
 from harness.model import Challenge, Location
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.device import EmulatedAnswer, GpuAnswer, LaunchedAnswer
+from harness.probing.reply_failure import IMPORT, describe_wait
 from harness.sandbox import CallStatus, Reply, WorkerSpec
-from harness.timing.exclusive import MachineBusy, alone, beside_others
+from harness.timing.exclusive import MachineBusy, beside_others, second_try
 
 GradedAnswer = SandboxedAnswer | GpuAnswer
 """An answer in the box."""
@@ -48,6 +49,7 @@ def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = Non
 
     Raises:
         BoxError: the box could not be started.
+        BusyMachineError: the machine gave the import too little time.
         PrerequisiteError: there is no compiler to build for the device.
     """
     used = language(challenge.language)
@@ -76,16 +78,24 @@ def _answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles, named: f
 
 
 def _first_opening(answer: GradedAnswer) -> Reply:
-    """The reply to the opening; where that timed out, to a second one with nothing beside it."""
+    """The reply to the opening; where that waited or was starved, to a second one with no other grade beside it.
+
+    Raises:
+        BusyMachineError: the machine gave neither enough time.
+    """
     with beside_others():
         reply = answer.open()
-    if reply.status is not CallStatus.TIMEOUT:
+    if reply.status is not CallStatus.TIMEOUT or reply.exhausted:
         return reply
     try:
-        with alone():
-            return answer.open()
+        with second_try(reply.limit, reply.seconds):
+            again = answer.open()
     except MachineBusy as busy:
-        raise JudgeError(f"the answer did not load in time, and could not be tried again: {busy}") from None
+        problem = f"{describe_wait(reply, IMPORT)}; it could not be tried again alone: {busy}"
+        raise BusyMachineError(problem) from None
+    if again.starved:
+        raise BusyMachineError(describe_wait(again, IMPORT))
+    return again
 
 
 @contextmanager
@@ -94,7 +104,9 @@ def _loaded(challenge: Challenge, exposes: str, answer: GradedAnswer) -> Iterato
         reply = _first_opening(answer)
         missing = [name for name in challenge.contract.functions if name not in answer.functions]
         if reply.status is not CallStatus.RETURNED:
-            yield OpenedAnswer(answer, reply.text or "does not load", output=answer.printed, locations=reply.locations)
+            late = reply.status is CallStatus.TIMEOUT
+            fault = describe_wait(reply, IMPORT) if late else reply.text or "does not load"
+            yield OpenedAnswer(answer, fault, output=answer.printed, locations=reply.locations)
         elif missing:
             yield OpenedAnswer(answer, f"the {exposes} no function {', '.join(map(repr, missing))}", incomplete=True)
         else:

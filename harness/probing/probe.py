@@ -13,7 +13,7 @@ from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, TimeUse
 from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
 from harness.probing.sizes import DRAW, Case, Drawn
 from harness.probing.sweeping import FURTHER, Sweep, merge
-from harness.timing.exclusive import MachineBusy, alone, beside_others
+from harness.timing.exclusive import MachineBusy, beside_others, second_try
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ class ProbeResult:
         case: the first case that failed, as drawn; None when passed.
         counterexample: the smallest case found that fails in the same way.
         broken: whether the answer's process is gone.
+        exhausted: whether it is because a call used up its processor time.
         diagnosis: the likeliest cause, where the probe saw it.
         loss: which outputs are lost, where the probe mapped them.
         locations: places in the submission that the detail speaks of.
@@ -106,6 +107,7 @@ class ProbeResult:
     case: Case | None = None
     counterexample: Counterexample | None = None
     broken: bool = False
+    exhausted: bool = False
     diagnosis: Diagnosis | None = None
     loss: Loss | None = None
     locations: tuple[Location, ...] = ()
@@ -202,7 +204,7 @@ def _swept(
 
 
 def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
-    """One case as it counts: where a call timed out, what the case shows in a fresh worker with nothing beside it."""
+    """One case as it counts: where a call waited or was starved, what the case shows with no other grade beside it."""
     try:
         return _tried_twice(probe, answer, seed, case)
     except (CallTimedOut, TimeUsedUp) as late:
@@ -216,17 +218,19 @@ def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial
         with beside_others():
             return once(probe, answer, seed, case)
     except CallTimedOut as late:
-        title = late.title
+        if late.exhausted:
+            raise
+        first = late
     answer.fresh()
     try:
-        with alone():
+        with second_try(first.limit, first.spent):
             return once(probe, answer, seed, case)
     except CallTimedOut as late:
-        if late.starved:  # by work that is no grade, which `alone` does not keep out
-            raise NotRun(f"{late.title}, and other work had the processor for most of its time") from None
+        if late.starved:  # by work that is no grade, which `second_try` does not keep out
+            raise NotRun(f"{late.title}, and other work had the processor: {late.detail}") from None
         raise
     except MachineBusy as busy:
-        raise NotRun(f"{title}, and could not be tried again with nothing beside it: {busy}") from None
+        raise NotRun(f"{first.title} ({first.detail}), and could not be tried again alone: {busy}") from None
 
 
 def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk) -> ProbeResult:
@@ -241,7 +245,7 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
             probe=probe.name, case=dict(small.case), where=why.where, expected=why.expected, got=why.got,
             measured=why.measured, program=why.program,
         ),
-        broken=isinstance(failure, WorkerLost),
+        broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
     )  # fmt: skip

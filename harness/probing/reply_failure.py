@@ -13,6 +13,9 @@ from harness.probing.failures import (
 )
 from harness.sandbox import CallStatus, Reply, ServedUse
 
+IMPORT = "the import"
+"""What is waited for when a worker is opened."""
+
 
 def failure_of(reply: Reply, function: str) -> ProbeFailure:
     """What a reply that brought no value says about the answer."""
@@ -25,9 +28,7 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
     if reply.status is CallStatus.MALFORMED:
         return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
     if reply.status is CallStatus.TIMEOUT:
-        late = CallTimedOut(f"`{function}` does not end in time", reply.text)
-        late.starved = reply.starved
-        return late
+        return timed_out(f"`{function}` does not end in time", reply, f"a call of `{function}`")
     titles = {
         CallStatus.CRASHED: f"the process ends inside `{function}`",
         CallStatus.OUTPUT_LIMIT: f"`{function}` prints without end",
@@ -35,6 +36,31 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
         CallStatus.PROTOCOL_VIOLATION: "the worker's protocol is broken",
     }
     return WorkerLost(titles[reply.status], reply.text)
+
+
+def timed_out(title: str, reply: Reply, what: str) -> CallTimedOut:
+    """Return the failure that a reply that timed out stands for.
+
+    Args:
+        title: the fault in a phrase.
+        reply: to what was asked.
+        what: was waited for, in a phrase.
+    """
+    late = CallTimedOut(title, describe_wait(reply, what))
+    late.limit, late.spent, late.exhausted, late.starved = reply.limit, reply.seconds, reply.exhausted, reply.starved
+    return late
+
+
+def describe_wait(reply: Reply, what: str) -> str:
+    """Say what was waited for until a reply timed out, for how long, and what it did meanwhile."""
+    used = f"{reply.processor:.1f} s of processor time"
+    if reply.exhausted:
+        how = f"{what} used {used}"
+    elif reply.starved:
+        how = f"other work left {what} {used}"
+    else:
+        how = f"{what} waited, and used {used}"
+    return f"{reply.text}: {how} in {reply.seconds:.1f} s"
 
 
 def misuse(used: Mapping[str, ServedUse], function: str, locations: tuple[Location, ...] = ()) -> ProbeFailure | None:

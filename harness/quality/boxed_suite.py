@@ -16,8 +16,6 @@ IDLE_SECONDS = 20.0
 """Wall time within which a run must do something."""
 START_SECONDS, EACH_SECONDS = 10.0, 0.2
 """Processor time for the server itself: to start, and to copy files and look on for each run."""
-WALL_FACTOR, WALL_SECONDS = 20.0, 600.0
-"""Wall time for a plan: so many times its processor time, and so many seconds more."""
 
 
 @dataclass(frozen=True)
@@ -128,13 +126,14 @@ class Suite:
     memory_mib: int = 2048
     idle_seconds: float = IDLE_SECONDS
 
-    def runs(self, plan: Sequence[Run], *, run_seconds: float, seconds: float) -> Runs:
+    def runs(self, plan: Sequence[Run], *, run_seconds: float, seconds: float, wall_seconds: float) -> Runs:
         """Make the runs of `plan`, one after the other, in one sandbox.
 
         Args:
             plan: the runs.
             run_seconds: processor time for one run; three times as much for a traced one.
             seconds: processor time for all of them.
+            wall_seconds: wall time for all of them.
 
         Raises:
             BoxError: the box or the server in it failed.
@@ -153,7 +152,7 @@ class Suite:
             self.folder,
             tier=self.tier,
             seconds=seconds + START_SECONDS + EACH_SECONDS * len(plan),
-            wall_seconds=WALL_FACTOR * seconds + WALL_SECONDS,
+            wall_seconds=wall_seconds,
             memory_mib=self.memory_mib,
             extra={"suite": _BOOT},
             given=text.encode(),

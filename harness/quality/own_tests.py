@@ -10,6 +10,7 @@ import itertools
 import math
 import os
 import re
+import time
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines,
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
 from harness.quality.sources import SourceFile, read_sources
 from harness.sandbox.beside import Beside
+from harness.sandbox.wall_bound import wall_bound
 from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 MUTANTS = 30
@@ -136,8 +138,9 @@ def grade_own_tests(
     assertions = count_assertions(files, command or ())
     if not command:
         return SuiteGrade(SuiteStatus.NONE, "no test command is stated", assertions)
-    suite = Suite(folder, command, tier, memory_mib, idle_seconds)
-    stage = _Stage(suite, files, seed, mutants, seconds, run_seconds, seconds)
+    suite = Suite(folder, command, tier, memory_mib, min(idle_seconds, seconds))
+    end = time.perf_counter() + wall_bound(seconds)
+    stage = _Stage(suite, files, seed, mutants, seconds, run_seconds, seconds, end)
     return stage.plain(SuiteGrade(SuiteStatus.PASSED, "", assertions))
 
 
@@ -148,7 +151,8 @@ class _Stage:
     Attributes:
         seconds: processor time for all of it.
         run_seconds: processor time for one plain run.
-        left: what is left of that.
+        left: what is left of `seconds`.
+        end: by `time.perf_counter`, when the wall bound of all of it is over.
     """
 
     suite: Suite
@@ -158,6 +162,7 @@ class _Stage:
     seconds: float
     run_seconds: float
     left: float
+    end: float
 
     def plain(self, blank: SuiteGrade) -> SuiteGrade:
         """Run the suite as it is, twice, and go on to the mutants when it passes."""
@@ -210,13 +215,17 @@ class _Stage:
         if done.refused or done.broken:
             return done
         try:
-            with alone():
+            with alone(self._wall_left() / 2):
                 return self._once(plan, run_seconds)
         except MachineBusy:  # beside others, what waits and what gets no turn look the same
             return replace(done, results=(*done.results[:-1], *(replace(r, end="cut") for r in done.results[-1:])))
 
+    def _wall_left(self) -> float:
+        return max(0.0, self.end - time.perf_counter())
+
     def _once(self, plan: Sequence[Run], run_seconds: float) -> Runs:
-        done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), seconds=self.left)
+        limits = {"seconds": self.left, "wall_seconds": self._wall_left()}
+        done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), **limits)
         self.left = max(1.0, self.left - _processor_seconds(done.results))
         return done
 
@@ -255,7 +264,8 @@ class _Stage:
             return self._once(plan, limit)
         middle, left = -(-len(plan) // 2), self.left
         later = [plan[0], *plan[middle:]]
-        beside = Beside(lambda: self.suite.runs(later, run_seconds=min(limit, left), seconds=left))
+        limits = {"run_seconds": min(limit, left), "seconds": left, "wall_seconds": self._wall_left()}
+        beside = Beside(lambda: self.suite.runs(later, **limits))
         try:
             first, second = self._once([*plan[:middle], plan[-1]], limit), beside.result(math.inf)
         finally:

@@ -180,8 +180,9 @@ def took(seconds: Mapping[str, float]) -> str:
 def limits(limits: Limits) -> str:
     """What a submission could use."""
     longer = "".join(f" ({seconds:g} s of `{name}`)" for name, seconds in sorted(limits.function_seconds.items()))
+    build = "" if limits.build_seconds == Limits().build_seconds else f"{limits.build_seconds:g} s a compiler, "
     return (
-        f"{limits.start_seconds:g} s to start, {limits.call_seconds:g} s a call{longer}, "
+        f"{build}{limits.start_seconds:g} s to start, {limits.call_seconds:g} s a call{longer}, "
         f"{limits.probes_seconds:g} s for all probes, {limits.tests_seconds:g} s of processor time for own tests, "
         f"{limits.memory_mib} MiB of memory"
     )

@@ -2,8 +2,9 @@
 
 Two lanes take probe after probe, each with a sandbox of its own. Only what passed counts, where all such probes of a
 criterion did: its cost is charged when the criterion's turn comes. All else is run again then, as if nothing had been
-run before, so that a record says the same whether or not there was a processor for a second lane. Only a wrong value is
-not forgotten: else an answer that is wrong by chance would have two tries.
+run before, so that a record says the same whether or not there was a processor for a second lane. Two things are not
+forgotten. One is a wrong value: else an answer that is wrong by chance would have two tries. The other is a call of a
+fixed case that used up its processor time: it would use it up again.
 """
 
 import math
@@ -44,8 +45,8 @@ class CriterionProbes:
 
 
 @dataclass(frozen=True)
-class _Passed:
-    """What a probe showed that an answer passed, and what it cost."""
+class _Seen:
+    """What a probe showed of an answer, and what it cost."""
 
     result: ProbeResult
     spent: Spent
@@ -65,22 +66,27 @@ class Ahead:
         self.signals: list[Signal] = []
         self._answer = answer
         self._turns: dict[str, CriterionProbes] = {}
-        self._passed: dict[str, dict[str, _Passed]] = defaultdict(dict)
+        self._passed: dict[str, dict[str, _Seen]] = defaultdict(dict)
         self._broken: dict[str, dict[str, Exception]] = {}
         self._wrong: dict[str, dict[str, ProbeResult]] = defaultdict(dict)
+        self._endless: dict[str, dict[str, _Seen]] = {}
         self._waiting: deque[tuple[CriterionProbes, Probe]] = deque()
 
     def taken(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult | Exception]:
         """What the probes of a criterion showed, by name, charged to the answer; empty the second time.
 
         Empty as well where the answer did not pass one of them, or where they would use up the time for all probes.
-        Where one of them broke there is what it raised, and no more.
+        Where one of them broke there is what it raised, and no more; where a call of one did not end, what that showed.
         """
         if criterion.id in self._broken:
             return self._broken.pop(criterion.id)
         turn, passed = self._turns.pop(criterion.id, None), self._passed.pop(criterion.id, {})
-        answer = self._answer
-        if answer is None or turn is None or turn.seed != seed or len(passed) < len(turn.probes):
+        answer, endless = self._answer, self._endless.pop(criterion.id, None)
+        if endless is not None:
+            passed = endless
+        elif turn is None or turn.seed != seed or len(passed) < len(turn.probes):
+            return {}
+        if answer is None:
             return {}
         before = answer.spent
         answer.spent = reduce(Spent.__add__, (one.spent for one in passed.values()), before)
@@ -138,10 +144,12 @@ class Ahead:
             if isinstance(result, Exception):
                 self._broken[turn.criterion] = {probe.name: result}
             if isinstance(result, ProbeResult) and result.passed and len(answer.signals) == signals:
-                self._passed[turn.criterion][probe.name] = _Passed(result, spent)
+                self._passed[turn.criterion][probe.name] = _Seen(result, spent)
             else:
                 self._turns.pop(turn.criterion, None)  # its other probes are run again with it
                 failed += spent.charged_seconds
+            if isinstance(result, ProbeResult) and result.exhausted and result.draws is None:
+                self._endless[turn.criterion] = {probe.name: _Seen(result, spent)}
             if isinstance(result, ProbeResult) and result.counterexample and result.counterexample.got is not None:
                 self._wrong[turn.criterion][probe.name] = result
 

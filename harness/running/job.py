@@ -17,6 +17,7 @@ from harness.languages import AnswerFiles, Device, Language, language, source_ha
 from harness.model import Challenge, Criterion, Environment, GradeProfile, Limits, Origin, Submission
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import seed_of
+from harness.quality.own_tests import ALL_SECONDS
 from harness.running.collected import origin_of
 from harness.running.content_key import content_key, environment, probe_set
 from harness.running.failing_seeds import FailingSeeds
@@ -24,6 +25,7 @@ from harness.running.options import Options, Progress, no_progress
 from harness.running.ownership import other_home
 from harness.running.store import Store
 from harness.sandbox import Snapshot, detect, hash_folder, snapshot
+from harness.sandbox.wall_bound import SHORTEST, wall_bound
 from harness.timing import clock
 from harness.workspace import Workspace
 
@@ -60,14 +62,25 @@ class Job:
         """Whether few cases are drawn and no failure is explained."""
         return self.options.profile is GradeProfile.REWARD
 
+    @cached_property
+    def wall_seconds(self) -> float:
+        """Wall time after which the grade is cut off: what was asked for, and at most what its limits allow."""
+        limits = self.challenge.limits
+        tests = ALL_SECONDS if self.options.full else limits.tests_seconds
+        used = (
+            limits.start_seconds, limits.probes_seconds, limits.build_seconds * self.language.builds,
+            tests if any(c.tests for c in self.criteria) else 0.0,
+        )  # fmt: skip
+        return min(wall_bound(sum(used)), math.inf if self.options.seconds is None else self.options.seconds)
+
     @property
     def deadline(self) -> float:
         """When the grade is cut off, by `clock.now`."""
-        return self.begun + (math.inf if self.options.seconds is None else self.options.seconds)
+        return self.begun + self.wall_seconds
 
     def late(self) -> bool:
         """Whether the time set for the grade is over."""
-        return clock.now() > self.deadline
+        return clock.now() > self.deadline - SHORTEST
 
     @property
     def cores(self) -> int:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from harness.errors import HarnessError, JudgeError, LostGraderError, PrerequisiteError, StoreError
+from harness.errors import BusyMachineError, HarnessError, JudgeError, LostGraderError, PrerequisiteError, StoreError
 from harness.model import Record, Tier
 from harness.running.executor import NotGraded, Progress
 from harness.running.options import Options
@@ -26,7 +26,7 @@ from harness.running.submission_grade import Graded, grade_one
 from harness.sandbox import cgroup, detect, scratch
 from harness.workspace import Workspace
 
-_KINDS = {kind.__name__: kind for kind in (JudgeError, PrerequisiteError, StoreError, HarnessError)}
+_KINDS = {kind.__name__: kind for kind in (BusyMachineError, JudgeError, PrerequisiteError, StoreError, HarnessError)}
 """Errors that are distinguished here: what may be tried again, what is our side's, and the rest."""
 PATIENCE = 5.0
 """Seconds in which a grading process whose work is done leaves by itself."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from harness.errors import HarnessError, JudgeError
+from harness.errors import BusyMachineError, HarnessError, JudgeError
 from harness.model import Status
 from harness.running.job import prepared
 from harness.running.options import Options, Progress, no_progress
@@ -47,20 +47,23 @@ def grade_with_retries(
             graded = attempt(workspace, folder, options, progress)
         except JudgeError as error:
             failure = str(error).encode(errors="replace").decode()  # a path may hold bytes that are no text
+            if isinstance(error, BusyMachineError):  # took all the wall time that a grade may wait
+                return ungraded(workspace, folder, options, failure, number)
             continue
         reason = f"{graded.reason}, at attempt {number}, after: {_line(failure)}" if failure else graded.reason
         return replace(graded, reason=reason)
     return ungraded(workspace, folder, options, f"{failure}\n  tried {RETRIES + 1} times")
 
 
-def ungraded(workspace: Workspace, folder: Path, options: Options, failure: str) -> Graded:
+def ungraded(workspace: Workspace, folder: Path, options: Options, failure: str, tries: int = RETRIES + 1) -> Graded:
     """The record that says only how we failed, saved where it belongs.
 
     Args:
         workspace: where the challenges are.
         folder: the submission; anywhere.
         options: how it was to be graded.
-        failure: what went wrong, after so many attempts.
+        failure: what went wrong.
+        tries: attempts that were made.
 
     Raises:
         JudgeError: what failed stands in the way of the record, too.
@@ -72,7 +75,8 @@ def ungraded(workspace: Workspace, folder: Path, options: Options, failure: str)
                 job, evidence, status=Status.JUDGE_ERROR, seed=options.seed or 0, made=now(), seconds={},
                 error=failure,
             )  # fmt: skip
-            return Graded(folder, record, False, f"tried {RETRIES + 1} times", keep(workspace, job.options, record))
+            tried = f"tried {tries} time{'s' * (tries > 1)}"
+            return Graded(folder, record, False, tried, keep(workspace, job.options, record))
     except (HarnessError, OSError):
         raise JudgeError(failure) from None
 

@@ -8,7 +8,7 @@ from functools import partial, reduce
 from itertools import takewhile
 from types import MappingProxyType
 
-from harness.errors import HarnessError
+from harness.errors import BusyMachineError, HarnessError
 from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
 from harness.model import NO_ANSWER, UNBUILT, BuildFailure, Criterion, Evidence, Outcome, RepairedGrade, Signal
 from harness.probing.answers import SandboxedAnswer
@@ -28,6 +28,7 @@ from harness.running.options import no_progress
 from harness.running.stage_result import StageResult
 from harness.sandbox import detect, scratch
 from harness.sandbox.beside import Beside, waited_for
+from harness.sandbox.wall_bound import ends_by
 from harness.sandbox.warm import kept_warm
 from harness.timing import clock
 
@@ -65,6 +66,11 @@ def run_stages(job: Job) -> StageResult:
     """
     if job.submission.about.unanswered:
         return _unanswered(job, job.submission.about.unanswered)
+    with ends_by(job.deadline):
+        return _all_stages(job)
+
+
+def _all_stages(job: Job) -> StageResult:
     if not any(c.tests for c in job.criteria) or len(os.sched_getaffinity(0)) < 2:
         return _finished(job, _in_turn(job, STAGES, StageResult()))
     quiet = replace(job, progress=no_progress)  # lines of progress must not meet
@@ -103,8 +109,13 @@ def _finished(job: Job, found: StageResult) -> StageResult:
 
 
 def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
-    start = clock.now()
-    result = None if job.late() else stage.run(job, found)
+    start, result = clock.now(), None
+    try:
+        if not job.late():
+            result = stage.run(job, found)
+    except BusyMachineError:
+        if not job.late():  # else the time for the whole grade ended what was waited for
+            raise
     if result is None:
         return StageResult()
     return replace(result, seconds={stage.name: clock.now() - start, **result.seconds})
@@ -290,7 +301,10 @@ def _begun(job: Job, answer: GradedAnswer, criterion: str) -> None:
 def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:
     named = _probe_each(job, criteria, answer)
     settled = anchored(charged_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
-    return StageResult({e.criterion: e for e in settled}, _nondeterminism(job, answer))
+    unanchored = any(e.criterion == job.challenge.anchor and e.outcome is Outcome.FAILED for e in named)
+    # a call that did not end would be waited for again
+    signals = () if unanchored and answer.hung else _nondeterminism(job, answer)
+    return StageResult({e.criterion: e for e in settled}, signals)
 
 
 def _untimed(job: Job, criterion: Criterion) -> Evidence | None:

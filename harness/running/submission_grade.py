@@ -256,7 +256,8 @@ def _unassessed(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
         chosen = "those asked for" if job.options.only else f"the profile {job.options.profile}"
         return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"is none of {chosen}")
     if found.cut_off:
-        return Evidence.of(criterion, Outcome.NOT_RUN, detail="the time set for the grade was over")
+        late = f"the whole grade was waited for, and not over after {job.wall_seconds:g} s"
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=late)
     return unmeasured(criterion)
 
 

@@ -25,6 +25,7 @@ from harness.sandbox.raised import raised_reply
 from harness.sandbox.reply import CallStatus, Reply
 from harness.sandbox.returns import MalformedReply, Plan, Reader, Tree, outline, room
 from harness.sandbox.run_queue import RunQueue
+from harness.sandbox.wall_bound import SHORTEST, time_left
 from harness.sandbox.warm import NAMESPACED, LentForkServer, lender
 from harness.sandbox.worker_spec import WorkerSpec, rlimits
 
@@ -34,14 +35,8 @@ BYTECODE_LIMIT = 512 << 10
 """Bytes of an entry's bytecode up to which it is kept for the workers after the first."""
 PROCESSES = 64
 """Threads that a worker may have, with those that NumPy starts."""
-LONGEST_EXTENSION = 4.0
-"""Times its limit after which a call ends that used it up, though a thread waited: threads make each other wait."""
-LONGEST_STARVED = 16.0
-"""Times its limit after which a call ends that was not given its limit."""
-SHORTEST_EXTENSION = 0.01
-"""Seconds of such waiting that are not worth another look."""
-STARVED_BY = 2 * SHORTEST_EXTENSION
-"""Seconds of its limit that a call was not given, from which on its time-out tells of the machine."""
+SHORT_BY = 2 * SHORTEST
+"""Seconds of its limit by which a call that timed out may have missed it."""
 BEAT_SECONDS = 2.0
 """How often it is told that a call is at work."""
 UnderWay = Callable[[str, float], None]
@@ -142,7 +137,7 @@ class Box:
             *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them; and
                 `ServedFunction`, as an argument of its own.
             returns: the plan of the result.
-            seconds: wall time allowed; the limit of the spec by default.
+            seconds: processor time allowed; the limit of the spec by default.
             hold: keep the result in the worker as well; the value is then `(value, RemoteObject)`.
             echo: bring the array arguments back as they are after the call.
             inputs: what the caller does with the array arguments.
@@ -267,16 +262,20 @@ class Box:
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
         queued = self._queued()
-        before, start = self._processor(), time.perf_counter()
-        answer = self._receive(channel, seconds, queued, before) if channel.send(message, fds) else CallStatus.CRASHED
+        before, serving, start = self._processor(), self._serving(), time.perf_counter()
+        used = before + serving
+        answer = self._receive(channel, seconds, queued, used) if channel.send(message, fds) else CallStatus.CRASHED
         self._collect()
         if isinstance(answer, CallStatus):
             spent, queued = time.perf_counter() - start, self._queued() - queued
             processor = max(self._processor() - before, 0.0)
             # all its threads together: those that make each other wait use up a processor meanwhile
-            starved = answer is CallStatus.TIMEOUT and max(spent - queued, processor) < seconds - STARVED_BY
-            ended = self._ended(answer, seconds)
-            return replace(ended, seconds=spent, processor=processor, queued=max(queued, 0.0), starved=starved)
+            worked, least = processor + self._serving() - serving, seconds - SHORT_BY
+            late = answer is CallStatus.TIMEOUT
+            return replace(
+                self._ended(answer, seconds), seconds=spent, processor=processor, queued=max(queued, 0.0),
+                limit=seconds, exhausted=late and worked >= least, starved=late and max(spent - queued, worked) < least,
+            )  # fmt: skip
         try:
             if output is not None and output.size:
                 output.freeze()
@@ -296,17 +295,18 @@ class Box:
         return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor, queued=queued)
 
     def _receive(self, channel: Channel, seconds: float, queued: float, used: float) -> dict[str, Any] | CallStatus:
-        """The reply within `seconds` but for waits for a processor; before it the worker had `queued` and `used`."""
-        start, left, before = time.perf_counter(), seconds, used + self._serving()
+        """The reply, or why there is none; before it the worker had `queued` and `used`."""
+        start, left = time.perf_counter(), time_left(seconds, 0.0, 0.0, 0.0)
         while True:
             answer = channel.receive(min(left, BEAT_SECONDS))
             if answer is not CallStatus.TIMEOUT:
                 return answer
             assert_wanted()
-            spent = time.perf_counter() - start
-            left = seconds - spent + self._queued() - queued
-            worked = self._processor() + self._serving() - before >= seconds
-            if left < SHORTEST_EXTENSION or spent > seconds * (LONGEST_EXTENSION if worked else LONGEST_STARVED):
+            spent, worked = time.perf_counter() - start, self._processor() + self._serving() - used
+            # what this thread waited may overlap with what the worker used
+            had = max(spent - (self._queued() - queued), worked / max(process_stats.threads(self.pid), 1))
+            left = time_left(seconds, spent, had, worked)
+            if left < SHORTEST:
                 return CallStatus.TIMEOUT
             if self.under_way is not None:
                 self.under_way(self._calling, spent)
@@ -362,9 +362,8 @@ class Box:
         status = self._worker.wait_status(1) if self._worker else None
         if status is None:
             return ""
-        return (
-            f" by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f" with status {os.WEXITSTATUS(status)}"
-        )
+        code = os.waitstatus_to_exitcode(status)
+        return f" by signal {-code}" if code < 0 else f" with status {code}"
 
     def _broken(self, kind: SignalKind, text: str) -> Reply:
         self._note(kind, text)
@@ -394,10 +393,5 @@ def start_fork_server(spec: WorkerSpec) -> ForkServer | LentForkServer:
     if warm is not None and spec.tier in NAMESPACED and not spec.devices:
         return warm.lend(spec.folder, (spec.tier, spec.limits.memory_mib, spec.limits.scratch_mib, PROCESSES))
     access = FileAccess(spec.folder, devices=spec.devices, scratch_mib=spec.limits.scratch_mib)
-    fork_server = ForkServer(access, spec.tier, spec.limits.memory_mib, PROCESSES)
-    try:
-        fork_server.start()
-    except BaseException:
-        fork_server.close()
-        raise
-    return fork_server
+    # entering it starts it, and closes it where it does not start
+    return ForkServer(access, spec.tier, spec.limits.memory_mib, PROCESSES).__enter__()

@@ -23,13 +23,12 @@ from harness.sandbox.implementations import new_sandbox
 from harness.sandbox.output import Output, readable
 from harness.sandbox.protocol import Confinement, FileAccess, InsidePaths, Sandbox
 from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
+from harness.sandbox.wall_bound import wall_left
 
 START_SECONDS = 30.0
 """For the box to stand, on the busiest machine; before that nothing of the command has run."""
 REPORT_FD = 3
 """Where a command writes its report."""
-WALL_FACTOR, WALL_SECONDS = 10.0, 30.0
-"""Wall time a command may take beside other work: so many times its processor time, and at least so many seconds."""
 FILE_BYTES = 256 << 20
 """Largest file a command may write."""
 PROCESSES = 256
@@ -100,7 +99,7 @@ def run(
         folder: the submission's files.
         tier: how it is held.
         seconds: processor time allowed to it and all it starts.
-        wall_seconds: wall time allowed once it has started; by default ten times `seconds`, and at least half a minute.
+        wall_seconds: wall time allowed once it has started; by default what `wall_bound.wall_left` gives a first try.
         memory_mib: address space of each process.
         scratch_mib: size of the writable /tmp.
         extra: more read-only folders.
@@ -114,7 +113,7 @@ def run(
         GivenUp: the thread runs beside a grade that ended before.
     """
     access = FileAccess(folder, extra or {}, writable or {}, scratch_mib, devices)
-    limits = _Limits(seconds, wall_seconds or max(WALL_FACTOR * seconds, WALL_SECONDS))
+    limits = _Limits(seconds, wall_seconds)
     sandbox = new_sandbox(tier)
     process = None
     with _Pipes() as pipes, _standard_input(given) as stdin, contextlib.ExitStack() as undo:
@@ -137,7 +136,7 @@ def run(
 @dataclass(frozen=True)
 class _Limits:
     processor_seconds: float
-    wall_seconds: float
+    wall_seconds: float | None
 
 
 @contextmanager
@@ -252,7 +251,7 @@ class _Watch:
                 return exceeded
             if self._watch is not None:
                 self._watch(self.seconds, self._pipes[1].tail)
-            left = self._limits.wall_seconds - self.seconds
+            left = max(self._wall_left(), 0.0)
             with selectors.DefaultSelector() as selector:
                 for pipe in self._pipes:
                     if pipe.open:
@@ -277,11 +276,17 @@ class _Watch:
             return CommandLimit.OUTPUT
         if self.processor_seconds > self._limits.processor_seconds:
             return CommandLimit.PROCESSOR_TIME
-        if self.seconds > self._limits.wall_seconds:
+        if self._wall_left() < 0:
             return CommandLimit.WALL_CLOCK
         if self._bounds is not None and self._bounds.exceeded(self._process.pid):
             return CommandLimit.RESOURCES
         return None
+
+    def _wall_left(self) -> float:
+        limit = self._limits.processor_seconds
+        if self._limits.wall_seconds is not None:
+            return self._limits.wall_seconds - self.seconds
+        return wall_left(limit, self.seconds, self.processor_seconds)
 
     def _flooded(self) -> bool:
         return any(pipe.flooded for pipe in self._pipes)

@@ -20,7 +20,8 @@ class CallStatus(Enum):
     CRASHED = "crashed"
     """The worker process ended."""
     TIMEOUT = "timed out"
-    """No reply within the time limit; the worker was killed."""
+    """No reply within the limit of processor time, or not within the wall time that goes with it; the worker was
+    killed."""
     OUTPUT_LIMIT = "printed too much"
     """The worker printed more than the limit and was killed."""
     RESOURCE_LIMIT = "used too much"
@@ -61,6 +62,8 @@ class Reply:
             processor.
         echo: the array arguments as they were after the call, when asked for.
         served: how the functions that it was given were used, by name.
+        limit: seconds of processor time that it might use, where it did not end well.
+        exhausted: whether it timed out having used them up.
         starved: whether it timed out having had less time on a processor than its limit: other work took the rest.
     """
 
@@ -75,6 +78,8 @@ class Reply:
     queued: float = 0.0
     echo: tuple[Any, ...] = ()
     served: Mapping[str, ServedUse] = field(default_factory=dict)
+    limit: float = 0.0
+    exhausted: bool = False
     starved: bool = False
 
     @property

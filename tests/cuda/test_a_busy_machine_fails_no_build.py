@@ -1,9 +1,9 @@
 """Compiling is bounded by processor time: a machine that gives the compiler too little fails no answer."""
 
 import fcntl
-import functools
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,14 @@ from gate_rooms import RIGHT, needs_nvcc, put
 from harness.cuda import compiling
 from harness.cuda.build import build
 from harness.cuda.gate import gate
-from harness.errors import JudgeError
+from harness.errors import BusyMachineError
 from harness.sandbox import Completed, detect
 from harness.sandbox.command import CommandLimit, run
+from harness.sandbox.wall_bound import wall_bound
 from harness.timing import exclusive
 
-STARVED = Completed(None, "", b"", 1800.0, 0.1, CommandLimit.WALL_CLOCK)
+STARVED = Completed(None, "", b"", wall_bound(compiling.SECONDS) / 2, 0.1, CommandLimit.WALL_CLOCK)
+"""As a first try ends: half of the wall bound is left for a second one."""
 ENDLESS = Completed(None, "", b"", 700.0, 600.0, CommandLimit.PROCESSOR_TIME)
 
 
@@ -73,8 +75,8 @@ def test_the_gate_leaves_open_what_the_machine_had_no_time_for(tmp_path: Path, m
 @needs_nvcc
 def test_the_gate_leaves_open_what_could_not_be_compiled_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the other grades do not end, the compile that they starved is not held against the answer."""
-    monkeypatch.setattr(compiling, "alone", functools.partial(exclusive.alone, 0.2))
-    machine = on(monkeypatch, STARVED)
+    almost_all = wall_bound(compiling.SECONDS) - compiling.SECONDS - 0.2
+    machine = on(monkeypatch, replace(STARVED, seconds=almost_all))
     code = (
         "from harness.timing.exclusive import beside_others\nwith beside_others():\n    print(flush=True)\n    input()"
     )
@@ -105,10 +107,10 @@ def test_processor_time_that_is_used_up_is_no_verdict(tmp_path: Path, monkeypatc
 def test_a_starved_emulated_build_is_no_finding_about_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The build for the emulated device ends in an error of the judge's, which is tried again."""
+    """The build for the emulated device ends in an error of the judge's."""
     folder, into = put(tmp_path / "answer", a_cu=RIGHT), tmp_path / "into"
     into.mkdir()
     build(folder, ["a.cu"], into, tier=detect(), instrumented=False)  # the runtime is there from now on
     on(monkeypatch, STARVED, STARVED, STARVED, STARVED)
-    with pytest.raises(JudgeError, match="too little time"):
+    with pytest.raises(BusyMachineError, match="too little time"):
         build(folder, ["a.cu"], into, tier=detect(), instrumented=False)

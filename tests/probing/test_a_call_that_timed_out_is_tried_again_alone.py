@@ -1,11 +1,10 @@
-"""A call that timed out counts only when it times out again, in a fresh worker with no other grade beside it."""
+"""A call that used up its processor time counts at once; one that waited or was starved, only when it does so again, in
+a fresh worker with no other grade beside it."""
 
-import functools
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,7 +14,6 @@ import pytest
 
 from harness.model import Evidence, Outcome, SignalKind
 from harness.probing import NotRun
-from harness.probing import probe as probe_of
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
@@ -23,11 +21,12 @@ from harness.probing.criteria import probe_criterion
 from harness.probing.probe import run
 from harness.probing.reply_failure import failure_of
 from harness.probing.wrapper import AnswerWrapper
-from harness.sandbox import Array, CallStatus, Reply
+from harness.sandbox import Array, CallStatus, Reply, wall_bound
 from harness.timing import exclusive
 
 RIGHT = "def scaled(x, scale): return x.sum(axis=-1) * scale\n"
 HANGS = "def scaled(x, scale):\n    while True: pass\n"
+SLEEPS = "import time\ndef scaled(x, scale): time.sleep(1e6)\n"
 HANGS_IN_PART = (
     "def scaled(x, scale):\n    if scale == 1.0:\n        while True: pass\n    return x.sum(axis=-1) * scale\n"
 )
@@ -65,13 +64,13 @@ def judged(toy: ChallengeCode, answer: Any, criterion: str = "values") -> Eviden
     return probe_criterion(toy, toy.challenge.criterion(criterion), answer, 7)
 
 
-def test_an_answer_that_hangs_fails_after_two_tries(toy):
-    start = time.monotonic()
-    with limited(toy, HANGS) as answer:
+@pytest.mark.parametrize(("source", "tries", "seen"), [(HANGS, 1, "used 0.5 s"), (SLEEPS, 2, "waited, and used 0.0 s")])
+def test_an_answer_that_loops_fails_at_once_and_one_that_waits_after_two_tries(toy, source, tries, seen):
+    with limited(toy, source) as answer:
         evidence = judged(toy, answer)
-        assert answer.calls == 2
+        assert answer.calls == tries
     assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "`scaled` does not end in time")
-    assert time.monotonic() - start < 10
+    assert f"no answer within 0.5 s: a call of `scaled` {seen} of processor time in" in evidence.detail
 
 
 @pytest.mark.turns(4)
@@ -99,10 +98,9 @@ def test_a_worker_that_stood_still_is_no_answer_that_replies_differently(toy):
 
 
 def test_without_quiet_a_timeout_is_not_run_and_never_a_failure(toy, monkeypatch):
-    module = sys.modules[probe_of.__module__]
-    monkeypatch.setattr(module, "alone", functools.partial(exclusive.alone, 0.2))
+    monkeypatch.setattr(wall_bound, "EXTRA", 0.0)  # half a second for the others to end
     held = "from harness.timing.exclusive import beside_others\nwith beside_others():\n    print('held', flush=True)\n"
-    with limited(toy, HANGS) as answer:
+    with limited(toy, SLEEPS) as answer:
         other = subprocess.Popen([sys.executable, "-c", f"{held}    input()"], stdin=-1, stdout=-1)
         try:
             assert other.stdout.readline() == b"held\n"
@@ -110,7 +108,8 @@ def test_without_quiet_a_timeout_is_not_run_and_never_a_failure(toy, monkeypatch
         finally:
             other.communicate(b"\n")
     assert evidence.outcome is Outcome.NOT_RUN
-    assert "`scaled` does not end in time, and could not be tried again" in evidence.detail
+    assert "`scaled` does not end in time" in evidence.detail
+    assert "could not be tried again alone: other grades of this machine did not end in time" in evidence.detail
 
 
 def test_what_hangs_in_one_probe_only_fails_that_one(toy):
@@ -145,7 +144,8 @@ class Starved(AnswerWrapper):
     """Every call times out, for want of a processor."""
 
     def call(self, *args: Any, **options: Any) -> Any:
-        reply = Reply(CallStatus.TIMEOUT, text="no answer within 0.5 s", seconds=8.0, queued=7.9, starved=True)
+        text = "no answer within 0.5 s"
+        reply = Reply(CallStatus.TIMEOUT, text=text, seconds=3.0, queued=2.9, limit=0.5, starved=True)
         raise failure_of(reply, "scaled")
 
 

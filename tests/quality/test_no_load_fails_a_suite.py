@@ -1,9 +1,9 @@
 """A busy machine fails no suite: what got too little time is run once more alone, and else left open."""
 
-import functools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +15,7 @@ from harness.quality.evidence import own_tests_evidence
 from harness.quality.own_tests import SuiteStatus, grade_own_tests
 from harness.sandbox import Completed, detect, run
 from harness.sandbox.command import CommandLimit
+from harness.sandbox.wall_bound import wall_bound
 from harness.timing import exclusive
 
 COMMAND = ("python", "-m", "pytest", "-q")
@@ -76,7 +77,7 @@ def test_a_starved_suite_is_run_once_more_alone(answer, asked):
 
 @pytest.mark.parametrize("asked", STARVED, indirect=True)
 def test_a_suite_that_cannot_be_run_alone_is_left_open(answer, asked, monkeypatch):
-    monkeypatch.setattr(own_tests, "alone", functools.partial(exclusive.alone, 0.2))
+    monkeypatch.setattr(own_tests, "alone", lambda wait: exclusive.alone(0.2))
     about = {"dimension": "tests", "severity": Severity.MAJOR, "title": "The suite is good."}
     criteria = [Criterion(id=name, tests=name, **about) for name in ("suite_passes", "kill_rate")]
     submission = Submission.model_validate(
@@ -90,3 +91,24 @@ def test_a_suite_that_cannot_be_run_alone_is_left_open(answer, asked, monkeypatc
     assert len(asked) == 1
     assert {item.outcome for item in found.values()} == {Outcome.NOT_RUN}
     assert all(own_tests.TOO_BUSY in item.detail for item in found.values())
+
+
+HANGING = {
+    "a suite": (RIGHT | {"test_kernel": FILES["test_kernel"] + "    import time; time.sleep(1e6)\n"}, SuiteStatus.SLOW),
+    "a faulty kernel": (
+        {
+            "kernel": "import time\n\n\ndef twice(x):\n    if x + x != 6:\n        time.sleep(1e6)\n    return x + x\n",
+            "test_kernel": RIGHT["test_kernel"],
+        },
+        SuiteStatus.PASSED,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", HANGING)
+def test_all_runs_of_a_suite_that_waits_end_within_one_bound(answer, what):
+    files, status = HANGING[what]
+    start = time.monotonic()
+    result = grade_own_tests(answer(**files), COMMAND, tier=detect(), entries=("kernel.py",), seconds=4.0)
+    assert time.monotonic() - start < wall_bound(4.0) + 15  # what starts and ends its sandboxes on a busy machine
+    assert result.status in (status, SuiteStatus.UNDECIDED)

@@ -287,7 +287,7 @@ class RayExecutor:
         elsewhere = bool(cluster.best_for(work.language, work.tried))
         if "JudgeError" in kinds:
             work.failures.append(f"{message} (on {slot.node.name})")
-            if len(work.failures) <= RETRIES:
+            if len(work.failures) <= RETRIES and "BusyMachineError" not in kinds:
                 self._waiting.appendleft(work)
             else:
                 yield from self._failed_for_good(work, f"{work.failures[-1]}\n  tried {len(work.failures)} times")
