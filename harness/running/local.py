@@ -9,13 +9,13 @@ import json
 import os
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from harness import interpreter
 from harness.errors import HarnessError, JudgeError, LostGraderError, PrerequisiteError, StoreError
 from harness.model import Record, Tier
 from harness.running.executor import NotGraded, Progress
@@ -132,7 +132,7 @@ class GradingProcess:
     def __init__(self, workspace: Workspace, options: Options, tier: Tier | None = None) -> None:
         given = (str(workspace.root), options.to_json(), (tier or detect()).value, str(os.getpid()))
         # -P: the current folder may be a submission's, and nothing it holds may be imported here
-        self._command = (sys.executable, "-P", "-m", "harness.running.grading_process", *given)
+        self._command = (interpreter.EXECUTABLE, "-P", "-m", "harness.running.grading_process", *given)
         self._lock = threading.Lock()
         self._stopped = False
         self._process: subprocess.Popen[str] | None = None

@@ -118,8 +118,9 @@ class Bubblewrap:
             landlock=rules if landlock_rules.abi() else None, seccomp=True, allow=allow,
         )  # fmt: skip
         return Confinement(
-            fence, self.paths.scratch, (*readable, self.paths.scratch), namespaces=True, driver=bool(devices)
-        )
+            fence, self.paths.scratch, (*readable, *visible_files.aliases(), self.paths.scratch), namespaces=True,
+            driver=bool(devices),
+        )  # fmt: skip
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
         """Start a process in the namespaces, and in the cgroup."""
@@ -193,8 +194,11 @@ def _mounts(access: FileAccess, inside: Mapping[str, str]) -> Sequence[str]:
 def _interpreter_binds() -> tuple[str, ...]:
     """Mounts for the interpreter and its packages, with the harness itself masked."""
     # named one by one: the parents that bubblewrap makes by itself are closed to all but their owner
-    parents = sorted({parent for p in visible_files.roots() for parent in p.parents} - {Path("/")})
+    links = visible_files.links()
+    places = (*visible_files.roots(), *map(Path, links))
+    parents = sorted({parent for place in places for parent in place.parents} - {Path("/")})
     binds = [part for p in parents for part in ("--perms", "0755", "--dir", str(p))]
+    binds += [part for link, target in links.items() for part in ("--symlink", target, link)]
     binds += [part for p in visible_files.roots() for part in ("--ro-bind", str(p), str(p))]
     if visible_files.within(visible_files.PACKAGE, (*visible_files.roots(), Path("/usr"))):
         binds += ["--size", "4096", "--tmpfs", str(visible_files.PACKAGE)]

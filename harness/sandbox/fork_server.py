@@ -171,6 +171,7 @@ class ForkServer:
                 "scratch_bytes": self._access.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},
                 "interpreter": [str(root) for root in visible_files.roots()],
+                "links": dict(visible_files.links()),
                 "fence": confinement.fence,
             }
             try:

@@ -75,7 +75,7 @@ class Landlock:
         starts; what a command starts is counted while it runs.
         """
         room = self._room()
-        readable = (*self._readable(), str(room))
+        readable = (*self._readable(), *visible_files.aliases(), str(room))
         return Confinement(
             self._fence(profile, rlimits, str(room)), str(room), readable, namespaces=False,
             bounds=ResourceBounds(room, self._access.scratch_mib << 20, tasks), room=room,

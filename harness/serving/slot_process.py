@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from harness import interpreter
 from harness.running.linear_algebra import compute_in_one_thread
 from harness.running.undumpable import make_undumpable
 from harness.sandbox.boot import process_control
@@ -236,7 +237,7 @@ def _leave(*_: object) -> None:
 def command(root: Path, settings: GraderSettings) -> list[str]:
     """What starts a grader of this process."""
     # -P: nothing that the current folder holds may be imported
-    program = [sys.executable, "-P", "-m", "harness.serving.slot_process"]
+    program = [interpreter.EXECUTABLE, "-P", "-m", "harness.serving.slot_process"]
     return [*program, os.fspath(root), json.dumps(asdict(settings)), str(os.getpid())]
 
 

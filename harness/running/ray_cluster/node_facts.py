@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness import interpreter
+
 SECONDS = 180.0
 """In which a node says what it is, compilers tried."""
 
@@ -44,7 +46,7 @@ def node_facts(device: str, languages: Sequence[str]) -> dict[str, Any]:
         device: where answers are to run, as `--device` names it.
         languages: of the challenges.
     """
-    command = (sys.executable, "-P", "-m", "harness.running.ray_cluster.node_facts", device, *languages)
+    command = (interpreter.EXECUTABLE, "-P", "-m", "harness.running.ray_cluster.node_facts", device, *languages)
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, cwd="/")
     if done.returncode:
         last = done.stderr.strip().rpartition("\n")[2]
