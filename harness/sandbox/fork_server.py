@@ -215,6 +215,10 @@ class ForkServer:
             os.close(status_write)
         return channel, status_read
 
+    def last_words(self) -> str:
+        """The last line that the process printed; empty when there is none."""
+        return self._output.last_line() if self._output is not None else ""
+
     def close(self) -> None:
         """End it with all its workers, and remove what it wrote; does nothing the second time."""
         spare, self._spare = self._spare, None
@@ -263,7 +267,10 @@ def trial(tier: Tier) -> None:
     """Start a worker in `tier` and end it.
 
     Raises:
-        BoxError: it does not start.
+        BoxError: it does not start; in the words of the program that failed, where it had any.
     """
     with ForkServer(FileAccess(visible_files.BOOT), tier, 512) as fork_server:
-        fork_server.fork({}).close()
+        try:
+            fork_server.fork({}).close()
+        except BoxError as error:
+            raise BoxError(fork_server.last_words() or str(error)) from error

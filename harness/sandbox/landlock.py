@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.model import Tier
+from harness.model import Tier, UnusedTier
 from harness.sandbox import box_user, process_stats, scratch, visible_files
 from harness.sandbox.boot import landlock_rules, seccomp
 from harness.sandbox.protocol import (
@@ -49,7 +49,7 @@ class Landlock:
             return "the kernel has no Landlock (Linux 5.13 and later, where it is switched on)"
         return None
 
-    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+    def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
         """What a person can do so that files are fenced, in the other tiers too."""
         if landlock_rules.abi() == 0:
             yield (
@@ -145,7 +145,7 @@ class Unprotected(Landlock):
         """Nothing: it needs nothing and promises nothing."""
         return None
 
-    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+    def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
         """None: the other tiers say what is missing."""
         return iter(())
 

@@ -83,8 +83,8 @@ class Dispatcher:
         """Whether nothing further is taken."""
         return self._stopping.is_set()
 
-    def start(self) -> str:
-        """Begin, and return the tier of isolation that answers are held in.
+    def start(self) -> tuple[str, str]:
+        """Begin, and return the tier that answers are held in, and a warning where a stronger one should be had.
 
         Raises:
             PrerequisiteError: answers cannot be held here.
@@ -97,7 +97,7 @@ class Dispatcher:
                 self.stop(0)
                 raise PrerequisiteError(first.problem or f"no grader was ready within {START_SECONDS:g} s")
             time.sleep(0.02)
-        return first.tier
+        return first.tier, first.warning
 
     def announce(self) -> None:
         """Something was accepted."""
@@ -155,7 +155,7 @@ class SlotThread(threading.Thread):
         self._process: subprocess.Popen[str] | None = None
         self._ended = False
         self._lock = threading.Lock()
-        self.tier = ""
+        self.tier = self.warning = ""
         self.problem = ""
 
     def run(self) -> None:
@@ -249,7 +249,7 @@ class SlotThread(threading.Thread):
             self._unready(said["unready"])
             time.sleep(PAUSE)
             return None
-        self.tier, self.problem = said["ready"], ""
+        self.tier, self.warning, self.problem = said["ready"], said["warning"], ""
         return process
 
     def _unready(self, problem: str) -> None:

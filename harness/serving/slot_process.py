@@ -149,17 +149,18 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
         settings: what runs the grades.
     """
     from harness.errors import HarnessError, PrerequisiteError
-    from harness.sandbox import detect
     from harness.sandbox.self_attack import assert_holds
+    from harness.sandbox.tiers import choose
 
     def say(**message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
 
     try:
-        assert_holds(detect())
+        isolation = choose()
+        assert_holds(isolation.tier)
         executor = HeldExecutor(workspace, settings)
         signal.signal(signal.SIGTERM, _leave)  # Ray has a way of its own
-        say(ready=str(detect()))
+        say(ready=isolation.tier, warning=isolation.warning)
     except HarnessError as error:
         say(unready=str(error))
         return
@@ -168,7 +169,7 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
             group = json.loads(line)
             for place, record, reused in answered(workspace, executor, group["requests"], group["lost"]):
                 seconds = 0.0 if reused else sum(spent for stage, spent in record.seconds.items() if stage != "box")
-                text = without_places(record.to_json())
+                text = without_places(_without_reasons(record).to_json())
                 say(place=place, record=text, status=record.status, seconds=seconds, reused=reused)
     except PrerequisiteError as error:
         say(unready=str(error))
@@ -209,6 +210,13 @@ def answered(
         for place, text in left.items():
             challenge = json.loads(text).get("challenge")
             yield place, rejected(workspace, Path("answer"), failed, Options(), challenge), False
+
+
+def _without_reasons(record: "Record") -> "Record":
+    """The record for a client: the words of what failed on this machine name its paths, and are for who runs it."""
+    where = record.environment
+    unused = where.unused_tiers and tuple(u.model_copy(update={"reason": u.cause.value}) for u in where.unused_tiers)
+    return record.model_copy(update={"environment": where.model_copy(update={"unused_tiers": unused})})
 
 
 def without_places(text: str) -> str:
