@@ -22,6 +22,7 @@ from harness import interpreter
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.model import GradeProfile, Record
 from harness.running.undumpable import make_undumpable
+from harness.sandbox import scratch
 from harness.sandbox.boot import process_control
 from harness.stored_files import remedy
 
@@ -78,6 +79,7 @@ def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile,
             code = None
         finally:
             _end_all_below()
+            scratch.sweep()  # among what was ended is what would have removed the answer's files
         found.seek(0)
         told = found.read(_MOST_BYTES)
     if code is None:
