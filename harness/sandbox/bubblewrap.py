@@ -169,7 +169,7 @@ def _namespace_remedies(failure: UnusedTier, settings: Path) -> Iterator[str]:
     if any(Path(mark).exists() for mark in CONTAINER_MARKS):
         yield f"this container may not make namespaces: start it with --privileged, or grade outside of it ({reason})"
     elif not switches or os.geteuid() == 0:
-        yield f"bwrap is installed and fails ({reason}); see whether it works alone: {_ALONE}"
+        yield f"bwrap is installed, and tier {failure.tier} fails: {reason}; see whether bwrap works alone: {_ALONE}"
 
 
 def _set_to(setting: Path, value: str) -> bool:

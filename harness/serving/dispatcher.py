@@ -71,6 +71,7 @@ class Dispatcher:
         self._changed = threading.Condition()
         self._arrivals = 0
         self._stopping = threading.Event()
+        self._warnings: set[str] = set()
         self._slots = [SlotThread(self, number) for number in range(slots)]
 
     @property
@@ -83,8 +84,8 @@ class Dispatcher:
         """Whether nothing further is taken."""
         return self._stopping.is_set()
 
-    def start(self) -> tuple[str, str]:
-        """Begin, and return the tier that answers are held in, and a warning where a stronger one should be had.
+    def start(self) -> str:
+        """Begin, and return the tier of isolation that answers are held in.
 
         Raises:
             PrerequisiteError: answers cannot be held here.
@@ -97,7 +98,13 @@ class Dispatcher:
                 self.stop(0)
                 raise PrerequisiteError(first.problem or f"no grader was ready within {START_SECONDS:g} s")
             time.sleep(0.02)
-        return first.tier, first.warning
+        return first.tier
+
+    def warn(self, warning: str) -> None:
+        """Log once that answers are held in a weaker tier than they could be; each grader looks when it starts."""
+        if warning and warning not in self._warnings:
+            self._warnings.add(warning)
+            _log.warning("isolation", extra={"facts": {"warning": warning}})
 
     def announce(self) -> None:
         """Something was accepted."""
@@ -155,7 +162,7 @@ class SlotThread(threading.Thread):
         self._process: subprocess.Popen[str] | None = None
         self._ended = False
         self._lock = threading.Lock()
-        self.tier = self.warning = ""
+        self.tier = ""
         self.problem = ""
 
     def run(self) -> None:
@@ -249,7 +256,8 @@ class SlotThread(threading.Thread):
             self._unready(said["unready"])
             time.sleep(PAUSE)
             return None
-        self.tier, self.warning, self.problem = said["ready"], said["warning"], ""
+        self.tier, self.problem = said["ready"], ""
+        self._dispatcher.warn(said["warning"])
         return process
 
     def _unready(self, problem: str) -> None:

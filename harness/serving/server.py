@@ -102,7 +102,7 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
         metrics = ServiceMetrics()
         graders, slots = settings.graders
         service = GradingService(workspace, queue, settings.limits, metrics, graders, slots)
-        tier, warning = service.dispatcher.start()
+        tier = service.dispatcher.start()
         app = RequestGuard(make_app(service), tokens, settings.limits, metrics, local)
         server = _DrainingServer(_configured(app, settings.limits), service, settings.drain_seconds, tell)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -111,8 +111,6 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
         open_now = "no tokens: whoever can log in here may use it; " if local and not tokens.entries() else ""
         many = "as many as the cluster has processors" if graders.jobs is None else f"{slots * graders.jobs}"
         tell(f"{open_now}answers are held in tier {tier}, {many} graded at a time")
-        if warning:
-            tell(f"{warning}\n  try: harness doctor")
         tell(f"serving on http://{host}:{listener.getsockname()[1]}")
         try:
             asyncio.run(server.serve(sockets=[listener]))

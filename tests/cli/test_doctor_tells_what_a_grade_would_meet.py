@@ -142,7 +142,7 @@ def test_a_bubblewrap_that_is_there_and_fails_is_quoted_and_not_to_be_installed(
         ("bwrap: Unknown option --size", False, "bwrap is too old: install bubblewrap"),
         ("bwrap: execvp /opt/odd/python: No such file or directory", False, "bwrap does not find the interpreter"),
         (WORDS, True, "this container may not make namespaces"),
-        (WORDS, False, "see whether it works alone: bwrap"),
+        (WORDS, False, "see whether bwrap works alone: bwrap"),
     ],
 )
 def test_the_advice_fits_what_bubblewrap_says(
