@@ -7,6 +7,8 @@ and `harness.AsyncClient`.
 
 from typing import TYPE_CHECKING, Any
 
+from harness import interpreter as interpreter  # found now: a program may go to another folder later
+
 if TYPE_CHECKING:
     from harness.api import Record, evidence, grade, grade_many, grade_many_async, grade_stream, records
     from harness.serving.client import AsyncClient, Client

@@ -6,12 +6,14 @@ many processes and threads at once.
 """
 
 import asyncio
+import logging
 import os
 import warnings
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
@@ -37,6 +39,7 @@ __all__ = ["Record", "evidence", "grade", "grade_many", "grade_many_async", "gra
 
 Folder = str | os.PathLike[str]
 OnError = Literal["record", "raise"]
+_log = logging.getLogger(__name__)
 
 
 class BatchOptions(TypedDict, total=False):
@@ -104,6 +107,8 @@ def grade(
     Returns:
         The record. A submission that does not build, crashes or hangs has one too; where our own side failed, again
         and again, its status is `judge_error` and it has no marks. What could not be written is a `RuntimeWarning`.
+        Where the machine is set up for a stronger tier of isolation than was used, a warning is logged once; the record
+        has the reasons.
 
     Raises:
         SpecError: the submission is malformed: its submission.toml, a link or a special file, too many bytes. Or an
@@ -278,7 +283,15 @@ def evidence(workspace: Folder | None = None) -> "pandas.DataFrame":
 def _record(graded: Graded) -> Record:
     if graded.save_error:
         warnings.warn(graded.save_error, RuntimeWarning, stacklevel=3)
+    _warn_of_isolation(graded.record.environment.isolation.warning)
     return graded.record
+
+
+@cache
+def _warn_of_isolation(warning: str) -> None:
+    """Log that answers are held in a weaker tier than they could be, once a process."""
+    if warning:
+        _log.warning("note: %s; harness doctor says more", warning)
 
 
 def _workspace(folder: Folder | None) -> Workspace:

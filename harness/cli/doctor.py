@@ -14,7 +14,7 @@ from harness.errors import BoxError, PrerequisiteError
 
 if TYPE_CHECKING:
     from harness.languages import Language
-    from harness.model import Tier
+    from harness.model import Tier, UnusedTier
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Isolation:
 
     Attributes:
         tier: the one that would be used; None when none works.
-        lacking: why each stronger tier does not work, by its name.
+        lacking: each stronger tier that does not work, and why.
         better: a stronger tier that works, where another was asked for; empty when there is none.
         tried: ways out of the box that were tried.
         open: those that worked, a sentence each.
@@ -31,7 +31,7 @@ class Isolation:
     """
 
     tier: "Tier | None"
-    lacking: Mapping[str, str]
+    lacking: Sequence["UnusedTier"]
     better: str = ""
     tried: int = 0
     open: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
 
 def _isolation() -> Isolation:
     from harness.sandbox import Tier, detect, self_attack
-    from harness.sandbox.tiers import why_not
+    from harness.sandbox.tiers import unusable
 
     tier: Tier | None = None
     fault = ""
@@ -96,8 +96,8 @@ def _isolation() -> Isolation:
     except PrerequisiteError as error:
         fault = str(error).partition("\n")[0].rstrip(":")
     fenced = [t for t in Tier if t.trusted and (tier is None or list(Tier).index(t) < list(Tier).index(tier))]
-    lacking = {t.value: reason for t in fenced if (reason := why_not(t))}
-    better = next((t.value for t in fenced if t.value not in lacking), "")
+    lacking = [failure for t in fenced if (failure := unusable(t))]
+    better = next((t.value for t in fenced if t not in [failure.tier for failure in lacking]), "")
     if tier is None:
         return Isolation(None, lacking, better, fault=fault)
     try:
@@ -142,15 +142,16 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
         yield "to grade answers that you trust anyway: harness grade --unsafe, which marks their records"
     if isolation.better:
         yield f"tier {isolation.better} works here: unset HARNESS_TIER, or set it to {isolation.better}"
+    lacking = {failure.tier: failure for failure in isolation.lacking}
     for tier in reversed(Tier):
-        yield from new_sandbox(tier).remedies(works=tier.value not in isolation.lacking, settings=settings)
+        yield from new_sandbox(tier).remedies(lacking.get(tier), settings)
 
 
 def _versions(isolation: Isolation) -> dict[str, str]:
-    from harness.model import Tier
+    from harness.model import Tier, TierChoice
     from harness.running.content_key import environment
 
-    here = environment(isolation.tier or Tier.UNSAFE)
+    here = environment(TierChoice(tier=isolation.tier or Tier.UNSAFE))
     return {
         "processor": here.cpu,
         "cores": str(len(os.sched_getaffinity(0))),
@@ -170,7 +171,7 @@ def _print(isolation: Isolation, equipment: Equipment, versions: Mapping[str, st
         {
             **held,
             "self-attack": _attacked(isolation),
-            **{f"not tier {name}": reason for name, reason in isolation.lacking.items()},
+            **{f"not tier {failure.tier}": failure.reason for failure in isolation.lacking},
             "gpu": equipment.gpu or f"none: {_WITHOUT_GPU[equipment.emulates]}",
             **equipment.compilers,
             **versions,
@@ -210,7 +211,7 @@ def _as_json(
         "tier": tier.value if tier else None,
         "promise": tier.promise if tier else "",
         "weaknesses": list(tier.weaknesses) if tier else [],
-        "lacking": dict(isolation.lacking),
+        "lacking": {failure.tier.value: failure.reason for failure in isolation.lacking},
         "attacks_tried": isolation.tried,
         "attacks_open": list(isolation.open),
         "gpu": equipment.gpu,

@@ -265,6 +265,9 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
     if untrusted:
         risk = "answers could reach files, network and other processes; their records are not ranked"
         output.note(f"no isolation: {risk}: {formatting.some(untrusted)}\n  try: harness doctor")
+    for warning in {result.record.environment.isolation.warning: None for result in graded}:
+        if warning:
+            output.note(f"{warning}\n  try: harness doctor")
     for error in _errors(results):
         output.note(f"error: {error}")
 

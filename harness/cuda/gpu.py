@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from harness import interpreter
 from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.gate_messages import errors
 from harness.cuda.gate_nvcc import Room, compile_library
@@ -89,7 +89,9 @@ def gpu_device() -> GpuDevice | None:
     if not Path("/dev/nvidiactl").exists():
         return None
     try:
-        done = subprocess.run([sys.executable, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=60, check=False)
+        done = subprocess.run(
+            [interpreter.EXECUTABLE, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     if done.returncode != 0:

@@ -6,13 +6,13 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from harness import interpreter
 from harness.errors import PrerequisiteError
 
 VARIABLE = "HARNESS_CXX"
@@ -80,4 +80,4 @@ def _candidates() -> Iterator[tuple[str, ...]]:
     for place in sorted(numbered, key=lambda p: -int(p.name[8:])):
         yield (str(place),)
     if importlib.util.find_spec("ziglang") is not None:
-        yield (sys.executable, "-m", "ziglang", "c++")
+        yield (interpreter.EXECUTABLE, "-m", "ziglang", "c++")

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from harness import interpreter
 from harness.cuda.host_compiler import host_compiler
 
 DRIVER = Path(__file__).parent / "driver"
@@ -132,7 +133,7 @@ def _nvrtc_version(library: Path) -> str | None:
         "import ctypes, sys; a, b = ctypes.c_int(), ctypes.c_int();"
         "ctypes.CDLL(sys.argv[1]).nvrtcVersion(ctypes.byref(a), ctypes.byref(b)); print(f'{a.value}.{b.value}')"
     )
-    said = _say(Path(sys.executable), "-I", "-S", "-c", code, str(library)).strip()
+    said = _say(Path(interpreter.EXECUTABLE), "-I", "-S", "-c", code, str(library)).strip()
     return said if re.fullmatch(r"\d+\.\d+", said) else None
 
 

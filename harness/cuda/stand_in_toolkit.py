@@ -4,10 +4,10 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness import interpreter
 from harness.cuda import archive
 from harness.cuda.host_compiler import MISSING, host_compiler
 from harness.errors import NotFoundError, PrerequisiteError
@@ -60,7 +60,7 @@ def _gather_device(folder: Path) -> None:
 
 
 def _write_script(path: Path) -> None:
-    words = shlex.join([sys.executable, "-P", "-m", "harness", "cuda", "cc"])
+    words = shlex.join([interpreter.EXECUTABLE, "-P", "-m", "harness", "cuda", "cc"])
     path.write_text(f'#!/bin/sh\n{VARIABLE}="$0" exec {words} "$@"\n', encoding="utf-8")
     path.chmod(0o755)
 

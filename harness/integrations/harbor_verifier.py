@@ -18,9 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import interpreter
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.model import GradeProfile, Record
 from harness.running.undumpable import make_undumpable
+from harness.sandbox import scratch
 from harness.sandbox.boot import process_control
 from harness.stored_files import remedy
 
@@ -65,7 +67,7 @@ def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile,
     if not answer.is_dir() or answer.resolve() != Path(os.path.abspath(answer)):
         return HarborVerdict(0.0, None, f"{answer} is no folder of an answer")
     process_control.prctl(process_control.SET_CHILD_SUBREAPER, 1)
-    command = [sys.executable, "-I", "-m", "harness.integrations.harbor_grading"]
+    command = [interpreter.EXECUTABLE, "-I", "-m", "harness.integrations.harbor_grading"]
     with tempfile.TemporaryFile() as found:
         grading = subprocess.Popen(
             [*command, str(workspace), challenge, str(answer), profile], stdin=subprocess.DEVNULL, stdout=found,
@@ -77,6 +79,7 @@ def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile,
             code = None
         finally:
             _end_all_below()
+            scratch.sweep()  # among what was ended is what would have removed the answer's files
         found.seek(0)
         told = found.read(_MOST_BYTES)
     if code is None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
     from harness.model.suite import ChallengeSuite, ChallengeSuites
     from harness.model.tier import Tier
+    from harness.model.tier_choice import TierChoice, UnusedCause, UnusedTier
     from harness.model.workspace_settings import WorkspaceSettings
 
 _MODULES = {
@@ -152,6 +153,11 @@ _MODULES = {
         "ChallengeSuites",
     ),
     "harness.model.tier": ("Tier",),
+    "harness.model.tier_choice": (
+        "TierChoice",
+        "UnusedCause",
+        "UnusedTier",
+    ),
     "harness.model.workspace_settings": ("WorkspaceSettings",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
@@ -227,7 +233,10 @@ __all__ = [
     "Submission",
     "Threshold",
     "Tier",
+    "TierChoice",
     "Turn",
+    "UnusedCause",
+    "UnusedTier",
     "WorkspaceSettings",
     "counted",
     "identifier",

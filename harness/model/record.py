@@ -18,6 +18,7 @@ from harness.model.signal import Signal
 from harness.model.submission import Provenance
 from harness.model.submission_name import SubmissionName
 from harness.model.tier import Tier
+from harness.model.tier_choice import TierChoice, UnusedTier
 
 
 class Status(StrEnum):
@@ -94,6 +95,8 @@ class Environment(Model):
 
     tier: Tier
     """Isolation the submission ran in."""
+    unused_tiers: tuple[UnusedTier, ...] | None = None
+    """Every stronger tier, and why it was not used; null in records made before this was kept."""
     device: Text
     """Where kernels ran: `cpu`, `emulated` or the name of a GPU."""
     cpu: str
@@ -106,6 +109,11 @@ class Environment(Model):
     """Versions of the packages that measure."""
     harness: str
     """Version of the harness."""
+
+    @property
+    def isolation(self) -> TierChoice:
+        """The tier, and the stronger ones that were not used, as far as the record states them."""
+        return TierChoice(tier=self.tier, unused=self.unused_tiers or ())
 
 
 class Record(Stored):

@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from harness import interpreter
 from harness.errors import JudgeError, PrerequisiteError
 from harness.languages import FunctionSpan
 from harness.quality.sources import SourceFile
@@ -108,7 +109,7 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
         spans = {name: _spans(file) for name, file in names.items()}
         ruff = _start(_ruff_command(), place) if python else None
         asked = [name for name, own in spans.items() if own is None]
-        lizard = _start([sys.executable, "-I", "-c", _LIZARD, *asked], place) if asked else None
+        lizard = _start([interpreter.EXECUTABLE, "-I", "-c", _LIZARD, *asked], place) if asked else None
         try:
             said_by_lizard = _answer(lizard) if lizard else ""
             said_by_ruff = _answer(ruff) if ruff else "[]"

@@ -131,7 +131,7 @@ class SubmissionReport:
     remarks: tuple[str, ...]
     made: str
     seed: str
-    tier: str
+    isolation: str
     device: str
     harness: str
     limits: str
@@ -284,7 +284,7 @@ def _submission(
         remarks=record.remarks,
         made=formatting.when(record.made),
         seed=str(record.seed),
-        tier=record.environment.tier,
+        isolation=formatting.isolation(record.environment),
         device=record.environment.device,
         harness=record.environment.harness,
         limits=formatting.limits(record.limits),

@@ -12,6 +12,7 @@ from harness.model import (
     Counterexample,
     Criterion,
     Draws,
+    Environment,
     Evidence,
     Figure,
     Limits,
@@ -21,6 +22,7 @@ from harness.model import (
     Score,
     Status,
 )
+from harness.model.tier_choice import describe
 
 NOT_ASSESSED = "not assessed"
 UNMARKED = "carries no mark, look at it"
@@ -169,6 +171,11 @@ def unassessed(criterion: Criterion | None, evidence: Evidence) -> str:
 def when(made: datetime) -> str:
     """A point in time, in UTC."""
     return f"{made.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def isolation(where: Environment) -> str:
+    """The tier, and why it was no stronger one, where the record states that."""
+    return describe(where.tier, where.unused_tiers or ())
 
 
 def took(seconds: Mapping[str, float]) -> str:

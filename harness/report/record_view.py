@@ -159,7 +159,7 @@ def _made(record: Record) -> Iterator[RenderableType]:
     packages = ", ".join(f"{name} {version}" for name, version in sorted(where.packages.items()))
     counts = "" if record.ranked else " (not counted in ranks)"
     yield _line("When", f"{formatting.when(record.made)}, seed {record.seed}{counts}")
-    yield _line("Where", f"tier {where.tier}, device {where.device}, {where.cpu}, {where.platform}")
+    yield _line("Where", f"{formatting.isolation(where)}, device {where.device}, {where.cpu}, {where.platform}")
     yield _line("With", f"harness {where.harness}, Python {where.python}, {packages}")
     yield _line("Limits", formatting.limits(record.limits))
     yield _line("Took", formatting.took(record.seconds))
@@ -230,7 +230,8 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
         parts.append("## Not assessed")
         parts.append("\n".join(f"* {markdown(', '.join(g.criteria))}: {markdown(g.reason)}" for g in groups))
     made = (
-        f"Made {formatting.when(record.made)} in tier {record.environment.tier}, seed {record.seed}, key {record.key}."
+        f"Made {formatting.when(record.made)} in {formatting.isolation(record.environment)}, seed {record.seed}, "
+        f"key {record.key}."
     )
     return "\n\n".join([*parts, str(markdown(made))]) + "\n"
 

@@ -18,7 +18,7 @@ from harness.running.options import Options, Progress
 from harness.running.published_records import is_of_rubric
 from harness.running.retry import grade_with_retries
 from harness.running.store import Store
-from harness.sandbox import detect
+from harness.sandbox.tiers import choose
 from harness.scoring.gates import gates_marks
 from harness.workspace import Workspace
 
@@ -149,7 +149,7 @@ def incomparable(workspace: Workspace, record: Record) -> str:
     """
     if record.challenge not in workspace.challenges():
         return f"there is no challenge {record.challenge} here"
-    ours, here, there = probe_set(workspace, record.challenge), environment(detect()), record.environment
+    ours, here, there = probe_set(workspace, record.challenge), environment(choose()), record.environment
     theirs, alike = record.probe_set, is_of_rubric(record, workspace.challenge(record.challenge))
     reasons = {
         # only of the same criteria do the marks follow from the evidence

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import harness
 from harness.bundled_challenges import BUNDLED, PACKAGE
-from harness.model import Environment
-from harness.sandbox import Tier, hash_folder
+from harness.model import Environment, TierChoice
+from harness.sandbox import hash_folder
 from harness.workspace import Workspace
 
 PROMPT = "PROMPT.md"
@@ -21,16 +21,17 @@ MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
 
 
 @functools.cache
-def environment(tier: Tier, device: str = "cpu", compilers: tuple[tuple[str, str], ...] = ()) -> Environment:
+def environment(isolation: TierChoice, device: str = "cpu", compilers: tuple[tuple[str, str], ...] = ()) -> Environment:
     """Where a grade is made now, with the versions that move marks.
 
     Args:
-        tier: isolation the answer runs in.
+        isolation: the tier that the answer runs in, and why in no stronger one.
         device: what runs it.
         compilers: name and version of each that it meets.
     """
     return Environment(
-        tier=tier,
+        tier=isolation.tier,
+        unused_tiers=isolation.unused,
         device=device,
         cpu=_processor(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -62,7 +63,8 @@ def content_key(
         "references": _hashes(str(workspace.reference_folder(challenge))),
         "harness": _hashes_of_package(),
         "settings": dict(settings),
-        "environment": where and where.model_dump(mode="json"),
+        # why a stronger tier was not used moves no mark, and may be put in other words each time
+        "environment": where and where.model_dump(mode="json", exclude={"unused_tiers"}),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 

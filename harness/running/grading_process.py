@@ -21,27 +21,28 @@ LEAVE_SECONDS = 10
 """For everything open to be closed; who waits for this process to leave waits no longer than that."""
 
 
-def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str) -> None:
+def serve(answers: TextIO, workspace: "Workspace", options: "Options", isolation: str) -> None:
     """Grade each folder once.
 
     Args:
         answers: where to say what came of it.
         workspace: where the challenges are.
         options: how to grade.
-        tier: the isolation of the run; where this process finds another one, it grades nothing.
+        isolation: the `TierChoice` of the run, as JSON; where its tier works no more, nothing is graded.
     """
     from harness.errors import HarnessError, JudgeError
-    from harness.model import Tier
+    from harness.model import TierChoice
     from harness.running.submission_grade import grade_one
-    from harness.sandbox.tiers import FORCED, why_not
+    from harness.sandbox.tiers import CHOSEN, why_not
 
     def say(**message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
 
-    os.environ[FORCED] = tier  # found, and attacked, by the process that asks
+    os.environ[CHOSEN] = isolation  # found, and attacked, by the process that asks
+    tier = TierChoice.model_validate_json(isolation).tier
     for line in sys.stdin:
         try:
-            if reason := why_not(Tier(tier)):
+            if reason := why_not(tier):
                 gone = f"the run began in tier {tier}, which is no longer to be had: {reason}"
                 raise JudgeError(f"{gone}\n  try: harness doctor")
             graded = grade_one(workspace, Path(json.loads(line)), options, lambda stage: say(stage=stage))
@@ -71,7 +72,7 @@ def _leaving() -> None:
     signal.alarm(LEAVE_SECONDS)
 
 
-def _main(root: str, options: str, tier: str, parent: str) -> None:
+def _main(root: str, options: str, isolation: str, parent: str) -> None:
     _end_with(int(parent))
     make_undumpable()
     compute_in_one_thread()
@@ -81,7 +82,7 @@ def _main(root: str, options: str, tier: str, parent: str) -> None:
 
     answers = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
-        serve(answers, Workspace(Path(root)), Options.from_json(options), tier)
+        serve(answers, Workspace(Path(root)), Options.from_json(options), isolation)
     _leaving()
 
 

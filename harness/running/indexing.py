@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from harness import interpreter
+
 MANY = 2000
 """Fewer records are read sooner than processes start."""
 _log = logging.getLogger(__name__)
@@ -42,7 +44,8 @@ def index_side_by_side(root: Path, count: int) -> bool:
     _log.warning("note: reading %s records that changed, or that another version of the harness read", f"{count:,}")
     with contextlib.ExitStack() as started:
         for number in range(processes):
-            command = (sys.executable, "-P", "-m", __name__, str(root), str(number), str(processes), str(os.getpid()))
+            given = map(str, (root, number, processes, os.getpid()))
+            command = (interpreter.EXECUTABLE, "-P", "-m", __name__, *given)
             # what goes wrong in one goes wrong again where the rest is read, and is told there
             quiet = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             started.enter_context(quiet)

@@ -24,7 +24,8 @@ from harness.running.failing_seeds import FailingSeeds
 from harness.running.options import Options, Progress, no_progress
 from harness.running.ownership import other_home
 from harness.running.store import Store
-from harness.sandbox import Snapshot, detect, hash_folder, snapshot
+from harness.sandbox import Snapshot, hash_folder, snapshot
+from harness.sandbox.tiers import choose
 from harness.sandbox.wall_bound import SHORTEST, wall_bound
 from harness.timing import clock
 from harness.workspace import Workspace
@@ -100,7 +101,7 @@ class Job:
     @cached_property
     def environment(self) -> Environment:
         """The machine that grades, as the answer meets it: this one, unless the job says `where`."""
-        return self.where or environment(detect(), self.device.name, self.language.toolchain())
+        return self.where or environment(choose(), self.device.name, self.language.toolchain())
 
     @cached_property
     def timed(self) -> frozenset[str]:

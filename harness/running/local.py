@@ -9,21 +9,22 @@ import json
 import os
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from harness import interpreter
 from harness.errors import BusyMachineError, HarnessError, JudgeError, LostGraderError, PrerequisiteError, StoreError
-from harness.model import Record, Tier
+from harness.model import Record, TierChoice
 from harness.running.executor import NotGraded, Progress
 from harness.running.options import Options
 from harness.running.options import Progress as StageProgress
 from harness.running.retry import Attempt, grade_with_retries
 from harness.running.submission_grade import Graded, grade_one
-from harness.sandbox import cgroup, detect, scratch
+from harness.sandbox import cgroup, scratch
+from harness.sandbox.tiers import choose
 from harness.workspace import Workspace
 
 _KINDS = {kind.__name__: kind for kind in (BusyMachineError, JudgeError, PrerequisiteError, StoreError, HarnessError)}
@@ -126,13 +127,14 @@ class GradingProcess:
     Args:
         workspace: where the challenges are.
         options: how to grade.
-        tier: the isolation of the run; found by default.
+        isolation: of the run; chosen by default.
     """
 
-    def __init__(self, workspace: Workspace, options: Options, tier: Tier | None = None) -> None:
-        given = (str(workspace.root), options.to_json(), (tier or detect()).value, str(os.getpid()))
+    def __init__(self, workspace: Workspace, options: Options, isolation: TierChoice | None = None) -> None:
+        chosen = (isolation or choose()).model_dump_json()
+        given = (str(workspace.root), options.to_json(), chosen, str(os.getpid()))
         # -P: the current folder may be a submission's, and nothing it holds may be imported here
-        self._command = (sys.executable, "-P", "-m", "harness.running.grading_process", *given)
+        self._command = (interpreter.EXECUTABLE, "-P", "-m", "harness.running.grading_process", *given)
         self._lock = threading.Lock()
         self._stopped = False
         self._process: subprocess.Popen[str] | None = None

@@ -21,7 +21,7 @@ from harness.model import (
 from harness.running.content_key import environment
 from harness.running.options import Options
 from harness.running.submission_grade import now, unmeasured
-from harness.sandbox import detect
+from harness.sandbox.tiers import choose
 from harness.scoring import score
 from harness.workspace import Workspace
 
@@ -58,7 +58,7 @@ def rejected(
         "ranked": False, "made": now(), "seconds": {}, "seed": options.seed or 0,
         "profile": options.profile, "only": options.only,
         "key": hashlib.sha256(f"{folder}: {text}".encode(errors="replace")).hexdigest(),
-        "environment": environment(detect()),
+        "environment": environment(choose()),
     }  # fmt: skip
     if rubric is None:
         nothing = Score(score=None, low=0, high=100, coverage=0)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import BoxError
-from harness.model import Tier
+from harness.model import Tier, UnusedTier
 from harness.sandbox import box_user, cgroup, process_stats, visible_files
 from harness.sandbox.boot import landlock_rules, seccomp
 from harness.sandbox.protocol import (
@@ -43,6 +43,11 @@ _SWITCHES = (
 """Settings that keep an ordinary user from namespaces: where each is, its value then, and the remedy."""
 
 
+CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
+"""Files that only a container has."""
+_ALONE = "bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --proc /proc true"
+
+
 class Bubblewrap:
     """A sandbox with a file system, processes and a network of its own."""
 
@@ -64,23 +69,16 @@ class Bubblewrap:
             return NO_FILTER
         return cgroup.available() if self._grouped else None
 
-    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+    def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
         """What a person can do so that it works."""
-        if works:
+        if failure is None:
             return
         if self._grouped:
-            if os.geteuid() != 0:
-                yield "to bound the memory of all of an answer's processes together: run as root"
-            return
-        present = shutil.which("bwrap") is not None
-        if not present:
+            yield from _grouping_remedies(failure)
+        elif shutil.which("bwrap") is None:
             yield "for an own view of files, processes and network: apt-get install bubblewrap"
-        for name, value, command in _SWITCHES:
-            with contextlib.suppress(OSError):
-                if (settings / name).read_text(encoding="ascii").strip() == value:
-                    yield f"for namespaces of an ordinary user: {command}"
-        if present and any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
-            yield "this container may not make namespaces: start it with --privileged, or grade outside of it"
+        elif failure.unexpected:
+            yield from _namespace_remedies(failure, settings)
 
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
         """Make the cgroup, and the command line that mounts what is shown."""
@@ -118,8 +116,9 @@ class Bubblewrap:
             landlock=rules if landlock_rules.abi() else None, seccomp=True, allow=allow,
         )  # fmt: skip
         return Confinement(
-            fence, self.paths.scratch, (*readable, self.paths.scratch), namespaces=True, driver=bool(devices)
-        )
+            fence, self.paths.scratch, (*readable, *visible_files.aliases(), self.paths.scratch), namespaces=True,
+            driver=bool(devices),
+        )  # fmt: skip
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
         """Start a process in the namespaces, and in the cgroup."""
@@ -140,6 +139,43 @@ class Bubblewrap:
         group, self._group = self._group, None
         if group is not None:
             group.remove()
+
+
+def _grouping_remedies(failure: UnusedTier) -> Iterator[str]:
+    """What is missing for a control group; what bubblewrap lacks, the tier without one says."""
+    bounds = "to bound the memory of all of an answer's processes together"
+    if os.geteuid() != 0:
+        yield f"{bounds}: run as root"
+    elif shutil.which("bwrap") and (why := cgroup.available()):
+        yield f"{bounds}: give this process a control group to write to, in a container by --privileged ({why})"
+    elif failure.unexpected and "bwrap:" not in failure.reason:
+        yield f"{bounds}: control groups work here, and yet tier {failure.tier} fails: {failure.reason}"
+
+
+def _namespace_remedies(failure: UnusedTier, settings: Path) -> Iterator[str]:
+    """What keeps a bubblewrap that is installed from working, as far as its own words and the machine tell."""
+    reason = failure.reason
+    if "Unknown option" in reason:
+        yield f"bwrap is too old: install bubblewrap 0.8 or later ({reason})"
+        return
+    if "execvp" in reason:
+        yield (
+            f"bwrap does not find the interpreter {visible_files.interpreter()} among what it shows: run the harness "
+            f"from a virtual environment of a Python in one folder ({reason})"
+        )
+        return
+    switches = [command for name, value, command in _SWITCHES if _set_to(settings / name, value)]
+    yield from (f"for namespaces of an ordinary user: {command}" for command in switches if os.geteuid() != 0)
+    if any(Path(mark).exists() for mark in CONTAINER_MARKS):
+        yield f"this container may not make namespaces: start it with --privileged, or grade outside of it ({reason})"
+    elif not switches or os.geteuid() == 0:
+        yield f"bwrap is installed, and tier {failure.tier} fails: {reason}; see whether bwrap works alone: {_ALONE}"
+
+
+def _set_to(setting: Path, value: str) -> bool:
+    with contextlib.suppress(OSError):
+        return setting.read_text(encoding="ascii").strip() == value
+    return False
 
 
 def _bubblewrap() -> str:
@@ -199,7 +235,9 @@ def _parents(paths: Iterable[Path]) -> Sequence[str]:
 @cache
 def _interpreter_binds() -> tuple[str, ...]:
     """Mounts for the interpreter and its packages, with the harness itself masked."""
-    binds = [*_parents(visible_files.roots())]
+    links = visible_files.links()
+    binds = [*_parents((*visible_files.roots(), *map(Path, links)))]
+    binds += [part for link, target in links.items() for part in ("--symlink", target, link)]
     binds += [part for p in visible_files.roots() for part in ("--ro-bind", str(p), str(p))]
     if visible_files.within(visible_files.PACKAGE, (*visible_files.roots(), Path("/usr"))):
         binds += ["--size", "4096", "--tmpfs", str(visible_files.PACKAGE)]

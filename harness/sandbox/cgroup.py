@@ -13,7 +13,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -193,12 +193,23 @@ def sweep() -> int:
 
     A grader started by another service or session had its groups under that one's, which lies beside this one.
     """
+    return _remove(lambda owner: not Path("/proc", owner).exists())
+
+
+def remove_of(pid: int) -> None:
+    """End and remove the groups of one grader; what cannot be removed now is left to the next sweep."""
+    with contextlib.suppress(BoxError):
+        _remove(lambda owner: owner == str(pid))
+
+
+def _remove(forsaken: Callable[[str], bool]) -> int:
+    """End and remove the groups that a grader's process id stands for, and return how many there were."""
     space = _owner().split("-")[1]
     found: dict[str, list[Folder]] = {}
     for own in own_folders():
         for path in _groups_beside(own.path, f"{PREFIX}{space}-"):
             owner = path.name.split("-")[2]
-            if owner.isdigit() and not Path("/proc", owner).exists():
+            if owner.isdigit() and forsaken(owner):
                 found.setdefault(path.name, []).append(Folder(path, own.version, own.controllers))
     for folders in found.values():
         Cgroup(folders).remove()

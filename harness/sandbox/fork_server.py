@@ -171,6 +171,7 @@ class ForkServer:
                 "scratch_bytes": self._access.scratch_mib << 20,
                 "environment": {"HOME": place, "TMPDIR": place},
                 "interpreter": [str(root) for root in visible_files.roots()],
+                "links": dict(visible_files.links()),
                 "fence": confinement.fence,
             }
             try:
@@ -211,6 +212,10 @@ class ForkServer:
             os.close(output_write)
             os.close(status_write)
         return channel, status_read
+
+    def last_words(self) -> str:
+        """The last line that the process printed; empty when there is none."""
+        return self._output.last_line() if self._output is not None else ""
 
     def close(self) -> None:
         """End it with all its workers, and remove what it wrote; does nothing the second time."""
@@ -260,7 +265,10 @@ def trial(tier: Tier) -> None:
     """Start a worker in `tier` and end it.
 
     Raises:
-        BoxError: it does not start.
+        BoxError: it does not start; in the words of the program that failed, where it had any.
     """
     with ForkServer(FileAccess(visible_files.BOOT), tier, 512) as fork_server:
-        fork_server.fork({}).close()
+        try:
+            fork_server.fork({}).close()
+        except BoxError as error:
+            raise BoxError(fork_server.last_words() or str(error)) from error

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.model import Tier
+from harness.model import Tier, UnusedTier
 from harness.sandbox import box_user, process_stats, scratch, visible_files
 from harness.sandbox.boot import landlock_rules, seccomp
 from harness.sandbox.protocol import (
@@ -49,7 +49,7 @@ class Landlock:
             return "the kernel has no Landlock (Linux 5.13 and later, where it is switched on)"
         return None
 
-    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+    def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
         """What a person can do so that files are fenced, in the other tiers too."""
         if landlock_rules.abi() == 0:
             yield (
@@ -75,7 +75,7 @@ class Landlock:
         starts; what a command starts is counted while it runs.
         """
         room = self._room()
-        readable = (*self._readable(), str(room))
+        readable = (*self._readable(), *visible_files.aliases(), str(room))
         return Confinement(
             self._fence(profile, rlimits, str(room)), str(room), readable, namespaces=False,
             bounds=ResourceBounds(room, self._access.scratch_mib << 20, tasks), room=room,
@@ -148,7 +148,7 @@ class Unprotected(Landlock):
         """Nothing: it needs nothing and promises nothing."""
         return None
 
-    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+    def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
         """None: the other tiers say what is missing."""
         return iter(())
 

@@ -50,10 +50,14 @@ class Output:
         """The same as text."""
         return self.rest().decode(errors="replace")
 
+    def last_line(self) -> str:
+        """The last line; empty when there is none."""
+        return "".join(self.text().strip().splitlines()[-1:])
+
     def last(self) -> str:
         """The last line in parentheses, to be put after an error; empty when there is none."""
-        lines = self.text().strip().splitlines()
-        return f" ({lines[-1]})" if lines else ""
+        line = self.last_line()
+        return f" ({line})" if line else ""
 
     def close(self) -> None:
         """Close the pipe."""

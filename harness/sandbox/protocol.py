@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from harness.model import Tier
+from harness.model import Tier, UnusedTier
 from harness.sandbox import scratch, visible_files
 from harness.sandbox.usage import ResourceBounds
 
@@ -109,11 +109,11 @@ class Sandbox(Protocol):
     def missing(self) -> str | None:
         """Why it cannot work on this machine, as far as that shows without trying; None when nothing is missing."""
 
-    def remedies(self, works: bool, settings: Path) -> Iterator[str]:
+    def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
         """What a person can do so that more of it works.
 
         Args:
-            works: whether it works as it is.
+            failure: why it does not work; None where it does.
             settings: where the kernel's settings lie.
         """
 

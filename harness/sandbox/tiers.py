@@ -4,7 +4,7 @@ import os
 from functools import cache
 
 from harness.errors import BoxError, PrerequisiteError
-from harness.model import Tier
+from harness.model import Tier, TierChoice, UnusedCause, UnusedTier
 from harness.sandbox.fork_server import trial
 from harness.sandbox.implementations import new_sandbox
 
@@ -12,47 +12,77 @@ FORCED = "HARNESS_TIER"
 """Environment variable that names the tier to use, for showing what a weaker one does."""
 PERMITTED = "HARNESS_UNSAFE"
 """Environment variable that permits grading without isolation."""
+CHOSEN = "HARNESS_TIER_CHOSEN"
+"""Environment variable of a process that uses what another chose: that choice as JSON."""
 
 
-@cache
 def detect() -> Tier:
     """The tier to use: the one that HARNESS_TIER names, or the strongest that works here.
 
     Raises:
         PrerequisiteError: none works, or the one named does not.
     """
-    forced = os.environ.get(FORCED)
-    if forced:
-        if forced not in Tier.__members__.values():
-            raise PrerequisiteError(f"{FORCED}={forced!r} names no tier; they are {', '.join(Tier)}")
-        tier = Tier(forced)
-        reason = why_not(tier)
-        if reason:
-            raise PrerequisiteError(
-                f"{FORCED}={forced}: tier {forced} does not work here: {reason}\n  try: harness doctor"
-            )
-        return tier
-    reasons = []
-    for tier in (tier for tier in Tier if tier.trusted):
-        reason = why_not(tier)
-        if reason is None:
-            return tier
-        reasons.append(f"  tier {tier}: {reason}")
-    if os.environ.get(PERMITTED):
-        return Tier.UNSAFE
-    raise PrerequisiteError(
-        "nothing here can hold untrusted code:\n" + "\n".join(reasons) + "\n  try: install the package `bubblewrap`; "
-        "`harness doctor` says more; `--unsafe` grades without isolation and marks the records as untrusted"
-    )
+    return choose().tier
 
 
 @cache
-def why_not(tier: Tier) -> str | None:
-    """None when `tier` works here, else the reason in a line; found by starting a worker in it."""
+def choose() -> TierChoice:
+    """The tier to use, as `detect`, with the reason for each stronger one why it is not used.
+
+    Raises:
+        PrerequisiteError: none works, or the one named does not.
+    """
+    if chosen := os.environ.get(CHOSEN):
+        return TierChoice.model_validate_json(chosen)
+    forced = os.environ.get(FORCED)
+    if forced:
+        return _forced(forced)
+    unused: list[UnusedTier] = []
+    for tier in (tier for tier in Tier if tier.trusted):
+        failure = unusable(tier)
+        if failure is None:
+            return TierChoice(tier=tier, unused=tuple(unused))
+        unused.append(failure)
+    if os.environ.get(PERMITTED):
+        return TierChoice(tier=Tier.UNSAFE, unused=tuple(unused))
+    reasons = "".join(f"  tier {one.tier}: {one.reason}\n" for one in unused)
+    raise PrerequisiteError(
+        f"nothing here can hold untrusted code:\n{reasons}  try: harness doctor, which says what to do; "
+        "`--unsafe` grades without isolation and marks the records as untrusted"
+    )
+
+
+def _forced(name: str) -> TierChoice:
+    if name not in Tier.__members__.values():
+        raise PrerequisiteError(f"{FORCED}={name!r} names no tier; they are {', '.join(Tier)}")
+    tier = Tier(name)
+    if reason := why_not(tier):
+        raise PrerequisiteError(f"{FORCED}={name}: tier {name} does not work here: {reason}\n  try: harness doctor")
+    stronger = list(Tier)[: list(Tier).index(tier)]
+    return TierChoice(tier=tier, unused=tuple(_not_named(one, f"{FORCED}={name}") for one in stronger))
+
+
+def _not_named(tier: Tier, named: str) -> UnusedTier:
+    """A tier in whose place another was named; it is not tried."""
+    missing = new_sandbox(tier).missing()
+    cause = UnusedCause.ABSENT if missing else UnusedCause.NOT_NAMED
+    return UnusedTier(tier=tier, cause=cause, reason=missing or f"{named} names a weaker one")
+
+
+@cache
+def unusable(tier: Tier) -> UnusedTier | None:
+    """None when `tier` works here, else why it does not; found by starting a worker in it."""
     if missing := new_sandbox(tier).missing():
-        return missing
+        return UnusedTier(tier=tier, cause=UnusedCause.ABSENT, reason=missing)
     try:
         trial(tier)
     except (BoxError, OSError) as error:
-        return (str(error) or type(error).__name__).splitlines()[0]
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        return UnusedTier(tier=tier, cause=UnusedCause.FAILED, reason=reason)
     return None
+
+
+def why_not(tier: Tier) -> str | None:
+    """None when `tier` works here, else the reason in a line."""
+    failure = unusable(tier)
+    return failure.reason if failure else None

@@ -1,13 +1,17 @@
 """What a sandbox shows of this machine: the interpreter, the system's files, a scrubbed environment."""
 
+import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-BOOT = Path(__file__).parent / "boot"
-PACKAGE = Path(__file__).parents[1]
+from harness.interpreter import EXECUTABLE
+
+PACKAGE = Path(__file__).resolve().parents[1]
+"""Without links, as `roots` are: under another name the harness's own files would be shown."""
+BOOT = PACKAGE / "sandbox" / "boot"
 
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -38,7 +42,7 @@ OF_PROC = (
 
 def interpreter() -> str:
     """The interpreter that runs in the box: the one that runs the harness."""
-    return sys.executable
+    return EXECUTABLE
 
 
 def environment(scratch: str) -> dict[str, str]:
@@ -48,15 +52,49 @@ def environment(scratch: str) -> dict[str, str]:
 
 @cache
 def roots() -> tuple[Path, ...]:
-    """Where the interpreter and its packages lie, outside /usr."""
-    places = {
-        Path(sys.base_prefix),
-        Path(sys.prefix),
-        Path(sysconfig.get_path("purelib")),
-        Path(interpreter()).resolve().parents[1],
-    }
-    wanted = sorted(p for p in places if not p.is_relative_to("/usr"))
+    """Where the interpreter and its packages really lie, outside /usr."""
+    places = {Path(place).resolve() for place in _named()}
+    program = Path(interpreter()).resolve()
+    places.add(program.parents[1] if program.parent.name == "bin" else program.parent)
+    # the whole machine is no part of an interpreter, wherever that lies
+    wanted = sorted(p for p in places if p != Path("/") and not p.is_relative_to("/usr"))
     return tuple(p for p in wanted if not any(q in p.parents for q in wanted))
+
+
+@cache
+def links() -> Mapping[str, str]:
+    """The links, with their targets, that lead to the interpreter and its packages and lie in nothing that is shown."""
+    found: dict[str, str] = {}
+    for place in (interpreter(), *_named()):
+        found |= _links_on(place)
+    places = (*map(Path, SYSTEM), *roots())
+    return {link: target for link, target in found.items() if not within(Path(link), places)}
+
+
+def aliases() -> tuple[str, ...]:
+    """The names under which the interpreter knows its own files, links among their folders."""
+    return tuple(str(place) for place in _named() if place != "/")
+
+
+def _named() -> tuple[str, ...]:
+    """The folders of the interpreter and of its packages, as it names them."""
+    return sys.base_prefix, sys.base_exec_prefix, sys.prefix, sysconfig.get_path("purelib")
+
+
+def _links_on(path: str) -> dict[str, str]:
+    """The links that the kernel follows on the way to an absolute path, each by its own real place."""
+    found: dict[str, str] = {}
+    here, left = Path("/"), path.split("/")
+    while left:
+        part = left.pop(0)
+        if part == "..":
+            here = here.parent
+        elif os.path.islink(here / part):
+            target = found[str(here / part)] = os.readlink(here / part)
+            here, left = (Path("/") if target.startswith("/") else here), [*target.split("/"), *left]
+        else:
+            here /= part
+    return found
 
 
 def shown(*places: str) -> tuple[str, ...]:

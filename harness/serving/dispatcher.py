@@ -71,6 +71,7 @@ class Dispatcher:
         self._changed = threading.Condition()
         self._arrivals = 0
         self._stopping = threading.Event()
+        self._warnings: set[str] = set()
         self._slots = [SlotThread(self, number) for number in range(slots)]
 
     @property
@@ -98,6 +99,12 @@ class Dispatcher:
                 raise PrerequisiteError(first.problem or f"no grader was ready within {START_SECONDS:g} s")
             time.sleep(0.02)
         return first.tier
+
+    def warn(self, warning: str) -> None:
+        """Log once that answers are held in a weaker tier than they could be; each grader looks when it starts."""
+        if warning and warning not in self._warnings:
+            self._warnings.add(warning)
+            _log.warning("isolation", extra={"facts": {"warning": warning}})
 
     def announce(self) -> None:
         """Something was accepted."""
@@ -250,6 +257,7 @@ class SlotThread(threading.Thread):
             time.sleep(PAUSE)
             return None
         self.tier, self.problem = said["ready"], ""
+        self._dispatcher.warn(said["warning"])
         return process
 
     def _unready(self, problem: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from harness import interpreter
 from harness.running.linear_algebra import compute_in_one_thread
 from harness.running.undumpable import make_undumpable
 from harness.sandbox.boot import process_control
@@ -148,17 +149,18 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
         settings: what runs the grades.
     """
     from harness.errors import HarnessError, PrerequisiteError
-    from harness.sandbox import detect
     from harness.sandbox.self_attack import assert_holds
+    from harness.sandbox.tiers import choose
 
     def say(**message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
 
     try:
-        assert_holds(detect())
+        isolation = choose()
+        assert_holds(isolation.tier)
         executor = HeldExecutor(workspace, settings)
         signal.signal(signal.SIGTERM, _leave)  # Ray has a way of its own
-        say(ready=str(detect()))
+        say(ready=isolation.tier, warning=isolation.warning)
     except HarnessError as error:
         say(unready=str(error))
         return
@@ -167,7 +169,7 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
             group = json.loads(line)
             for place, record, reused in answered(workspace, executor, group["requests"], group["lost"]):
                 seconds = 0.0 if reused else sum(spent for stage, spent in record.seconds.items() if stage != "box")
-                text = without_places(record.to_json())
+                text = without_places(_without_reasons(record).to_json())
                 say(place=place, record=text, status=record.status, seconds=seconds, reused=reused)
     except PrerequisiteError as error:
         say(unready=str(error))
@@ -210,6 +212,13 @@ def answered(
             yield place, rejected(workspace, Path("answer"), failed, Options(), challenge), False
 
 
+def _without_reasons(record: "Record") -> "Record":
+    """The record for a client: the words of what failed on this machine name its paths, and are for who runs it."""
+    where = record.environment
+    unused = where.unused_tiers and tuple(u.model_copy(update={"reason": u.cause.value}) for u in where.unused_tiers)
+    return record.model_copy(update={"environment": where.model_copy(update={"unused_tiers": unused})})
+
+
 def without_places(text: str) -> str:
     """The text of a record without the names of this machine's temporary folders."""
     import re
@@ -236,7 +245,7 @@ def _leave(*_: object) -> None:
 def command(root: Path, settings: GraderSettings) -> list[str]:
     """What starts a grader of this process."""
     # -P: nothing that the current folder holds may be imported
-    program = [sys.executable, "-P", "-m", "harness.serving.slot_process"]
+    program = [interpreter.EXECUTABLE, "-P", "-m", "harness.serving.slot_process"]
     return [*program, os.fspath(root), json.dumps(asdict(settings)), str(os.getpid())]
 
 

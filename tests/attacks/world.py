@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.languages import language
+from harness.sandbox import scratch
 from harness.workspace import Workspace
 from tests.attacks import loot
 from tests.attacks.attack import Attack
@@ -121,7 +122,7 @@ class World:
 
     def _left(self) -> list[str]:
         """What bears the mark of the attack or of this grader."""
-        ours = f"harness-{os.getpid()}-"
+        ours = f"{scratch.PREFIX}{os.getpid()}-"
         return [
             str(Path(place, name))
             for place in POISONED

@@ -10,7 +10,9 @@ from cli_runs import Run
 
 from harness.cli import doctor, main
 from harness.errors import BoxError
-from harness.sandbox import Tier, self_attack, tiers
+from harness.model import UnusedCause, UnusedTier
+from harness.sandbox import Tier, bubblewrap, self_attack, tiers
+from tests.broken_bubblewrap import WORDS, path_with
 
 SENTENCE = "an answer can do something dreadful"
 SECONDS = 1.5
@@ -85,12 +87,16 @@ def test_where_nothing_works_it_says_why_and_how_to_do_without(
 ) -> None:
     monkeypatch.delenv("HARNESS_TIER", raising=False)
     monkeypatch.delenv("HARNESS_UNSAFE", raising=False)
-    monkeypatch.setattr(tiers, "why_not", lambda tier: None if tier is Tier.UNSAFE else "no such thing")
-    tiers.detect.cache_clear()
+
+    def lacks(tier: Tier) -> UnusedTier | None:
+        return None if tier is Tier.UNSAFE else UnusedTier(tier=tier, cause=UnusedCause.ABSENT, reason="no such thing")
+
+    monkeypatch.setattr(tiers, "unusable", lacks)
+    tiers.choose.cache_clear()
     try:
         assert main.main(["doctor"]) == 3
     finally:
-        tiers.detect.cache_clear()
+        tiers.choose.cache_clear()
     told = capsys.readouterr().out
     assert "Cannot grade on this machine" in told and told.count("no such thing") == 3
     assert "harness grade --unsafe" in told
@@ -123,6 +129,37 @@ def test_a_box_that_cannot_be_opened_makes_no_grade(
     assert json.loads(capsys.readouterr().out)["fault"] == "no memory left"
 
 
+def test_a_bubblewrap_that_is_there_and_fails_is_quoted_and_not_to_be_installed(run: Run, tmp_path: Path) -> None:
+    found = facts(run, PATH=path_with(tmp_path / "bin"))
+    assert WORDS in found["lacking"]["B"]
+    assert not any("apt-get install bubblewrap" in text for text in found["advice"])
+    assert any(WORDS in text for text in found["advice"])
+
+
+@pytest.mark.parametrize(
+    ("words", "container", "advice"),
+    [
+        ("bwrap: Unknown option --size", False, "bwrap is too old: install bubblewrap"),
+        ("bwrap: execvp /opt/odd/python: No such file or directory", False, "bwrap does not find the interpreter"),
+        (WORDS, True, "this container may not make namespaces"),
+        (WORDS, False, "see whether bwrap works alone: bwrap"),
+    ],
+)
+def test_the_advice_fits_what_bubblewrap_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str, container: bool, advice: str
+) -> None:
+    monkeypatch.setenv("PATH", path_with(tmp_path / "bin", words))
+    (tmp_path / "mark").touch()
+    monkeypatch.setattr(bubblewrap, "CONTAINER_MARKS", (str(tmp_path / "mark"),) if container else ())
+    tiers.unusable.cache_clear()
+    try:
+        failures = [failure for tier in (Tier.A, Tier.B) if (failure := tiers.unusable(tier))]
+    finally:
+        tiers.unusable.cache_clear()
+    found = [text for text in doctor.remedies(doctor.Isolation(Tier.C, failures), tmp_path) if words in text]
+    assert len(found) == 1 and advice in found[0]
+
+
 @pytest.mark.parametrize(
     ("setting", "bad", "good"),
     [
@@ -132,9 +169,13 @@ def test_a_box_that_cannot_be_opened_makes_no_grade(
     ],
 )
 def test_a_setting_that_keeps_users_from_namespaces_is_named_with_its_remedy(
-    tmp_path: Path, setting: str, bad: str, good: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, bad: str, good: str
 ) -> None:
-    isolation = doctor.Isolation(Tier.C, {"A": "needs root", "B": "bwrap: no permission"})
+    path_with(tmp_path / "bin")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    failed = UnusedTier(tier=Tier.B, cause=UnusedCause.FAILED, reason="bwrap: no permission")
+    isolation = doctor.Isolation(Tier.C, [failed])
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     (tmp_path / setting).parent.mkdir()
     (tmp_path / setting).write_text(f"{good}\n")
     command = f"sysctl -w {setting.replace('/', '.')}="

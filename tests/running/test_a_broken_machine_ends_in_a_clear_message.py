@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from kill_and_resume import finish, made, outcome, start
 
-from harness.model import Record
+from harness.model import Record, Tier, TierChoice
 from harness.sandbox import detect
 from harness.stored_files import read_stored
 from harness.workspace import Workspace
@@ -212,7 +212,7 @@ def test_bubblewrap_gone_in_the_middle_of_a_run(workspace, tmp_path, jobs):
 
 
 def test_a_grading_process_that_finds_a_weaker_tier_grades_nothing(workspace):
-    given = (str(workspace.root), "{}", "B", str(os.getpid()))
+    given = (str(workspace.root), "{}", TierChoice(tier=Tier.B).model_dump_json(), str(os.getpid()))
     command = [sys.executable, "-P", "-m", "harness.running.grading_process", *given]
     done = subprocess.run(
         command, input=f'"{workspace.submissions()[0]}"\n', env={**os.environ, "PATH": "/nonexistent"},

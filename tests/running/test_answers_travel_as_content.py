@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.errors import JudgeError, NotFoundError, SpecError
-from harness.model import Outcome, Status
+from harness.model import Outcome, Status, TierChoice
 from harness.running.executors import EXECUTORS, new_executor
 from harness.running.job import prepared
 from harness.running.options import Options
@@ -58,7 +58,7 @@ def test_a_task_alone_is_enough_for_a_grade(toy: Any, submit: Any) -> None:
     try:
         slot._surround = lambda task: sent[0].lay_out(slot._workspace.root)  # Ray is not asked for it
         here = node_facts("auto", ["python"])
-        slot.begin(here["tier"])
+        slot.begin(here["isolation"])
         said = json.loads(slot.grade(work.task)["record"])
         assert not list(slot._workspace.root.rglob("answer.py")), "nothing of an answer stays"
     finally:
@@ -74,7 +74,8 @@ def test_a_node_says_its_tier_processor_and_tools(toy: Any) -> None:
     assert not facts.refusal and facts.unable is not None and "nonesuch" in facts.unable
     node = ClusterNode("id", "name", 2, 0, facts)
     assert node.usable_for("python") and not node.usable_for("nonesuch")
-    assert node.environments["python"].tier == facts.tier and node.environments["python"].cpu
+    chosen = TierChoice.model_validate_json(facts.isolation)
+    assert node.environments["python"].isolation == chosen and node.environments["python"].cpu
 
 
 def test_a_node_that_its_sandbox_does_not_hold_grades_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

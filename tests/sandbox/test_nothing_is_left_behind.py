@@ -1,6 +1,8 @@
 """When a box closes, no process of it runs on and no folder of it stays, however the submission behaved."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -85,12 +87,30 @@ def test_an_interrupt_while_a_box_opens_leaves_nothing(tmp_path, tier, temporary
     answer.close()
 
 
-def test_folders_of_dead_graders_are_swept_when_they_are_old(temporary):
-    (temporary / f"{scratch.PREFIX}{os.getpid()}-mine").mkdir()
-    old, young = (temporary / f"{scratch.PREFIX}{2**22 + 1}-{name}" for name in ("old", "young"))
-    for folder in (old, young):
-        (folder / "deep").mkdir(parents=True)
-    long_ago = time.time() - scratch.ORPHANED - 60
-    os.utime(old, (long_ago, long_ago))
-    assert scratch.sweep() == 1
-    assert not old.exists() and young.exists()
+HELD_BY_ANOTHER = """
+import sys, tempfile, time
+tempfile.tempdir = sys.argv[1]
+from harness.sandbox import scratch
+print(scratch.make(), flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_sweep_removes_at_once_what_no_living_process_holds(temporary):
+    command = (sys.executable, "-c", HELD_BY_ANOTHER, str(temporary))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stdout is not None
+            held = Path(other.stdout.readline().strip())
+            own = scratch.make()
+            # of a process that was killed together with its keeper: of an id that is taken again, as in a container
+            (left := temporary / f"{scratch.PREFIX}{os.getpid()}-0-left").mkdir()
+            (left / "deep").mkdir()
+            (away := temporary / "elsewhere").mkdir()
+            (temporary / f"{scratch.PREFIX}1-0-link").symlink_to(away)
+            assert scratch.sweep() == 1
+            assert not left.exists() and held.exists() and own.exists() and away.exists()
+        finally:
+            other.kill()
+    scratch.remove(own)
+    assert not own.exists()

@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import PrerequisiteError
 from harness.model import Tier
-from harness.sandbox.tiers import FORCED, PERMITTED, detect, why_not
+from harness.sandbox.tiers import FORCED, PERMITTED, choose, why_not
 
 DENIED = (sys.executable, str(Path(__file__).with_name("without_namespaces.py")))
 NOTHING = (*DENIED, "--no-fence")
@@ -49,7 +49,7 @@ def test_a_tier_that_is_named_is_used(tier):
 def test_a_name_that_is_none_is_refused(name, monkeypatch):
     monkeypatch.setenv(FORCED, name)
     with pytest.raises(PrerequisiteError, match=f"{FORCED}='{name}' names no tier; they are A, B, C, unsafe"):
-        detect.__wrapped__()
+        choose.__wrapped__()
 
 
 def test_without_namespaces_the_third_tier_is_chosen_and_holds():

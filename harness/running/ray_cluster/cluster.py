@@ -226,7 +226,7 @@ class Cluster:
             self._refuse(slot.node, reason)
             self.lose(slot)
             return
-        self.starting[slot.actor.begin.remote(slot.node.facts.tier)] = slot
+        self.starting[slot.actor.begin.remote(slot.node.facts.isolation)] = slot
         self._fill(slot.node)
 
     def lose(self, slot: NodeSlot) -> None:
@@ -273,7 +273,11 @@ class Cluster:
             actor = self._actor(node, timing)
             slot = NodeSlot(node, actor, actor.here.remote(), timing)
             self.slots.append(slot)
-            said = slot.actor.begin.remote(node.facts.tier) if node.facts else slot.actor.facts.remote(self._languages)
+            said = (
+                slot.actor.begin.remote(node.facts.isolation)
+                if node.facts
+                else slot.actor.facts.remote(self._languages)
+            )
             self.starting[said] = slot
 
     def _actor(self, node: ClusterNode, timing: bool) -> Any:

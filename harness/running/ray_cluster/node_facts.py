@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness import interpreter
+
 SECONDS = 180.0
 """In which a node says what it is, compilers tried."""
 
@@ -22,7 +24,7 @@ class NodeFacts:
         version: of the harness there.
         source: hash of the harness there.
         refusal: why it grades nothing: the self-attack of its sandbox worked, or there is no sandbox; else empty.
-        tier: its isolation.
+        isolation: its `TierChoice`, as JSON.
         environments: as records state it, by language of answers.
         missing: what tools it lacks, a sentence each, by language.
         unable: languages whose answers it cannot run, or that it has no device for, with the reason.
@@ -31,7 +33,7 @@ class NodeFacts:
     version: str
     source: str
     refusal: str
-    tier: str = ""
+    isolation: str = ""
     environments: Mapping[str, Any] | None = None
     missing: Mapping[str, Sequence[str]] | None = None
     unable: Mapping[str, str] | None = None
@@ -44,7 +46,7 @@ def node_facts(device: str, languages: Sequence[str]) -> dict[str, Any]:
         device: where answers are to run, as `--device` names it.
         languages: of the challenges.
     """
-    command = (sys.executable, "-P", "-m", "harness.running.ray_cluster.node_facts", device, *languages)
+    command = (interpreter.EXECUTABLE, "-P", "-m", "harness.running.ray_cluster.node_facts", device, *languages)
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, cwd="/")
     if done.returncode:
         last = done.stderr.strip().rpartition("\n")[2]
@@ -57,20 +59,20 @@ def _gathered(device: str, languages: Sequence[str]) -> dict[str, Any]:
     import harness
     from harness.errors import HarnessError
     from harness.running.content_key import source_of_harness
-    from harness.sandbox import detect
     from harness.sandbox.self_attack import assert_holds
+    from harness.sandbox.tiers import choose
 
     mine: dict[str, Any] = {"version": harness.__version__, "source": source_of_harness(), "refusal": ""}
     try:
-        tier = detect()
-        assert_holds(tier)
+        isolation = choose()
+        assert_holds(isolation.tier)
     except HarnessError as error:
         return mine | {"refusal": str(error)}
     found: dict[str, dict[str, Any]] = {"environments": {}, "missing": {}, "unable": {}}
     for name in languages:
         for field, value in _equipment(name, device).items():
             found[field][name] = value
-    return mine | found | {"tier": tier.value}
+    return mine | found | {"isolation": isolation.model_dump_json()}
 
 
 def _equipment(name: str, device: str) -> dict[str, Any]:
@@ -78,11 +80,11 @@ def _equipment(name: str, device: str) -> dict[str, Any]:
     from harness.errors import HarnessError
     from harness.languages import language
     from harness.running.content_key import environment
-    from harness.sandbox import detect
+    from harness.sandbox.tiers import choose
 
     try:
         used = language(name)
-        where = environment(detect(), used.device(device).name, used.toolchain())
+        where = environment(choose(), used.device(device).name, used.toolchain())
         missing = used.missing_tools()
     except HarnessError as error:
         return {"unable": str(error)}

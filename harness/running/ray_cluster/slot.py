@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import HarnessError, LostGraderError
-from harness.model import Tier
+from harness.model import TierChoice
 from harness.running.local import GradingProcess
 from harness.running.options import Options, no_progress
 from harness.running.ray_cluster.file_bundle import FileBundle, GradeTask
@@ -39,7 +39,7 @@ class GradingSlot:
         atexit.register(scratch.remove, self._workspace.root)
         self._held: set[str] = set()
         self._processes: dict[bool, GradingProcess] = {}
-        self._tier: Tier | None = None
+        self._isolation: TierChoice | None = None
 
     def here(self) -> None:
         """Answer: it has a processor."""
@@ -48,9 +48,9 @@ class GradingSlot:
         """What the node is, after it attacked its sandbox; see `NodeFacts`."""
         return node_facts(self._options.device, languages)
 
-    def begin(self, tier: str) -> None:
-        """Grade in this tier, as the node was found to hold it."""
-        self._tier = Tier(tier)
+    def begin(self, isolation: str) -> None:
+        """Grade as the node was found to hold answers: a `TierChoice`, as JSON."""
+        self._isolation = TierChoice.model_validate_json(isolation)
 
     def grade(self, task: GradeTask) -> dict[str, Any]:
         """Grade one answer."""
@@ -78,7 +78,7 @@ class GradingSlot:
     def _process(self, untimed: bool) -> GradingProcess:
         if untimed not in self._processes:
             options = replace(self._options, untimed=untimed)
-            self._processes[untimed] = GradingProcess(self._workspace, options, self._tier)
+            self._processes[untimed] = GradingProcess(self._workspace, options, self._isolation)
         return self._processes[untimed]
 
     def _surround(self, task: GradeTask) -> None:

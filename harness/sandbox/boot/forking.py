@@ -125,7 +125,7 @@ class Children:
 def begin(request: dict[str, Any], control: int, output: int) -> None:
     """Make the rest of a worker's namespaces and become it; never returns."""
     try:
-        separate(CLONE_NEWNS | CLONE_NEWIPC, request["scratch_bytes"], request["interpreter"])
+        separate(CLONE_NEWNS | CLONE_NEWIPC, request["scratch_bytes"], request["interpreter"], request["links"])
         work(request, 0, control, output)
     except BaseException as error:  # sent to the parent, which waits for a first message
         _say(control, error)
@@ -138,7 +138,7 @@ def hold(request: dict[str, Any], server: int, control: int, output: int, status
     try:
         if request["namespaces"]:
             namespaces = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID
-            separate(namespaces, request["scratch_bytes"], request["interpreter"])
+            separate(namespaces, request["scratch_bytes"], request["interpreter"], request["links"])
         wait_status = descendants.keep(lambda: work(request, own, control, output), server, (control, output))
         if wait_status is not None:
             os.write(status, f"{wait_status}".encode())
@@ -147,7 +147,7 @@ def hold(request: dict[str, Any], server: int, control: int, output: int, status
     os._exit(0)
 
 
-def separate(namespaces: int, scratch_bytes: int, interpreter: list[str]) -> None:
+def separate(namespaces: int, scratch_bytes: int, interpreter: list[str], links: dict[str, str]) -> None:
     """Leave the namespaces of earlier workers: nothing one of them left behind is seen by the next."""
     _check(_libc.unshare(namespaces), "unshare")
     _check(_libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
@@ -161,6 +161,10 @@ def separate(namespaces: int, scratch_bytes: int, interpreter: list[str]) -> Non
             os.makedirs(path)
             _check(_libc.mount(b"/proc/self/fd/%d" % fd, path.encode(), None, MS_BIND | MS_REC, None), f"bind {path}")
             os.close(fd)
+        for link, target in links.items():
+            if link.startswith(f"{place.decode()}/"):
+                os.makedirs(os.path.dirname(link), exist_ok=True)
+                os.symlink(target, link)
 
 
 def work(request: dict[str, Any], holder: int, control: int, output: int) -> None:
@@ -179,7 +183,7 @@ def work(request: dict[str, Any], holder: int, control: int, output: int) -> Non
         os.chdir(request["scratch"])
         # else every import that fails would look into packages installed from elsewhere, which it was not given
         shown = (*request["interpreter"], "/usr")
-        sys.path[:] = [place for place in sys.path if any(f"{place}/".startswith(f"{root}/") for root in shown)]
+        sys.path[:] = [p for p in sys.path if any(f"{os.path.realpath(p)}/".startswith(f"{root}/") for root in shown)]
         control = 3
         channel = socket.socket(fileno=control)
         if request["own_proc"]:
