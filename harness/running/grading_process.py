@@ -30,7 +30,7 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
         options: how to grade.
         tier: the isolation of the run; where this process finds another one, it grades nothing.
     """
-    from harness.errors import HarnessError, JudgeError
+    from harness.errors import HarnessError, JudgeError, SpecError
     from harness.model import Tier
     from harness.running.submission_grade import grade_one
     from harness.sandbox.tiers import FORCED, why_not
@@ -48,7 +48,8 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", tier: str
             rest = {f.name: getattr(graded, f.name) for f in fields(graded) if f.name not in ("folder", "record")}
             say(record=graded.record.to_json(), **rest)
         except HarnessError as error:
-            say(error=str(error), kinds=[kind.__name__ for kind in type(error).__mro__])
+            path = str(error.path) if isinstance(error, SpecError) else ""
+            say(error=str(error), kinds=[kind.__name__ for kind in type(error).__mro__], path=path)
 
 
 def _end_with(parent: int) -> None:
