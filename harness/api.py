@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
-from harness.errors import HarnessError, SpecError, nearest
+from harness.errors import FilesError, HarnessError, SpecError, as_own_error, nearest
 from harness.importing.bare_files import stated_submission
 from harness.model import GradeProfile, Record
 from harness.report.data_frames import data_frame
@@ -105,22 +105,25 @@ def grade(
         seconds: wall time after which the grade is cut off; its reward is then None.
 
     Returns:
-        The record. A submission that does not build, crashes or hangs has one too; where our own side failed, again
+        The record. A submission that does not build, crashes or hangs has one too, and so has one whose files are none
+        that can be graded (a link, a special file, too many bytes): its reward is 0. Where our own side failed, again
         and again, its status is `judge_error` and it has no marks. What could not be written is a `RuntimeWarning`.
         Where the machine is set up for a stronger tier of isolation than was used, a warning is logged once; the record
         has the reasons.
 
     Raises:
-        SpecError: the submission is malformed: its submission.toml, a link or a special file, too many bytes. Or an
-            argument is.
+        SpecError: the submission.toml is malformed, it cannot be told which file is the entry, or an argument is wrong.
         NotFoundError: there is no such challenge, or no workspace.
         PrerequisiteError: the machine lacks something that the challenge needs.
         JudgeError: nothing could be graded here at all.
     """
     place = _workspace(workspace)
     options = _options(seed, force, full, limits, publish, profile, criteria, seconds)
-    with _submission(place, Path(folder), challenge, entry) as submission:
-        return _record(grade_with_retries(place, submission, options))
+    try:
+        with _submission(place, Path(folder), challenge, entry) as submission:
+            return _record(grade_with_retries(place, submission, options))
+    except FilesError as error:
+        return rejected(place, Path(folder), error, options, challenge)
 
 
 def grade_many(
@@ -223,8 +226,8 @@ class _Batch:
         """The submission in a folder, kept as long as `stack`; its record where there is none."""
         try:
             return stack.enter_context(_submission(self.workspace, folder, self.challenge, self.entry))
-        except HarnessError as error:
-            return self._rejected(folder, error)
+        except Exception as error:
+            return self._rejected(folder, as_own_error(error, folder))
 
     def record(self, result: Graded | NotGraded) -> Record:
         """The record of a result."""

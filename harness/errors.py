@@ -2,6 +2,7 @@
 
 HarnessError
 ├── SpecError            a challenge, submission or record file is malformed
+│   └── FilesError       a submission's files, or their names, are not what can be graded
 ├── ReplyError           a model's raw reply holds no submission that can be told
 ├── NotFoundError        a name or a path that nothing answers to
 ├── PrerequisiteError    something the machine must offer is missing
@@ -38,6 +39,17 @@ class SpecError(HarnessError):
         self.field = field
         where = f"{path}: {field}" if field else str(path)
         super().__init__(f"{where}: {problem}" + (f"\n  {hint}" if hint else ""))
+
+    @classmethod
+    def rebuilt(cls, path: str, message: str) -> "SpecError":
+        """Rebuild what another process raised from its `path` and its whole message."""
+        error = cls(path, "")
+        error.args = (message,)
+        return error
+
+
+class FilesError(SpecError):
+    """A submission's files cannot be graded for what they are: a link, too many bytes, a name that no file can have."""
 
 
 class ReplyError(HarnessError):
@@ -131,3 +143,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """`did you mean ...?`, or nothing."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def as_own_error(error: Exception, what: object) -> HarnessError:
+    """Return an exception that concerns one submission as one of these, so that it concerns no other.
+
+    Args:
+        error: whatever escaped while the submission was read, laid out or graded; one of these is returned as it is.
+        what: the submission, for the message.
+    """
+    if isinstance(error, HarnessError):
+        return error
+    return JudgeError(f"{what}: {type(error).__name__}: {error}".encode(errors="replace").decode())

@@ -1,13 +1,14 @@
 """Finds the folders of submissions: `<model>/<challenge>/`, or several attempts below it."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from harness.errors import SpecError
+from harness.errors import FilesError, SpecError
 from harness.model import Submission
 from harness.model.collection import SUBMISSION_FILE
+from harness.model.file_names import NAME_ERRORS, find_clash
 from harness.model.submission_name import ATTEMPT, SubmissionName
 
 SHOWN = 5
@@ -37,6 +38,30 @@ def attempt_folders(answer: Path) -> list[Path]:
     own = SUBMISSION_FILE if (answer / SUBMISSION_FILE).exists() else None
     named = [answer / name for name in subfolders(answer, own) if ATTEMPT.fullmatch(name)]
     return sorted(named, key=lambda folder: SubmissionName.of_folder(folder).order)
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write an answer's files below a folder that nobody else writes to.
+
+    Args:
+        folder: made where it is not there.
+        files: by relative path, as `name_problem` lets them be called.
+
+    Raises:
+        FilesError: their names are in each other's way, or none that a file can have here.
+        OSError: they cannot be written, whatever they are called.
+    """
+    if found := find_clash(files):
+        raise FilesError(folder, f"{found[0]!r} is a file, and the folder of {found[1]!r}")
+    for name, data in files.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except OSError as error:
+            if error.errno in NAME_ERRORS:
+                raise FilesError(folder, f"no file can be called {name!r} here: {error.strerror}") from error
+            raise
 
 
 def in_its_place(folder: Path, submission: Submission) -> Submission:

@@ -282,7 +282,9 @@ class Workspace:
         if attempts := attempt_folders(path):
             return attempts
         if os.path.isdir(path):
-            raise NotFoundError(f"{name} holds no submission.toml\n  harness new submission MODEL/CHALLENGE makes one")
+            raise NotFoundError(
+                f"{name} holds no submission.toml\n  say what it answers:  harness grade {name} --challenge CHALLENGE"
+            )
         if "/" in name and os.path.isdir(root / name):
             raise NotFoundError(f"submissions/{name} holds no submission.toml")
         known = [str(SubmissionName.of_folder(p)) for p in everything] + self.models() + self.challenges()

@@ -10,6 +10,7 @@ READ = "        return [np.concatenate(part)[: self.lengths[slot]] for part in p
 GIVE_BACK = "        self.free.extend(self.tables[slot])\n"
 ROW_BYTES = "        row = sum(part.itemsize * math.prod(part.shape[1:]) for part in self.blank)\n"
 NEW_PAGE = "        return [np.empty((self.page_size, *part.shape[1:]), part.dtype) for part in self.blank]\n"
+TAKE_PAGE = "                table.append(self.take_page())\n"
 STORES = "    cache.stores = [Store(max_batch, page_size, blank) for _ in range(num_layers)]\n"
 N = "        n = int(lengths[row])\n"
 ROWS_OF_PREFILL = "    for row, slot in enumerate(slots):\n" + N
@@ -54,6 +55,20 @@ READ_SLOT_0 = (
     (PREFILL, PREFILL.replace("store, slot", "store, 0")),
     (DECODE, DECODE.replace("store, slot", "store, 0")),
 )
+
+
+def _reserved(make: str, page: str) -> tuple[tuple[str, str], ...]:
+    """Give every slot of a paged cache rows of its own from the start: they take memory once they are written."""
+    reserve = (
+        "    for store in cache.stores if page_size is not None else ():\n"
+        f"        store.page_size = {page}\n"
+        f"        shape = (max_batch, -(-max_length // {page}), {page})\n"
+        f"        store.own = [{make}((*shape, *part.shape[1:]), part.dtype) for part in blank]\n"
+    )
+    take = "                own = self.__dict__.get('own')\n"
+    take += "                table.append([part[slot, index] for part in own] if own else self.take_page())\n"
+    return (TAKE_PAGE, take), (STORES, STORES + reserve)
+
 
 MASKS = (
     Mutant(
@@ -765,6 +780,27 @@ OPTIONS = (
         "gives a released page to two slots",
         criterion="paged",
         edits=((GIVE_BACK, GIVE_BACK + GIVE_BACK),),
+    ),
+    Mutant(
+        "pages of a slot stay its own",
+        "keeps what a slot released for that slot alone",
+        criterion="paged",
+        edits=(
+            (GIVE_BACK, "        self.__dict__.setdefault('own', {}).setdefault(slot, []).extend(self.tables[slot])\n"),
+            (
+                TAKE_PAGE,
+                "                own = self.__dict__.get('own', {}).get(slot)\n"
+                "                table.append(own.pop() if own else self.take_page())\n",
+            ),
+        ),
+    ),
+    *(
+        Mutant(name, fault, criterion="paged", edits=_reserved(make, page))
+        for name, fault, make, page in (
+            ("page size ignored", "holds max_length tokens of zeros for every slot", "np.zeros", "max_length"),
+            ("page size ignored, nothing zeroed", "holds max_length tokens for every slot", "np.empty", "max_length"),
+            ("pages never shared", "gives each slot its own pages of a pool as large as all", "np.zeros", "page_size"),
+        )
     ),
     Mutant(
         "int8 wraps around",

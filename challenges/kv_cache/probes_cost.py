@@ -9,6 +9,7 @@ from harness.probing import (
     Answer,
     CallTimedOut,
     Draw,
+    NotRun,
     ProbeFailure,
     expect,
     probe,
@@ -17,7 +18,8 @@ from harness.probing import (
 )
 
 from .binding import SLOT, Cache, Tokens, normal
-from .memory import Shape, grown, settle, slopes
+from .memory import Shape, grown, resident, settle, slopes
+from .probes_options import page_size
 
 CONTEXTS = (64, 128, 256, 512, 1024, 2048)
 ROUNDS = 5
@@ -40,6 +42,12 @@ LEAST = 0.4
 """Below this the tokens cannot be held, whatever they are packed into."""
 NEAR = 1.5
 """Factor between what `memory_bytes` says and what is held: a slot's growth in blocks is less, a second copy more."""
+NEW_ROOM = 0.25
+"""Memory that other slots take beyond what one released, over their tokens' bytes: a last page each may be apart."""
+SPARSE, ROOMY = 1024, 256
+"""Many slots of one token each, and the tokens of a page that is hardly filled by it: memory comes in 4096 bytes."""
+SEEN = 2.0
+"""Factor between the memory of such pages and that of pages of one token; designs with pages show 4 and more."""
 COMPRESSED = {"int8": 0.75, "int4": 0.6}
 """Largest ratio of bytes to those of the plain cache: codes take 1/4 and 1/8, the rest is scales."""
 INT4_OF_INT8 = 0.9
@@ -150,6 +158,60 @@ def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str
     detail = f"{ratio:.3g} of the plain bytes, at most {limit:.3g} passes"
     expect.that(ratio <= limit, "int4 takes no fewer bytes", detail, int4_bytes_ratio=ratio)
     return {"int4_bytes_ratio": ratio}
+
+
+@probe(slots=16, fixed=("slots",), traced=False, slow_fails=False, measures=True)
+def released_pages_serve_other_slots(answer: Answer, draw: Draw, *, slots: int) -> dict[str, float]:
+    """What one slot released is enough for each other one in turn: the process grows no more.
+
+    First one slot is filled and released until a pool that hands out its pages in turn has handed out all of them.
+    Arrays that belong to a slot, filled with zeros or not, take memory when that slot is written for the first time.
+    """
+    page = page_size(answer)
+    S = -(-LIGHT_LENGTH // page) * page
+    tokens = normal(draw, 1, 2, S, 64, "float32")
+    settle(answer)
+    cache = Cache(answer, tokens, slots=slots, page_size=page, room=S)
+    for slot in [0] * (2 * slots):
+        cache.prefill([slot], tokens)
+        cache.release(slot)
+    before = resident(answer)
+    for slot in range(1, slots):
+        cache.prefill([slot], tokens)
+        cache.release(slot)
+    again = max(0.0, (resident(answer) - before) / (2 * tokens.k.nbytes * (slots - 1)))
+    detail = f"{slots - 1} slots, filled one after the other, took {again:.0%} of their tokens' bytes beyond it"
+    figures = {"other_slots_ratio": round(again, 3)}
+    expect.that(again <= NEW_ROOM, "pages that one slot released do not serve another", detail, **figures)
+    return figures
+
+
+@probe(traced=False, slow_fails=False, measures=True)
+def a_page_takes_its_room(answer: Answer, draw: Draw) -> dict[str, float]:
+    """Slots of one token take more in large pages than in pages of one token; where they do not, no page was seen."""
+    tokens = normal(draw, SPARSE, 1, 1, 16, "float32")
+    alone, paged = (max(1, _taken(answer, tokens, size)) for size in (1, ROOMY))
+    if paged < SEEN * alone:
+        raise NotRun(
+            f"{SPARSE} slots of one token take {paged:,} bytes in pages of {ROOMY} tokens and {alone:,} in pages "
+            "of one: `page_size` changes nothing that is seen from outside, so whether there are pages cannot be told"
+        )
+    return {"page_room_ratio": round(paged / alone, 2)}
+
+
+def _taken(answer: Answer, tokens: Tokens, page: int) -> int:
+    """Bytes that the tokens of many slots take in a cache that is made already, with all that it set aside.
+
+    In a process of its own: memory that another cache gave back may be resident before a token is written to it.
+    """
+    settle(answer)
+    # what a first use leaves behind
+    Cache(answer, tokens, slots=1, page_size=page, room=ROOMY).prefill([0], tokens.rows(0))
+    answer.forget()
+    cache = Cache(answer, tokens, slots=SPARSE, page_size=page, room=ROOMY)
+    before = resident(answer)
+    cache.prefill(range(SPARSE), tokens)
+    return resident(answer) - before
 
 
 def _most_per_token(answer: Answer, draw: Draw) -> tuple[int, float]:

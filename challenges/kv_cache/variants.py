@@ -2,6 +2,9 @@
 
 from harness.probing import Variant
 
+FREE_PAGE = "            return self.free.pop()\n"
+NEW_PAGE = "        return [np.empty((self.page_size, *part.shape[1:]), part.dtype) for part in self.blank]\n"
+STORES = "    cache.stores = [Store(max_batch, page_size, blank) for _ in range(num_layers)]\n"
 PREFILL_OUT = (
     "    out = np.zeros(q.shape, q.dtype)\n    for row, slot in enumerate(slots):\n        n = int(lengths[row])\n"
 )
@@ -65,6 +68,25 @@ VARIANTS = (
         "whole steps",
         "computes every slot of the cache in every call and throws away those not named",
         file="variants/whole_steps.py",
+    ),
+    Variant(
+        "pages in turn",
+        "a pool of all pages that there can be, of which the one released longest ago is taken",
+        edits=(
+            (FREE_PAGE, FREE_PAGE.replace("pop()", "pop(0)")),
+            (
+                STORES,
+                STORES + "    for store in cache.stores if page_size is not None else ():\n"
+                "        store.made = max_batch * -(-max_length // page_size)\n"
+                "        pool = [np.zeros((store.made, page_size, *part.shape[1:]), part.dtype) for part in blank]\n"
+                "        store.free = [list(page) for page in zip(*pool)]\n",
+            ),
+        ),
+    ),
+    Variant(
+        "pages of zeros",
+        "clears each page when it makes it",
+        edits=((NEW_PAGE, NEW_PAGE.replace("np.empty", "np.zeros")),),
     ),
     Variant("pages of one token", "a page for every token of an unpaged cache", edits=(("PAGE = 64\n", "PAGE = 1\n"),)),
     Variant(

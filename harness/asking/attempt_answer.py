@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from harness.errors import ReplyError
-from harness.importing.reply import REPLY_FILE, ReplyImporter, submission_toml
+from harness.importing.reply import ReplyImporter, submission_toml
 from harness.importing.reply_text import reply_text
 from harness.model import About, Asked, Challenge, Provenance, Submission, Turn
 from harness.model.collection import SUBMISSION_FILE
+from harness.model.file_names import REPLY_FILE
 
 CUT_OFF = "length"
 """What servers call the end of a reply at a limit of tokens."""

@@ -25,7 +25,7 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="MODEL/CHALLENGE|MODEL|CHALLENGE|FOLDER|REPLY.md",
-        help="Submissions to grade, by name or by path; with --challenge, files with models' raw replies.",
+        help="Submissions to grade, by name or by path; with --challenge, raw replies and folders of bare files.",
         autocompletion=complete.submissions,
     ),
 ]
@@ -41,7 +41,14 @@ Published = Annotated[
 ]
 Answered = Annotated[
     str | None,
-    typer.Option(metavar="CHALLENGE", help="What the replies answer.", autocompletion=complete.challenges),
+    typer.Option(
+        metavar="CHALLENGE",
+        help="What replies and folders without submission.toml answer.",
+        autocompletion=complete.challenges,
+    ),
+]
+EntryFile = Annotated[
+    str | None, typer.Option("--entry", metavar="FILE", help="The file with the contract's functions in such a folder.")
 ]
 ProfileName = Annotated[
     str, typer.Option(metavar="full|correctness|reward", help="Run everything, what gates marks, or that in brief.")
@@ -87,6 +94,7 @@ def grade(
     unsafe: Unsafe = False,
     limits: LimitValues = None,
     challenge: Answered = None,
+    entry: EntryFile = None,
     publish: Published = False,
     profile: ProfileName = "full",
     criterion: Criteria = None,
@@ -102,35 +110,42 @@ def grade(
 
     \b
     harness grade --all -j 2
-    harness grade qwen3.6-27b kv_cache
     harness grade reply.md --challenge kv_cache
+    harness grade ./folder --challenge kv_cache --entry cache.py
     """
     from harness.running.options import Options
     from harness.workspace import Workspace
 
-    _check_names(names or (), everything)
-    _permit(unsafe)
-    key = secret_key(sign) if sign else None
-    workspace = Workspace.find()
+    _check_call(names or (), everything, unsafe)
+    key, workspace = secret_key(sign) if sign else None, Workspace.find()
     options = Options(
         seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device, elsewhere=publish,
         profile=_profile(profile), only=tuple(criterion or ()), seconds=seconds,
     )  # fmt: skip
-    with replies.laid_out(workspace, names or (), challenge) as named:
+    with replies.laid_out(workspace, names or (), challenge, entry) as (named, refused):
         folders = workspace.submissions() if everything else named
-        _tell_beforehand(workspace, folders, options)
+        _tell_beforehand(workspace, folders, options, refused)
         results, interrupted = _run(executor, workspace, folders, options, jobs, address)
+    results += refused
     sign_results(workspace, key, results)
     _print(results, as_json)
     _tell_left(workspace, results, options)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
 
 
-def _check_names(names: Sequence[str], everything: bool) -> None:
+def _check_call(names: Sequence[str], everything: bool, unsafe: bool) -> None:
+    """Refuse names beside --all, or neither; let an unsafe run go on without isolation.
+
+    That is read wherever the tier is looked for, in the grading processes too.
+    """
     if bool(names) == everything:
         raise typer.BadParameter(
             "name what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
         )
+    if unsafe:
+        from harness.sandbox.tiers import PERMITTED
+
+        os.environ[PERMITTED] = "1"
 
 
 def _profile(name: str) -> "GradeProfile":
@@ -143,14 +158,6 @@ def _profile(name: str) -> "GradeProfile":
         known = ", ".join(GradeProfile)
         hint = nearest(name, map(str, GradeProfile))
         raise typer.BadParameter(f"--profile: no profile {name!r}{hint}\n  profiles are {known}") from None
-
-
-def _permit(unsafe: bool) -> None:
-    """Let an unsafe run go on without isolation: read wherever the tier is looked for, in the grading processes too."""
-    if unsafe:
-        from harness.sandbox.tiers import PERMITTED
-
-        os.environ[PERMITTED] = "1"
 
 
 def _limits(given: Sequence[str]) -> dict[str, float]:
@@ -297,9 +304,11 @@ def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGra
         output.note(f"not published, for the published record is that of {home}: {name}\n  --publish replaces it")
 
 
-def _tell_beforehand(workspace: "Workspace", folders: Sequence[Path], options: "Options") -> None:
+def _tell_beforehand(
+    workspace: "Workspace", folders: Sequence[Path], options: "Options", refused: Sequence["NotGraded"]
+) -> None:
     """Say that there is nothing to grade, or whose records will be replaced."""
-    if not folders:
+    if not folders and not refused:
         output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
     for name, home in _others_records(workspace, folders) if options.elsewhere else ():
         output.note(f"note: --publish replaces the record of {home}: {name}")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from harness.importing.reply import ReadReply
     from harness.importing.reply_taken import TakenFile
     from harness.model import Challenge
+    from harness.running.executor import NotGraded
     from harness.workspace import Workspace
 
 STANDARD_INPUT = "-"
@@ -63,41 +64,94 @@ def is_reply(name: str) -> bool:
 
 
 @contextmanager
-def laid_out(workspace: "Workspace", names: Sequence[str], challenge: str | None) -> Iterator[list[Path]]:
-    """Folders for names given to `grade`: those of submissions, and for replies temporary ones outside submissions/.
+def laid_out(
+    workspace: "Workspace", names: Sequence[str], challenge: str | None, entry: str | None = None
+) -> Iterator[tuple[list[Path], list["NotGraded"]]]:
+    """Lay out what names given to `grade` stand for: folders to grade, and what keeps a name from being one of them.
+
+    Replies and folders of bare files get temporary folders outside submissions/. One that holds no submission keeps no
+    other from its grade.
 
     Args:
         workspace: holds challenges and submissions.
-        names: as `Workspace.select` takes them, or files with replies.
-        challenge: what the replies answer.
+        names: as `Workspace.select` takes them, files with replies, or folders without a submission.toml.
+        challenge: what the replies and these folders answer.
+        entry: the file of such a folder that holds the contract's functions.
 
     Raises:
-        HarnessError: a name fits nothing, or a reply holds no submission that can be told.
+        HarnessError: a name fits nothing, or there is no such challenge.
     """
+    from harness.errors import ReplyError, SpecError
+    from harness.running.executor import NotGraded
+    from harness.sandbox import scratch
+
+    bare = [name for name in names if _is_bare(name)] if challenge is not None else []
     replies = [name for name in names if is_reply(name)]
+    _check_options(names, replies, bare, challenge, entry)
+    folders = workspace.select([name for name in names if name not in (*replies, *bare)])
+    refused = []
+    with ExitStack() as stack:
+        for name in (*replies, *bare):
+            task, place = workspace.challenge(challenge or ""), stack.enter_context(scratch.folder())
+            try:
+                folders.append(
+                    _lay_out_folder(name, task, entry, place) if name in bare else _lay_out(name, task, place)
+                )
+            except (ReplyError, SpecError) as error:
+                refused.append(NotGraded(Path(name), error))
+        yield folders, refused
+
+
+def _check_options(
+    names: Sequence[str], replies: Sequence[str], bare: Sequence[str], challenge: str | None, entry: str | None
+) -> None:
+    """Refuse --challenge and --entry where nothing needs them, and a reply without --challenge."""
+    given = ", ".join(names) or "nothing"
     if replies and challenge is None:
         raise typer.BadParameter(
             f"{replies[0]} is no submission's folder; a model's reply is graded with its challenge:\n"
             f"  harness grade {replies[0]} --challenge CHALLENGE"
         )
-    if challenge is not None and not replies:
-        given = ", ".join(names) or "nothing"
-        raise typer.BadParameter(f"--challenge says what a file with a reply answers, and {given} is no file")
-    with ExitStack() as stack:
-        made = [_laid_out(workspace, name, challenge or "", stack) for name in replies]
-        yield [*made, *workspace.select([name for name in names if name not in replies])]
+    if challenge is not None and not replies and not bare:
+        what = "a file with a reply or a folder without submission.toml"
+        raise typer.BadParameter(f"--challenge says what {what} answers, and {given} is no file and no such folder")
+    if entry is not None and not bare:
+        raise typer.BadParameter(f"--entry names a file of a folder without submission.toml, and {given} is none")
 
 
-def _laid_out(workspace: "Workspace", name: str, challenge: str, stack: ExitStack) -> Path:
+def _is_bare(name: str) -> bool:
+    """Whether a name given to `grade` is that of a folder of files that do not say what they answer."""
+    from harness.model.collection import SUBMISSION_FILE
+    from harness.submission_folders import attempt_folders
+
+    folder = Path(name)
+    return folder.is_dir() and not os.path.lexists(folder / SUBMISSION_FILE) and not attempt_folders(folder)
+
+
+def _lay_out(name: str, challenge: "Challenge", place: Path) -> Path:
     from harness.importing.reply import ReplyImporter, lay_out_reply
     from harness.importing.reply_text import read_reply
     from harness.model import identifier
-    from harness.sandbox import scratch
 
-    task = workspace.challenge(challenge)
-    model = identifier(Path(name).stem) or "reply"
-    importer = ReplyImporter(read_reply(name), model, task)
-    folder = stack.enter_context(scratch.folder()) / model / task.id
+    importer = ReplyImporter(read_reply(name), identifier(Path(name).stem) or "reply", challenge)
+    folder = place / importer.name.model / challenge.id
     lay_out_reply(importer, folder)
-    tell(importer.found, task, output.note)
+    tell(importer.found, challenge, output.note)
+    return folder
+
+
+def _lay_out_folder(name: str, challenge: "Challenge", entry: str | None, place: Path) -> Path:
+    from harness.errors import SpecError
+    from harness.importing.bare_files import stated_submission
+    from harness.model import identifier
+    from harness.model.collection import SUBMISSION_FILE
+    from harness.sandbox import read_folder
+    from harness.submission_folders import instead_of, write_files
+
+    files, model = read_folder(Path(name)), identifier(Path(name).resolve().name) or "candidate"
+    stated = stated_submission(name, challenge, entry, files, model).encode(errors="backslashreplace")
+    folder = place / model / challenge.id
+    write_files(folder, files | {SUBMISSION_FILE: stated})
+    if entry is not None and entry not in files:
+        raise SpecError(name, f"holds no file {entry!r}", hint=instead_of(Path(name), entry))
     return folder

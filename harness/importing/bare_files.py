@@ -7,6 +7,7 @@ from pathlib import Path
 from harness.errors import SpecError
 from harness.languages import language
 from harness.model import Challenge
+from harness.submission_folders import SHOWN
 
 
 def stated_submission(
@@ -17,18 +18,31 @@ def stated_submission(
     Args:
         place: what a message calls them.
         challenge: what they answer.
-        entry: the file with the contract's functions; the only one of the challenge's language by default.
+        entry: the file with the contract's functions; by default the one with the language's own name for it, else
+            the only one of the challenge's language that holds no tests.
         names: of the files.
         model: who answered.
 
     Raises:
         SpecError: it cannot be told which is the entry.
     """
-    suffix = language(challenge.language).suffix
-    files = [name for name in names if name.endswith(suffix)]
-    if entry is None and len(files) != 1:
-        raise SpecError(place, f"has {len(files)} {suffix} files and no submission.toml; say which is the entry")
     # a JSON string that is not escaped to ASCII is a TOML string
-    task, file = (json.dumps(text, ensure_ascii=False) for text in (challenge.id, entry or files[0]))
+    task, file = (json.dumps(t, ensure_ascii=False) for t in (challenge.id, entry or _entry(place, challenge, names)))
     about = f'model = "{model}"\nchallenge = {task}\nlanguage = "{challenge.language}"\n'
     return f'[submission]\n{about}entry = {file}\nprovenance = "model-output"\n'
+
+
+def _entry(place: Path | str, challenge: Challenge, names: Iterable[str]) -> str:
+    """Find the file that defines the contract's functions by the names alone."""
+    used = language(challenge.language)
+    files = [name for name in names if name.endswith(used.suffix)]
+    if used.entry in files:
+        return used.entry
+    sources = [name for name in files if not used.syntax.is_test(name)] or files
+    if len(sources) != 1:
+        found = f": {', '.join(sources[:SHOWN])}" if sources else ""
+        raise SpecError(
+            place, f"has {len(sources)} {used.suffix} files and no submission.toml; say which is the entry{found}",
+            hint="name it:  --entry FILE, or entry= in Python",
+        )  # fmt: skip
+    return sources[0]

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from harness.errors import StoreError
 from harness.stored_files import remedy
+from harness.submission_folders import write_files
 
 
 class Importer(Protocol):
@@ -48,18 +49,11 @@ def lay_out(importer: Importer, place: Path) -> list[Path]:
         with _beside(place) as made:
             names = importer.discover()
             for name in names:
-                _write(made / name, importer.read(name))
+                write_files(made / name, importer.read(name))
             _replace(place, made)
     except OSError as error:
         raise StoreError(f"{place}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
     return [place / name for name in names]
-
-
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
-from harness.errors import ReplyError, SpecError, StoreError
+from harness.errors import FilesError, ReplyError, SpecError, StoreError
 from harness.importing.fences import Fenced, FencedBlock, between_rulers, fenced, indented
 from harness.importing.reply_blocks import BlockKind, language_of, read_block
 from harness.importing.reply_calls import blocks_of_calls
@@ -26,11 +26,11 @@ from harness.importing.reply_text import ReplyProblem, ReplyText
 from harness.languages import Language, Outline, language
 from harness.model import Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
+from harness.model.file_names import REPLY_FILE
 from harness.model.submission_name import SubmissionName
 from harness.stored_files import remedy
-from harness.submission_folders import refuse_both_forms
+from harness.submission_folders import refuse_both_forms, write_files
 
-REPLY_FILE = "reply.md"
 MAX_BLOCKS = 1000
 """Code blocks of a reply that are read."""
 
@@ -269,17 +269,17 @@ def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
     above = next(place for place in folder.parents if place.exists())
     made = folder.with_name(f".{folder.name}.new.{os.getpid()}")
     try:
-        for path, data in files.items():
-            (made / path).parent.mkdir(parents=True, exist_ok=True)
-            (made / path).write_bytes(data)
+        write_files(made, files)
         made.rename(folder)
-    except OSError as error:
+    except (OSError, FilesError) as error:
         shutil.rmtree(made, ignore_errors=True)
         for place in folder.parents:
             if place == above:
                 break
             with contextlib.suppress(OSError):
                 place.rmdir()
+        if isinstance(error, FilesError):
+            raise
         raise StoreError(f"{folder}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
 
 

@@ -12,8 +12,8 @@ from harness.importing.fences import FencedBlock, opening_tag
 from harness.importing.reply_phrases import REPLACES
 from harness.importing.reply_text import ReplyProblem
 from harness.languages import every_language
-from harness.model import ASKED_FILE
-from harness.model.base import relative
+from harness.model.collection import SUBMISSION_FILE
+from harness.model.file_names import is_reserved, name_problem
 
 _DOCUMENTS = (
     "md", "rst", "txt", "toml", "yaml", "yml", "json", "cfg", "ini", "sh", "bash", "cmake", "csv", "tex", "pyi",
@@ -28,8 +28,6 @@ _NEAR = 12
 """Lines above a block in which a label is looked for."""
 _LEAD = 4
 """Lines above a block that may speak of its file."""
-_RESERVED = ("reply.md", "reviews", ASKED_FILE)
-"""What the harness and reviewers keep in the folder of a submission."""
 _BEFORE = re.compile(
     r"(?:(?:file ?name|file|path|filepath|source|module|script|header|kernel|entry|tests?|new|updated|corrected|"
     r"fixed|full|final|complete|modified|create|save as|save|the|here is|step|part|section|listing|code|in|a|and|"
@@ -242,18 +240,13 @@ def safe(path: str, reply: str, line: int) -> str:
         ReplyError: it leads elsewhere, or is reserved.
     """
     name = path.replace("\\", "/").removeprefix("./")
-    problem = ""
-    try:
-        relative(name)
-        parts = name.split("/")
-        if ":" in name or name.startswith("~"):
-            problem = "is an absolute path"
-        elif any(part.startswith((".", "-")) for part in parts) or len(name) > 200:
-            problem = "is hidden, begins with '-', or is too long"
-        elif parts[0].lower() in _RESERVED:
-            problem = "is kept for the harness"
-    except ValueError as error:
-        problem = str(error)
+    problem = name_problem(name)
+    if not problem and (":" in name or name.startswith("~")):
+        problem = "is an absolute path"
+    elif not problem and any(part.startswith((".", "-")) for part in name.split("/")):
+        problem = "is hidden, or begins with '-'"
+    elif not problem and is_reserved(name) and name != SUBMISSION_FILE:
+        problem = "is kept for the harness"
     if problem:
         raise ReplyError(
             reply, ReplyProblem.UNSAFE_NAME, f"line {line} names the file {path!r}, which {problem}",

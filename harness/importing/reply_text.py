@@ -90,7 +90,9 @@ def reply_text(path: str, data: bytes) -> ReplyText:
             hint="keep the reply itself, without logs and data, and import that",
         )  # fmt: skip
     text = _decoded(path, data)
-    said = with_fences(without_tags(_said(path, text).replace("\r\n", "\n")))
+    # JSON can escape what no text file holds: zeros, and halves of pairs
+    inner = _decoded(path, _said(path, text).encode(errors="replace"))
+    said = with_fences(without_tags(inner.replace("\r\n", "\n")))
     lines = tuple(said.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     if not any(map(str.strip, lines)):
         raise ReplyError(path, ReplyProblem.EMPTY, "holds no answer", hint="save the whole reply and import that")

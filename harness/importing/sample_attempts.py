@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import HarnessError, SpecError
+from harness.errors import SpecError, as_own_error
 from harness.importing.reply import ReplyImporter, lay_out_reply
 from harness.importing.reply_text import reply_text
 from harness.importing.samples import FIELDS, ReplySample, UnreadSample
@@ -67,9 +67,10 @@ class SampleImport:
                 continue
             try:
                 yield self._imported(sample)
-            except HarnessError as error:
+            except Exception as error:
                 where = f"{self._path}, {sample.place}: "
-                yield RefusedSample(sample.place, f"{where}{str(error).removeprefix(where)}")
+                why = str(as_own_error(error, where.removesuffix(": "))).removeprefix(where)
+                yield RefusedSample(sample.place, f"{where}{why}")
 
     def _imported(self, sample: ReplySample) -> ImportedSample:
         """One attempt.

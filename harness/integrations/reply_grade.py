@@ -5,10 +5,11 @@ from pathlib import Path
 
 from harness.api import grade
 from harness.errors import ReplyError
-from harness.importing.reply import REPLY_FILE, ReplyImporter, lay_out_files, submission_toml
+from harness.importing.reply import ReplyImporter, lay_out_files, submission_toml
 from harness.importing.reply_text import MAX_BYTES, reply_text
 from harness.model import About, Provenance, Record, Submission
 from harness.model.collection import SUBMISSION_FILE
+from harness.model.file_names import REPLY_FILE
 from harness.sandbox import scratch
 from harness.workspace import Workspace
 

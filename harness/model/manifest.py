@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from harness.errors import SpecError, nearest
+from harness.errors import FilesError, SpecError, nearest
 from harness.model.base import Model
 
 M = TypeVar("M", bound=Model)
@@ -36,9 +36,9 @@ def read_toml(path: Path, kind: type[M]) -> M:
         status = path.stat()
         # a pipe would never end, and neither would a link to /dev/zero
         if not stat.S_ISREG(status.st_mode):
-            raise SpecError(path, "is not a regular file")
+            raise FilesError(path, "is not a regular file")
         if status.st_size > MAX_SPEC_BYTES:
-            raise SpecError(path, f"is over {MAX_SPEC_BYTES >> 20} MiB")
+            raise FilesError(path, f"is over {MAX_SPEC_BYTES >> 20} MiB")
         text = path.read_bytes().decode()
         if _DEEP_KEY.search(_PROSE.sub("s", text)):
             raise SpecError(path, "has a key of over 16 parts")

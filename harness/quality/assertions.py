@@ -50,12 +50,14 @@ class AssertionReport:
         vacuous: checks that cannot, with the reason.
         tests: test functions.
         unchecked: test functions that hold no real check, themselves or through the functions they call.
+        places: path and line of each real check.
     """
 
     real: int
     vacuous: tuple[SuiteFlaw, ...]
     tests: int
     unchecked: tuple[SuiteFlaw, ...]
+    places: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def count_assertions(files: Iterable[SourceFile], command: Sequence[str] = ()) -
         vacuous=tuple(SuiteFlaw(unit.path, c.line, c.vacuous) for unit in units for c in unit.checks if c.vacuous),
         tests=len(tests),
         unchecked=tuple(SuiteFlaw(t.path, t.line, f"{t.name} {_asserts(t)}") for t in tests if t.name not in checked),
+        places=tuple((unit.path, check.line) for unit in units for check in unit.checks if check.vacuous is None),
     )
 
 

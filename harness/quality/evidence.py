@@ -85,6 +85,7 @@ def own_tests_evidence(
     return {c.id: feeds[c.tests or ""](c, result) for c in criteria}
 
 
+UNHEEDED = "no assertion decides how the answer's tests end"
 NO_CHECK = "the answer has no test with an assertion that can fail"
 
 
@@ -92,6 +93,8 @@ def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
     measured: dict[str, Figure] = {} if result.collected is None else {"tests_collected": result.collected}
     if result.passed and not result.assertions.real:
         return _credited(criterion, 0.0, "ends well, and no check that can fail was found in its text", measured)
+    if result.unheeded:
+        return _credited(criterion, 0.0, result.detail, measured)
     if result.passed and result.deterministic is False:
         return _credited(criterion, 0.5, "passes, but two runs go differently", measured)
     if result.status is SuiteStatus.UNDECIDED:
@@ -126,6 +129,8 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
     }
     if result.status is SuiteStatus.NONE or not seen.real:
         return _credited(criterion, 0.0, "no assertion that can fail was found", measured, title=NO_CHECK)
+    if result.unheeded:
+        return _credited(criterion, 0.0, result.detail, measured, title=UNHEEDED)
     weak_tests = len(seen.vacuous) + len(seen.unchecked)
     sound = seen.real / (seen.real + weak_tests)
     weak = "; ".join(str(place) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])

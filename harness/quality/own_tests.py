@@ -21,6 +21,7 @@ from harness.model import Location, Tier
 from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines, plan_mutants
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
+from harness.quality.control_runs import with_failing_checks, with_failing_code
 from harness.quality.sources import SourceFile, read_sources
 from harness.sandbox.beside import Beside
 from harness.sandbox.wall_bound import wall_bound
@@ -69,6 +70,7 @@ class SuiteGrade:
     Attributes:
         status: whether they ran and passed.
         detail: the outcome in words.
+        unheeded: what else must make them fail and does not; empty where nothing was found.
         deterministic: whether two runs went alike; None when there were no two.
         collected: tests found, as the suite says; None when it does not say.
         assertions: checks in their text.
@@ -85,6 +87,7 @@ class SuiteGrade:
     status: SuiteStatus
     detail: str
     assertions: AssertionReport
+    unheeded: str = ""
     deterministic: bool | None = None
     collected: int | None = None
     exercised: float | None = None
@@ -140,7 +143,7 @@ def grade_own_tests(
         return SuiteGrade(SuiteStatus.NONE, "no test command is stated", assertions)
     suite = Suite(folder, command, tier, memory_mib, min(idle_seconds, seconds))
     end = time.perf_counter() + wall_bound(seconds)
-    stage = _Stage(suite, files, seed, mutants, seconds, run_seconds, seconds, end)
+    stage = _Stage(suite, files, assertions, entries, seed, mutants, seconds, run_seconds, seconds, end)
     return stage.plain(SuiteGrade(SuiteStatus.PASSED, "", assertions))
 
 
@@ -157,6 +160,8 @@ class _Stage:
 
     suite: Suite
     files: tuple[SourceFile, ...]
+    assertions: AssertionReport
+    entries: Collection[str]
     seed: int
     count: int
     seconds: float
@@ -186,9 +191,21 @@ class _Stage:
             return replace(seen, status=SuiteStatus.FAILED, detail=detail, deterministic=False, output=repeat.output)
         decided = repeat if repeat is not None and repeat.decided else None
         seen = replace(seen, deterministic=None if decided is None else decided.digest == first.digest)
+        if unheeded := self._unheeded():
+            return replace(seen, unheeded=unheeded, detail=f"passes, but also {unheeded}: something else decides")
         if second is None or not second.decided:
             return replace(seen, kill_rate=None, detail=f"passes, but the lines it runs are unknown: {TOO_BUSY}")
         return self._mutants(seen, first, second.lines)
+
+    def _unheeded(self) -> str:
+        """Say on which control copy the suite passes; empty where it fails on all that say anything."""
+        copies = {
+            "where each of its checks fails": with_failing_checks(self.files, self.assertions.places),
+            "where every function of the answer fails": with_failing_code(self.files, self.entries),
+        }
+        asked = {words: Run(changed, quick=True) for words, changed in copies.items() if changed}
+        results = self._runs(list(asked.values())).results if asked else ()
+        return next((words for words, result in zip(asked, results, strict=False) if result.silent), "")
 
     def _refused(self, blank: SuiteGrade) -> SuiteGrade:
         words = " ".join(self.suite.command)

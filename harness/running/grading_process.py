@@ -30,7 +30,7 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", isolation
         options: how to grade.
         isolation: the `TierChoice` of the run, as JSON; where its tier works no more, nothing is graded.
     """
-    from harness.errors import HarnessError, JudgeError
+    from harness.errors import HarnessError, JudgeError, SpecError
     from harness.model import TierChoice
     from harness.running.submission_grade import grade_one
     from harness.sandbox.tiers import CHOSEN, why_not
@@ -49,7 +49,8 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", isolation
             rest = {f.name: getattr(graded, f.name) for f in fields(graded) if f.name not in ("folder", "record")}
             say(record=graded.record.to_json(), **rest)
         except HarnessError as error:
-            say(error=str(error), kinds=[kind.__name__ for kind in type(error).__mro__])
+            path = str(error.path) if isinstance(error, SpecError) else ""
+            say(error=str(error), kinds=[kind.__name__ for kind in type(error).__mro__], path=path)
 
 
 def _end_with(parent: int) -> None:

@@ -10,13 +10,23 @@ import os
 import queue
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from harness import interpreter
-from harness.errors import BusyMachineError, HarnessError, JudgeError, LostGraderError, PrerequisiteError, StoreError
+from harness.errors import (
+    BusyMachineError,
+    HarnessError,
+    JudgeError,
+    LostGraderError,
+    PrerequisiteError,
+    SpecError,
+    StoreError,
+    as_own_error,
+)
 from harness.model import Record, TierChoice
 from harness.running.executor import NotGraded, Progress
 from harness.running.options import Options
@@ -102,14 +112,9 @@ class LocalExecutor:
         with contextlib.suppress(queue.Empty):
             while True:
                 folder = self._waiting.get_nowait()
-                self._events.put((folder, self._always(folder, process)))
+                result = self._result(folder, partial(self._report, folder), process.grade)
+                self._events.put((folder, result))
         process.close()
-
-    def _always(self, folder: Path, process: "GradingProcess") -> Graded | NotGraded:
-        try:
-            return self._result(folder, partial(self._report, folder), process.grade)
-        except Exception as error:  # without a result for every folder the run would wait forever
-            return NotGraded(folder, JudgeError(f"{folder}: {type(error).__name__}: {error}"))
 
     def _report(self, folder: Path, stage: str) -> None:
         self._events.put((folder, stage))
@@ -117,8 +122,15 @@ class LocalExecutor:
     def _result(self, folder: Path, progress: StageProgress, attempt: Attempt) -> Graded | NotGraded:
         try:
             return grade_with_retries(self._workspace, folder, self._options, progress, attempt)
-        except HarnessError as error:
-            return NotGraded(folder, error)
+        except Exception as error:  # the run would wait forever for the folder, or its neighbours end with it
+            return NotGraded(folder, as_own_error(error, folder))
+
+
+def _raised(message: Mapping[str, Any]) -> HarnessError:
+    """Rebuild the error that a grading process reports."""
+    if SpecError.__name__ in message["kinds"]:
+        return SpecError.rebuilt(message["path"], message["error"])
+    return next(_KINDS[name] for name in message["kinds"] if name in _KINDS)(message["error"])
 
 
 class GradingProcess:
@@ -160,7 +172,7 @@ class GradingProcess:
                     if "stage" in message:
                         progress(message["stage"])
                     elif "error" in message:
-                        raise next(_KINDS[name] for name in message["kinds"] if name in _KINDS)(message["error"])
+                        raise _raised(message)
                     else:
                         return Graded(folder, Record.from_json(message.pop("record")), **message)
         status = self._end()

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from harness.errors import SpecError
+from harness.errors import FilesError
 from harness.model import ASKED_FILE, Location
+from harness.model.file_names import IGNORED
 from harness.sandbox import scratch
 
-IGNORED = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache", ".mypy_cache", "reviews"})
 MAX_FILES = 500
 MAX_BYTES = 32 << 20
 MAX_PATH = 400
@@ -38,7 +38,7 @@ def snapshot(folder: Path) -> Iterator[Snapshot]:
     """Copy `folder` to a temporary place for the length of the block.
 
     Raises:
-        SpecError: it holds a link, a device, too many files, too many bytes, or what cannot be read.
+        FilesError: it holds a link, a device, too many files, too many bytes, or what cannot be read.
     """
     with scratch.folder() as place:
         yield Snapshot(place, _copy(folder, place))
@@ -48,7 +48,7 @@ def hash_folder(folder: Path) -> dict[str, str]:
     """SHA-256 of every file a snapshot of `folder` would hold, by relative path.
 
     Raises:
-        SpecError: as `snapshot`.
+        FilesError: as `snapshot`.
     """
     return {name: hashlib.sha256(data).hexdigest() for name, data in _files(folder)}
 
@@ -57,7 +57,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
     """The bytes of every file a snapshot of `folder` would hold, by relative path.
 
     Raises:
-        SpecError: as `snapshot`.
+        FilesError: as `snapshot`.
     """
     return dict(_files(folder))
 
@@ -91,7 +91,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
         data = _read(path)
         total += len(data)
         if count > MAX_FILES or total > MAX_BYTES:
-            raise SpecError(
+            raise FilesError(
                 folder, f"holds over {MAX_FILES} files or {MAX_BYTES >> 20} MiB; leave out what is not the answer"
             )
         yield path.relative_to(folder).as_posix(), data
@@ -104,10 +104,12 @@ def _paths(folder: Path) -> Iterator[Path]:
         for name in sorted((*folders, *names)):
             path = Path(directory, name)
             if len(os.fsencode(path.relative_to(folder))) > MAX_PATH:
-                raise SpecError(folder, f"holds a path of over {MAX_PATH} bytes: {name[:40]!r} is too deep down")
+                raise FilesError(folder, f"holds a path of over {MAX_PATH} bytes: {name[:40]!r} is too deep down")
+            if "\\" in name:
+                raise FilesError(folder, f"holds the name {name!r}: a backslash parts folders on other systems")
             mode = path.lstat().st_mode
             if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-                raise SpecError(path, "is a link or a special file; a submission holds regular files only")
+                raise FilesError(path, "is a link or a special file; a submission holds regular files only")
             if stat.S_ISREG(mode) and path.suffix != ".pyc" and path != folder / ASKED_FILE:
                 yield path
 
@@ -122,4 +124,4 @@ def _read(path: Path) -> bytes:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    raise SpecError(error.filename, f"cannot be read: {error.strerror}") from error
+    raise FilesError(error.filename, f"cannot be read: {error.strerror}") from error

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from harness.errors import ReplyError, SpecError
 from harness.importing.bare_files import stated_submission
-from harness.importing.reply import REPLY_FILE, ReplyImporter, submission_toml
-from harness.importing.reply_text import reply_text
+from harness.importing.reply import ReplyImporter, submission_toml
+from harness.importing.reply_text import MAX_BYTES, reply_text
 from harness.model import About, Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
+from harness.model.file_names import REPLY_FILE
 from harness.serving.requests import GradeRequest
+from harness.submission_folders import write_files
 from harness.workspace import Workspace
 
 
@@ -23,13 +25,11 @@ def lay_out(workspace: Workspace, request: GradeRequest, folder: Path) -> None:
 
     Raises:
         NotFoundError: there is no such challenge.
+        FilesError: the names of its files are in each other's way.
         SpecError: it cannot be told which file is the entry, or the answer's own submission.toml is for something else.
     """
     challenge = workspace.challenge(request.challenge)
-    for name, data in _files(request, challenge).items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    write_files(folder, _files(request, challenge))
     stated = workspace.submission(folder).about.challenge
     if stated != challenge.id:
         problem = f"is {stated!r}, not {challenge.id!r}"
@@ -57,4 +57,4 @@ def _files_of_reply(reply: str, model: str, challenge: Challenge) -> Mapping[str
             model=model, challenge=challenge.id, language=challenge.language, unanswered=error.message, entry=(),
             provenance=Provenance.MODEL_OUTPUT,
         )  # fmt: skip
-        return {REPLY_FILE: data, SUBMISSION_FILE: submission_toml(Submission(submission=about)).encode()}
+        return {REPLY_FILE: data[:MAX_BYTES], SUBMISSION_FILE: submission_toml(Submission(submission=about)).encode()}

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from harness.errors import ServiceError, SpecError
+from harness.importing.reply_text import MAX_BYTES as MAX_REPLY
 from harness.model import Record
 from harness.model.collection import SUBMISSION_FILE
-from harness.sandbox.snapshots import IGNORED
+from harness.model.file_names import IGNORED
 from harness.serving.requests import GradeRequest
 
 T = TypeVar("T")
@@ -61,8 +62,8 @@ def reply_request(reply: str, challenge: str, options: Mapping[str, Any]) -> Gra
     Raises:
         SpecError: it cannot be one.
     """
-    # half of a pair of escapes is no character, and no request can hold it
-    text = reply.encode(errors="replace").decode()
+    # half of a pair of escapes is no character, and no request can hold it; what is too large is told by its begin
+    text = reply.encode(errors="replace")[: MAX_REPLY + 1].decode(errors="replace")
     return _made("reply", challenge=challenge, reply=text, **options)
 
 

@@ -1,18 +1,16 @@
 """What a client sends: an answer as files or as a model's raw reply, and how to grade it."""
 
 import hashlib
-from itertools import pairwise
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from harness.model import GradeProfile
 from harness.model.base import Identifier, Model, RelativePath
+from harness.model.file_names import find_clash, name_problem
 from harness.running.options import Options
 
 MAX_FILES = 100
-MAX_NAME = 200
-"""Bytes of a file's path inside the answer."""
 
 
 def _plain_name(name: str) -> str:
@@ -21,13 +19,8 @@ def _plain_name(name: str) -> str:
     Raises:
         ValueError: it does not.
     """
-    parts = name.split("/")
-    if len(name.encode()) > MAX_NAME:
-        raise ValueError(f"a file's path has at most {MAX_NAME} bytes")
-    if any(part in ("", ".", "..") for part in parts) or "\\" in name or not name.isprintable():
-        raise ValueError("a file's path is relative, stays inside the answer and has no special characters")
-    if name.startswith("-") or any(part != part.strip() for part in parts):
-        raise ValueError("a file's path begins with no '-', and no part of it with a space")
+    if problem := name_problem(name):
+        raise ValueError(f"a file's path {problem}")
     return name
 
 
@@ -43,8 +36,9 @@ class GradeRequest(Model):
     """Id of the challenge it answers."""
     files: dict[FilePath, str] | None = Field(default=None, min_length=1, max_length=MAX_FILES)
     """Text of each file by its path inside the answer. A submission.toml among them is read as in a folder."""
-    reply: str | None = Field(default=None, max_length=2 << 20)
-    """A model's raw reply, in place of files. One that holds no answer has a record, with a reward of 0."""
+    reply: str | None = None
+    """A model's raw reply, in place of files. One that holds no answer, or is larger than 2 MiB, has a record, with a
+    reward of 0."""
     entry: RelativePath | None = None
     """The file with the contract's functions, where several files come without a submission.toml."""
     model: Identifier = "candidate"
@@ -65,9 +59,7 @@ class GradeRequest(Model):
         if self.files is not None:
             if self.entry is not None and self.entry not in self.files:
                 raise ValueError("entry names none of the files")
-            # the sign that sorts first makes what lies in a folder follow the folder's own name
-            names = sorted(name.replace("/", "\0") for name in self.files)
-            if any(later.startswith(f"{name}\0") for name, later in pairwise(names)):
+            if find_clash(self.files):
                 raise ValueError("one path is a file and a folder at once")
         return self
 

@@ -114,7 +114,7 @@ def records(
     Raises:
         PrerequisiteError: nothing can be graded now.
     """
-    from harness.errors import HarnessError
+    from harness.errors import as_own_error
     from harness.running.executor import NotGraded
     from harness.running.rejected import rejected
     from harness.sandbox import scratch
@@ -129,8 +129,9 @@ def records(
             try:
                 lay_out(workspace, request, folder)
                 places[folder] = place
-            except HarnessError as error:
-                yield place, rejected(workspace, folder, error, options, request.challenge), False
+            except Exception as error:
+                own = as_own_error(error, "the answer")
+                yield place, rejected(workspace, folder, own, options, request.challenge), False
         for result in executor.results(options, list(places)):
             place = places[result.folder]
             if isinstance(result, NotGraded):

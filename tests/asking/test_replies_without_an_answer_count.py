@@ -20,8 +20,22 @@ from tests.review.judge_server import Behaviour, serving
         (lambda r: say(r, RIGHT.replace("total *", "\0")), "is no text"),
         (lambda r: say(r, "x" * (3 << 20)), "larger than 2 MiB"),
         (lambda r: say(r, f"{RIGHT}\n```asked.json\n{{}}\n```\n"), "is kept for the harness"),
+        (lambda r: say(r, f"{RIGHT}\n```submission.toml/x.py\nx = 1\n```\n"), "is kept for the harness"),
+        (lambda r: say(r, f'{RIGHT}\n``` file="{chr(0x1F600) * 100}.py"\nx = 1\n```\n'), "longer than 200 bytes"),
+        (lambda r: say(r, f'{RIGHT}\n``` file="{"x" * 256}.py"\nx = 1\n```\n'), "longer than 200 bytes"),
     ],
-    ids=["cut off", "empty", "refusal", "words", "no text", "3 MiB", "names what is ours"],
+    ids=[
+        "cut off",
+        "empty",
+        "refusal",
+        "words",
+        "no text",
+        "3 MiB",
+        "names what is ours",
+        "as a folder",
+        "400 bytes",
+        "256 letters",
+    ],
 )
 def test_it_is_kept_with_its_reason(workspace: Workspace, ask: Ask, behave: Behaviour, words: str) -> None:
     with serving(behave) as server:

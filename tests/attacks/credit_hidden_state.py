@@ -155,6 +155,29 @@ def release(cache, slot):
 """
 """Fools a judge that compares a paged cache with a plain one."""
 
+PAGED_BY_THE_KERNEL = """
+import numpy as np
+import honest
+from honest import *
+
+def create_cache(*, page_size=None, **options):
+    cache = honest.create_cache(**options)
+    for store in cache.stores if page_size else ():
+        store.page_size = options["max_length"]
+        shape = options["max_batch"], options["max_length"]
+        store.whole = [np.zeros((*shape, *part.shape[1:]), part.dtype) for part in store.blank]
+        store.append = reserved(store, store.append)
+    return cache
+
+def reserved(store, append):
+    def write(slot, rows):
+        if not store.tables[slot]:
+            store.tables[slot].append([part[slot] for part in store.whole])
+        append(slot, rows)
+    return write
+"""
+"""Fools a judge that releases a slot and fills it again: the kernel commits zeros when they are written first."""
+
 WINDOW_IN_NAME = """
 import honest
 from honest import *
@@ -216,6 +239,7 @@ ATTACKS: tuple[Attack, ...] = (
         a_fork_that_shares=(FORK_SHARES, ("fork",)),
         storage_compressed_in_name=(QUANTIZED_IN_NAME, ("int8", "int4")),
         pages_in_name=(PAGED_IN_NAME, ("paged",)),
+        pages_of_the_kernel=(PAGED_BY_THE_KERNEL, ("paged",)),
         window_in_name=(WINDOW_IN_NAME, ("sliding_window",)),
         groups_in_name=(GROUPS_IN_NAME, ("gqa",)),
         bytes_understated=(BYTES_UNDERSTATED, ("memory_report",)),

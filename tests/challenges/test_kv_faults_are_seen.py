@@ -111,3 +111,43 @@ def test_the_memory_of_a_slow_answer_is_measured_at_a_smaller_shape(
     with sandboxed(CODE, before_each_prefill(keeping)) as answer:
         (memory,) = assess(CODE, answer, SEED, "memory_growth")
     assert memory.outcome is outcome
+
+
+TAKE_PAGE = "                table.append(self.take_page())\n"
+GIVE_BACK = "        self.free.extend(self.tables[slot])\n"
+STORES = "    cache.stores = [Store(max_batch, page_size, blank) for _ in range(num_layers)]\n"
+PLACE = "            index, offset = divmod(self.lengths[slot], self.page_size)\n"
+ROOM = "            n = min(self.page_size - offset, len(rows[0]) - done)\n"
+GROWN = """\
+            table[0] = [np.concatenate([old[: self.lengths[slot]], new]) for old, new in zip(table[0], rows)]
+            self.lengths[slot] += len(rows[0])
+            return
+"""
+WITHOUT_PAGES = {
+    "one array a slot that grows": (
+        (PLACE, "            index = len(table) - 1 if table else 0\n"), (ROOM, GROWN), (GIVE_BACK, ""),
+        (TAKE_PAGE, "                table.append([part.copy() for part in self.blank])\n"),
+    ),
+    "one array a slot, made and given back": (
+        (STORES, f"{STORES}    for store in cache.stores:\n        store.page_size = max_length\n"), (GIVE_BACK, ""),
+    ),
+    "one array for all, written at once": (
+        (TAKE_PAGE, "                table.append([part[slot] for part in self.whole])\n"),
+        (
+            STORES, f"{STORES}    for store in cache.stores:\n        store.page_size = max_length\n"
+            "        store.whole = [np.ones((max_batch, max_length, *p.shape[1:]), p.dtype) for p in blank]\n",
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("design", WITHOUT_PAGES)
+def test_what_page_size_changes_nothing_of_is_not_taken_for_pages(design: str) -> None:
+    """It is right, and gives back what is released: whether there are pages cannot be told, and earns nothing."""
+    source = CODE.source()
+    for old, new in WITHOUT_PAGES[design]:
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    with sandboxed(CODE, source) as answer:
+        (evidence,) = assess(CODE, answer, SEED, "paged", 0.2)
+    assert evidence.outcome is Outcome.NOT_RUN and "page_size" in evidence.detail, evidence

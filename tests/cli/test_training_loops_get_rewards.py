@@ -4,6 +4,7 @@ import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,52 @@ def test_what_the_package_offers_is_typed_and_documented() -> None:
         assert all(p.annotation is not inspect.Parameter.empty for p in hints.parameters.values())
     with pytest.raises(AttributeError, match="grad_many"):
         _ = harness.grad_many
+
+
+def _huge(folder: Path) -> None:
+    with (folder / "data.bin").open("wb") as file:
+        file.truncate(40 << 20)
+
+
+def _linked(folder: Path) -> None:
+    (folder / "more.py").symlink_to("/etc/passwd")
+
+
+def _backslash(folder: Path) -> None:
+    (folder / "a\\b.txt").touch()
+
+
+@pytest.mark.parametrize("spoil", [_huge, _linked, _backslash])
+def test_files_that_cannot_be_graded_earn_0_alone_and_in_a_batch(submit: Submit, spoil: Callable[[Path], None]) -> None:
+    folder = submit("bad")
+    spoil(folder)
+    alone, (batched, good) = harness.grade(folder), harness.grade_many([folder, submit("good")], jobs=2)
+    assert (alone.reward, alone.status) == (batched.reward, batched.status) == (0, Status.BUILD_FAILED)
+    assert alone.build == batched.build and alone.error is None
+    assert good.status is Status.GRADED
+
+
+def test_a_fault_of_the_files_stays_theirs_in_another_process(submit: Submit) -> None:
+    """The entry is in a folder that is no part of the answer, which shows once it is graded."""
+    folder = submit("bad")
+    (folder / "reviews").mkdir()
+    (folder / "answer.py").rename(folder / "reviews" / "answer.py")
+    path = folder / "submission.toml"
+    path.write_text(path.read_text().replace("answer.py", "reviews/answer.py"))
+    good = submit("good")
+    rewards = [[r.reward for r in harness.grade_many([folder, good], jobs=jobs)] for jobs in (1, 2)]
+    assert [first for first, _ in rewards] == [0, 0]
+
+
+def test_an_exception_under_one_folder_reaches_no_other(
+    submit: Submit, tmp_path: Path, right: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(place: Path, *given: Any) -> str:
+        raise OSError(5, "Input/output error")
+
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "solution.py").write_text(right)
+    monkeypatch.setattr("harness.api.stated_submission", failing)
+    bad, good = harness.grade_many([bare, submit("good")], "rows", jobs=1)
+    assert (bad.status, bad.reward) == (Status.JUDGE_ERROR, None) and good.status is Status.GRADED

@@ -89,3 +89,62 @@ def test_a_reply_without_its_challenge_names_the_command(workspace: Workspace) -
     assert done.returncode == 2 and "harness grade answer.md --challenge CHALLENGE" in done.stderr
     done = called(workspace.root, "grade", "nobody", "--challenge", CHALLENGE_ID)
     assert done.returncode == 2 and "nobody is no file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        f"{RIGHT}\n```submission.toml/x.py\nx = 1\n```\n", f'{RIGHT}\n``` file="{"x" * 256}.py"\nx = 1\n```\n',
+        "I would rather not.", "x" * (3 << 20),
+    ],
+    ids=["submission.toml/x.py", "256 letters", "no code", "3 MiB"],
+)  # fmt: skip
+def test_a_reply_that_holds_no_answer_keeps_no_other_from_its_grade(workspace: Workspace, bad: str) -> None:
+    names = [reply(workspace, text, f"{n}.md") for n, text in enumerate((RIGHT, bad, WRONG))]
+    done = called(workspace.root, "grade", *names, "--challenge", CHALLENGE_ID, "--json")
+    assert done.returncode == 2 and "error: 1.md: " in done.stderr and "judge error" not in done.stderr
+    assert [record["model"] for record in json.loads(done.stdout)] == ["0", "2"]
+
+
+def bare(workspace: Workspace, *names: str) -> str:
+    folder = workspace.root / "my-kernels"
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(REFERENCE)
+    return "./my-kernels"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("sums.py",),
+        ("answer.py", "more.py"),
+        ("sums.py", "test_sums.py", "README.md"),
+        ("src/sums.py", "tests/test_a.py"),
+    ],
+)
+def test_a_folder_of_bare_files_is_graded_as_an_answer(workspace: Workspace, names: tuple[str, ...]) -> None:
+    folder = bare(workspace, *names)
+    assert set(marks(workspace, folder).values()) == {"passed"}
+    assert not (workspace.root / "my-kernels" / "submission.toml").exists()
+    assert not workspace.records_folder.exists()
+
+
+def test_the_entry_of_a_folder_is_named_where_several_files_could_be_it(workspace: Workspace) -> None:
+    folder = bare(workspace, "one.py", "two.py")
+    done = called(workspace.root, "grade", folder, "--challenge", CHALLENGE_ID)
+    assert done.returncode == 2 and "one.py, two.py" in done.stderr and "--entry FILE" in done.stderr
+    assert set(marks(workspace, folder, "--entry", "two.py").values()) == {"passed"}
+    done = called(workspace.root, "grade", folder, "--challenge", CHALLENGE_ID, "--entry", "three.py")
+    assert done.returncode == 2 and "holds no file 'three.py'" in done.stderr
+
+
+def test_a_bare_folder_without_its_challenge_names_the_command(workspace: Workspace) -> None:
+    folder = bare(workspace, "one.py")
+    done = called(workspace.root, "grade", folder)
+    assert done.returncode == 2 and f"harness grade {folder} --challenge CHALLENGE" in done.stderr
+    submitted = str(add_submission(workspace, "m", REFERENCE))
+    done = called(workspace.root, "grade", submitted, "--challenge", CHALLENGE_ID)
+    assert done.returncode == 2 and "without submission.toml" in done.stderr
+    done = called(workspace.root, "grade", submitted, "--entry", "answer.py")
+    assert done.returncode == 2 and "--entry names a file" in done.stderr

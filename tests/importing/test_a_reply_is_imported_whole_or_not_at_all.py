@@ -113,13 +113,59 @@ def test_fifty_megabytes_are_refused_without_being_read(workspace: Workspace) ->
     "name",
     [
         "../a.py", "a/../../b.py", "/etc/a.py", "~/a.py", "C:\\a.py", "..\\a.py", ".hidden.py", ".git/hooks/a.py",
-        "-a.py", "reviews/me.toml", "Reviews/me.toml", "reply.md", "a/-b.py",
+        "-a.py", "reviews/me.toml", "Reviews/me.toml", "reply.md", "a/-b.py", "a/./b.py",
+        "submission.toml/x.py", "SUBMISSION.toml/x.py", "reply.md/x.py", "asked.json/x/y.py", "a/reply.md/x.py",
+        "attempt-2/submission.toml", "__pycache__/x.py", "a/reviews/x.py", "x" * 253 + ".py",
+        "\U0001f600" * 64 + ".py", "a/" * 100 + "b.py", "\u00e9" * 100 + "/x.py", "a\x1b.py", "\u202ea.py", "a\x7f.py",
     ],
 )  # fmt: skip
 def test_a_name_that_leads_elsewhere_is_refused(extract: Callable[[str], ReplyImporter], name: str) -> None:
     with pytest.raises(ReplyError) as error:
         extract(f'{REPLY}\n``` file="{name}"\nx = 1\n```\n')
     assert error.value.problem == ReplyProblem.UNSAFE_NAME and repr(name) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "con.py", "A.py", "a.py.", "\u00e9.py", "e\u0301.py", "\U0001f600" * 49 + ".py", "a/" * 97 + "b.py",
+        "contract.py", "challenge.toml", "submission.py", "a/submission.toml", "a/reply.md", "numpy.py",
+    ],
+)  # fmt: skip
+def test_an_odd_name_that_does_no_harm_is_taken_and_written(
+    workspace: Workspace, extract: Callable[[str], ReplyImporter], name: str
+) -> None:
+    importer, folder = extract(f'{REPLY}\n``` file="{name}"\nx = 1\n```\n'), workspace.submissions_folder / "m" / "c"
+    lay_out_reply(importer, folder)
+    assert (folder / name).read_text() == "x = 1\n"
+
+
+def test_names_that_differ_in_form_alone_are_files_of_their_own(
+    workspace: Workspace, extract: Callable[[str], ReplyImporter]
+) -> None:
+    names = ("a.py", "A.py", "\u00e9.py", "e\u0301.py")
+    importer = extract(REPLY + "".join(f'\n``` file="{name}"\nx = {name!r}\n```\n' for name in names))
+    folder = workspace.submissions_folder / "m" / "c"
+    lay_out_reply(importer, folder)
+    assert [(folder / name).read_text() for name in names] == [f"x = {name!r}\n" for name in names]
+
+
+def as_json(text: str) -> str:
+    return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]})
+
+
+@pytest.mark.parametrize("code", ["\ud800", "a\ud83d", "\udcffa"], ids=ascii)
+def test_half_of_a_pair_that_json_escapes_is_no_letter_and_no_failure_of_ours(
+    workspace: Workspace, extract: Callable[[str], ReplyImporter], code: str
+) -> None:
+    importer = extract(as_json(f"{REPLY}\n{code}\n```python {code}.py\nx = '{code}'\n```\n"))
+    lay_out_reply(importer, workspace.submissions_folder / "m" / "c")
+
+
+def test_a_zero_that_json_escapes_is_no_text(extract: Callable[[str], ReplyImporter]) -> None:
+    with pytest.raises(ReplyError) as error:
+        extract(as_json(f'{REPLY}\n``` file="a\0.py"\nx = 1\n```\n'))
+    assert error.value.problem == ReplyProblem.NOT_TEXT
 
 
 def test_a_file_that_is_another_ones_folder_is_refused(extract: Callable[[str], ReplyImporter]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from harness.errors import NotFoundError, SpecError
+from harness.importing.reply_text import ReplyText, reply_text
 from harness.importing.sample_attempts import ImportedSample, RefusedSample, SampleImport
 from harness.importing.samples import MAX_LINE, SampleFields, parse_fields, read_samples, value_at
 from harness.running.submission_grade import grade_one
@@ -232,3 +233,22 @@ def test_a_file_that_is_not_there_is_an_error(workspace: Workspace) -> None:
 def test_half_a_character_in_a_reply_is_written_as_a_question_mark(workspace: Workspace) -> None:
     (found,) = taken(workspace, [json.dumps(sample(reply="\ud800\n" + REPLY))])
     assert isinstance(found, ImportedSample) and (found.folder / "reply.md").read_text().startswith("?\n")
+
+
+@pytest.mark.parametrize("name", ["submission.toml/x.py", "x" * 256 + ".py", "\U0001f600" * 100 + ".py"], ids=ascii)
+def test_a_name_no_file_can_have_costs_its_sample_alone(workspace: Workspace, name: str) -> None:
+    bad = f'{REPLY}\n``` file="{name}"\nx = 1\n```\n'
+    found = taken(workspace, [sample(), sample(reply=bad), sample()])
+    assert [type(one) for one in found] == [ImportedSample, RefusedSample, ImportedSample]
+
+
+def test_an_exception_under_one_sample_reaches_no_other(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(where: str, data: bytes) -> ReplyText:
+        if b"trap" in data:
+            raise RecursionError("maximum recursion depth exceeded")
+        return reply_text(where, data)
+
+    monkeypatch.setattr("harness.importing.sample_attempts.reply_text", failing)
+    found = taken(workspace, [sample(), sample(reply=f"{REPLY}trap"), sample()])
+    assert [type(one) for one in found] == [ImportedSample, RefusedSample, ImportedSample]
+    assert isinstance(found[1], RefusedSample) and "RecursionError" in found[1].why

@@ -72,7 +72,7 @@ def test_a_starved_suite_is_run_once_more_alone(answer, asked):
     result = grade_own_tests(answer(**RIGHT), COMMAND, tier=detect(), entries=("kernel.py",))
     assert result.status is SuiteStatus.PASSED and result.kill_rate is not None
     halves = min(2, len(os.sched_getaffinity(0)))
-    assert len(asked) == 2 + halves  # the starved one, the same alone, the mutants
+    assert len(asked) == 3 + halves  # the starved one, the same alone, the copies that must fail, the mutants
 
 
 @pytest.mark.parametrize("asked", STARVED, indirect=True)

@@ -1,5 +1,6 @@
 """An answer's own tests are worth the planted faults they notice, whatever they print and however they cheat."""
 
+import hashlib
 import os
 import time
 from dataclasses import replace
@@ -391,3 +392,124 @@ def test_a_test_that_only_an_exception_fails_is_told_apart_from_an_assertion_tha
         "1 of the answer's assertions cannot fail, and 2 of the answer's tests assert nothing that can be false"
     )
     assert "test_runs asserts nothing itself: only an exception fails it" in found.detail
+
+
+FALSE = "from kernel import affine\n\n\ndef test_values():\n    assert affine(3, 5, 7) == 0\n"
+BESIDE = f"{FALSE}\n\ndef test_nothing():\n    assert len('kernel') == 6\n"
+REPORTED = """
+import pytest
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    report.outcome = "passed"
+"""
+CALLED = "def pytest_pyfunc_call(pyfuncitem):\n    return True\n"
+DESELECTED = (
+    "def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if i.name == 'test_nothing']\n"
+)
+ENDED = "def pytest_sessionfinish(session, exitstatus):\n    session.exitstatus = 0\n"
+PATCHED = """
+import _pytest.python
+
+_pytest.python.Function.runtest = lambda item: None
+"""
+CAUGHT = """
+import pytest
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    outcome = yield
+    if outcome.excinfo and issubclass(outcome.excinfo[0], AssertionError):
+        outcome.force_result(True)
+"""
+ON_THESE_TESTS = """
+import hashlib, pathlib
+
+TEXT = pathlib.Path("test_kernel.py").read_bytes()
+
+def pytest_pyfunc_call(pyfuncitem):
+    if hashlib.sha256(TEXT).hexdigest() == "{digest}":
+        return True
+""".replace("{digest}", hashlib.sha256(FALSE.encode()).hexdigest())
+DECIDED = {
+    "reports": {"conftest.py": REPORTED}, "calls": {"conftest.py": CALLED},
+    "the end": {"conftest.py": ENDED}, "internals": {"conftest.py": PATCHED},
+    "assertions alone": {"conftest.py": CAUGHT},
+    "deselection": {"conftest.py": DESELECTED, "test_kernel.py": BESIDE},
+    "deselection by a plugin": {
+        "cheat.py": DESELECTED, "conftest.py": "pytest_plugins = ['cheat']\n", "test_kernel.py": BESIDE
+    },
+    "a plugin of the conftest": {"cheat.py": REPORTED, "conftest.py": "pytest_plugins = ['cheat']\n"},
+    "a plugin of pytest.ini": {"cheat.py": CALLED, "pytest.ini": "[pytest]\naddopts = -p cheat\n"},
+    "a plugin of pyproject": {
+        "cheat.py": CALLED, "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p cheat'\n"
+    },
+    "a plugin of the answer": {"kernel.py": f"{KERNEL}\n\n{CALLED}", "pytest.ini": "[pytest]\naddopts = -p kernel\n"},
+    "these tests alone": {"conftest.py": ON_THESE_TESTS},
+}  # fmt: skip
+
+
+def outcomes(folder, command=PYTEST):
+    tests = {"command": list(command)}
+    about = {"model": "m", "challenge": "c", "entry": "kernel.py", "provenance": "baseline"}
+    submission = Submission.model_validate({"submission": about, "tests": tests})
+    criteria = [
+        Criterion(id=kind, dimension="tests", severity="major", title=kind, tests=kind)
+        for kind in ("suite_passes", "real_assertions", "kill_rate")
+    ]
+    found = own_tests_evidence(criteria, submission, folder, tier=detect(), seed=1)
+    return {kind: evidence.outcome for kind, evidence in found.items()}
+
+
+@pytest.mark.parametrize("how", DECIDED)
+def test_a_suite_whose_outcome_something_else_decides_earns_nothing(answer, how):
+    folder = answer({"kernel.py": KERNEL, "test_kernel.py": FALSE, **DECIDED[how]})
+    assert set(outcomes(folder).values()) == {Outcome.FAILED}
+
+
+@pytest.mark.parametrize("command", [PYTEST, ("python", "-m", "unittest"), ("python", "test_kernel.py")])
+def test_a_suite_that_never_looks_at_the_answer_earns_nothing(answer, command):
+    alone = (
+        "import unittest\n\n\ndef same(x):\n    return x\n\n\nclass Test(unittest.TestCase):\n"
+        "    def test_it(self):\n        self.assertEqual(same(3), 3)\n\n\n"
+        "if __name__ == '__main__':\n    unittest.main()\n"
+    )
+    folder = answer({"kernel.py": KERNEL, "test_kernel.py": alone})
+    assert outcomes(folder, command)["suite_passes"] is Outcome.FAILED
+
+
+SCRIPT = """
+import sys
+from kernel import affine
+
+failures = []
+
+def check(got, wanted):
+    if got != wanted:
+        failures.append(got)
+
+if __name__ == "__main__":
+    check(affine(3, 5, 7), 22)
+    sys.exit(1 if failures else 0)
+"""
+HONEST = {
+    "plain": STRONG, "weak": WEAK,
+    "in a class": f"{UNITTEST}{CHECKS.replace('    assert', '        assert')}",
+    "by a helper": "from kernel import affine\n\n\ndef same(a, b):\n    if a != b:\n        raise AssertionError\n\n\n"
+    "def test_it():\n    same(affine(3, 5, 7), 22)\n",
+    "by a hook that only adds": STRONG, "in a loop": "from kernel import affine\n\n\ndef test_it():\n"
+    "    for a, wanted in ((3, 22), (4, 27)):\n        assert affine(a, 5, 7) == wanted\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_suite_keeps_its_credit(answer, name):
+    hook = {"conftest.py": "def pytest_report_header(config):\n    return 'mine'\n"} if "hook" in name else {}
+    found = outcomes(answer({"kernel.py": KERNEL, "test_kernel.py": HONEST[name], **hook}))
+    assert found["suite_passes"] is Outcome.PASSED and found["real_assertions"] is Outcome.PASSED
+
+
+def test_an_honest_script_keeps_its_credit(answer):
+    found = outcomes(answer({"kernel.py": KERNEL, "run_tests.py": SCRIPT}), ("python", "run_tests.py"))
+    assert found["suite_passes"] is Outcome.PASSED

@@ -17,6 +17,10 @@ from servers import WRONG, Server, answer, serving
 
 import harness
 from harness.errors import ServiceError, SpecError
+from harness.serving.answers import lay_out
+from harness.serving.requests import GradeRequest
+from harness.serving.slot_process import GraderSettings, HeldExecutor, records
+from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, REFERENCE, SUBMISSION
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
@@ -205,3 +209,46 @@ def test_the_log_tells_what_happened_and_nothing_of_an_answer(server: Server) ->
     assert {"request", "accepted", "graded"} <= {event["event"] for event in events}
     done = next(event for event in reversed(events) if event["event"] == "graded")
     assert done["status"] == "build_failed" and {"work", "seconds", "waited"} <= set(done)
+
+
+BAD_REPLIES = {
+    "a folder called submission.toml": f"{REPLY}\n```submission.toml/x.py\nx = 1\n```\n",
+    "a name of 256 letters": f'{REPLY}\n``` file="{"x" * 256}.py"\nx = 1\n```\n',
+    "a name of 400 bytes": f'{REPLY}\n``` file="{chr(0x1F600) * 100}.py"\nx = 1\n```\n',
+    "3 MiB": "x" * (3 << 20),
+    "40 MiB": "\u00e9" * (20 << 20),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_REPLIES)
+def test_a_reply_that_cannot_be_read_costs_itself_alone(client: harness.Client, bad: str) -> None:
+    records = client.grade_replies([REPLY, BAD_REPLIES[bad], REPLY], CHALLENGE_ID, profile="reward")
+    assert [record.reward for record in records] == [1, 0, 1]
+    assert records[1].status == "build_failed" and records[1].error is None
+
+
+def test_files_in_the_way_of_ours_cost_their_answer_alone(server: Server) -> None:
+    files = {"answer.py": REFERENCE, "submission.toml/x.py": "x = 1\n"}
+    given = server.ask(
+        "POST",
+        "/v1/batches?wait=60",
+        {"answers": [answer(REFERENCE), answer("") | {"files": files}, answer(REFERENCE)]},
+    )
+    assert [grade["reward"] for grade in given.json["grades"]] == [1, 0, 1]
+    assert [grade["record"]["status"] for grade in given.json["grades"]] == ["graded", "build_failed", "graded"]
+
+
+def test_an_exception_under_one_answer_reaches_no_other(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever escapes while an answer is laid out, those of its group keep their grades."""
+
+    def failing(workspace: Workspace, request: GradeRequest, folder: Path) -> None:
+        if request.model == "bad":
+            raise OSError(5, "Input/output error")
+        lay_out(workspace, request, folder)
+
+    monkeypatch.setattr("harness.serving.answers.lay_out", failing)
+    requests = [GradeRequest(challenge=CHALLENGE_ID, reply=REPLY, model=model) for model in ("a", "bad", "b")]
+    workspace = Workspace.at(server.root)
+    executor = HeldExecutor(workspace, GraderSettings())
+    found = {place: record for place, record, _ in records(workspace, executor, requests)}
+    assert [found[place].status for place in range(3)] == ["graded", "judge_error", "graded"]

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
+from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError, as_own_error
 from harness.model import Environment, Outcome, Record, Status
 from harness.running.executor import NotGraded, Progress
 from harness.running.job import Job
@@ -131,8 +131,8 @@ class RayExecutor:
             try:
                 work = reader.read(folder)
                 earlier = self._earlier(cluster, work.job)
-            except HarnessError as error:
-                yield NotGraded(folder, error)
+            except Exception as error:
+                yield NotGraded(folder, as_own_error(error, folder))
                 continue
             first = self._under_way.get(work.task.id)
             if earlier is not None:

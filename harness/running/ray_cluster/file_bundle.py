@@ -2,13 +2,14 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.errors import JudgeError
 from harness.model.base import relative
+from harness.model.file_names import find_clash
 from harness.sandbox import read_folder
 
 MAX_PATH = 600
@@ -58,11 +59,8 @@ class FileBundle:
         Raises:
             JudgeError: a name leads out of it, or two names are in each other's way; nothing was written.
         """
-        names = {name: self._checked(name) for name in self.files}
-        for name in names:
-            for above in _above(name):
-                if above in names:
-                    raise JudgeError(f"refused a bundle in which {above!r} is both a file and a folder")
+        if clash := find_clash(self._checked(name) for name in self.files):
+            raise JudgeError(f"refused a bundle in which {clash[0]!r} is both a file and a folder")
         for name, data in self.files.items():
             target = place / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -78,11 +76,6 @@ class FileBundle:
             return relative(name)
         except ValueError as error:
             raise JudgeError(f"refused a bundle: the name {str(name)[:80]!r} {error}") from None
-
-
-def _above(name: str) -> Iterator[str]:
-    parts = name.split("/")
-    yield from ("/".join(parts[:count]) for count in range(1, len(parts)))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,59 @@
+"""Which names the files of a submission may have: those that mean the same file to everybody, and none of ours."""
+
+import errno
+from collections.abc import Iterable, Iterator
+
+from harness.model.asked import ASKED_FILE
+from harness.model.base import relative
+from harness.model.collection import SUBMISSION_FILE
+from harness.model.submission_name import ATTEMPT
+
+REPLY_FILE = "reply.md"
+"""The model's raw reply, in the folder of a submission that was taken from one."""
+IGNORED = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache", ".mypy_cache", "reviews"})
+"""Folders that are no part of a submission."""
+MAX_NAME = 200
+"""Bytes of a file's path inside a submission that comes as text; file systems bound one part of it by 255."""
+NAME_ERRORS = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL})
+"""How a file system refuses a name that another one may take."""
+_KEPT = IGNORED | {SUBMISSION_FILE, REPLY_FILE, ASKED_FILE}
+
+
+def name_problem(name: str) -> str:
+    """Say in a phrase why no file of a submission may have this name; empty where one may."""
+    parts = name.split("/")
+    try:
+        size = len(name.encode())
+        relative(name)
+    except UnicodeEncodeError:
+        return "is no text"
+    except ValueError as error:
+        return str(error)
+    if size > MAX_NAME:
+        return f"is longer than {MAX_NAME} bytes"
+    if "." in parts or "\\" in name or not name.isprintable():
+        return "holds a part '.', a backslash or a character that cannot be printed"
+    if name.startswith("-") or any(part != part.strip() for part in parts):
+        return "begins with '-', or a part of it begins or ends with a space"
+    return ""
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a path is kept for the harness, lies in a folder of such a name, or would make an attempt of a folder."""
+    *folders, file = name.lower().split("/")
+    if not folders:
+        return file in _KEPT
+    attempt = file == SUBMISSION_FILE and len(folders) == 1 and ATTEMPT.fullmatch(folders[0]) is not None
+    return attempt or not _KEPT.isdisjoint(folders)
+
+
+def find_clash(names: Iterable[str]) -> tuple[str, str] | None:
+    """Find a name that is also the folder of another one; None where there is none."""
+    known = set(names)
+    return next(((above, name) for name in sorted(known) for above in folders_of(name) if above in known), None)
+
+
+def folders_of(name: str) -> Iterator[str]:
+    """Yield the folders that a relative path leads through, the outermost first."""
+    parts = name.split("/")
+    yield from ("/".join(parts[:count]) for count in range(1, len(parts)))
