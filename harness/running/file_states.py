@@ -159,17 +159,17 @@ class _Folders:
     def __contains__(self, name: SubmissionName) -> bool:
         place, last = (name.model, name.challenge) if name.attempt is None else (name.answer, f"attempt-{name.attempt}")
         if place not in self._listed:
-            self._listed[place] = frozenset(e.name for e in _entries(f"{self._root}/{place}") if e.is_dir())
+            self._listed[place] = frozenset(e.name for e in _entries(f"{self._root}/{place}") if _is_folder(e))
         return last in self._listed[place]
 
 
 def _records(folder: Path) -> Iterator[RecordState]:
     for challenge in _entries(folder):
-        if challenge.is_dir():
+        if _is_folder(challenge):
             entries = _entries(challenge)
             yield from _files(challenge.name, entries)
             for file in entries:
-                if file.is_dir():
+                if _is_folder(file):
                     yield from _files(challenge.name, _entries(file), file.name)
 
 
@@ -179,6 +179,13 @@ def _files(challenge: str, entries: list[os.DirEntry[str]], model: str | None = 
     for file in entries:
         if named := SubmissionName.of_record_file(challenge, file.name, model):
             yield _record(named, _status(file), signatures.get(file.name + SUFFIX))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def _status(file: os.DirEntry[str]) -> os.stat_result:

@@ -109,7 +109,7 @@ REFUSED = {
     "a mark": (lambda r: {"overall": r.overall.model_copy(update={"score": 90.0})}, "can be|does not follow"),
     "a criterion left out": (
         lambda r: {"evidence": r.evidence[1:]},
-        "evidence.values is not as in its probe set: it is left out",
+        "values is not as in its probe set: it is left out",
     ),
     "another name": (lambda r: {"model": "other"}, "is the record of other/scaled_sum"),
 }

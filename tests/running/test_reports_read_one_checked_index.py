@@ -80,6 +80,7 @@ def test_an_edited_mark_is_refused_whatever_rubric_it_was_given_by(toy, index, c
     def raised(document):
         document["overall"].update(score=94.0, high=94.0)
         document["evidence"][-1]["criterion"] = "of_another_rubric"
+        document["probe_set"] = None
 
     edit(toy.workspace.record_path("wrong", "scaled_sum"), raised)
     assert [record.model for record in index.records()] == ["right"]
