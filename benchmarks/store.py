@@ -7,7 +7,8 @@
 
 Records are the bundled ones under other names and keys: the evidence of each is that of one of some hundred copies
 whose figures were drawn anew, for evidence of several records together is not believed. Making them is not timed. All
-lies in a temporary folder, removed at the end; --folder says where it is made. A million records take 4 GB, a hundred thousand published ones 3 GB more.
+lies in a temporary folder, removed at the end; --folder says where it is made. A million records take 4 GB, a hundred
+thousand published ones 3 GB more.
 """
 
 import argparse
