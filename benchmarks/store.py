@@ -5,9 +5,10 @@
     python benchmarks/store.py --records 0 --board 100000 --one-by-one   published as grades are, then ranked
     python benchmarks/store.py --board 0 --export 0                 the store alone
 
-Records are the bundled ones under other names, keys and seeds: the evidence of each criterion is that of one of some
-hundred copies whose figures were drawn anew. Making them is not timed. All lies in a temporary folder, removed at the
-end; --folder says where it is made. A million records take 4 GB, a hundred thousand published ones 3 GB more.
+Records are the bundled ones under other names and keys: the evidence of each is that of one of some hundred copies
+whose figures were drawn anew, for evidence of several records together is not believed. Making them is not timed. All
+lies in a temporary folder, removed at the end; --folder says where it is made. A million records take 4 GB, a hundred
+thousand published ones 3 GB more.
 """
 
 import argparse
@@ -25,11 +26,12 @@ from pathlib import Path
 
 from promises import Promises
 
-from harness.model import Evidence, Provenance, Record, Status
+from harness.model import GradeProfile, Provenance, Record, Status
 from harness.model.submission_name import SubmissionName
 from harness.running.file_states import SETTLED_SECONDS
 from harness.running.store import Store
 from harness.scoring import score
+from harness.scoring.reward import reward
 from harness.workspace import Workspace
 from reports import ROOT, command
 
@@ -54,11 +56,9 @@ class Shape:
     def __init__(self, workspace: Workspace) -> None:
         self._draw = random.Random(7)
         self._records = [record for record in workspace.records() if record.status is Status.GRADED]
-        copies = [self._other_figures(record) for record in self._records for _ in range(COPIES)]
-        self._evidence: dict[tuple[str, str], list[Evidence]] = {}
-        for copy in copies:
-            for item in copy.evidence:
-                self._evidence.setdefault((copy.challenge, item.criterion), []).append(item)
+        self._copies: dict[str, list[Record]] = {}
+        for record in self._records:
+            self._copies.setdefault(record.challenge, []).extend(self._other_figures(record) for _ in range(COPIES))
 
     def records(self, count: int, models: int = MODELS) -> Iterator[Record]:
         """So many, of so many models, each with as many attempts at each challenge as it takes."""
@@ -70,14 +70,14 @@ class Shape:
             yield self._record(bases[names[challenge]], f"model-{model:03}", attempt + 1, number)
 
     def _record(self, base: Record, model: str, attempt: int, number: int) -> Record:
-        drawn = self._draw
+        drawn, copy = self._draw, self._draw.choice(self._copies[base.challenge])
         return base.model_copy(
             update={
-                "model": model, "attempt": attempt, "seed": drawn.getrandbits(48), "origin": None,
+                "model": model, "attempt": attempt, "seed": copy.seed, "origin": None,
                 "provenance": Provenance.MODEL_OUTPUT, "key": hashlib.sha256(str(number).encode()).hexdigest(),
                 "made": base.made + timedelta(seconds=number), "reward": round(drawn.random(), 4),
                 "seconds": {stage: round(drawn.uniform(0.5, 2) * spent, 3) for stage, spent in base.seconds.items()},
-                "evidence": tuple(drawn.choice(self._evidence[base.challenge, e.criterion]) for e in base.evidence),
+                "evidence": copy.evidence,
             }
         )  # fmt: skip
 
@@ -158,7 +158,9 @@ def publish(workspace: Workspace, count: int, *, one_by_one: bool = False) -> No
     pool: dict[str, list[str]] = {}
     for record in Shape(Workspace(ROOT)).records(count // COPIES + len(rubrics), models=1):
         scored = score(rubrics[record.challenge], record.evidence, built=True)
+        counted = GradeProfile.REWARD.criteria(rubrics[record.challenge])
         marks = {"overall": scored.overall, "dimensions": scored.dimensions, "gates": scored.gates}
+        marks["reward"] = reward(rubrics[record.challenge], record.evidence, counted, built=True)
         text = record.model_copy(update={**marks, "model": MODEL, "attempt": 1}).to_json()
         pool.setdefault(record.challenge, []).append(text)
     names, draw = sorted(pool), random.Random(8)

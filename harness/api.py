@@ -260,27 +260,31 @@ def _options(
 def records(workspace: Folder | None = None) -> "pandas.DataFrame":
     """The published records, one row a grade; docs/data.md describes the columns.
 
+    One that cannot be read, or be believed, is left out with a warning of `logging`.
+
     Args:
         workspace: folder that holds challenges/ or harness.toml; found from the current folder by default.
 
     Raises:
         NotFoundError: no workspace.
-        StoreError: a record cannot be read, or its marks do not follow from its evidence.
     """
-    return data_frame(record_table(Store(_workspace(workspace)).published.records()))
+    published = Store(_workspace(workspace)).published.read()
+    return data_frame(record_table(published.records, published.doubts))
 
 
 def evidence(workspace: Folder | None = None) -> "pandas.DataFrame":
     """The evidence of the published records, one row a criterion of a grade; docs/data.md describes the columns.
 
+    One that cannot be read, or be believed, is left out with a warning of `logging`.
+
     Args:
         workspace: folder that holds challenges/ or harness.toml; found from the current folder by default.
 
     Raises:
         NotFoundError: no workspace.
-        StoreError: a record cannot be read, or its marks do not follow from its evidence.
     """
-    return data_frame(evidence_table(Store(_workspace(workspace)).published.records()))
+    published = Store(_workspace(workspace)).published.read()
+    return data_frame(evidence_table(published.records, published.doubts))
 
 
 def _record(graded: Graded) -> Record:

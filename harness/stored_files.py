@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ from harness.errors import StoreError
 from harness.model import Stored
 
 S = TypeVar("S", bound=Stored)
+LARGEST = 64 << 20
+"""Bytes of a stored file that are read: a hundred times the largest record."""
 
 
 def read_stored(path: Path, kind: type[S]) -> S:
@@ -24,7 +27,7 @@ def read_stored(path: Path, kind: type[S]) -> S:
         StoreError: it cannot be read, or a newer harness wrote it.
     """
     try:
-        text = path.read_bytes()
+        text = _content(path)
         try:
             found = kind.from_json(text)
             version = found.schema_version
@@ -38,10 +41,26 @@ def read_stored(path: Path, kind: type[S]) -> S:
             )
         return found
     except (OSError, ValueError, AttributeError, RecursionError) as error:
-        reason = str(error).splitlines()[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise StoreError(
             f"{path}: is not a {kind.__name__.lower()}: {reason}\n  harness grade --force makes a new one"
         ) from error
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file; never those of a pipe, which would be waited for.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no file, or holds more than `LARGEST` bytes.
+    """
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("is no file")
+        if about.st_size > LARGEST:
+            raise ValueError(f"has {about.st_size:,} bytes, more than {LARGEST:,}")
+        return file.read()
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -58,6 +77,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """What is written in the block replaces `path` in one step at its end; where the block fails, nothing changes.
 
+    Once this returns, it is on disk: the file before it takes its name, and the name in its folder.
+
     Raises:
         StoreError: it cannot be written.
     """
@@ -71,12 +92,25 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
+            _flush_folder(path.parent)
         except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
+
+
+def _flush_folder(folder: Path) -> None:
+    """Have the disk keep the names in a folder, where its file system can."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(opened)
 
 
 def remedy(error: OSError) -> str:

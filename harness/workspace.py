@@ -324,7 +324,7 @@ class Workspace:
         if path.suffix == ".json" and os.path.isfile(path):
             return self._checked(path)
         wanted = SubmissionName.parse(name.rstrip("/"))
-        if wanted and os.path.isfile(self.records_folder / wanted.record):
+        if wanted and os.path.lexists(self.records_folder / wanted.record):
             return self.record_in(self.records_folder / wanted.record)
         known = self.recorded()
         if attempts := [str(each) for each in known if each.answer == name.rstrip("/")]:

@@ -68,7 +68,8 @@ def _compared(workspace: "Workspace", first: str, second: str, challenge: str | 
     known = {c.id for c in rubrics}
     wanted = [name for name in workspace.recorded() if name.model in (left, right) and name.challenge in known]
     published = Store(workspace).published
-    compared = compare(rubrics, [published.record(str(name)) for name in wanted], left, right)
+    read = published.named(map(str, wanted))
+    compared = compare(rubrics, read, left, right, {record.name: published.doubts(record) for record in read})
     if not compared.challenges:
         records = "; ".join(f"{model} on {', '.join(answered[model])}" for model in (left, right))
         what = f"no records of both on {only}" if only else "no challenge that both have a record on"

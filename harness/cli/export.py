@@ -105,12 +105,14 @@ def _tables(store: "Store", what: ExportedTable, made_here: bool) -> "Callable[[
     """Makes the parts of the table, as often as it is called."""
     from harness.report.data_tables import evidence_parts, parts_of, record_parts
 
-    published = [] if made_here else store.published.records()
+    published = None if made_here else store.published.read()
 
     def tables() -> "Iterator[DataTable]":
-        records = store.records() if made_here else iter(published)
+        records = store.records() if published is None else iter(published.records)
+        doubts = {} if published is None else published.doubts
         if what is ExportedTable.EVIDENCE:
-            return evidence_parts(records)
-        return record_parts(records, store.parts() if made_here else map(parts_of, published))
+            return evidence_parts(records, doubts=doubts)
+        parts = store.parts() if published is None else map(parts_of, published.records)
+        return record_parts(records, parts, doubts=doubts)
 
     return tables

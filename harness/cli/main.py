@@ -1,6 +1,7 @@
 """The `harness` command: assembles the commands and turns errors into messages and exit codes."""
 
 import gc
+import logging
 import os
 import sys
 import traceback
@@ -112,6 +113,15 @@ def options(
     """What holds for every command; `--debug` is read by `main`."""
 
 
+class _Notes(logging.Handler):
+    """Prints the warnings of the package as notes beside a command's results."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from harness.cli import output
+
+        output.note(record.getMessage())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; the exit code.
 
@@ -120,6 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
+    notes = _Notes(logging.WARNING)
+    logging.getLogger("harness").addHandler(notes)
     try:
         app([a for a in given if a != "--debug"], prog_name="harness")
         return 0
@@ -130,6 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _failed(f"the harness itself failed: {type(error).__name__}: {error}", 3, debug)
     finally:
+        logging.getLogger("harness").removeHandler(notes)
         _flush()
 
 

@@ -30,6 +30,7 @@ def show(
     \b
     harness show qwen3.6-27b/kv_cache
     """
+    from harness.report import formatting
     from harness.report.origins import unfetched
     from harness.report.record_view import show as drawn
     from harness.report.record_view import shown_csv, shown_markdown
@@ -41,7 +42,10 @@ def show(
         _show_attempts(workspace, attempts, Format.JSON if as_json else format)
         return
     missing = unfetched(workspace)
-    kept = Store(workspace).published.record(record)
+    published = Store(workspace).published
+    kept = published.record(record)
+    if doubtful := formatting.doubts(published.doubts(kept)):
+        output.note(f"note: {kept.name} is {doubtful}")
     if as_json or format is Format.JSON:
         output.data(json.loads(kept.to_json()))
     elif format is Format.CSV:
@@ -60,12 +64,17 @@ def _attempts(workspace: "Workspace", name: str) -> "Attempts | None":
 
     known = [each for each in workspace.recorded() if each.attempt and each.answer == name.rstrip("/")]
     published = Store(workspace).published
-    return Attempts(tuple(RecordSummary.of(published.record(str(each))) for each in known)) if known else None
+    records = published.named(map(str, known))
+    return Attempts(tuple(RecordSummary.of(r, published.doubts(r)) for r in records)) if records else None
 
 
 def _show_attempts(workspace: "Workspace", attempts: "Attempts", format: Format) -> None:
+    from harness.report import formatting
     from harness.report.attempts_view import attempts_csv, attempts_json, attempts_markdown, attempts_shown
 
+    for one in attempts.summaries:
+        if doubtful := formatting.doubts(one.doubts):
+            output.note(f"note: {one.name} is {doubtful}")
     if format is Format.JSON:
         output.data(attempts_json(attempts))
     elif format is Format.CSV:

@@ -1,7 +1,6 @@
 """From probes to evidence: runs what feeds a criterion, names the fault, and applies the anchor rule."""
 
 import math
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -9,16 +8,12 @@ from types import MappingProxyType
 from harness.errors import HarnessError
 from harness.model import Criterion, Draws, Evidence, Observation, Outcome, Submission
 from harness.model.base import is_nan
+from harness.model.seeds import seed_of as seed_of
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import diagnose
 from harness.probing.failures import NotMeasurable, NotRun
 from harness.probing.probe import Probe, ProbeResult, run
-
-
-def seed_of(run_seed: int, criterion: str) -> int:
-    """The seed of one criterion's inputs."""
-    return (run_seed ^ zlib.crc32(criterion.encode()) * 0x9E3779B97F4A7C15) % 2**63
 
 
 def probe_criterion(

@@ -1,8 +1,9 @@
 """What the templates see: frozen views of challenges and records, in words, still to be escaped."""
 
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from harness.model import (
     INTEGRITY,
@@ -27,6 +28,7 @@ from harness.report.origins import Facts, origin_facts
 from harness.report.repaired_copy import RepairedCopyReport, repaired_copy_report
 from harness.report.submission_reviews import SubmissionReviews, submission_reviews
 from harness.report.verdict import ChallengeVerdict, verdict
+from harness.scoring.doubts import DoubtKind
 from harness.scoring.record_summary import RecordSummary
 
 
@@ -170,8 +172,9 @@ class ChallengeReport:
 
 
 def challenge_report(
-    challenge: Challenge, records: Iterable[Record], reviews: Sequence[Review] = (), unfetched: Names[str] = ()
-) -> ChallengeReport:
+    challenge: Challenge, records: Iterable[Record], reviews: Sequence[Review] = (), unfetched: Names[str] = (),
+    doubts: Mapping[str, tuple[DoubtKind, ...]] = MappingProxyType({}),
+) -> ChallengeReport:  # fmt: skip
     """The view of one challenge.
 
     Args:
@@ -179,6 +182,7 @@ def challenge_report(
         records: of submissions to it, in any order.
         reviews: of these submissions, in any order.
         unfetched: collections whose answers are not on this machine.
+        doubts: what is doubtful about records, by name.
     """
     records = tuple(records)
     ordered = in_order(answers(records))
@@ -196,7 +200,7 @@ def challenge_report(
         sections=tuple(criteria_tables(challenge, ordered)),
         questions=tuple((c.id, c.review) for c in challenge.criteria if c.review),
         verdict=verdict(challenge, ordered),
-        notes=notes([challenge], [RecordSummary.of(record) for answer in ordered for record in answer.records]),
+        notes=notes([challenge], [RecordSummary.of(r, doubts.get(r.name, ())) for a in ordered for r in a.records]),
     )
 
 

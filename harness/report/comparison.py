@@ -1,9 +1,10 @@
 """Two models compared criterion by criterion, from their records: the view, and the formats it is printed in."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -18,6 +19,7 @@ from harness.report.criterion_sides import ABSENT, AnswerSides, CriterionSide, s
 from harness.report.escape import markdown, plain
 from harness.report.notes import notes
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
+from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import Duel, attempts_duel, win_table
 from harness.scoring.record_summary import RecordSummary
 
@@ -107,13 +109,17 @@ class ModelComparison:
     notes: tuple[str, ...]
 
 
-def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: str, right: str) -> ModelComparison:
+def compare(
+    challenges: Iterable[Challenge], records: Iterable[Record], left: str, right: str,
+    doubts: Mapping[str, tuple[DoubtKind, ...]] = MappingProxyType({}),
+) -> ModelComparison:  # fmt: skip
     """Compare two models; nothing is scored anew but the duels, on what both were assessed on.
 
     Args:
         challenges: in any order; records of others are left out, with a note.
         records: of at least these two models, in any order.
         left, right: names of the models.
+        doubts: what is doubtful about records, by name.
     """
     own = sorted((r for r in records if r.model in (left, right)), key=lambda r: (r.challenge, r.submission_name.order))
     by_name = {(answer.model, answer.challenge): answer for answer in answers(own)}
@@ -130,7 +136,7 @@ def compare(challenges: Iterable[Challenge], records: Iterable[Record], left: st
         left, right, found,
         alone=tuple(dict.fromkeys(r.submission_name.answer for r in own if r.challenge not in shared)),
         tally=(float(wins[0, 1]), float(wins[1, 0])),
-        notes=notes(rubrics, list(map(RecordSummary.of, own))),
+        notes=notes(rubrics, [RecordSummary.of(record, doubts.get(record.name, ())) for record in own]),
     )  # fmt: skip
 
 

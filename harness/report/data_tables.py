@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from harness.model import Counterexample, Evidence, Figure, Outcome, Record
 from harness.running.record_rows import RecordParts
+from harness.scoring.doubts import DoubtKind
 from harness.scoring.gates import gates_marks
 
 Cell = str | bool | int | float | datetime | dict[str, Any] | None
@@ -24,6 +25,9 @@ NOT_TIME = "box"
 """The part of the stages' time that was spent in the box: no stage of its own."""
 
 Source = TypeVar("Source")
+Doubts = Mapping[str, tuple[DoubtKind, ...]]
+"""What is doubtful about records, by name."""
+NO_DOUBTS: Doubts = {}
 
 
 @dataclass(frozen=True)
@@ -66,30 +70,33 @@ class GradedCriterion:
     evidence: Evidence
 
 
-def record_table(records: Sequence[Record]) -> DataTable:
+def record_table(records: Sequence[Record], doubts: Doubts = NO_DOUBTS) -> DataTable:
     """One row for each record, in their order; a column for each dimension and each stage that any of them has."""
-    return _table(_of_records(map(parts_of, records)), records)
+    return _table(_of_records(map(parts_of, records), doubts), records)
 
 
-def evidence_table(records: Iterable[Record]) -> DataTable:
+def evidence_table(records: Iterable[Record], doubts: Doubts = NO_DOUBTS) -> DataTable:
     """One row for each criterion of each record, in their order."""
-    return _table(_of_evidence(), _graded(records))
+    return _table(_of_evidence(doubts), _graded(records))
 
 
-def record_parts(records: Iterable[Record], parts: Iterable[RecordParts], rows: int = PART) -> Iterator[DataTable]:
+def record_parts(
+    records: Iterable[Record], parts: Iterable[RecordParts], rows: int = PART, doubts: Doubts = NO_DOUBTS
+) -> Iterator[DataTable]:
     """The same as `record_table` in parts of so many rows, at least one; each record is let go once its row is made.
 
     Args:
         records: of any number.
         parts: of the same records.
         rows: of each part but the last.
+        doubts: what is doubtful about records, by name.
     """
-    return _in_parts(_of_records(parts), records, rows)
+    return _in_parts(_of_records(parts, doubts), records, rows)
 
 
-def evidence_parts(records: Iterable[Record], rows: int = PART) -> Iterator[DataTable]:
+def evidence_parts(records: Iterable[Record], rows: int = PART, doubts: Doubts = NO_DOUBTS) -> Iterator[DataTable]:
     """The same as `evidence_table` in parts, as `record_parts` makes them."""
-    return _in_parts(_of_evidence(), _graded(records), rows)
+    return _in_parts(_of_evidence(doubts), _graded(records), rows)
 
 
 def parts_of(record: Record) -> RecordParts:
@@ -111,18 +118,20 @@ def json_text(value: Any) -> str:
     return json.dumps(plain(value), allow_nan=False)
 
 
-def _of_records(parts: Iterable[RecordParts]) -> tuple[DataColumn[Record], ...]:
+def _of_records(parts: Iterable[RecordParts], doubts: Doubts) -> tuple[DataColumn[Record], ...]:
     kinds = set(parts)
     marks = sorted({id for kind in kinds for id in kind.dimensions})
     stages = sorted({stage for kind in kinds for stage in kind.stages} - {NOT_TIME})
     return (
         *_NAMES, *_GRADE, *(DataColumn(f"dimension.{id}", NUMBER, _dimension(id)) for id in marks),
         *(DataColumn(f"seconds.{stage}", NUMBER, _stage(stage)) for stage in stages),
+        DataColumn("doubts", TEXT, _doubted(doubts)),
     )  # fmt: skip
 
 
-def _of_evidence() -> tuple[DataColumn[GradedCriterion], ...]:
-    return *(DataColumn(name.name, name.dtype, _of_record(name.value)) for name in _NAMES), *_CRITERION
+def _of_evidence(doubts: Doubts) -> tuple[DataColumn[GradedCriterion], ...]:
+    names = (DataColumn(name.name, name.dtype, _of_record(name.value)) for name in _NAMES)
+    return *names, *_CRITERION, DataColumn("doubts", TEXT, _of_record(_doubted(doubts)))
 
 
 def _graded(records: Iterable[Record]) -> Iterator[GradedCriterion]:
@@ -150,6 +159,10 @@ def _dtypes(columns: Sequence[DataColumn[Source]]) -> dict[str, str]:
 
 def _of_record(value: Callable[[Record], Cell]) -> Callable[[GradedCriterion], Cell]:
     return lambda graded: value(graded.record)
+
+
+def _doubted(doubts: Doubts) -> Callable[[Record], Cell]:
+    return lambda record: " ".join(doubts.get(record.name, ())) or None
 
 
 def _dimension(id: str) -> Callable[[Record], Cell]:

@@ -23,6 +23,7 @@ from harness.model import (
     Status,
 )
 from harness.model.tier_choice import describe
+from harness.scoring.doubts import DoubtKind
 
 NOT_ASSESSED = "not assessed"
 UNMARKED = "carries no mark, look at it"
@@ -34,12 +35,18 @@ MOST_PLACES = 5
 
 FLAG = "!"
 """Behind a mark on the scoreboard whose record has such a finding."""
+DOUBT = "(?)"
+"""Behind one whose record cannot be checked, or has no signature though it should have one."""
 
 _UNITS = {"bytes": "bytes", "lines": "lines", "percent": "%", "seconds": "s"}
 """Words that, last in a figure's name, are its unit."""
 NAMED = 3
 """How many records a note names."""
 _STATUS = {Status.GRADED: "graded", Status.BUILD_FAILED: "does not build", Status.JUDGE_ERROR: "could not be graded"}
+_DOUBTS = {
+    DoubtKind.OLDER_RUBRIC: "graded by an older version of the rubric, so that nothing can be checked: grade again",
+    DoubtKind.UNSIGNED: "not signed, though this workspace has keys",
+}
 _OUTCOME = {
     Outcome.PASSED: "passed",
     Outcome.FAILED: "failed",
@@ -79,6 +86,11 @@ def standing(score: Score) -> str:
 def whole(value: float | None) -> str:
     """A mean of marks in whole points, half up."""
     return NOT_ASSESSED if value is None else str(Decimal(repr(float(value))).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def doubts(kinds: Iterable[DoubtKind]) -> str:
+    """What is doubtful about a record that is shown all the same, in words; empty where nothing is."""
+    return "; ".join(_DOUBTS[kind] for kind in kinds)
 
 
 def some(names: Iterable[str]) -> str:

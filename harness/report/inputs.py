@@ -21,6 +21,7 @@ from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_letters, read_ranking, read_rounds
 from harness.running.store import Store
+from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import duels
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.record_summary import RecordSummary
@@ -45,6 +46,8 @@ class ReportInputs:
         unfetched: collections whose answers are not on this machine.
         suite: what models are ranked over; None where the workspace has no such suite.
         removed: names of records that are left out: their submissions are gone.
+        left_out: names of records that are left out: they cannot be read, or be believed.
+        doubts: what is doubtful about records that are shown all the same, by name.
     """
 
     challenges: Sequence[Challenge]
@@ -59,6 +62,8 @@ class ReportInputs:
     unfetched: frozenset[str] = frozenset()
     suite: ChallengeSuite | None = None
     removed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    doubts: Mapping[str, tuple[DoubtKind, ...]] = field(default_factory=dict)
 
     def challenge(self, id: str) -> Challenge | None:
         """The rubric of that id; None where it is not here."""
@@ -67,8 +72,9 @@ class ReportInputs:
     @cached_property
     def measured(self) -> MeasuredMarks:
         """The marks of the records."""
-        summaries = tuple(map(RecordSummary.of, self.records))
-        return MeasuredMarks(tuple(self.challenges), summaries, duels(self.challenges, summaries), self.removed)
+        summaries = tuple(RecordSummary.of(r, self.doubts.get(r.name, ())) for r in self.records)
+        fought = duels(self.challenges, summaries)
+        return MeasuredMarks(tuple(self.challenges), summaries, fought, self.removed, self.left_out)
 
     @cached_property
     def _rubrics(self) -> Mapping[str, Challenge]:
@@ -80,10 +86,9 @@ def gather(workspace: Workspace) -> ReportInputs:
 
     Raises:
         SpecError: a challenge, a review or a file of published figures is malformed.
-        StoreError: a record cannot be read.
     """
-    published = Store(workspace).published
-    records = tuple(published.records())
+    published = Store(workspace).published.read()
+    records = tuple(published.records)
     return ReportInputs(
         challenges=tuple(workspace.challenge(id) for id in workspace.challenges()),
         records=records,
@@ -96,5 +101,7 @@ def gather(workspace: Workspace) -> ReportInputs:
         sources=cited_files(workspace.folder_of, records),
         unfetched=unfetched(workspace),
         suite=suite_named(workspace, None),
-        removed=published.removed(),
+        removed=published.removed,
+        left_out=published.left_out,
+        doubts=published.doubts,
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from harness.model import Challenge, ChallengeSuite, Status
 from harness.model.suite import EVERYTHING
 from harness.report import formatting
+from harness.scoring.doubts import DoubtKind
 from harness.scoring.ranking import APART
 from harness.scoring.record_summary import RecordSummary, rubric_hash
 from harness.scoring.suites import SUITES_FILE
@@ -19,6 +20,8 @@ SEVERAL_TURNS = (
     "replies"
 )
 
+UNSIGNED = "Not signed, though this workspace has keys: who changed them cannot be told (harness sign)"
+
 
 def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> tuple[str, ...]:
     """Sentences on records that do not compare, or do not count; none when all is well."""
@@ -26,7 +29,13 @@ def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> 
     for record in records:
         by_challenge.setdefault(record.challenge, []).append(record)
     rubrics = {challenge.id: rubric_hash(challenge) for challenge in challenges}
-    other = [r for id, own in by_challenge.items() if id in rubrics for r in own if r.criteria != rubrics[id]]
+    older = [
+        r
+        for id, own in by_challenge.items()
+        if id in rubrics
+        for r in own
+        if r.criteria != rubrics[id] or DoubtKind.OLDER_RUBRIC in r.doubts
+    ]
     unknown = [r for id, own in by_challenge.items() if id not in rubrics for r in own]
     return (
         *_differing("versions of the harness", records, lambda r: r.harness),
@@ -36,10 +45,11 @@ def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> 
             for own in by_challenge.values()
             for note in _differing("devices", own, lambda r: r.device)
         ),
-        *_naming("Graded on another version of the rubric, grade again", other),
+        *_naming("Not counted in ranks, as they were graded by an older version of the rubric; grade again", older),
+        *_naming(UNSIGNED, [r for r in records if DoubtKind.UNSIGNED in r.doubts]),
         *_naming("Left out, as their challenge is not here", unknown),
         *_naming("Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
-                 [r for r in records if not r.ranked]),
+                 [r for r in records if not r.ranked and DoubtKind.OLDER_RUBRIC not in r.doubts]),
         *_naming(SEVERAL_TURNS, [r for r in records if r.turns > 1]),
         *_naming("Not graded because the harness failed", [r for r in records if r.status is Status.JUDGE_ERROR]),
         *_naming(SEEN, [r for r in records if r.integrity]),
@@ -51,6 +61,11 @@ def removed_note(names: Sequence[str]) -> Iterator[str]:
     if names:
         gone = f"Left out, as their submissions are no longer here: {', '.join(names)}"
         yield f"{gone}. To remove what is left of them: harness rm {' '.join(names[:3])}{' ...' if names[3:] else ''}."
+
+
+def left_out_note(names: Sequence[str]) -> Iterator[str]:
+    """That records are left out which cannot be read, or be believed."""
+    yield from _listing("Left out, as they cannot be read or believed; a command says why", names)
 
 
 def suite_notes(
@@ -86,5 +101,8 @@ def _differing(what: str, records: Iterable[RecordSummary], trait: Callable[[Rec
 
 
 def _naming(what: str, records: Iterable[RecordSummary]) -> list[str]:
-    names = [r.name for r in records]
+    return _listing(what, [r.name for r in records])
+
+
+def _listing(what: str, names: Sequence[str]) -> list[str]:
     return [f"{what}: {formatting.some(names)}."] if names else []

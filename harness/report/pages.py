@@ -102,5 +102,7 @@ def _challenges(inputs: ReportInputs) -> Iterator[tuple[str, str]]:
             reviews = [r for r in inputs.reviews if r.challenge == challenge.id]
             yield (
                 f"{challenge.id}.md",
-                render("challenge.md.j2", report=challenge_report(challenge, own, reviews, inputs.unfetched)),
+                render(
+                    "challenge.md.j2", report=challenge_report(challenge, own, reviews, inputs.unfetched, inputs.doubts)
+                ),
             )

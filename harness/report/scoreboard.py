@@ -15,11 +15,12 @@ from harness.model import INTEGRITY, Challenge, ChallengeSuite, Provenance, Scor
 from harness.report import formatting
 from harness.report.attempts_report import AttemptsReport, attempts_data, attempts_report, common_faults, mean_of
 from harness.report.mark_source import Marks, MarkSource, marks, measured_marks
-from harness.report.notes import notes, removed_note, suite_notes
+from harness.report.notes import left_out_note, notes, removed_note, suite_notes
 from harness.report.summary import ChallengeWinner, Gap, Hybrid, Meeting, challenge_winners, gaps, hybrids, meetings
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import Standing, standings
 from harness.scoring.attempts import Attempts, MeasuredAnswer
+from harness.scoring.doubts import DoubtKind
 from harness.scoring.marked import Marked, first_group
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.memory import NO_MEMORY, FigureMemory
@@ -72,7 +73,7 @@ class Entry:
             return "no record"
         status = "" if self.status is Status.GRADED else f" ({formatting.status(self.status)})"
         mark = "; ".join(filter(None, (formatting.standing(self.overall), self.spread)))
-        return mark + status + (f" {formatting.FLAG}" if self.integrity else "")
+        return mark + status + f" {formatting.FLAG}" * bool(self.integrity) + f" {formatting.DOUBT}" * bool(self.doubts)
 
     @property
     def attempts(self) -> Attempts | None:
@@ -88,6 +89,11 @@ class Entry:
     def integrity(self) -> int:
         """How many findings tell of conduct in the box; they carry no mark."""
         return self.marked.integrity if isinstance(self.marked, MeasuredAnswer) else 0
+
+    @property
+    def doubts(self) -> tuple[DoubtKind, ...]:
+        """What is doubtful about its records."""
+        return self.marked.doubts if isinstance(self.marked, MeasuredAnswer) else ()
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -249,7 +255,8 @@ class Scoreboard:
     @cached_property
     def contradictions(self) -> Mapping[str, tuple[Contradiction, ...]]:
         """Published figures that do not agree with each other, by kind."""
-        return _by_kind(self.contradicting)
+        kinds = dict.fromkeys(one.kind for one in self.contradicting)
+        return {kind: tuple(one for one in self.contradicting if one.kind == kind) for kind in kinds}
 
     @property
     def ranked(self) -> tuple[ScoreboardRow, ...]:
@@ -308,7 +315,8 @@ def measured_scoreboard(measured: MeasuredMarks, suite: ChallengeSuite | None = 
     board = _scoreboard(measured_marks(measured), measured.challenges, suite, measured.memory)
     ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.submission_name.order))
     over = suite_notes(suite, board.compared, board.uncounted, board.provisional and not board.ranked)
-    return replace(board, notes=(*notes(measured.challenges, ordered), *removed_note(measured.removed), *over))
+    left_out = (*removed_note(measured.removed), *left_out_note(measured.left_out))
+    return replace(board, notes=(*notes(measured.challenges, ordered), *left_out, *over))
 
 
 def as_table(board: Scoreboard) -> Table:
@@ -338,7 +346,7 @@ def as_json(board: Scoreboard) -> str:
             "scores": {
                 e.challenge: {
                     "status": e.status, **(e.overall.model_dump() if e.overall else {}), "integrity": e.integrity,
-                    **(attempts_data(e.attempts) if e.attempts else {}),
+                    "doubts": e.doubts, **(attempts_data(e.attempts) if e.attempts else {}),
                 }
                 for e in row.entries if e.status is not None
             },
@@ -353,14 +361,14 @@ def as_csv(board: Scoreboard) -> str:
     """One line for each model, with a header; empty fields where there is no figure."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    parts = ("status", "score", "low", "high", "coverage", "integrity")
+    parts = ("status", "score", "low", "high", "coverage", "integrity", "doubts")
     header = ("rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note")
     columns = (f"{c.id}_{part}" for c in board.columns for part in parts)
     writer.writerow([*header, "provisional", "missing", "turns", *columns])
     for row in board.rows:
         s = row.standing
-        cells = [s.rank, s.medal, s.model, "+".join(s.provenance), s.mean, s.coverage, s.graded, s.of, s.note]
-        cells += [s.provisional, " ".join(s.missing), s.turns]
+        cells = [s.rank, s.medal, s.model, "+".join(s.provenance), s.mean, s.coverage, s.graded, s.of, s.note,
+                 s.provisional, " ".join(s.missing), s.turns]  # fmt: skip
         writer.writerow([*cells, *(value for entry in row.entries for value in _fields(entry))])
     return out.getvalue()
 
@@ -386,15 +394,7 @@ def _scoreboard(
     return Scoreboard(seen, tuple(shown), compared, rows, uncounted=tuple(sorted(known - {*compared})))
 
 
-def _by_kind(found: Iterable[Contradiction]) -> dict[str, tuple[Contradiction, ...]]:
-    kinds: dict[str, list[Contradiction]] = {}
-    for one in found:
-        kinds.setdefault(one.kind, []).append(one)
-    return {kind: tuple(all) for kind, all in kinds.items()}
-
-
 def _fields(entry: Entry) -> Sequence[object]:
     if entry.status is None or entry.overall is None:
-        return [None] * 6
-    mark = entry.overall
-    return [entry.status.value, mark.score, mark.low, mark.high, mark.coverage, entry.integrity]
+        return [None] * 7
+    return [entry.status.value, *entry.overall.model_dump().values(), entry.integrity, " ".join(entry.doubts)]

@@ -15,10 +15,10 @@ from harness.running.content_key import environment, probe_set
 from harness.running.criterion_replay import replay
 from harness.running.job import prepared
 from harness.running.options import Options, Progress
-from harness.running.published_records import is_of_rubric
 from harness.running.retry import grade_with_retries
 from harness.running.store import Store
 from harness.sandbox.tiers import choose
+from harness.scoring.doubts import is_of_rubric
 from harness.scoring.gates import gates_marks
 from harness.workspace import Workspace
 

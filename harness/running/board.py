@@ -9,7 +9,7 @@ from harness.errors import HarnessError, NotFoundError, SpecError, StoreError
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.running.content_key import probe_set
-from harness.running.published_records import contradiction
+from harness.scoring.doubts import describe_refusal, find_doubts
 from harness.signatures import PublicKey, signer_of, trusted_keys, verify
 from harness.stored_files import read_stored
 from harness.workspace import Workspace
@@ -27,8 +27,8 @@ class BoardRecord:
         name: of the submission, by the place of the file.
         path: the file.
         record: what it says; None where it is refused.
-        refused: why it is not believed: not readable, in a wrong place, a signature that does not hold, marks that its
-            own evidence does not bear out. Empty where nothing speaks against it.
+        refused: why it is not believed: not readable, in a wrong place, a signature that does not hold, or a doubt that
+            refuses it, see `harness.scoring.doubts`. Empty where nothing speaks against it.
         signature: `unsigned`, or by which key, and whether that is known here.
     """
 
@@ -90,14 +90,9 @@ class Board:
 
     def _refused(self, record: Record) -> str:
         """What a record says that cannot be; empty where nothing is."""
-        if record.challenge not in self._auditor.challenges():
-            return ""
-        rubric = self._auditor.challenge(record.challenge)
-        if record.probe_set == probe_set(self._auditor, record.challenge):
-            stated = {e.criterion for e in record.evidence}
-            if left := [c.id for c in rubric.criteria if c.id not in stated]:
-                return f"leaves out {', '.join(left)}, which its probe set has"
-        return contradiction(rubric, record)
+        known = record.challenge in self._auditor.challenges()
+        rubric = self._auditor.challenge(record.challenge) if known else None
+        return describe_refusal(find_doubts(record, rubric, lambda: probe_set(self._auditor, record.challenge)))
 
     def folder_of(self, record: Record) -> Path:
         """Where the answer lies.

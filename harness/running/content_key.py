@@ -69,16 +69,18 @@ def content_key(
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def probe_set(workspace: Workspace, challenge: str) -> str:
+def probe_set(workspace: Workspace, challenge: str, *, fresh: bool = False) -> str:
     """Version of what answers to a challenge are held to: a hash of its folder but the prompt, and of its references.
 
     Args:
         workspace: where the challenge is.
         challenge: its id.
+        fresh: whether the files are read again, though this process hashed them before.
     """
-    own, references = _hashes(str(workspace.challenge_folder(challenge))), workspace.reference_folder(challenge)
+    hashes = _hashes.__wrapped__ if fresh else _hashes
+    own, references = hashes(str(workspace.challenge_folder(challenge))), workspace.reference_folder(challenge)
     judging = {name: hash for name, hash in own.items() if name != PROMPT}
-    parts = {"challenge": judging, "references": _hashes(str(references))}
+    parts = {"challenge": judging, "references": hashes(str(references))}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,6 +1,7 @@
 """The states of the files that measured marks are made from, found without reading any."""
 
 import hashlib
+import logging
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,10 +13,12 @@ from typing import Self
 import harness
 from harness.model.submission_name import SubmissionName
 from harness.signatures import PUBLIC_SUFFIX, SUFFIX
+from harness.stored_files import remedy
 from harness.workspace import Workspace
 
 SETTLED_SECONDS = 2.0
 """A file changed more recently may change again without its times showing it: nothing is remembered of it."""
+_log = logging.getLogger(__name__)
 SOURCES = (".py", ".j2", ".css", ".js")
 
 
@@ -39,10 +42,12 @@ class RecordState(FileState):
     Attributes:
         name: its path below their folder.
         submission: what it is of.
+        signed: whether there is a signature.
     """
 
     name: str
     submission: SubmissionName
+    signed: bool
 
     @property
     def challenge(self) -> str:
@@ -154,30 +159,45 @@ class _Folders:
     def __contains__(self, name: SubmissionName) -> bool:
         place, last = (name.model, name.challenge) if name.attempt is None else (name.answer, f"attempt-{name.attempt}")
         if place not in self._listed:
-            self._listed[place] = frozenset(e.name for e in _entries(f"{self._root}/{place}") if e.is_dir())
+            self._listed[place] = frozenset(e.name for e in _entries(f"{self._root}/{place}") if _is_folder(e))
         return last in self._listed[place]
 
 
 def _records(folder: Path) -> Iterator[RecordState]:
     for challenge in _entries(folder):
-        if challenge.is_dir():
+        if _is_folder(challenge):
             entries = _entries(challenge)
             yield from _files(challenge.name, entries)
             for file in entries:
-                if file.is_dir():
+                if _is_folder(file):
                     yield from _files(challenge.name, _entries(file), file.name)
 
 
 def _files(challenge: str, entries: list[os.DirEntry[str]], model: str | None = None) -> Iterator[RecordState]:
     """The records in the folder of a challenge, or of a model's attempts at it, each with the signature beside it."""
-    signatures = {file.name: file.stat() for file in entries if file.name.endswith(SUFFIX)}
+    signatures = {file.name: _status(file) for file in entries if file.name.endswith(SUFFIX)}
     for file in entries:
         if named := SubmissionName.of_record_file(challenge, file.name, model):
-            yield _record(named, file.stat(), signatures.get(file.name + SUFFIX))
+            yield _record(named, _status(file), signatures.get(file.name + SUFFIX))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _status(file: os.DirEntry[str]) -> os.stat_result:
+    """That of the file; of a link that leads nowhere, its own."""
+    try:
+        return file.stat()
+    except OSError:
+        return file.stat(follow_symlinks=False)
 
 
 def _source(workspace: Workspace) -> str:
-    return digest([_own_source(), *map(_stated, _keys(workspace))])
+    return digest([_own_source(), str(workspace.keys_folder.is_dir()), *map(_stated, _keys(workspace))])
 
 
 @cache
@@ -200,6 +220,9 @@ def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
             return list(entries)
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        _log.warning("left out: %s: cannot be listed: %s\n  %s", os.fspath(folder), error.strerror, remedy(error))
+        return []
 
 
 def _sources() -> Iterator[str]:
@@ -211,7 +234,7 @@ def _record(named: SubmissionName, status: os.stat_result, signature: os.stat_re
     text, settled = _text(status), _is_settled(status)
     if signature is not None:
         text, settled = f"{text} {_text(signature)}", settled and _is_settled(signature)
-    return RecordState(text, settled, named.record, named)
+    return RecordState(text, settled, named.record, named, signature is not None)
 
 
 def _state(status: os.stat_result) -> FileState:

@@ -8,6 +8,7 @@ import numpy as np
 
 from harness.errors import StoreError
 from harness.running.database import Database
+from harness.running.seals import holds, seal
 from harness.scoring.memory import FigureMemory, Floats
 
 
@@ -22,7 +23,7 @@ class KeptFigures(FigureMemory):
     def __init__(self, database: Database, source: str) -> None:
         self._database = database
         self._source = source.encode()
-        self._new: list[tuple[str, bytes, bytes]] = []
+        self._new: list[tuple[str, bytes, bytes, bytes]] = []
         self._kept: dict[str, tuple[bytes, bytes]] | None = None
 
     def recall(self, name: str, given: Floats, make: Callable[[], Floats]) -> Floats:
@@ -34,18 +35,21 @@ class KeptFigures(FigureMemory):
         if before == key:
             return np.frombuffer(body)
         made = make()
-        self._new.append((name, key, made.tobytes()))
+        text = made.tobytes()
+        self._new.append((name, key, text, seal(name, key, text)))
         return made
 
     def keep(self) -> None:
         """Write what had to be made."""
         if self._new:
-            statement = "INSERT OR REPLACE INTO figures VALUES (?, ?, ?)"
+            statement = "INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?)"
             with contextlib.suppress(StoreError):
                 self._database.write(lambda c: c.executemany(statement, self._new))
 
     def _rows(self) -> list[tuple[str, bytes, bytes]]:
         try:
-            return self._database.read(lambda c: c.execute("SELECT * FROM figures").fetchall(), [])
+            rows: list[tuple[str, bytes, bytes, bytes]]
+            rows = self._database.read(lambda c: c.execute("SELECT * FROM figures").fetchall(), [])
         except StoreError:
             return []
+        return [(name, given, body) for name, given, body, sealed in rows if holds(sealed, name, given, body)]

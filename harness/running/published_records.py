@@ -3,8 +3,10 @@
 import contextlib
 import gc
 import json
+import logging
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +16,14 @@ from harness.running import summary_index
 from harness.running.database import Database
 from harness.running.file_states import FileStates, RecordState, date_back, digest
 from harness.running.indexing import Share, index_side_by_side
+from harness.running.seals import holds, seal
 from harness.running.summary_index import SummaryIndex
+from harness.signatures import signature_path
 from harness.workspace import Workspace
 
 if TYPE_CHECKING:
     from harness.model import Challenge, Record
+    from harness.scoring.doubts import Doubt, DoubtKind
     from harness.scoring.duels import Duels, RoundRobin
     from harness.scoring.measured_marks import MeasuredMarks
     from harness.scoring.memory import FigureMemory
@@ -27,42 +32,74 @@ if TYPE_CHECKING:
 TABLES = f"""
 {summary_index.TABLES};
 DROP TABLE IF EXISTS views;
-CREATE TABLE views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS figures (name TEXT PRIMARY KEY, given BLOB NOT NULL, body BLOB NOT NULL)
+CREATE TABLE views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NULL, seal BLOB NOT NULL);
+DROP TABLE IF EXISTS figures;
+CREATE TABLE figures (name TEXT PRIMARY KEY, given BLOB NOT NULL, body BLOB NOT NULL, seal BLOB NOT NULL)
 """
 Row = tuple[Any, ...]
+MOST_NAMED = 10
+"""Records left out of which each is told why."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReadRecords:
+    """Published records read at once.
+
+    Attributes:
+        records: those whose submissions were not removed, sorted by challenge, model and attempt.
+        doubts: what is doubtful about those of them that are shown all the same, by name.
+        removed: names of records whose submission was under submissions/ and is gone, sorted; no board shows them.
+        left_out: names of those that cannot be read, or be believed.
+    """
+
+    records: list["Record"]
+    doubts: Mapping[str, tuple["DoubtKind", ...]]
+    removed: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 class PublishedRecords:
     """The published records of a workspace.
 
     What was found about them is remembered in the store, by the state of their files: size, times and place on disk.
-    A store that cannot be used makes reading slower, never wrong.
+    A store that cannot be used makes reading slower, never wrong. A record that cannot be read, or be believed, is left
+    out: a warning says which, why, and what to do.
     """
 
     def __init__(self, workspace: Workspace, database: Database) -> None:
         self._workspace = workspace
         self._database = database
+        self._probe_sets: dict[str, str] = {}
+
+    def read(self) -> ReadRecords:
+        """Read all of them."""
+        files = FileStates.of(self._workspace)
+        rubrics, index = self._rubrics(files), self._index(files)
+        kept, changed, removed = index.summaries(), {}, []
+        records, doubts, failures = [], {}, dict[RecordState, StoreError]()
+        for file in files.records:
+            try:
+                record = self._workspace.record_in(self._path(file))
+                summary = kept.get(file.name) or self._checked(file, rubrics, record)
+            except StoreError as error:
+                failures[file] = error
+                continue
+            if file.name not in kept:
+                changed[file] = summary
+            if file.name in files.absent and record.of_submission:
+                removed.append(record.name)
+                continue
+            records.append(record)
+            if summary.doubts:
+                doubts[record.name] = summary.doubts
+        index.keep(changed)
+        _warn(map(str, failures.values()))
+        return ReadRecords(records, doubts, tuple(sorted(removed)), tuple(str(file.submission) for file in failures))
 
     def records(self) -> list["Record"]:
-        """Those whose submissions were not removed, sorted by challenge, model and attempt.
-
-        Raises:
-            StoreError: one of them cannot be read, or its marks do not follow from its evidence.
-        """
-        files = FileStates.of(self._workspace)
-        rubrics = self._rubrics(files)
-        index = self._index(files)
-        known = index.states()
-        records, changed = [], {}
-        for file in files.records:
-            record = self._workspace.record_in(self._path(file))
-            if not (file.name in files.absent and record.of_submission):
-                records.append(record)
-            if known.get(file.name) != files.of_record(file):
-                changed[file] = self._checked(file, rubrics, record)
-        index.keep(changed)
-        return records
+        """Those whose submissions were not removed, sorted by challenge, model and attempt."""
+        return self.read().records
 
     def written(self, record: "Record") -> None:
         """Remember a record that was written just now, so that a board of many need not read it again."""
@@ -79,58 +116,97 @@ class PublishedRecords:
         with _nothing_collected():
             files = FileStates.of(self._workspace)
             rubrics, index = self._rubrics(files), self._index(files)
-            known, changed = index.states(), {}
+            known, changed = index.summaries(), {}
             for file in files.records[share.records]:
-                if known.get(file.name) != files.of_record(file):
+                if file.name not in known:
                     with contextlib.suppress(HarnessError):
                         changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
             index.keep(changed)
 
     def removed(self) -> tuple[str, ...]:
-        """Names of records whose submission was under submissions/ and is gone, sorted; no board shows them.
-
-        Raises:
-            StoreError: one of them cannot be read.
-        """
-        files = FileStates.of(self._workspace)
-        absent = (self._workspace.record_in(self._path(f)) for f in files.records if f.name in files.absent)
-        return tuple(sorted(record.name for record in absent if record.of_submission))
+        """Names of records whose submission was under submissions/ and is gone, sorted; no board shows them."""
+        return self.read().removed
 
     def record(self, name: str) -> "Record":
         """The record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or the one in a file.
 
         Raises:
             NotFoundError: there is none.
-            StoreError: it cannot be read, or its marks do not follow from its evidence.
+            StoreError: it cannot be read, or be believed.
         """
         record = self._workspace.record(name)
-        if record.challenge in self._workspace.challenges():
-            _refuse_edited(name, self._workspace.challenge(record.challenge), record)
+        _refuse(name, record, self._doubts(record))
         return record
+
+    def named(self, names: Iterable[str]) -> list["Record"]:
+        """The records of these names; those that cannot be read, or be believed, are left out with a warning.
+
+        Raises:
+            NotFoundError: there is none of one of them.
+        """
+        records, failures = [], []
+        for name in names:
+            try:
+                records.append(self.record(name))
+            except StoreError as error:
+                failures.append(str(error))
+        _warn(failures)
+        return records
+
+    def doubts(self, record: "Record") -> tuple["DoubtKind", ...]:
+        """What is doubtful about a published record that was read."""
+        from harness.scoring.doubts import DoubtKind
+
+        kinds = tuple(dict.fromkeys(doubt.kind for doubt in self._doubts(record)))
+        signed = signature_path(self._workspace.records_folder / record.submission_name.record).exists()
+        unsigned = self._workspace.keys_folder.is_dir() and not signed
+        return (*kinds, DoubtKind.UNSIGNED) if unsigned else kinds
+
+    def _doubts(self, record: "Record") -> tuple["Doubt", ...]:
+        self._probe_sets.clear()
+        known = record.challenge in self._workspace.challenges()
+        rubrics = {record.challenge: self._workspace.challenge(record.challenge)} if known else {}
+        return self._find_doubts(rubrics, record)
+
+    def _find_doubts(self, rubrics: Mapping[str, "Challenge"], record: "Record") -> tuple["Doubt", ...]:
+        from harness.scoring.doubts import find_doubts
+
+        return find_doubts(record, rubrics.get(record.challenge), partial(self._probe_set, record.challenge))
+
+    def _probe_set(self, challenge: str) -> str:
+        """That of a challenge now: hashed once for all records that are read together."""
+        from harness.running.content_key import probe_set
+
+        if challenge not in self._probe_sets:
+            self._probe_sets[challenge] = probe_set(self._workspace, challenge, fresh=True)
+        return self._probe_sets[challenge]
 
     def measured(self) -> "MeasuredMarks":
         """The marks of all of them, and the duels; what did not change is read from the store.
 
         Raises:
             SpecError: a rubric is malformed.
-            StoreError: a record cannot be read, or its marks do not follow from its evidence.
         """
         from harness.scoring.memory import NO_MEMORY
 
+        failures: list[str] = []
         with _nothing_collected():
-            return self._measured(FileStates.of(self._workspace), NO_MEMORY)
+            marks = self._measured(FileStates.of(self._workspace), NO_MEMORY, failures)
+        _warn(failures)
+        return marks
 
-    def _measured(self, files: FileStates, memory: "FigureMemory") -> "MeasuredMarks":
+    def _measured(self, files: FileStates, memory: "FigureMemory", failures: list[str]) -> "MeasuredMarks":
         from harness.scoring.measured_marks import MeasuredMarks
 
         rubrics = self._rubrics(files)
-        every = self._summaries(files, rubrics)
+        every, left_out = self._summaries(files, rubrics, failures)
         removed = tuple(
             s.name for s in every if files.absent and s.submission_name.record in files.absent and s.of_submission
         )
-        left_out = {*removed}
-        kept = tuple(s for s in every if s.name not in left_out) if removed else every
-        return MeasuredMarks(tuple(rubrics.values()), kept, self._duels(files, rubrics, kept), removed, memory)
+        gone = {*removed}
+        kept = tuple(s for s in every if s.name not in gone) if removed else every
+        duels = self._duels(files, rubrics, kept)
+        return MeasuredMarks(tuple(rubrics.values()), kept, duels, removed, left_out, memory)
 
     def view(self, name: str, make: Callable[[Callable[[], "MeasuredMarks"]], Sequence[str]]) -> Sequence[str]:
         """Texts made from nothing but the measured marks: made again only when a record or a rubric changed.
@@ -140,34 +216,43 @@ class PublishedRecords:
             make: makes the texts; it is given what finds the marks.
 
         Raises:
-            SpecError, StoreError: as `measured`.
+            SpecError: as `measured`.
         """
+        failures: list[str] = []
         with _nothing_collected():
-            return self._view(name, make)
+            texts = self._view(name, make, failures)
+        _warn(failures)
+        return texts
 
-    def _view(self, name: str, make: Callable[[Callable[[], "MeasuredMarks"]], Sequence[str]]) -> Sequence[str]:
+    def _view(
+        self, name: str, make: Callable[[Callable[[], "MeasuredMarks"]], Sequence[str]], failures: list[str]
+    ) -> Sequence[str]:
         files = FileStates.of(self._workspace)
         state = files.text
-        kept = self._rows("SELECT body FROM views WHERE name = ? AND state = ?", (name, state))
-        if kept:
-            texts: list[str] = json.loads(zlib.decompress(kept[0][0]))
+        before, body = self._views(name, "=").get(name, ("", b""))
+        if before == state:
+            kept = json.loads(zlib.decompress(body))
+            failures += kept["failures"]
+            texts: list[str] = kept["texts"]
             return texts
         # loaded here: a view that was kept needs no numpy
         from harness.running.kept_figures import KeptFigures
 
         memory = KeptFigures(self._database, files.source)
-        made = make(partial(self._measured, files, memory))
+        made = make(partial(self._measured, files, memory, failures))
         memory.keep()
         # made from what the files held now or later; if later, their state is another one and nobody asks for this one
         if files.settled:
-            self._remember_views([(name, state, zlib.compress(json.dumps(made).encode()))])
+            body = json.dumps({"texts": made, "failures": failures}).encode()
+            self._remember_views([(name, state, zlib.compress(body))])
         return made
 
     def _rubrics(self, files: FileStates) -> dict[str, "Challenge"]:
         """The rubrics by id: TOML takes long to read."""
         from harness.model import Challenge
 
-        kept = self._views("rubric")
+        self._probe_sets.clear()
+        kept = self._views("rubric *")
         rubrics, changed = {}, []
         for id, file in files.rubrics.items():
             name, state = f"rubric {id}", f"{files.source} {file.text}"
@@ -180,17 +265,25 @@ class PublishedRecords:
         self._remember_views(changed)
         return rubrics
 
-    def _summaries(self, files: FileStates, rubrics: Mapping[str, "Challenge"]) -> tuple["RecordSummary", ...]:
+    def _summaries(
+        self, files: FileStates, rubrics: Mapping[str, "Challenge"], failures: list[str]
+    ) -> tuple[tuple["RecordSummary", ...], tuple[str, ...]]:
+        """The records in short, and the names of those left out; why goes into `failures`."""
         index = self._index(files)
         found, changed = index.summaries(), {}
         if index_side_by_side(self._workspace.root, len(files.records) - len(found)):
             found = index.summaries()
+        left_out = []
         for file in files.records:
             if file.name not in found:
-                changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
-                found[file.name] = changed[file]
+                try:
+                    changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
+                    found[file.name] = changed[file]
+                except StoreError as error:
+                    failures.append(str(error))
+                    left_out.append(str(file.submission))
         index.keep(changed)
-        return tuple(found[file.name] for file in files.records)
+        return tuple(found[file.name] for file in files.records if file.name in found), tuple(left_out)
 
     def _index(self, files: FileStates) -> SummaryIndex:
         def details(file: RecordState) -> str:
@@ -206,7 +299,7 @@ class PublishedRecords:
         """The duels; only those of answers that changed are fought again."""
         from harness.scoring.duels import RoundRobin, duels, round_robin
 
-        kept, changed = self._views("duels"), []
+        kept, changed = self._views("duels *"), []
 
         def play(rubric: "Challenge", own: Sequence["RecordSummary"]) -> RoundRobin:
             fought = {model: files.answers[rubric.id, model] for model in dict.fromkeys(one.model for one in own)}
@@ -229,21 +322,25 @@ class PublishedRecords:
         """A record in short.
 
         Raises:
-            StoreError: its marks do not follow from its evidence.
+            StoreError: it cannot be believed.
         """
+        from harness.scoring.doubts import DoubtKind
         from harness.scoring.record_summary import RecordSummary
 
-        if record.challenge in rubrics:
-            _refuse_edited(str(self._path(file)), rubrics[record.challenge], record)
-        return RecordSummary.of(record)
+        doubts = self._find_doubts(rubrics, record)
+        _refuse(str(self._path(file)), record, doubts)
+        kinds = [doubt.kind for doubt in doubts]
+        if self._workspace.keys_folder.is_dir() and not file.signed:
+            kinds.append(DoubtKind.UNSIGNED)
+        return RecordSummary.of(record, dict.fromkeys(kinds))
 
     def _path(self, file: RecordState) -> Path:
         return self._workspace.records_folder / file.name
 
-    def _views(self, kind: str) -> dict[str, tuple[str, bytes]]:
-        """State and body of what is kept of one kind, by name."""
-        rows = self._rows("SELECT name, state, body FROM views WHERE name GLOB ?", (f"{kind} *",))
-        return {name: (state, body) for name, state, body in rows}
+    def _views(self, pattern: str, operator: str = "GLOB") -> dict[str, tuple[str, bytes]]:
+        """State and body of what is kept under names of a pattern, by name."""
+        rows = self._rows(f"SELECT name, state, body, seal FROM views WHERE name {operator} ?", (pattern,))
+        return {name: (state, body) for name, state, body, given in rows if holds(given, name, state, body)}
 
     def _rows(self, query: str, values: Sequence[str] = ()) -> list[Row]:
         try:
@@ -252,7 +349,7 @@ class PublishedRecords:
             return []
 
     def _remember_views(self, rows: Sequence[Row]) -> None:
-        self._remember("INSERT OR REPLACE INTO views VALUES (?, ?, ?)", rows)
+        self._remember("INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?)", [(*row, seal(*row)) for row in rows])
 
     def _remember(self, statement: str, rows: Sequence[Row]) -> None:
         if rows:
@@ -280,39 +377,22 @@ def _kept_round(rubric: "Challenge", body: bytes) -> tuple[dict[str, str], "Roun
     return json.loads(states), RoundRobin.of_bytes(rubric.id, rest)
 
 
-def _refuse_edited(place: str, rubric: "Challenge", record: "Record") -> None:
-    """Recompute the marks of a record.
+def _refuse(place: str, record: "Record", doubts: Iterable["Doubt"]) -> None:
+    """Refuse a record that cannot be believed.
 
     Raises:
-        StoreError: they do not follow from its evidence.
+        StoreError: it cannot.
     """
-    if problem := contradiction(rubric, record):
+    from harness.scoring.doubts import describe_refusal
+
+    if problem := describe_refusal(doubts):
         raise StoreError(f"{place}: {problem}\n  harness grade {record.name} --force makes a new one")
 
 
-def contradiction(rubric: "Challenge", record: "Record") -> str:
-    """What a record says that its evidence does not bear out; empty where nothing does.
-
-    Of a record of another version of the rubric only the ceilings can be checked: its weights are not known.
-    """
-    from harness.model import Status
-    from harness.scoring import score
-    from harness.scoring.gates import highest_overall
-
-    built = record.status is not Status.BUILD_FAILED
-    if (record.overall.score or 0) > (top := highest_overall(record.evidence, built=built)):
-        return f"overall does not follow from the evidence: it is {record.overall.score:g}, and can be {top:g} at most"
-    if not is_of_rubric(record, rubric):
-        return ""
-    scored = score(rubric, record.evidence, built=built)
-    for field in ("overall", "dimensions", "gates"):
-        if getattr(record, field) != getattr(scored, field):
-            return f"{field} does not follow from the evidence; the file was changed by hand or by another program"
-    return ""
-
-
-def is_of_rubric(record: "Record", rubric: "Challenge") -> bool:
-    """Whether the evidence of a record is of the criteria of a rubric, each once, with heading and severity."""
-    stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
-    asked = {(c.id, c.dimension, c.severity) for c in rubric.criteria}
-    return stated == asked and len(stated) == len(record.evidence)
+def _warn(failures: Iterable[str]) -> None:
+    """Say which records are left out, why, and what to do."""
+    every = list(failures)
+    for message in every[:MOST_NAMED]:
+        _log.warning("left out: %s", message)
+    if len(every) > MOST_NAMED:
+        _log.warning("left out: %d more records that cannot be read or believed", len(every) - MOST_NAMED)

@@ -1,11 +1,13 @@
 """Signing published records: each is checked before, and the public key put where readers look for it."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from harness.errors import NotFoundError, StoreError, nearest
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
-from harness.running.published_records import contradiction
+from harness.running.content_key import probe_set
+from harness.scoring.doubts import describe_refusal, find_doubts
 from harness.signatures import PUBLIC_SUFFIX, SecretKey, sign
 from harness.stored_files import read_stored, write_atomically
 from harness.workspace import Workspace
@@ -42,7 +44,7 @@ def sign_records(workspace: Workspace, key: SecretKey, names: Sequence[Submissio
 
     Raises:
         PrerequisiteError: cryptography is not installed.
-        StoreError: a record cannot be read, or its marks do not follow from its evidence; those before it are signed.
+        StoreError: a record cannot be read, or be believed; those before it are signed.
     """
     public = workspace.keys_folder / f"{key.public.name}{PUBLIC_SUFFIX}"
     if names and not public.exists():
@@ -50,8 +52,7 @@ def sign_records(workspace: Workspace, key: SecretKey, names: Sequence[Submissio
     for name in names:
         path = workspace.records_folder / name.record
         record = read_stored(path, Record)
-        if record.challenge in workspace.challenges():
-            problem = contradiction(workspace.challenge(record.challenge), record)
-            if problem:
-                raise StoreError(f"{path}: {problem}\n  not signed; harness grade {name} --force makes a new one")
+        rubric = workspace.challenge(name.challenge) if name.challenge in workspace.challenges() else None
+        if problem := describe_refusal(find_doubts(record, rubric, partial(probe_set, workspace, name.challenge))):
+            raise StoreError(f"{path}: {problem}\n  not signed; harness grade {name} --force makes a new one")
         sign(path, key)

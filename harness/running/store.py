@@ -1,5 +1,6 @@
 """Where records are kept: those made here in one SQLite file, the published ones as JSON files indexed in it."""
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +18,8 @@ from harness.signatures import signature_path
 from harness.stored_files import write_atomically
 from harness.workspace import Workspace
 
-SCHEMA = 7
+_log = logging.getLogger(__name__)
+SCHEMA = 8
 BATCH = 5000
 """Records written in one transaction where many are added: others wait about a second for their turn."""
 SUMMARY = """
@@ -167,13 +169,20 @@ class Store:
     def records(self) -> Iterator[Record]:
         """The records made here one after the other, as they all were when the first was asked for.
 
-        Those that another version of the harness wrote, and it alone can read, are left out.
+        Those that cannot be read, being damaged or of another version of the harness, are left out with a warning.
 
         Raises:
             StoreError: the store cannot be read.
         """
-        rows = self._database.stream(record_rows.BODY)
-        return (record for row in rows if (record := record_rows.record_of(*row)) is not None)
+        unread = 0
+        for row in self._database.stream(record_rows.BODY):
+            if (record := record_rows.record_of(*row)) is None:
+                unread += 1
+            else:
+                yield record
+        if unread:
+            what = f"{unread} record{'' if unread == 1 else 's'} that cannot be read: damaged, or of another version"
+            _log.warning("left out: %s: %s\n  harness grade --all --force makes new ones", self.path, what)
 
     def parts(self) -> Iterator[record_rows.RecordParts]:
         """What the columns of a table of these records depend on, in a third of the time that reading them takes.

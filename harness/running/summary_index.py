@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import StoreError
 from harness.running.database import Database
 from harness.running.file_states import FileStates, RecordState
+from harness.running.seals import holds, seal
 
 if TYPE_CHECKING:
     from harness.scoring.record_summary import RecordSummary
 
 _SHORT = (
     "state, provenance, status, ranked, turns, score, low, high, coverage, harness, tier, device, integrity, criteria, "
-    "shares"
+    "shares, doubts, seal"
 )
 TABLES = f"""
 DROP TABLE IF EXISTS published;
@@ -23,16 +24,20 @@ CREATE TABLE summaries (
     path TEXT PRIMARY KEY, challenge TEXT NOT NULL, model TEXT NOT NULL, state TEXT NOT NULL, provenance TEXT NOT NULL,
     status TEXT NOT NULL, ranked INTEGER NOT NULL, turns INTEGER NOT NULL, score REAL, low REAL NOT NULL,
     high REAL NOT NULL, coverage REAL NOT NULL, harness TEXT NOT NULL, tier TEXT NOT NULL, device TEXT NOT NULL,
-    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, shares BLOB NOT NULL, details TEXT NOT NULL
+    integrity INTEGER NOT NULL, criteria TEXT NOT NULL, shares BLOB NOT NULL,
+    doubts TEXT NOT NULL, seal BLOB NOT NULL, details TEXT NOT NULL, details_seal BLOB NOT NULL
 );
 CREATE INDEX summaries_in_short ON summaries (challenge, model, path, {_SHORT})
 """
 """The index covers all but the details, which are most of a row and seldom asked for."""
-_INSERT = f"INSERT OR REPLACE INTO summaries (path, challenge, model, {_SHORT}, details) VALUES ({', '.join('?' * 19)})"
+_COLUMNS = f"path, challenge, model, {_SHORT}, details, details_seal"
+_INSERT = f"INSERT OR REPLACE INTO summaries ({_COLUMNS}) VALUES ({', '.join('?' * 22)})"
 
 
 class SummaryIndex:
     """What is kept in short of published records; a store that cannot be used keeps nothing.
+
+    Each row has a seal, so that one that was edited in the file is found anew.
 
     Args:
         database: of the store.
@@ -57,8 +62,8 @@ class SummaryIndex:
         kept = {row[0]: row for row in self._rows(f"SELECT path, {_SHORT} FROM summaries")}
         found = {}
         for file in self._files.records:
-            _, state, *row = kept.get(file.name, ("", ""))
-            if state == self._files.of_record(file):
+            _, state, *row, given = kept.get(file.name, ("", "", b""))
+            if state == self._files.of_record(file) and holds(given, file.name, state, *row):
                 details = partial(self._details_of, file, state)
                 found[file.name] = RecordSummary.of_row(file.submission, row, details)
         return found
@@ -77,14 +82,19 @@ class SummaryIndex:
             self._change(_INSERT, [self._row(file, summary)])
 
     def _row(self, file: RecordState, one: "RecordSummary") -> tuple[Any, ...]:
-        return (file.name, one.challenge, one.model, self._files.of_record(file), *one.row(), one.details())
+        state, row, details = self._files.of_record(file), one.row(), one.details()
+        seals = seal(file.name, state, *row), seal(file.name, state, details)
+        return (file.name, one.challenge, one.model, state, *row, seals[0], details, seals[1])
 
     def _details_of(self, file: RecordState, state: str) -> str:
         name = file.submission
         answer = (name.challenge, name.model)
         if answer not in self._details:
-            query = "SELECT path, state, details FROM summaries WHERE challenge = ? AND model = ?"
-            self._details[answer] = {path: (state, text) for path, state, text in self._rows(query, answer)}
+            query = "SELECT path, state, details, details_seal FROM summaries WHERE challenge = ? AND model = ?"
+            rows = self._rows(query, answer)
+            self._details[answer] = {
+                path: (state, text) for path, state, text, given in rows if holds(given, path, state, text)
+            }
         found, details = self._details[answer].get(file.name, ("", ""))
         return details if found == state else self._read(file)
 

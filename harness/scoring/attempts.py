@@ -12,6 +12,7 @@ import numpy as np
 
 from harness.model import Provenance, Score, Severity, Status
 from harness.numerics.rounding import exact
+from harness.scoring.doubts import DoubtKind
 from harness.scoring.marks import weighted_mean
 from harness.scoring.memory import NO_MEMORY, FigureMemory, Floats
 from harness.scoring.record_summary import RecordSummary
@@ -98,6 +99,11 @@ class Attempts:
     def turns(self) -> int:
         """Replies the model was allowed, the most of any attempt."""
         return max(summary.turns for summary in self.summaries)
+
+    @property
+    def doubts(self) -> tuple[DoubtKind, ...]:
+        """What is doubtful about any attempt, each kind once."""
+        return tuple(dict.fromkeys(kind for summary in self.summaries for kind in summary.doubts))
 
     @property
     def integrity(self) -> int:

@@ -19,6 +19,7 @@ class MeasuredMarks:
         summaries: one for each record.
         duels: every two models on every challenge both have a grade on.
         removed: names of records that are left out: their submissions are gone.
+        left_out: names of records that are left out: they cannot be read, or be believed.
         memory: of figures made from them.
     """
 
@@ -26,6 +27,7 @@ class MeasuredMarks:
     summaries: tuple[RecordSummary, ...]
     duels: Duels
     removed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     memory: FigureMemory = NO_MEMORY
 
     @cached_property

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from harness.model import INTEGRITY, Challenge, Evidence, Provenance, Record, Score, Severity, Status
 from harness.model.submission_name import SubmissionName
+from harness.scoring.doubts import DoubtKind
 from harness.scoring.gates import gates_marks
 
 GATED = -1.0
@@ -51,12 +52,14 @@ class RecordSummary:
     """A record in short.
 
     Attributes:
-        submission_name, provenance, status, ranked, turns, overall: as in the record.
+        submission_name, provenance, status, turns, overall: as in the record.
+        ranked: as in the record, and false of one of another version of the rubric.
         harness, tier, device: of its environment.
         integrity: how many findings tell of conduct in the box.
         criteria: hash of those it was graded by, with their headings and severities; see `rubric_hash`.
         shares: of each of these, by id, the share that is met as a 64-bit float, `GATED` where it caps marks, NaN where
             it was not assessed.
+        doubts: what is doubtful about it, of what does not refuse it.
         details: gives JSON of what few tables show; the properties read it.
     """
 
@@ -72,11 +75,14 @@ class RecordSummary:
     integrity: int
     criteria: str
     shares: bytes
+    doubts: tuple[DoubtKind, ...]
     details: Callable[[], str] = field(compare=False)
 
     @classmethod
-    def of(cls, record: Record) -> Self:
-        """Summarise a record."""
+    def of(cls, record: Record, doubts: Iterable[DoubtKind] = ()) -> Self:
+        """Summarise a record of which `doubts` were found."""
+        kinds = tuple(doubts)
+        ranked = record.ranked and DoubtKind.OLDER_RUBRIC not in kinds
         findings = record.findings
         details = {
             "of_submission": record.of_submission,
@@ -91,11 +97,11 @@ class RecordSummary:
         text = json.dumps(details)
         by_id = sorted(record.evidence, key=lambda e: e.criterion)
         return cls(
-            record.submission_name, record.provenance, record.status, record.ranked, record.turns, record.overall,
-            record.environment.harness, record.environment.tier, record.environment.device,
+            record.submission_name, record.provenance, record.status, ranked, record.turns, record.overall,
+            record.environment.harness, record.environment.tier.value, record.environment.device,
             sum(f.criterion == INTEGRITY for f in findings),
             _criteria_hash((e.criterion, e.dimension, e.severity) for e in by_id),
-            array("d", map(_share, by_id)).tobytes(), lambda: text,
+            array("d", map(_share, by_id)).tobytes(), kinds, lambda: text,
         )  # fmt: skip
 
     @property
@@ -140,18 +146,18 @@ class RecordSummary:
     def row(self) -> tuple[str | float | bytes | None, ...]:
         """All but its name and its details, as the columns of a table; `of_row` reads them."""
         return (
-            self.provenance.value, self.status.value, self.ranked, self.turns, *_numbers(self.overall),
-            self.harness, self.tier, self.device, self.integrity, self.criteria, self.shares,
+            self.provenance.value, self.status.value, int(self.ranked), self.turns, *_numbers(self.overall),
+            self.harness, self.tier, self.device, self.integrity, self.criteria, self.shares, " ".join(self.doubts),
         )  # fmt: skip
 
     @classmethod
     def of_row(cls, name: SubmissionName, row: Sequence[Any], details: Callable[[], str]) -> Self:
         """What `row` wrote of the submission of that name."""
         provenance, status, ranked, turns, point, low, high, coverage = row[:8]
-        harness, tier, device, integrity, criteria, shares = row[8:]
+        harness, tier, device, integrity, criteria, shares, doubts = row[8:]
         return cls(
             name, _PROVENANCES[provenance], _STATUSES[status], bool(ranked), turns, _score(point, low, high, coverage),
-            harness, tier, device, integrity, criteria, shares, details,
+            harness, tier, device, integrity, criteria, shares, _kinds(doubts), details,
         )  # fmt: skip
 
 
@@ -172,6 +178,11 @@ def _share(evidence: Evidence) -> float:
 
 def _numbers(score: Score) -> tuple[float | None, float, float, float]:
     return score.score, score.low, score.high, score.coverage
+
+
+@lru_cache(1 << 8)
+def _kinds(text: str) -> tuple[DoubtKind, ...]:
+    return tuple(map(DoubtKind, text.split()))
 
 
 @lru_cache(1 << 16)

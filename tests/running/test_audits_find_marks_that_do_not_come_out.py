@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from harness.errors import NotFoundError
-from harness.model import Challenge, Outcome, Record
+from harness.model import Challenge, Draws, Evidence, GradeProfile, Outcome, Record
+from harness.model.seeds import seed_of
 from harness.model.submission_name import SubmissionName
 from harness.running import audit as audits
 from harness.running.audit import AuditedRecord, AuditVerdict
 from harness.running.board import Board, sample
 from harness.running.store import Store
 from harness.scoring import score
+from harness.scoring.reward import reward
 from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, make_workspace
 
@@ -42,12 +44,15 @@ def changed(board: Workspace, name: str, **fields: Any) -> None:
 def forged(rubric: Challenge, record: Record, *criteria: str) -> dict[str, Any]:
     """The fields of a record that passes these criteria, marks that follow from it included."""
     evidence = tuple(
-        type(e).of(rubric.criterion(e.criterion), Outcome.PASSED, seed=e.seed) if e.criterion in criteria else e
+        type(e).of(rubric.criterion(e.criterion), Outcome.PASSED, seed=seed_of(record.seed, e.criterion))
+        if e.criterion in criteria
+        else e
         for e in record.evidence
     )
     scored = score(rubric, evidence, built=True)
     marks = {"overall": scored.overall, "dimensions": scored.dimensions, "gates": scored.gates}
-    return {"evidence": evidence, **marks}
+    earned = reward(rubric, evidence, GradeProfile.REWARD.criteria(rubric), built=True)
+    return {"evidence": evidence, "reward": earned, **marks}
 
 
 def test_marks_that_were_made_come_out_again_and_a_second_audit_grades_nothing(graded_toy, mine) -> None:
@@ -102,7 +107,10 @@ def test_a_record_that_states_no_probe_set_is_compared_and_the_result_says_so(gr
 
 REFUSED = {
     "a mark": (lambda r: {"overall": r.overall.model_copy(update={"score": 90.0})}, "can be|does not follow"),
-    "a criterion left out": (lambda r: {"evidence": r.evidence[1:]}, "leaves out values, which its probe set has"),
+    "a criterion left out": (
+        lambda r: {"evidence": r.evidence[1:]},
+        "values is not as in its probe set: it is left out",
+    ),
     "another name": (lambda r: {"model": "other"}, "is the record of other/scaled_sum"),
 }
 
@@ -120,15 +128,19 @@ def environment(**fields: str) -> Any:
     return lambda r: {"environment": r.environment.model_copy(update=fields)}
 
 
+def renamed(evidence: Evidence) -> Evidence:
+    return evidence.model_copy(update={"criterion": f"old_{evidence.criterion}"})
+
+
 INCOMPARABLE = {
     "no probe set, another rubric": (
-        lambda r: {"probe_set": None, "evidence": r.evidence[1:], "gates": ()},
+        lambda r: {"probe_set": None, "evidence": (r.evidence[0], renamed(r.evidence[1]))},
         "has other criteria than the rubric here",
     ),
     "another probe set": (lambda r: {"probe_set": "0" * 64}, "other probe set: 000000000000, here "),
     "another harness": (environment(harness="9.9"), "other harness: 9.9, here "),
     "another device": (environment(device="GPU"), "other device: GPU, here cpu"),
-    "a grade cut off": (lambda r: {"cut_off": True}, "the grade was cut off"),
+    "a grade cut off": (lambda r: {"cut_off": True, "ranked": False, "reward": None}, "the grade was cut off"),
 }
 
 
@@ -187,7 +199,7 @@ def test_a_failure_on_a_seed_of_its_own_is_replayed_on_that_seed(graded_toy, min
     whole = audits._graded
     passing = forged(rubric, record, "values", "linear")
     monkeypatch.setattr(audits, "_graded", lambda *given: (whole(*given)[0].model_copy(update=passing), False))
-    other = record.evidence[0].model_copy(update={"seed": 5})
+    other = record.evidence[0].model_copy(update={"seed": 5, "draws": Draws(planned=2, tried=2, failed=1)})
     changed(board, WRONG, evidence=(other, *record.evidence[1:]))
     again = audits.replay
     monkeypatch.setattr(audits, "replay", lambda *given: replayed.append(given[2]) or again(*given))

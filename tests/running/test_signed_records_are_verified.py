@@ -15,6 +15,7 @@ from harness.running.removal import removals, remove
 from harness.running.store import Store
 from harness.signatures import SecretKey, signature_path
 from harness.workspace import Workspace
+from tests.commands import called
 from tests.toy import CHALLENGE_ID
 
 pytest.importorskip("cryptography", reason="no cryptography: .venv/bin/python -m pip install -e '.[sign]'")
@@ -40,33 +41,59 @@ def remark(path: Path) -> None:
 
 
 @pytest.mark.parametrize("read_before", [True, False])
-def test_a_signed_record_that_was_changed_is_refused_by_every_way_of_reading(signed: Workspace, read_before) -> None:
+def test_a_signed_record_that_was_changed_is_refused_by_every_way_of_reading(
+    signed: Workspace, read_before, caplog
+) -> None:
     index = Store(signed).published
-    reads = (index.records, index.measured, lambda: index.record(NAME), lambda: index.record(str(path)))
+    boards, singles = (index.read, index.measured), (lambda: index.record(NAME), lambda: index.record(str(path)))
     path = signed.record_path("right", CHALLENGE_ID)
     if read_before:
-        for read in reads:
+        for read in (*boards, *singles):
             read()
     remark(path)
-    for read in reads:
+    for read in boards:
+        caplog.clear()
+        assert read().left_out == (NAME,)
+        assert f"left out: {path}: " in caplog.text and "the file was changed after it was signed" in caplog.text
+    for read in singles:
         with pytest.raises(StoreError, match="the file was changed after it was signed") as raised:
             read()
         assert str(raised.value).startswith(f"{path}: ")
 
 
-def test_a_changed_signature_alone_and_a_key_that_is_gone_are_noticed(signed: Workspace, key: SecretKey) -> None:
+def test_a_changed_signature_alone_and_a_key_that_is_gone_are_noticed(
+    signed: Workspace, key: SecretKey, caplog
+) -> None:
     """The index remembers what it read by the states of record, signature and keys."""
     index, path = Store(signed).published, signed.record_path("right", CHALLENGE_ID)
     index.measured()
     whole = signature_path(path).read_bytes()
     signature_path(path).write_bytes(signature_path(signed.record_path("wrong", CHALLENGE_ID)).read_bytes())
-    with pytest.raises(StoreError, match="does not hold"):
-        index.measured()
+    assert index.measured().left_out == (NAME,)
+    assert "does not hold" in caplog.text
     signature_path(path).write_bytes(whole)
-    index.measured()
+    assert index.measured().left_out == ()
     (signed.keys_folder / f"{key.public.name}.pub").unlink()
-    with pytest.raises(StoreError, match=f"signed by key {key.public.name}, which is not trusted here"):
-        index.measured()
+    assert len(index.measured().left_out) == 2
+    assert f"signed by key {key.public.name}, which is not trusted here" in caplog.text
+
+
+def test_where_there_are_keys_what_is_not_signed_is_marked(signed: Workspace) -> None:
+    """A forger who cannot sign removes the signature."""
+    index = Store(signed).published
+    assert index.read().doubts == {} and index.doubts(index.record(NAME)) == ()
+    signature_path(signed.record_path("right", CHALLENGE_ID)).unlink()
+    assert index.read().doubts == {NAME: ("unsigned",)} and index.doubts(index.record(NAME)) == ("unsigned",)
+    told = {command: called(signed.root, *command.split()) for command in (
+        "scoreboard", f"show {NAME}", "compare right wrong", "export --csv -", "scoreboard --format json",
+        "export evidence --csv -",
+    )}  # fmt: skip
+    for command, ended in told.items():
+        words = ended.stdout + ended.stderr
+        assert ended.returncode == 0 and ("not signed" in words.lower() or "unsigned" in words), command
+    called(signed.root, "report")
+    for page in (signed.root / "reports" / name for name in ("scoreboard.md", f"{CHALLENGE_ID}.md", "index.html")):
+        assert "Not signed" in page.read_text(), page
 
 
 def test_a_new_grade_takes_the_signature_away_and_the_same_one_keeps_it(signed: Workspace) -> None:

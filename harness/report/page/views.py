@@ -137,7 +137,8 @@ def _board_row(row: ScoreboardRow) -> BoardRow:
         medal=place.medal or "",
         marks=tuple(
             mark(entry.overall, f"{place.model}/{entry.challenge}", entry.status or Status.GRADED,
-                 "; ".join(filter(None, (entry.spread, "look at the findings" if entry.integrity else ""))))
+                 "; ".join(filter(None, (entry.spread, "look at the findings" if entry.integrity else "",
+                                         formatting.doubts(entry.doubts)))))
             for entry in row.entries
         ),
         mean=row.mean,

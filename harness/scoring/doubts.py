@@ -1,0 +1,268 @@
+"""What speaks against believing a record: all that it shows beside its rubric, with nothing run.
+
+Whoever edits a record must keep its marks, its outcomes, its causes and its seeds in agreement. An edit that does keep
+them, such as a failure that became a pass with all that follows, shows only when the submission is graded again
+(`harness audit`), or by the record's signature.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from harness.model import UNBUILT, Challenge, Criterion, Evidence, GradeProfile, Outcome, Record, Status
+from harness.model.seeds import SEEDS, seed_of
+from harness.scoring.gates import ceilings, gates_marks, highest_overall
+from harness.scoring.marks import ExactMark
+from harness.scoring.reward import reward
+from harness.scoring.score import Scored, score
+
+FILES_SEEDS = 1 << 48
+"""Seeds that come from files are less than this."""
+ROUNDING = 0.5
+"""Points by which a whole mark may differ from the exact one."""
+
+
+class DoubtKind(StrEnum):
+    """What is doubtful about a record."""
+
+    MARKS = "marks"
+    """A mark, gate or reward does not follow from the evidence."""
+    CRITERIA = "criteria"
+    """Its criteria are not those of its probe set."""
+    OUTCOME = "outcome"
+    """A criterion has an outcome that nothing could have given it."""
+    CAUSE = "cause"
+    """A failure is charged to what cannot be its cause."""
+    SEED = "seed"
+    """A criterion's inputs are not those that the record's seed gives."""
+    STATUS = "status"
+    """Its status is not that of its evidence."""
+    RANKED = "ranked"
+    """It counts in ranks, and no record of its kind does."""
+    OLDER_RUBRIC = "older_rubric"
+    """It was graded by another version of the rubric: it can be read, and not checked."""
+    UNSIGNED = "unsigned"
+    """It has no signature in a workspace that has keys."""
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the record is left out; else it is shown with the doubt."""
+        return self not in (DoubtKind.OLDER_RUBRIC, DoubtKind.UNSIGNED)
+
+
+_WORDS = {
+    DoubtKind.MARKS: "does not follow from the evidence",
+    DoubtKind.CRITERIA: "is not as in its probe set",
+    DoubtKind.OUTCOME: "cannot be the outcome",
+    DoubtKind.CAUSE: "cannot be the cause",
+    DoubtKind.SEED: "does not follow from the seed of the record",
+    DoubtKind.STATUS: "does not follow from the evidence",
+    DoubtKind.RANKED: "cannot be true",
+    DoubtKind.OLDER_RUBRIC: "is of another version of the rubric",
+    DoubtKind.UNSIGNED: "is not signed, and this workspace has keys",
+}
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One reason to doubt a record.
+
+    Attributes:
+        kind: what is doubtful.
+        field: of the record, dotted; a criterion's evidence is `evidence.<criterion>`.
+        stated: what the field says; empty where that says nothing.
+        possible: what it could say.
+    """
+
+    kind: DoubtKind
+    field: str
+    stated: str = ""
+    possible: str = ""
+
+    def __str__(self) -> str:
+        facts = (self.stated and f"it is {self.stated}", self.possible and f"can be {self.possible}")
+        return ": ".join(filter(None, (f"{self.field} {_WORDS[self.kind]}", ", and ".join(filter(None, facts)))))
+
+
+def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[], str]) -> tuple[Doubt, ...]:
+    """List what is doubtful about a record, in the order of its fields; nothing where it may be believed.
+
+    A record of another version of the rubric is never refused for what only its own rubric could tell.
+
+    Args:
+        record: from anywhere.
+        rubric: of its challenge as it is here; None where it is not here.
+        probe_set: gives the version of what submissions are held to here; asked for only where it decides.
+    """
+    found = [*_by_itself(record)]
+    if rubric is None:
+        return tuple(found)
+    if not is_of_rubric(record, rubric):
+        by_rubric = [*_other_criteria(record, rubric)]
+        found += _marks_by_any_rubric(record)
+    else:
+        scored = score(rubric, record.evidence, built=record.build is None)
+        by_rubric = [*_marks(record, scored), *_by_rubric(record, rubric)]
+        if by_rubric:
+            found += _marks_by_any_rubric(record) or _marks_by_equal_weights(record, scored)
+    if by_rubric and record.probe_set is not None and record.probe_set == probe_set():
+        found = [*by_rubric, *found]
+    elif by_rubric and not found:
+        found = [Doubt(DoubtKind.OLDER_RUBRIC, by_rubric[0].field)]
+    return tuple(dict.fromkeys(found))
+
+
+def describe_refusal(doubts: Iterable[Doubt]) -> str:
+    """Say in a line why a record is refused; empty where it is not."""
+    reasons = [str(doubt) for doubt in doubts if doubt.kind.refuses]
+    further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return f"{reasons[0]}{further}; the file was changed by hand or by another program" if reasons else ""
+
+
+def is_of_rubric(record: Record, rubric: Challenge) -> bool:
+    """Whether the evidence of a record is of the criteria of a rubric, each once, with heading and severity."""
+    stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
+    asked = {(c.id, c.dimension, c.severity) for c in rubric.criteria}
+    return stated == asked and len(stated) == len(record.evidence)
+
+
+def _by_itself(record: Record) -> Iterator[Doubt]:
+    """What no rubric could explain."""
+    given = Counter(e.criterion for e in record.evidence)
+    yield from (Doubt(DoubtKind.CRITERIA, f"evidence.{id}", "there twice", "once") for id in given if given[id] > 1)
+    if record.status is not Status.JUDGE_ERROR and any(e.outcome is Outcome.JUDGE_ERROR for e in record.evidence):
+        yield Doubt(DoubtKind.STATUS, "status", record.status.value, Status.JUDGE_ERROR.value)
+    if record.ranked and not record.environment.tier.trusted:
+        yield Doubt(DoubtKind.RANKED, "ranked", f"true in tier {record.environment.tier.value}", "false")
+    if record.ranked and record.partial:
+        yield Doubt(DoubtKind.RANKED, "ranked", "true of a part of the criteria", "false")
+    top = highest_overall(record.evidence, built=record.build is None)
+    if (record.overall.score or 0) > top:
+        yield Doubt(DoubtKind.MARKS, "overall", f"{record.overall.score:g}", f"{top:g} at most")
+    by_id = {e.criterion: e for e in record.evidence}
+    for e in record.evidence:
+        if e.rests_on and not _may_be_cause(record, by_id, e):
+            yield Doubt(DoubtKind.CAUSE, f"evidence.{e.criterion}.rests_on", e.rests_on)
+        if e.outcome is Outcome.PASSED and e.draws is not None and e.draws.failed:
+            yield Doubt(DoubtKind.OUTCOME, f"evidence.{e.criterion}.outcome", "passed", "failed: drawn cases did")
+
+
+def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bool:
+    """Whether what a criterion rests on failed; where both failed, by itself and no less severely."""
+    if e.rests_on == UNBUILT:
+        return record.build is not None
+    cause = by_id.get(e.rests_on or "")
+    if cause is None or cause.outcome is not Outcome.FAILED or cause is e:
+        return False
+    if e.own_outcome is Outcome.FAILED:
+        return cause.faulty and cause.severity.weight >= e.severity.weight
+    end = cause if cause.faulty else by_id.get(cause.rests_on or "")
+    return cause.rests_on == UNBUILT or (end is not None and end.faulty)
+
+
+def _marks_by_any_rubric(record: Record) -> list[Doubt]:
+    """Marks that would not follow whatever the weights of the dimensions were."""
+    own: dict[str, list[Evidence]] = {}
+    for e in record.evidence:
+        own.setdefault(e.dimension, []).append(e)
+    failed = [e.dimension for e in record.evidence if gates_marks(e)]
+    tops = ceilings(failed, built=record.build is None)
+    found = []
+    for id in own.keys() | record.dimensions.keys():
+        mark = ExactMark.of(own[id]).capped(tops.get(id)).stated() if id in own else None
+        # without its anchor a dimension has no point
+        if record.dimensions.get(id) not in (mark, mark and mark.model_copy(update={"score": None})):
+            found.append(Doubt(DoubtKind.MARKS, f"dimensions.{id}"))
+    # a rubric need not have the dimension that a failed build caps
+    put = {(id, top) for id, top in tops.items() if id is None or id in own}
+    if {(gate.dimension, gate.ceiling) for gate in record.gates} != put:
+        found.append(Doubt(DoubtKind.MARKS, "gates"))
+    marks, top = record.dimensions.values(), tops.get(None, 100.0)
+    for part in ("score", "low", "high", "coverage"):
+        stated, parts = getattr(record.overall, part), [v for m in marks if (v := getattr(m, part)) is not None]
+        low, high = min(parts, default=0.0), max(parts, default=100.0)
+        if stated is not None and own and not min(low, top) - ROUNDING <= stated <= high + ROUNDING:
+            found.append(Doubt(DoubtKind.MARKS, "overall", f"{part} {stated:g}", f"from {low:g} to {high:g}"))
+    return sorted(found, key=lambda doubt: doubt.field)
+
+
+def _marks_by_equal_weights(record: Record, scored: Scored) -> list[Doubt]:
+    """Marks that would not follow by the weights here, where the coverages show that these are the record's own."""
+    if len({mark.coverage for mark in scored.dimensions.values()}) < 2:
+        return []
+    if record.overall.coverage != scored.overall.coverage or record.overall == scored.overall:
+        return []
+    return [_not_following("overall", record, scored)]
+
+
+def _marks(record: Record, scored: Scored) -> Iterator[Doubt]:
+    """Marks that do not follow by the rubric here."""
+    for field in ("overall", "dimensions", "gates"):
+        if getattr(record, field) != getattr(scored, field):
+            yield _not_following(field, record, scored)
+
+
+def _not_following(field: str, record: Record, scored: Scored) -> Doubt:
+    if field == "overall" and record.overall.score is not None and scored.overall.score is not None:
+        return Doubt(DoubtKind.MARKS, field, f"{record.overall.score:g}", f"{scored.overall.score:g}")
+    return Doubt(DoubtKind.MARKS, field)
+
+
+def _other_criteria(record: Record, rubric: Challenge) -> Iterator[Doubt]:
+    """Where the criteria of a record are not those of the rubric."""
+    stated = {e.criterion: f"{e.severity.value} of {e.dimension}" for e in record.evidence}
+    asked = {c.id: f"{c.severity.value} of {c.dimension}" for c in rubric.criteria}
+    for id in sorted(stated.keys() | asked.keys()):
+        if stated.get(id) != asked.get(id):
+            yield Doubt(DoubtKind.CRITERIA, f"evidence.{id}", stated.get(id, "left out"), asked.get(id, "left out"))
+
+
+def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
+    """What the rubric here does not allow in a record of its criteria."""
+    criteria, files_seeds = {c.id: c for c in rubric.criteria}, set()
+    for e in record.evidence:
+        criterion, field = criteria[e.criterion], f"evidence.{e.criterion}"
+        if possible := _possible_outcome(record, criterion, e):
+            yield Doubt(DoubtKind.OUTCOME, f"{field}.outcome", e.outcome.value, possible)
+        if e.rests_on and e.rests_on not in _allowed_causes(rubric, criteria, criterion, e):
+            yield Doubt(DoubtKind.CAUSE, f"{field}.rests_on", e.rests_on)
+        # a failure may have been seen on a seed that failed these files before
+        if criterion.probes and (e.seed is not None or e.satisfied) and not (e.draws and e.draws.failed):
+            if criterion.seeded_by == "run" and e.seed != seed_of(record.seed, e.criterion):
+                yield Doubt(DoubtKind.SEED, f"{field}.seed", str(e.seed), str(seed_of(record.seed, e.criterion)))
+            elif criterion.seeded_by == "files":
+                files_seeds.add(SEEDS if e.seed is None else seed_of(e.seed, e.criterion))
+    if len(files_seeds) > 1 or any(seed >= FILES_SEEDS for seed in files_seeds):
+        yield Doubt(DoubtKind.SEED, "evidence", "of several submissions", "of one")
+    asked = GradeProfile.REWARD.criteria(rubric, record.only)
+    earned = None if record.status is Status.JUDGE_ERROR or record.cut_off else (
+        reward(rubric, record.evidence, asked, built=record.build is None)
+    )  # fmt: skip
+    if record.reward not in (None, earned):
+        yield Doubt(DoubtKind.MARKS, "reward", f"{record.reward:g}", "none" if earned is None else f"{earned:g}")
+
+
+def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
+    """What the outcome could be, where it cannot be the one stated; else empty."""
+    if criterion.review and e.outcome is not Outcome.NOT_RUN:
+        return "not_run: it is a question to a reviewer"
+    if e.outcome is Outcome.NOT_OFFERED and not criterion.capability:
+        return "any other: it is no optional feature"
+    if record.build is None or not e.satisfied:
+        return ""
+    if criterion.probes or (criterion.compiler and record.build.stage == "compiler"):
+        return "failed: the submission does not build"
+    return ""
+
+
+def _allowed_causes(rubric: Challenge, criteria: dict[str, Criterion], criterion: Criterion, e: Evidence) -> set[str]:
+    """What the failure of a criterion may be charged to."""
+    if e.own_outcome is not Outcome.FAILED:
+        return {UNBUILT, rubric.anchor} if criterion.probes else {UNBUILT}
+    found, waiting = set[str](), [criterion.id]
+    while waiting:
+        new = {*criteria[waiting.pop()].rests_on} - found
+        found |= new
+        waiting += new
+    return found
