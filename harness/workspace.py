@@ -50,7 +50,7 @@ class Workspace:
             if _is_workspace(place):
                 return cls(place)
         raise NotFoundError(
-            f"no workspace at or above {here}\n  harness init makes one here; or cd into one, or set HARNESS_WORKSPACE"
+            f"no workspace at or above {here}\n  try: harness init DIR, or cd into one, or set HARNESS_WORKSPACE"
         )
 
     @classmethod
@@ -67,7 +67,7 @@ class Workspace:
         place = folder.resolve()
         if not _is_workspace(place):
             problem = f"{called or place} holds neither challenges/ nor {SETTINGS_FILE}"
-            raise NotFoundError(f"{problem}\n  harness init DIR makes a workspace")
+            raise NotFoundError(f"{problem}\n  try: harness init DIR")
         return cls(place)
 
     @property
@@ -282,14 +282,12 @@ class Workspace:
         if attempts := attempt_folders(path):
             return attempts
         if os.path.isdir(path):
-            raise NotFoundError(f"{name} holds no submission.toml\n  harness new submission MODEL/CHALLENGE makes one")
+            raise NotFoundError(f"{name} holds no submission.toml\n  try: harness new submission MODEL/CHALLENGE")
         if "/" in name and os.path.isdir(root / name):
             raise NotFoundError(f"submissions/{name} holds no submission.toml")
         known = [str(SubmissionName.of_folder(p)) for p in everything] + self.models() + self.challenges()
         if name in known:
-            raise NotFoundError(
-                f"nothing is submitted for {name!r}\n  harness new submission MODEL/CHALLENGE makes a folder"
-            )
+            raise NotFoundError(f"nothing is submitted for {name!r}\n  try: harness new submission MODEL/CHALLENGE")
         raise NotFoundError(_unknown("submission, model or challenge", name, known, "harness ls submissions"))
 
     def record_path(self, model: str, challenge: str, attempt: int | None = None) -> Path:

@@ -67,7 +67,11 @@ def submission(workspace: Workspace, name: str) -> list[Path]:
     """
     model, slash, id = name.partition("/")
     if not slash:
-        raise SpecError(name, "is no MODEL/CHALLENGE", hint=f"harness new model {name} makes one for every challenge")
+        raise SpecError(
+            name,
+            "is no MODEL/CHALLENGE",
+            hint=f"try: harness new submission {name}/CHALLENGE, or harness new model {name} for every challenge",
+        )
     check_model(model)
     return _answer(workspace, model, workspace.challenge(id))
 
