@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from harness.probing.check import CheckResult
     from harness.probing.code import ChallengeCode
     from harness.probing.right_answers import RightAnswerTrial
+    from harness.workspace import Workspace
 
 SEEDS = typer.Option(metavar="N", min=0, help="Judge the reference and its variants by N seeds, and try nothing else.")
 GENERATED = typer.Option(
@@ -51,6 +52,7 @@ def check(
     from harness.cli import generated
     from harness.cli.right_answers import judged
     from harness.probing.code import ChallengeCode
+    from harness.running.content_key import probe_set
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -64,7 +66,9 @@ def check(
         if seeds:
             verdicts = judged(code, run_seed, seeds, jobs, quiet=as_json)
         elif not only_generated:
+            version = probe_set(workspace, name)
             verdicts = _checked(code, run_seed, verbose, quiet=as_json)
+            _remember(workspace, name, version, all(verdict.right for verdict in verdicts))
         trials = [] if seeds else sample.tried(code, quiet=as_json)
         told += ({"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for v in (*verdicts, *trials))
         all_right = all_right and all(verdict.right for verdict in verdicts)
@@ -86,6 +90,16 @@ def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> li
     if unproved:
         output.note(f"note: no mutant proves that these criteria can fail: {', '.join(unproved)}")
     return verdicts
+
+
+def _remember(workspace: "Workspace", name: str, version: str, passed: bool) -> None:
+    """Keep the outcome for a challenge of this workspace, and say what it means for the ranks."""
+    from harness.running.own_suite import OWN, own_challenges, remember_check
+
+    if name in own_challenges(workspace):
+        remember_check(workspace, name, version, passed)
+        ranked = f"models are ranked over it, in the suite {OWN}" if passed else "not ranked until its check passes"
+        output.note(f"{name}: {ranked}\n  try: harness {'scoreboard' if passed else f'check {name} --verbose'}")
 
 
 def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:

@@ -272,6 +272,17 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
 def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
     _tell_unpublished(workspace, results, options)
     _tell_unwritten(workspace, results)
+    _tell_unranked(workspace, results)
+
+
+def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
+    """Say which challenges of the workspace rank nobody, and why."""
+    from harness.running.executor import NotGraded
+    from harness.running.own_suite import own_challenges, why_unranked
+
+    graded = {r.record.challenge for r in results if not isinstance(r, NotGraded)}
+    for reason in filter(None, (why_unranked(workspace, id) for id in own_challenges(workspace) if id in graded)):
+        output.note(f"not ranked: {reason}")
 
 
 def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:

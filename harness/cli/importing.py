@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import complete, output
+from harness.cli.new import Shadow
 
 if TYPE_CHECKING:
     from harness.workspace import Workspace
@@ -54,6 +55,14 @@ def reply(
     attempt: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Which of several answers of the model it is.")
     ] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION",
+            help="An optional feature that the reply offers, as fork or paged.page_size=16; may be repeated.",
+        ),
+    ] = None,
+    shadow: Shadow = False,
 ) -> None:
     """Make a submission of a model's raw reply: Markdown with code in it.
 
@@ -63,8 +72,10 @@ def reply(
     \b
     harness import reply answer.md --model my-model --challenge kv_cache
     harness import reply second.md --model my-model --challenge kv_cache --attempt 2
+    harness import reply answer.md --model my-model --challenge kv_cache --claim fork --claim quantized:int8
     """
     from harness.cli import replies, scaffold
+    from harness.importing.claimed import claimed_capabilities
     from harness.importing.reply import ReplyImporter, lay_out_reply
     from harness.importing.reply_text import read_reply
     from harness.workspace import Workspace
@@ -72,10 +83,12 @@ def reply(
     workspace = Workspace.find()
     task = workspace.challenge(challenge)
     scaffold.check_model(model)
-    importer = ReplyImporter(read_reply(file), model, task, attempt)
+    importer = ReplyImporter(read_reply(file), model, task, attempt, claimed_capabilities(claim or (), task))
+    scaffold.refuse_shadowing(workspace, [importer.name], "harness import reply", shadow)
     folder = workspace.submissions_folder.joinpath(*importer.name.parts)
     lay_out_reply(importer, folder)
-    replies.tell(importer.found, task, output.line)
+    again = f"harness rm {importer.name}, then harness import reply {file} --model {model} --challenge {task.id}"
+    replies.tell(importer.found, task, output.line, again)
     output.note(f"made {output.place(folder)}\n  try: harness grade {importer.name}")
 
 
@@ -111,8 +124,10 @@ def samples(
     harness import samples replies.jsonl
     harness import samples replies.jsonl --field reply=completion --model my-model --challenge kv_cache
     """
+    from harness.cli import scaffold
     from harness.importing.sample_attempts import ImportedSample, RefusedSample, SampleImport
     from harness.importing.samples import SampleFields, parse_fields, read_samples
+    from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -128,6 +143,9 @@ def samples(
             made.append(result)
             output.line(f"{result.place}: {result.name}")
     todo = f"\n  try: harness grade {' '.join(dict.fromkeys(each.name.answer for each in made))}" if made else ""
+    for name in dict.fromkeys(SubmissionName(each.name.model, each.name.challenge) for each in made):
+        if hidden := scaffold.hidden_collection(workspace, name):
+            output.note(f"note: {name} hides the answer of the collection {hidden}")
     output.note(f"{len(made)} imported, {len(refused)} refused{todo}")
     raise typer.Exit(2 if refused else 0)
 

@@ -115,7 +115,7 @@ def _collections(workspace: "Workspace") -> Iterator[Row]:
 
 
 def _suites(workspace: "Workspace") -> Iterator[Row]:
-    from harness.scoring.suites import read_suites
+    from harness.running.own_suite import every_suite
 
-    for suite in read_suites(workspace):
+    for suite in every_suite(workspace):
         yield {"suite": suite.id, "title": suite.title, "challenges": ", ".join(suite.challenges)}

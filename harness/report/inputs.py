@@ -20,11 +20,11 @@ from harness.report.origins import unfetched
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_letters, read_ranking, read_rounds
+from harness.running.own_suite import ranking_suite, unranked_challenges
 from harness.running.store import Store
 from harness.scoring.duels import duels
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.record_summary import RecordSummary
-from harness.scoring.suites import suite_named
 from harness.workspace import Workspace
 
 
@@ -45,6 +45,7 @@ class ReportInputs:
         unfetched: collections whose answers are not on this machine.
         suite: what models are ranked over; None where the workspace has no such suite.
         removed: names of records that are left out: their submissions are gone.
+        unranked: why challenges of the workspace rank nobody.
     """
 
     challenges: Sequence[Challenge]
@@ -59,6 +60,7 @@ class ReportInputs:
     unfetched: frozenset[str] = frozenset()
     suite: ChallengeSuite | None = None
     removed: tuple[str, ...] = ()
+    unranked: tuple[str, ...] = ()
 
     def challenge(self, id: str) -> Challenge | None:
         """The rubric of that id; None where it is not here."""
@@ -95,6 +97,7 @@ def gather(workspace: Workspace) -> ReportInputs:
         defects=read_defects(workspace),
         sources=cited_files(workspace.folder_of, records),
         unfetched=unfetched(workspace),
-        suite=suite_named(workspace, None),
+        suite=ranking_suite(workspace),
         removed=published.removed(),
+        unranked=unranked_challenges(workspace),
     )

@@ -249,7 +249,8 @@ class Scoreboard:
     @cached_property
     def contradictions(self) -> Mapping[str, tuple[Contradiction, ...]]:
         """Published figures that do not agree with each other, by kind."""
-        return _by_kind(self.contradicting)
+        kinds = dict.fromkeys(one.kind for one in self.contradicting)
+        return {kind: tuple(one for one in self.contradicting if one.kind == kind) for kind in kinds}
 
     @property
     def ranked(self) -> tuple[ScoreboardRow, ...]:
@@ -293,21 +294,24 @@ def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED)
         source: where the marks come from.
     """
     if source is MarkSource.MEASURED:
-        return measured_scoreboard(inputs.measured, inputs.suite)
+        return measured_scoreboard(inputs.measured, inputs.suite, inputs.unranked)
     board = _scoreboard(marks(inputs, source), inputs.challenges, ALL_MARKED)
     return replace(board, contradicting=tuple(contradictions(inputs.reviews, inputs.comparisons, inputs.ranking)))
 
 
-def measured_scoreboard(measured: MeasuredMarks, suite: ChallengeSuite | None = None) -> Scoreboard:
+def measured_scoreboard(
+    measured: MeasuredMarks, suite: ChallengeSuite | None = None, unranked: Iterable[str] = ()
+) -> Scoreboard:
     """The scoreboard over measured marks.
 
     Args:
         measured: all of them.
         suite: the challenges to rank over; without one, those that most models have answered together.
+        unranked: why challenges of the workspace rank nobody.
     """
     board = _scoreboard(measured_marks(measured), measured.challenges, suite, measured.memory)
     ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.submission_name.order))
-    over = suite_notes(suite, board.compared, board.uncounted, board.provisional and not board.ranked)
+    over = suite_notes(suite, board.compared, board.uncounted, board.provisional and not board.ranked, unranked)
     return replace(board, notes=(*notes(measured.challenges, ordered), *removed_note(measured.removed), *over))
 
 
@@ -384,13 +388,6 @@ def _scoreboard(
         for place in places
     )
     return Scoreboard(seen, tuple(shown), compared, rows, uncounted=tuple(sorted(known - {*compared})))
-
-
-def _by_kind(found: Iterable[Contradiction]) -> dict[str, tuple[Contradiction, ...]]:
-    kinds: dict[str, list[Contradiction]] = {}
-    for one in found:
-        kinds.setdefault(one.kind, []).append(one)
-    return {kind: tuple(all) for kind, all in kinds.items()}
 
 
 def _fields(entry: Entry) -> Sequence[object]:
