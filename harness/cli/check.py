@@ -52,7 +52,6 @@ def check(
     from harness.cli import generated
     from harness.cli.right_answers import judged
     from harness.probing.code import ChallengeCode
-    from harness.running.content_key import probe_set
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -66,9 +65,7 @@ def check(
         if seeds:
             verdicts = judged(code, run_seed, seeds, jobs, quiet=as_json)
         elif not only_generated:
-            version = probe_set(workspace, name)
             verdicts = _checked(code, run_seed, verbose, quiet=as_json)
-            _remember(workspace, name, version, all(verdict.right for verdict in verdicts))
         trials = [] if seeds else sample.tried(code, quiet=as_json)
         told += ({"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for v in (*verdicts, *trials))
         all_right = all_right and all(verdict.right for verdict in verdicts)
@@ -80,7 +77,9 @@ def check(
 def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
     """The verdicts on the challenge's own answers; printed unless `quiet`."""
     from harness.cli import scaffold
+    from harness.running.content_key import probe_set
 
+    version = probe_set(code.workspace, code.challenge.id)
     verdicts = _verdicts(code, seed)
     if not quiet:
         _print(code.challenge.id, verdicts, seed, verbose)
@@ -89,6 +88,7 @@ def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> li
     unproved = _unproved(code)
     if unproved:
         output.note(f"note: no mutant proves that these criteria can fail: {', '.join(unproved)}")
+    _remember(code.workspace, code.challenge.id, version, all(verdict.right for verdict in verdicts))
     return verdicts
 
 

@@ -9,6 +9,9 @@ from harness.cli import complete, output
 from harness.cli.new import Shadow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace
 
 app = typer.Typer(
@@ -124,10 +127,8 @@ def samples(
     harness import samples replies.jsonl
     harness import samples replies.jsonl --field reply=completion --model my-model --challenge kv_cache
     """
-    from harness.cli import scaffold
     from harness.importing.sample_attempts import ImportedSample, RefusedSample, SampleImport
     from harness.importing.samples import SampleFields, parse_fields, read_samples
-    from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -143,11 +144,19 @@ def samples(
             made.append(result)
             output.line(f"{result.place}: {result.name}")
     todo = f"\n  try: harness grade {' '.join(dict.fromkeys(each.name.answer for each in made))}" if made else ""
-    for name in dict.fromkeys(SubmissionName(each.name.model, each.name.challenge) for each in made):
-        if hidden := scaffold.hidden_collection(workspace, name):
-            output.note(f"note: {name} hides the answer of the collection {hidden}")
+    _tell_hiding(workspace, (each.name for each in made))
     output.note(f"{len(made)} imported, {len(refused)} refused{todo}")
     raise typer.Exit(2 if refused else 0)
+
+
+def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> None:
+    """Say which of these submissions hide the fetched answers of a collection."""
+    from harness.cli import scaffold
+
+    answers = {name.answer: scaffold.hidden_collection(workspace, name) for name in names}
+    for answer, collection in answers.items():
+        if collection:
+            output.note(f"note: {answer} hides the answer of the collection {collection}")
 
 
 def _tell_hidden(workspace: "Workspace", folders: list[Path]) -> None:

@@ -15,7 +15,7 @@ Shadow = Annotated[bool, typer.Option("--shadow", help="Hide a collection's answ
 CHALLENGE_STEPS = """
 This is a small complete challenge (softmax by rows) that passes `harness check`. To adapt it, edit:
   1. references/{name}/{reference} and oracle.py   the trusted solution, and the long-double one
-  2. challenges/{name}/{contract} and PROMPT.md    what an answer exposes, and what models are asked
+  2. challenges/{name}/PROMPT.md and {contract}     what models are asked, and what an answer exposes
   3. challenges/{name}/challenge.toml               the rubric: dimensions and criteria
   4. challenges/{name}/probes.py                    the probes that run
   5. challenges/{name}/mutants.py and variants.py   faults the probes must notice, right answers they must not
@@ -44,10 +44,12 @@ def challenge(
 
     used = registered(language)
     workspace = Workspace.find()
-    for path in scaffold.challenge(workspace, name, used.name, shadow):
+    made = scaffold.challenge(workspace, name, used.name, shadow)
+    for path in made:
         output.line(f"made {output.place(path)}")
+    contract = ", ".join(path.name for path in made if path.stem == "contract")
     ranked = RANKED_ONCE_CHECKED if name in own_challenges(workspace) else RANKED_BY_SUITE
-    steps = CHALLENGE_STEPS.format(name=name, reference=used.reference, contract=used.contract, ranked=ranked)
+    steps = CHALLENGE_STEPS.format(name=name, reference=used.reference, contract=contract, ranked=ranked)
     output.line(steps)
 
 
