@@ -143,20 +143,20 @@ def samples(
         else:
             made.append(result)
             output.line(f"{result.place}: {result.name}")
-    todo = f"\n  try: harness grade {' '.join(dict.fromkeys(each.name.answer for each in made))}" if made else ""
-    _tell_hiding(workspace, (each.name for each in made))
+    todo = f"\n  try: harness grade {' '.join(_tell_hiding(workspace, (each.name for each in made)))}" if made else ""
     output.note(f"{len(made)} imported, {len(refused)} refused{todo}")
     raise typer.Exit(2 if refused else 0)
 
 
-def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> None:
-    """Say which of these submissions hide the fetched answers of a collection."""
+def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> list[str]:
+    """Say which of these submissions hide the fetched answers of a collection; return the names to grade."""
     from harness.cli import scaffold
 
     answers = {name.answer: scaffold.hidden_collection(workspace, name) for name in names}
     for answer, collection in answers.items():
         if collection:
             output.note(f"note: {answer} hides the answer of the collection {collection}")
+    return list(answers)
 
 
 def _tell_hidden(workspace: "Workspace", folders: list[Path]) -> None:

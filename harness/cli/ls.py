@@ -29,9 +29,9 @@ def ls(
     what: Annotated[Listable, typer.Argument(help="What to list.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """List challenges, models, submissions, collections, suites or profiles.
+    """List what the workspace holds.
 
-    Profiles are listed with the criteria that each runs. Malformed entries are listed with their error.
+    Suites are listed with their challenges, profiles with the criteria that each runs. Malformed entries are listed with their error.
     """
     from harness.workspace import Workspace
 
