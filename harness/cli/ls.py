@@ -31,7 +31,8 @@ def ls(
 ) -> None:
     """List what the workspace holds.
 
-    Suites are listed with their challenges, profiles with the criteria that each runs. Malformed entries are listed with their error.
+    Suites are listed with their challenges, profiles with the criteria that each runs. Malformed
+    entries are listed with their error.
     """
     from harness.workspace import Workspace
 
