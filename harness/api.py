@@ -90,10 +90,9 @@ def grade(
     """Grade one submission.
 
     Args:
-        folder: its files. Where it has no submission.toml, one is made up from `challenge` and `entry` for a copy.
+        folder: its files; without a submission.toml one is made up from `challenge` and `entry`, for a copy.
         challenge: id of the challenge; what submission.toml says by default.
-        entry: module with the contract's functions, for a folder without submission.toml; its only .py file by
-            default.
+        entry: module with the contract's functions, for a folder without submission.toml; by default its only .py file.
         seed: fixes the inputs. Leave it out in training: an answer that can learn the inputs can learn the outputs.
         force: grade anew although the same files were graded on this machine before.
         full: run the answer's own tests without a bound on their time.
@@ -107,9 +106,8 @@ def grade(
     Returns:
         The record. A submission that does not build, crashes or hangs has one too, and so has one whose files are none
         that can be graded (a link, a special file, too many bytes): its reward is 0. Where our own side failed, again
-        and again, its status is `judge_error` and it has no marks. What could not be written is a `RuntimeWarning`.
-        Where the machine is set up for a stronger tier of isolation than was used, a warning is logged once; the record
-        has the reasons.
+        and again, its status is `judge_error` and it has no marks. What could not be written is a `RuntimeWarning`; a
+        weaker tier of isolation than this machine is set up for is logged once, with its reason in the record.
 
     Raises:
         SpecError: the submission.toml is malformed, it cannot be told which file is the entry, or an argument is wrong.

@@ -139,9 +139,18 @@ class StoreError(HarnessError):
     """A record cannot be read or written."""
 
 
+CLOSE = 0.5
+"""How alike a name and what it is taken for must be, from 0 to 1."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
-    """`did you mean ...?`, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    """Return `; did you mean ...?`, or nothing.
+
+    Of names with parts, as MODEL/CHALLENGE, every part must be close: another model's answer is no slip of the pen.
+    """
+    parts = name.split("/")
+    alike = [one for one in known if len(parts) == one.count("/") + 1 and all(map(_close, parts, one.split("/")))]
+    close = difflib.get_close_matches(name, alike, n=1, cutoff=CLOSE)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -155,3 +164,7 @@ def as_own_error(error: Exception, what: object) -> HarnessError:
     if isinstance(error, HarnessError):
         return error
     return JudgeError(f"{what}: {type(error).__name__}: {error}".encode(errors="replace").decode())
+
+
+def _close(part: str, other: str) -> bool:
+    return bool(difflib.get_close_matches(part, [other], cutoff=CLOSE))

@@ -50,7 +50,7 @@ class Workspace:
             if _is_workspace(place):
                 return cls(place)
         raise NotFoundError(
-            f"no workspace at or above {here}\n  harness init makes one here; or cd into one, or set HARNESS_WORKSPACE"
+            f"no workspace at or above {here}\n  try: harness init DIR, or cd into one, or set HARNESS_WORKSPACE"
         )
 
     @classmethod
@@ -67,7 +67,7 @@ class Workspace:
         place = folder.resolve()
         if not _is_workspace(place):
             problem = f"{called or place} holds neither challenges/ nor {SETTINGS_FILE}"
-            raise NotFoundError(f"{problem}\n  harness init DIR makes a workspace")
+            raise NotFoundError(f"{problem}\n  try: harness init DIR")
         return cls(place)
 
     @property
@@ -289,9 +289,7 @@ class Workspace:
             raise NotFoundError(f"submissions/{name} holds no submission.toml")
         known = [str(SubmissionName.of_folder(p)) for p in everything] + self.models() + self.challenges()
         if name in known:
-            raise NotFoundError(
-                f"nothing is submitted for {name!r}\n  harness new submission MODEL/CHALLENGE makes a folder"
-            )
+            raise NotFoundError(f"nothing is submitted for {name!r}\n  try: harness new submission MODEL/CHALLENGE")
         raise NotFoundError(_unknown("submission, model or challenge", name, known, "harness ls submissions"))
 
     def record_path(self, model: str, challenge: str, attempt: int | None = None) -> Path:

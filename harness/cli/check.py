@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from harness.probing.check import CheckResult
     from harness.probing.code import ChallengeCode
     from harness.probing.right_answers import RightAnswerTrial
+    from harness.workspace import Workspace
 
 SEEDS = typer.Option(metavar="N", min=0, help="Judge the reference and its variants by N seeds, and try nothing else.")
 GENERATED = typer.Option(
@@ -76,7 +77,9 @@ def check(
 def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
     """The verdicts on the challenge's own answers; printed unless `quiet`."""
     from harness.cli import scaffold
+    from harness.running.content_key import probe_set
 
+    version = probe_set(code.workspace, code.challenge.id)
     verdicts = _verdicts(code, seed)
     if not quiet:
         _print(code.challenge.id, verdicts, seed, verbose)
@@ -85,7 +88,18 @@ def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> li
     unproved = _unproved(code)
     if unproved:
         output.note(f"note: no mutant proves that these criteria can fail: {', '.join(unproved)}")
+    _remember(code.workspace, code.challenge.id, version, all(verdict.right for verdict in verdicts))
     return verdicts
+
+
+def _remember(workspace: "Workspace", name: str, version: str, passed: bool) -> None:
+    """Keep the outcome for a challenge of this workspace, and say what it means for the ranks."""
+    from harness.running.own_suite import OWN, own_challenges, remember_check
+
+    if name in own_challenges(workspace):
+        remember_check(workspace, name, version, passed)
+        ranked = f"models are ranked over it, in the suite {OWN}" if passed else "not ranked until its check passes"
+        output.note(f"{name}: {ranked}\n  try: harness {'scoreboard' if passed else f'check {name} --verbose'}")
 
 
 def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:

@@ -129,7 +129,9 @@ def grade(
     results += refused
     sign_results(workspace, key, results)
     _print(results, as_json)
-    _tell_left(workspace, results, options)
+    _tell_unpublished(workspace, results, options)
+    _tell_unwritten(workspace, results)
+    _tell_unranked(workspace, results)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
 
 
@@ -246,7 +248,6 @@ def _summary(result: "Graded") -> str:
 
 
 def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
-
     from harness.report import formatting
     from harness.running.executor import NotGraded
 
@@ -258,13 +259,10 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
         output.data([result.record.printed() for result in graded])
     elif graded:
         rows = [_row(result) for result in graded]
-        cells = [list(row.values()) for row in rows]
         output.table(
-            list(rows[0]),
-            cells,
-            right=("correctness", "reward"),
+            list(rows[0]), [list(row.values()) for row in rows], right=("correctness", "reward"),
             wraps=("overall, interval, coverage", "gravest finding"),
-        )
+        )  # fmt: skip
     reused = sum(result.reused for result in graded)
     if reused:
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
@@ -279,9 +277,14 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
         output.note(f"error: {error}")
 
 
-def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
-    _tell_unpublished(workspace, results, options)
-    _tell_unwritten(workspace, results)
+def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
+    """Say which challenges of the workspace rank nobody, and why."""
+    from harness.running.executor import NotGraded
+    from harness.running.own_suite import own_challenges, why_unranked
+
+    graded = {r.record.challenge for r in results if not isinstance(r, NotGraded)}
+    for reason in filter(None, (why_unranked(workspace, id) for id in own_challenges(workspace) if id in graded)):
+        output.note(f"not ranked: {reason}")
 
 
 def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import complete, output
+from harness.cli.new import Shadow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace
 
 app = typer.Typer(
@@ -54,6 +58,14 @@ def reply(
     attempt: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Which of several answers of the model it is.")
     ] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION",
+            help="An optional feature that the reply offers, as fork or paged.page_size=16; may be repeated.",
+        ),
+    ] = None,
+    shadow: Shadow = False,
 ) -> None:
     """Make a submission of a model's raw reply: Markdown with code in it.
 
@@ -63,8 +75,10 @@ def reply(
     \b
     harness import reply answer.md --model my-model --challenge kv_cache
     harness import reply second.md --model my-model --challenge kv_cache --attempt 2
+    harness import reply answer.md --model my-model --challenge kv_cache --claim fork --claim quantized:int8
     """
     from harness.cli import replies, scaffold
+    from harness.importing.claimed import claimed_capabilities
     from harness.importing.reply import ReplyImporter, lay_out_reply
     from harness.importing.reply_text import read_reply
     from harness.workspace import Workspace
@@ -72,10 +86,12 @@ def reply(
     workspace = Workspace.find()
     task = workspace.challenge(challenge)
     scaffold.check_model(model)
-    importer = ReplyImporter(read_reply(file), model, task, attempt)
+    importer = ReplyImporter(read_reply(file), model, task, attempt, claimed_capabilities(claim or (), task))
+    scaffold.refuse_shadowing(workspace, [importer.name], "harness import reply", shadow)
     folder = workspace.submissions_folder.joinpath(*importer.name.parts)
     lay_out_reply(importer, folder)
-    replies.tell(importer.found, task, output.line)
+    again = f"harness rm {importer.name}, then harness import reply {file} --model {model} --challenge {task.id}"
+    replies.tell(importer.found, task, output.line, again)
     output.note(f"made {output.place(folder)}\n  try: harness grade {importer.name}")
 
 
@@ -127,9 +143,20 @@ def samples(
         else:
             made.append(result)
             output.line(f"{result.place}: {result.name}")
-    todo = f"\n  try: harness grade {' '.join(dict.fromkeys(each.name.answer for each in made))}" if made else ""
+    todo = f"\n  try: harness grade {' '.join(_tell_hiding(workspace, (each.name for each in made)))}" if made else ""
     output.note(f"{len(made)} imported, {len(refused)} refused{todo}")
     raise typer.Exit(2 if refused else 0)
+
+
+def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> list[str]:
+    """Say which of these submissions hide the fetched answers of a collection; return the names to grade."""
+    from harness.cli import scaffold
+
+    answers = {name.answer: scaffold.hidden_collection(workspace, name) for name in names}
+    for answer, collection in answers.items():
+        if collection:
+            output.note(f"note: {answer} hides the answer of the collection {collection}")
+    return list(answers)
 
 
 def _tell_hidden(workspace: "Workspace", folders: list[Path]) -> None:

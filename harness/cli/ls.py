@@ -22,15 +22,17 @@ class Listable(StrEnum):
     SUBMISSIONS = "submissions"
     COLLECTIONS = "collections"
     SUITES = "suites"
+    PROFILES = "profiles"
 
 
 def ls(
     what: Annotated[Listable, typer.Argument(help="What to list.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
-    """List challenges, models, submissions, collections or suites.
+    """List what the workspace holds.
 
-    Malformed entries are listed with their error.
+    Suites are listed with their challenges, profiles with the criteria that each runs. Malformed
+    entries are listed with their error.
     """
     from harness.workspace import Workspace
 
@@ -40,6 +42,7 @@ def ls(
         Listable.SUBMISSIONS: _submissions,
         Listable.COLLECTIONS: _collections,
         Listable.SUITES: _suites,
+        Listable.PROFILES: _profiles,
     }[what]
     workspace = Workspace.find()
     rows = list(listing(workspace))
@@ -50,12 +53,12 @@ def ls(
             list(rows[0]),
             [list(row.values()) for row in rows],
             right=("criteria", "submissions", "answers"),
-            wraps=("title", "record", "challenges"),
+            wraps=("title", "record", "challenges", "which"),
         )
     else:
         todo = (
             ""
-            if what in (Listable.COLLECTIONS, Listable.SUITES)
+            if what in (Listable.COLLECTIONS, Listable.SUITES, Listable.PROFILES)
             else f"\n  try: harness new {what.removesuffix('s')} -h"
         )
         output.note(f"no {what} in {workspace.root}{todo}")
@@ -115,7 +118,24 @@ def _collections(workspace: "Workspace") -> Iterator[Row]:
 
 
 def _suites(workspace: "Workspace") -> Iterator[Row]:
-    from harness.scoring.suites import read_suites
+    from harness.running.own_suite import every_suite
 
-    for suite in read_suites(workspace):
+    for suite in every_suite(workspace):
         yield {"suite": suite.id, "title": suite.title, "challenges": ", ".join(suite.challenges)}
+
+
+def _profiles(workspace: "Workspace") -> Iterator[Row]:
+    from harness.errors import HarnessError
+    from harness.model import GradeProfile
+
+    for name in workspace.challenges():
+        try:
+            challenge = workspace.challenge(name)
+        except HarnessError as error:
+            yield {"challenge": name, "profile": "", "criteria": 0, "which": f"malformed: {error}"}
+            continue
+        for profile in GradeProfile:
+            held = profile.criteria(challenge)
+            ids = [criterion.id for criterion in challenge.criteria if criterion.id in held]
+            which = ", ".join(ids) if len(ids) < len(challenge.criteria) else "all of the rubric"
+            yield {"challenge": name, "profile": profile.value, "criteria": len(ids), "which": which}

@@ -36,7 +36,7 @@ from harness.cli import (
     show,
     sign,
 )
-from harness.errors import HarnessError, JudgeError, PrerequisiteError, StoreError
+from harness.errors import HarnessError, JudgeError, NotFoundError, PrerequisiteError, StoreError
 from harness.running.linear_algebra import compute_in_one_thread
 from harness.running.undumpable import make_undumpable
 
@@ -132,11 +132,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = "--debug" in given
     notes = _Notes(logging.WARNING)
     logging.getLogger("harness").addHandler(notes)
+    words = [a for a in given if a != "--debug"]
     try:
-        app([a for a in given if a != "--debug"], prog_name="harness")
-        return 0
+        code = app(words, prog_name="harness", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
+    except typer.Abort:  # a question was not answered
+        return _failed("interrupted; nothing was changed", 130, debug)
+    except (typer.TyperException, NotFoundError) as error:
+        return _refused(error, words, debug)
     except HarnessError as error:
         return _failed(str(error), 3 if isinstance(error, (JudgeError, PrerequisiteError, StoreError)) else 2, debug)
     except Exception as error:
@@ -144,6 +149,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         logging.getLogger("harness").removeHandler(notes)
         _flush()
+
+
+def _refused(error: typer.TyperException | NotFoundError, words: Sequence[str], debug: bool) -> int:
+    """Say what is wrong with the command line; a command that needs a subcommand and has none shows its help."""
+    from typer._click.exceptions import ClickException, NoArgsIsHelpError
+
+    from harness.cli import usage
+
+    if isinstance(error, NoArgsIsHelpError):
+        error.show()
+        return error.exit_code
+    if not isinstance(error, (ClickException, NotFoundError)):
+        raise error
+    return _failed(usage.describe_usage_error(error, typer.main.get_command(app), words), 2, debug)
 
 
 def _failed(message: str, code: int, debug: bool) -> int:

@@ -10,21 +10,28 @@ app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Create a challenge or a submission from a template."
 )
 
+Shadow = Annotated[bool, typer.Option("--shadow", help="Hide a collection's answers of the same name.")]
+
 CHALLENGE_STEPS = """
 This is a small complete challenge (softmax by rows) that passes `harness check`. To adapt it, edit:
   1. references/{name}/{reference} and oracle.py   the trusted solution, and the long-double one
-  2. challenges/{name}/{contract} and PROMPT.md    what an answer exposes, and what models are asked
+  2. challenges/{name}/PROMPT.md and {contract}     what models are asked, and what an answer exposes
   3. challenges/{name}/challenge.toml               the rubric: dimensions and criteria
   4. challenges/{name}/probes.py                    the probes that run
   5. challenges/{name}/mutants.py and variants.py   faults the probes must notice, right answers they must not
 after each step:  harness check {name}
-then answer it:   harness new submission MODEL/{name}"""
+then answer it:   harness new submission MODEL/{name}
+{ranked}"""
+
+RANKED_ONCE_CHECKED = "Models are ranked over it once its check has passed."
+RANKED_BY_SUITE = "Where challenges/suites.toml says what models are ranked over, name it there."
 
 
 @app.command()
 def challenge(
     name: Annotated[str, typer.Argument(help="Name: lower-case letters, digits and '_'.")],
     language: Annotated[str, typer.Option(help="Language of the answers: python or cuda.")] = "python",
+    shadow: Annotated[bool, typer.Option("--shadow", help="Hide the bundled challenge of that name.")] = False,
 ) -> None:
     """Create a small complete challenge to adapt.
 
@@ -32,12 +39,18 @@ def challenge(
     """
     from harness.cli import scaffold
     from harness.languages import language as registered
+    from harness.running.own_suite import own_challenges
     from harness.workspace import Workspace
 
     used = registered(language)
-    for path in scaffold.challenge(Workspace.find(), name, used.name):
+    workspace = Workspace.find()
+    made = scaffold.challenge(workspace, name, used.name, shadow)
+    for path in made:
         output.line(f"made {output.place(path)}")
-    output.line(CHALLENGE_STEPS.format(name=name, reference=used.reference, contract=used.contract))
+    contract = ", ".join(path.name for path in made if path.stem == "contract")
+    ranked = RANKED_ONCE_CHECKED if name in own_challenges(workspace) else RANKED_BY_SUITE
+    steps = CHALLENGE_STEPS.format(name=name, reference=used.reference, contract=contract, ranked=ranked)
+    output.line(steps)
 
 
 @app.command()
@@ -50,6 +63,7 @@ def submission(
             autocompletion=complete.submissions,
         ),
     ],
+    shadow: Shadow = False,
 ) -> None:
     """Create an empty submission to fill in.
 
@@ -58,7 +72,7 @@ def submission(
     from harness.cli import scaffold
     from harness.workspace import Workspace
 
-    for path in scaffold.submission(Workspace.find(), name):
+    for path in scaffold.submission(Workspace.find(), name, shadow):
         output.line(f"made {output.place(path)}")
     challenge = name.partition("/")[2]
     output.line(f"\nFill in the answer (harness prompt {challenge} says what is asked), check submission.toml, then:")
@@ -66,11 +80,14 @@ def submission(
 
 
 @app.command()
-def model(name: Annotated[str, typer.Argument(help="Name: lower-case letters, digits, '.', '_' and '-'.")]) -> None:
+def model(
+    name: Annotated[str, typer.Argument(help="Name: lower-case letters, digits, '.', '_' and '-'.")],
+    shadow: Shadow = False,
+) -> None:
     """Create an empty submission for every challenge."""
     from harness.cli import scaffold
     from harness.workspace import Workspace
 
-    for path in scaffold.model(Workspace.find(), name):
+    for path in scaffold.model(Workspace.find(), name, shadow):
         output.line(f"made {output.place(path)}")
     output.line(f"\nFill in each answer, then:  harness grade {name}")

@@ -14,10 +14,19 @@ def prompt(
 ) -> None:
     """Print what a model is asked: the task, then the contract.
 
+    The criteria that each profile of `harness grade` runs are listed beside it, on standard error.
+
     \b
     harness prompt kv_cache > prompt.md
     """
     from harness.asking.task import task_prompt
+    from harness.model import GradeProfile
     from harness.workspace import Workspace
 
-    output.line(task_prompt(Workspace.find(), challenge))
+    workspace = Workspace.find()
+    output.line(task_prompt(workspace, challenge))
+    rubric = workspace.challenge(challenge)
+    for profile in GradeProfile:
+        held = profile.criteria(rubric)
+        ids = [criterion.id for criterion in rubric.criteria if criterion.id in held]
+        output.note(f"profile {profile}: {len(ids)} criteria: {', '.join(ids)}")

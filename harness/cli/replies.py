@@ -20,27 +20,30 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 
-def tell(found: "ReadReply", challenge: "Challenge", write: Callable[[str], None]) -> None:
+def tell(found: "ReadReply", challenge: "Challenge", write: Callable[[str], None], again: str) -> None:
     """Say where each file comes from, which blocks became none and why, and which options are claimed.
 
     Args:
         found: what was taken.
         challenge: what is answered.
         write: prints a line about a file.
+        again: how to bring the reply in with claims.
     """
+    from harness.importing.claimed import OPTION, options_of
+
     for file in found.extraction.files:
         write(f"{file.name.path}: {', '.join(_facts(file, found.extraction.entries))}")
     for left in found.extraction.left:
         output.note(f"not a file: line {left.block.line}, {left.block.kind.value}: {left.why.value}")
     if found.unread:
         output.note(f"the reply's own submission.toml was not read: {found.unread}")
-    offered = sorted({c.capability.partition(":")[0] for c in challenge.criteria if c.capability})
+    offered = options_of(challenge)
     if claimed := ", ".join(found.submission.capabilities):
-        output.note(f"options claimed by the reply's own submission.toml: {claimed}")
+        output.note(f"options claimed: {claimed}")
     elif offered:
         output.note(
-            f"claims none of {', '.join(offered)}: a reply does not say what it offers\n"
-            "  state it under [capabilities] in its submission.toml"
+            f"claims none of {', '.join(offered)}: what an answer does not claim earns nothing\n"
+            f"  try: {again} {OPTION} {offered[0]}, and so on for what the reply offers"
         )
 
 
@@ -136,7 +139,8 @@ def _lay_out(name: str, challenge: "Challenge", place: Path) -> Path:
     importer = ReplyImporter(read_reply(name), identifier(Path(name).stem) or "reply", challenge)
     folder = place / importer.name.model / challenge.id
     lay_out_reply(importer, folder)
-    tell(importer.found, challenge, output.note)
+    again = f"harness import reply {name} --model {importer.name.model} --challenge {challenge.id}"
+    tell(importer.found, challenge, output.note, again)
     return folder
 
 

@@ -4,7 +4,7 @@ import contextlib
 import re
 import shutil
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,6 +14,7 @@ from harness.bundled_challenges import bundled_folder
 from harness.errors import SpecError, StoreError
 from harness.languages import language
 from harness.model import Challenge, Identifier
+from harness.model.submission_name import SubmissionName
 from harness.stored_files import remedy
 from harness.workspace import COLLECTIONS, SETTINGS_FILE, Workspace
 
@@ -21,16 +22,18 @@ CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """A challenge's folders are imported as a Python package."""
 
 
-def challenge(workspace: Workspace, name: str, language: str = "python") -> list[Path]:
+def challenge(workspace: Workspace, name: str, language: str = "python", shadow: bool = False) -> list[Path]:
     """Make `challenges/<name>` and `references/<name>`; the files made.
 
     Args:
         workspace: where.
         name: of the challenge.
         language: of its answers.
+        shadow: take the place of a bundled challenge of that name.
 
     Raises:
-        SpecError: the name is not valid for a challenge, a folder exists already, or the language has no templates.
+        SpecError: the name is not valid for a challenge or is that of a bundled one, a folder exists already, or the
+            language has no templates.
     """
     offered = sorted({path.split("/")[1] for path in _templates().list_templates() if path.startswith("challenge/")})
     if language not in offered:
@@ -40,6 +43,9 @@ def challenge(workspace: Workspace, name: str, language: str = "python") -> list
     places = {"challenge": workspace.root / "challenges" / name, "reference": workspace.root / "references" / name}
     for place in places.values():
         _refuse_existing(place)
+    if name in workspace.challenges() and not shadow:
+        hidden = "is a bundled challenge, which one of the same name would hide; nothing was changed"
+        raise SpecError(name, hidden, hint=f"try: another name, or harness new challenge {name} --shadow")
     words = {"id": name, "title": name.replace("_", " ").strip().capitalize()}
     with _written(*places.values()):
         return [path for kind, place in places.items() for path in _render(f"{kind}/{language}", place, words)]
@@ -57,28 +63,46 @@ def unchanged(workspace: Workspace, challenge: Challenge) -> list[str]:
     return found
 
 
-def submission(workspace: Workspace, name: str) -> list[Path]:
+def submission(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
     """Make `submissions/<model>/<challenge>` for `MODEL/CHALLENGE`; the files made.
 
+    Args:
+        workspace: where.
+        name: of the submission.
+        shadow: take the place of a collection's answer of that name.
+
     Raises:
-        SpecError: it is no such name, or the folder exists already.
+        SpecError: it is no such name, that of a collection's answer, or the folder exists already.
         NotFoundError: there is no such challenge.
         StoreError: it cannot be written; nothing of it is left.
     """
     model, slash, id = name.partition("/")
     if not slash:
-        raise SpecError(name, "is no MODEL/CHALLENGE", hint=f"harness new model {name} makes one for every challenge")
+        raise SpecError(
+            name,
+            "is no MODEL/CHALLENGE",
+            hint=f"try: harness new submission {name}/CHALLENGE, or harness new model {name} for every challenge",
+        )
     check_model(model)
+    refuse_shadowing(workspace, [SubmissionName(model, id)], "harness new submission", shadow)
     return _answer(workspace, model, workspace.challenge(id))
 
 
-def model(workspace: Workspace, name: str) -> list[Path]:
+def model(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
     """Make `submissions/<name>/<challenge>` for every challenge; the files made.
 
+    Args:
+        workspace: where.
+        name: of the model.
+        shadow: take the place of a collection's answers of that model.
+
     Raises:
-        SpecError: the name is not valid for a model, or the folder exists already.
+        SpecError: the name is not valid for a model, a collection has answers of it, or the folder exists already.
     """
     check_model(name)
+    refuse_shadowing(
+        workspace, [SubmissionName(name, id) for id in workspace.challenges()], "harness new model", shadow
+    )
     _refuse_existing(workspace.root / "submissions" / name)
     return [path for id in workspace.challenges() for path in _answer(workspace, name, workspace.challenge(id))]
 
@@ -156,6 +180,25 @@ def check_model(name: str) -> None:
         ) from None
     if name == COLLECTIONS:
         raise SpecError(name, "cannot name a model: it is the folder of the collections")
+
+
+def refuse_shadowing(workspace: Workspace, names: Iterable[SubmissionName], command: str, shadow: bool = False) -> None:
+    """Refuse submissions that would hide the fetched answers of a collection, unless that is meant.
+
+    Raises:
+        SpecError: one would.
+    """
+    for name in names:
+        if not shadow and (collection := hidden_collection(workspace, name)):
+            problem = f"is an answer of the collection {collection}, which one of the same name would hide"
+            hint = f"try: another model name, or {command} ... --shadow"
+            raise SpecError(name.answer, f"{problem}; nothing was changed", hint=hint)
+
+
+def hidden_collection(workspace: Workspace, name: SubmissionName) -> str | None:
+    """Return the collection whose fetched answer a submission of that name hides."""
+    places = ((id, workspace.fetched_folder(id) / name.answer) for id in workspace.collections())
+    return next((id for id, place in places if place.is_dir()), None)
 
 
 def _refuse_existing(place: Path) -> None:

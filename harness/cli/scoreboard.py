@@ -41,11 +41,12 @@ def scoreboard(
     """Rank all models over a suite of challenges.
 
     Without --suite it is the one called core; where there is none, the challenges that most models answered together.
+    Of a workspace with challenges of its own, beside the bundled ones, it is the suite of those whose check passed.
     """
     if suite is not None and source is SourceOption.PUBLISHED:
         raise typer.BadParameter("--suite is for measured marks; published ones are ranked over all that they mark")
+    from harness.running.own_suite import ranking_suite, unranked_challenges
     from harness.running.store import Store
-    from harness.scoring.suites import suite_named
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -53,9 +54,9 @@ def scoreboard(
         text, *notes = _published(workspace, format)
     else:
         records = Store(workspace).published
-        over = suite_named(workspace, suite)
-        name = f"scoreboard over {over} as {format} on {output.look()}"
-        text, *notes = records.view(name, lambda measured: _measured(measured(), format, over))
+        over, unranked = ranking_suite(workspace, suite), unranked_challenges(workspace)
+        name = f"scoreboard over {over} without {unranked} as {format} on {output.look()}"
+        text, *notes = records.view(name, lambda measured: _measured(measured(), format, over, unranked))
     if text:
         output.drawn(text)
     for note in notes:
@@ -70,10 +71,12 @@ def _published(workspace: "Workspace", format: Format) -> list[str]:
     return _drawn(scoreboard(gather(workspace), MarkSource.PUBLISHED), format)
 
 
-def _measured(marks: "MeasuredMarks", format: Format, suite: "ChallengeSuite | None") -> list[str]:
+def _measured(
+    marks: "MeasuredMarks", format: Format, suite: "ChallengeSuite | None", unranked: tuple[str, ...]
+) -> list[str]:
     from harness.report.scoreboard import measured_scoreboard
 
-    return _drawn(measured_scoreboard(marks, suite), format)
+    return _drawn(measured_scoreboard(marks, suite, unranked), format)
 
 
 def _drawn(board: "Scoreboard", format: Format) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.cuda.build import Built, build
 from harness.cuda.report import Report, parse_followed
-from harness.errors import NotFoundError
+from harness.errors import NotFoundError, nearest
 from harness.sandbox import CommandLimit, Completed, Tier, command
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx"})
@@ -89,12 +89,14 @@ class ProgramSource:
         """
         for file in files:
             if not file.is_file():
-                raise NotFoundError(f"{file}: is no file")
+                raise _no_source(file)
         paths = [file.resolve() for file in files]
         folder = root.resolve() if root else Path(os.path.commonpath([path.parent for path in paths]))
         outside = next((path for path in paths if not path.is_relative_to(folder)), None)
         if outside is not None:
-            raise NotFoundError(f"{outside}: lies outside --root {folder}; give a folder that holds every file")
+            raise NotFoundError(
+                f"{outside}: lies outside --root {folder}\n  try: --root {os.path.commonpath([folder, outside])}"
+            )
         return cls(folder, tuple(path.relative_to(folder).as_posix() for path in paths))
 
     def files(self) -> tuple[str, ...]:
@@ -235,6 +237,20 @@ class ProgramRun:
         by_device = self.report is not None and self.report.stopped is not None and self.report.stopped.why == "time"
         enough = self.limits.enough_seconds
         return self.completed.timed_out or (by_device and (enough is None or enough >= self.limits.seconds))
+
+
+def _no_source(given: Path) -> NotFoundError:
+    """Say what to give in place of something that is no file."""
+    here = given if given.is_dir() else given.parent
+    sources = sorted(map(str, here.glob("*.cu")))
+    problem = f"is a folder{'' if sources else ' without .cu files'}" if given.is_dir() else "is no file"
+    near = "" if given.is_dir() else nearest(str(given), sources)
+    wanted = "give the files of a program, one of them with `main`"
+    return NotFoundError(f"{given}: {problem}{near or f'; {wanted}'}\n  try: harness cuda check {_some(sources)}")
+
+
+def _some(sources: Sequence[str]) -> str:
+    return " ".join(sources[:3]) or "FILE.cu"
 
 
 def _percent(share: float) -> str:

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import tomli_w
@@ -27,6 +28,7 @@ from harness.languages import Language, Outline, language
 from harness.model import Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
+from harness.model.submission import Capability
 from harness.model.submission_name import SubmissionName
 from harness.stored_files import remedy
 from harness.submission_folders import refuse_both_forms, write_files
@@ -58,6 +60,7 @@ class ReplyImporter:
         model: who answered.
         challenge: what is answered.
         attempt: which of several answers it is; None for the only one.
+        claimed: options it offers, beside those that its own submission.toml claims.
 
     Attributes:
         name: of the submission.
@@ -67,13 +70,17 @@ class ReplyImporter:
         ReplyError: the reply holds no submission that can be told.
     """
 
-    def __init__(self, reply: ReplyText, model: str, challenge: Challenge, attempt: int | None = None) -> None:
+    def __init__(
+        self, reply: ReplyText, model: str, challenge: Challenge, attempt: int | None = None,
+        claimed: Mapping[str, Capability] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         self._reply = reply
         self.name = SubmissionName(model, challenge.id, attempt)
         used = language(challenge.language)
         extraction = extract(reply, challenge, used)
         submission, unread = _submission(extraction, self.name, used)
-        self.found = ReadReply(extraction, submission, unread)
+        capabilities = {**submission.capabilities, **claimed}
+        self.found = ReadReply(extraction, submission.model_copy(update={"capabilities": capabilities}), unread)
 
     def discover(self) -> Sequence[str]:
         """As `Importer.discover`."""

@@ -23,6 +23,9 @@ from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import Duel, attempts_duel, win_table
 from harness.scoring.record_summary import RecordSummary
 
+DRAWN = "where N are right, a fault in about 3 of N such cases would be missed once in 20 times"
+"""How sure they make; said once, not in each row."""
+
 
 @dataclass(frozen=True)
 class CriterionPair:
@@ -36,6 +39,12 @@ class CriterionPair:
     def measured(self) -> bool:
         """Whether any figure was measured on either side."""
         return self.left.measured or self.right.measured
+
+    @property
+    def drawn(self) -> bool:
+        """Whether a side counts cases that were drawn, and none of them wrong."""
+        return any(side.evidence and side.evidence.draws and not side.evidence.draws.failed
+                   for side in (self.left, self.right))  # fmt: skip
 
     @cached_property
     def lead(self) -> float | None:
@@ -57,13 +66,23 @@ class ChallengeComparison:
 
     @property
     def apart(self) -> tuple[CriterionPair, ...]:
-        """What tells them apart."""
-        return tuple(row for row in self.rows if row.lead)
+        """What tells them apart, the gravest first."""
+        return tuple(row for row in self._gravest_first if row.lead)
 
     @property
     def unmet(self) -> tuple[str, ...]:
-        """Criteria that both miss alike."""
-        return tuple(row.criterion.id for row in self.rows if row.lead == 0 and row.left.met != 1)
+        """Criteria that both miss wholly, the gravest first."""
+        return tuple(row.criterion.id for row in self._gravest_first if row.left.met == row.right.met == 0)
+
+    @property
+    def half_met(self) -> tuple[str, ...]:
+        """Criteria that both meet in the same part, the gravest first, with that part."""
+        rows = (row for row in self._gravest_first if row.lead == 0 and row.left.met not in (0, 1))
+        return tuple(f"{row.criterion.id} ({_parts_met(row)})" for row in rows)
+
+    @property
+    def _gravest_first(self) -> list[CriterionPair]:
+        return sorted(self.rows, key=lambda row: -row.criterion.severity.weight)
 
     @property
     def one_sided(self) -> tuple[str, ...]:
@@ -149,6 +168,11 @@ def compare_challenge(challenge: Challenge, left: AnswerSides, right: AnswerSide
     return ChallengeComparison(challenge, left.answer, right.answer, result, rows)
 
 
+def _parts_met(row: CriterionPair) -> str:
+    """How much of a criterion each side meets, once where both say the same."""
+    return " and ".join(dict.fromkeys(side.share for side in (row.left, row.right)))
+
+
 def compared_table(compared: ModelComparison) -> RenderableType:
     """For a terminal of any width."""
     return Group(*_parts(compared))
@@ -208,9 +232,17 @@ def _apart_titles(compared: ModelComparison) -> list[str]:
 
 
 def _apart(shared: ChallengeComparison) -> Iterator[list[str]]:
+    seen: tuple[dict[str, str], dict[str, str]] = {}, {}
     for row in shared.apart:
         c = row.criterion
-        yield [c.id, c.severity.value, row.left.text, row.right.text, _ahead(shared, row)]
+        texts = [_text_once(side, c.id, known) for side, known in zip((row.left, row.right), seen, strict=True)]
+        yield [c.id, c.severity.value, *texts, _ahead(shared, row)]
+
+
+def _text_once(side: CriterionSide, criterion: str, seen: dict[str, str]) -> str:
+    """Return the text of a side; a fault that an earlier row of `seen` states is named by the criterion of that row."""
+    first = seen.setdefault(side.fault, criterion)
+    return side.text if first == criterion or not side.fault else side.text_of(f"as {first}")
 
 
 def _ahead(shared: ChallengeComparison, row: CriterionPair) -> str:
@@ -220,7 +252,9 @@ def _ahead(shared: ChallengeComparison, row: CriterionPair) -> str:
 def _lists(shared: ChallengeComparison) -> Iterator[tuple[str, tuple[str, ...]]]:
     for label, ids in (
         ("Both miss", shared.unmet),
+        ("Both meet in part", shared.half_met),
         ("Assessed on one of them only", shared.one_sided),
+        ("Drawn cases", (DRAWN,) if any(row.drawn for row in shared.apart) else ()),
     ):
         if ids:
             yield label, ids

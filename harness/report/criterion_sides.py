@@ -37,19 +37,29 @@ class CriterionSide:
         """Whether any figure was measured."""
         return any(e is not None and e.measured for e in (self.evidence, *self.attempts))
 
-    @cached_property
-    def text(self) -> str:
-        """The outcome with the fault and the figures behind it."""
+    @property
+    def share(self) -> str:
+        """How much of it is met: how many of several attempts, or how much in a single answer."""
         if self.attempts:
             full = sum(e.satisfied == 1 for e in self.attempts if e.outcome.assessed)
             assessed = sum(e.outcome.assessed for e in self.attempts)
-            count = met(CriterionTally("", full, assessed), len(self.attempts))
-            return f"{count}: {self.fault}" if self.fault else count
+            return met(CriterionTally("", full, assessed), len(self.attempts))
+        return "not in this record" if self.evidence is None else formatting.outcome(self.evidence)
+
+    @cached_property
+    def text(self) -> str:
+        """The outcome with the fault and the figures behind it."""
+        return self.text_of(self.fault)
+
+    def text_of(self, fault: str) -> str:
+        """Return the outcome and the figures, with these words for the fault."""
+        if self.attempts:
+            return f"{self.share}: {fault}" if fault else self.share
         if self.evidence is None:
-            return "not in this record"
-        fault = f": {self.fault}" if self.fault and self.evidence.outcome is Outcome.FAILED else ""
-        figures = formatting.measured(self.evidence)
-        return formatting.outcome(self.evidence) + fault + (f" ({figures})" if figures else "")
+            return self.share
+        words = f": {fault}" if fault and self.evidence.outcome is Outcome.FAILED else ""
+        figures = formatting.measured(self.evidence, sure=False)
+        return self.share + words + (f" ({figures})" if figures else "")
 
 
 ABSENT = CriterionSide(None, "")

@@ -139,18 +139,25 @@ def _figure(name: str, value: Figure) -> str:
     return f"{quantity.replace('_', ' ')} {number(value)} {_UNITS[unit]}"
 
 
-def measured(evidence: Evidence) -> str:
-    """The figures of a criterion, and what its drawn cases showed."""
-    return "; ".join(filter(None, (figures(evidence.measured), draws(evidence.draws) if evidence.draws else "")))
+def measured(evidence: Evidence, sure: bool = True) -> str:
+    """Return the figures of a criterion and what its drawn cases showed; with `sure`, how rare a fault they miss."""
+    drawn = (draws if sure else drawn_cases)(evidence.draws) if evidence.draws else ""
+    return "; ".join(filter(None, (figures(evidence.measured), drawn)))
 
 
 def draws(seen: Draws) -> str:
     """How many cases were drawn, and how rare a fault they could have missed."""
+    rare = f"{seen.missable:.1%}".replace("%", " %")
+    missed = "" if seen.failed else f" (a fault in {rare} of such cases would be missed once in 20 times)"
+    return drawn_cases(seen) + missed
+
+
+def drawn_cases(seen: Draws) -> str:
+    """Return how many cases were drawn, and how many were wrong."""
     if seen.failed:
         return f"wrong in {seen.failed} of {seen.tried} drawn cases"
     tried = f"{seen.tried} drawn cases" if seen.tried == seen.planned else f"{seen.tried} of {seen.planned} drawn cases"
-    rare = f"{seen.missable:.1%}".replace("%", " %")
-    return f"{tried} right (a fault in {rare} of such cases would be missed once in 20 times)"
+    return f"{tried} right"
 
 
 def sizes(example: Counterexample) -> str:

@@ -20,12 +20,12 @@ from harness.report.origins import unfetched
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_letters, read_ranking, read_rounds
+from harness.running.own_suite import ranking_suite, unranked_challenges
 from harness.running.store import Store
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import duels
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.record_summary import RecordSummary
-from harness.scoring.suites import suite_named
 from harness.workspace import Workspace
 
 
@@ -48,6 +48,7 @@ class ReportInputs:
         removed: names of records that are left out: their submissions are gone.
         left_out: names of records that are left out: they cannot be read, or be believed.
         doubts: what is doubtful about records that are shown all the same, by name.
+        unranked: why challenges of the workspace rank nobody.
     """
 
     challenges: Sequence[Challenge]
@@ -64,6 +65,7 @@ class ReportInputs:
     removed: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     doubts: Mapping[str, tuple[DoubtKind, ...]] = field(default_factory=dict)
+    unranked: tuple[str, ...] = ()
 
     def challenge(self, id: str) -> Challenge | None:
         """The rubric of that id; None where it is not here."""
@@ -100,8 +102,9 @@ def gather(workspace: Workspace) -> ReportInputs:
         defects=read_defects(workspace),
         sources=cited_files(workspace.folder_of, records),
         unfetched=unfetched(workspace),
-        suite=suite_named(workspace, None),
+        suite=ranking_suite(workspace),
         removed=published.removed,
         left_out=published.left_out,
         doubts=published.doubts,
+        unranked=unranked_challenges(workspace),
     )

@@ -69,7 +69,11 @@ def left_out_note(names: Sequence[str]) -> Iterator[str]:
 
 
 def suite_notes(
-    suite: ChallengeSuite | None, compared: Iterable[str], uncounted: Iterable[str], all_provisional: bool
+    suite: ChallengeSuite | None,
+    compared: Iterable[str],
+    uncounted: Iterable[str],
+    all_provisional: bool,
+    unranked: Iterable[str] = (),
 ) -> Iterator[str]:
     """What a reader must know about the challenges that models are ranked over.
 
@@ -78,6 +82,7 @@ def suite_notes(
         compared: ids of the challenges ranked over.
         uncounted: ids of the others that have marks.
         all_provisional: whether no model has a mark on all that are ranked over.
+        unranked: why challenges of the workspace rank nobody.
     """
     over, others = ", ".join(compared), ", ".join(uncounted)
     if others and suite:
@@ -88,6 +93,7 @@ def suite_notes(
         yield f"Ranked over {over}, which most models have answered together, and not over {others}. {fixed}"
     if all_provisional:
         yield "Every place is provisional: no model has a mark on all challenges that are ranked over."
+    yield from (f"Not ranked: {reason}." for reason in unranked)
 
 
 def _differing(what: str, records: Iterable[RecordSummary], trait: Callable[[RecordSummary], str]) -> list[str]:

@@ -42,7 +42,9 @@ def show(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> Re
 
 def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Iterator[RenderableType]:
     yield Text(f"{record.name}  ({formatting.provenance(record.provenance)})", style="bold")
-    yield _line("Overall", formatting.standing(record.overall) + ("" if record.overall.score is None else " assessed"))
+    yield _line(
+        "Overall", formatting.standing(record.overall) + (" assessed" if 0 < record.overall.coverage < 1 else "")
+    )
     yield from (_line(label, text) for label, text in origin_facts(record, unfetched))
     if record.status is not Status.GRADED:
         yield _line("Status", record.build.title if record.build else formatting.status(record.status))

@@ -300,21 +300,24 @@ def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED)
         source: where the marks come from.
     """
     if source is MarkSource.MEASURED:
-        return measured_scoreboard(inputs.measured, inputs.suite)
+        return measured_scoreboard(inputs.measured, inputs.suite, inputs.unranked)
     board = _scoreboard(marks(inputs, source), inputs.challenges, ALL_MARKED)
     return replace(board, contradicting=tuple(contradictions(inputs.reviews, inputs.comparisons, inputs.ranking)))
 
 
-def measured_scoreboard(measured: MeasuredMarks, suite: ChallengeSuite | None = None) -> Scoreboard:
+def measured_scoreboard(
+    measured: MeasuredMarks, suite: ChallengeSuite | None = None, unranked: Iterable[str] = ()
+) -> Scoreboard:
     """The scoreboard over measured marks.
 
     Args:
         measured: all of them.
         suite: the challenges to rank over; without one, those that most models have answered together.
+        unranked: why challenges of the workspace rank nobody.
     """
     board = _scoreboard(measured_marks(measured), measured.challenges, suite, measured.memory)
     ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.submission_name.order))
-    over = suite_notes(suite, board.compared, board.uncounted, board.provisional and not board.ranked)
+    over = suite_notes(suite, board.compared, board.uncounted, board.provisional and not board.ranked, unranked)
     left_out = (*removed_note(measured.removed), *left_out_note(measured.left_out))
     return replace(board, notes=(*notes(measured.challenges, ordered), *left_out, *over))
 
@@ -380,13 +383,10 @@ def _scoreboard(
     wanted = suite.challenges if suite and suite.challenges else known
     shown = sorted((c for c in challenges if c.id in wanted), key=lambda c: c.id)
     compared = tuple(c.id for c in shown) if suite else most_answered(found.marked)
-    seen = found.on({c.id for c in shown})
-    counted = seen.on({*compared})
+    counted = (seen := found.on({c.id for c in shown})).on({*compared})
     by_name = {(m.model, m.challenge): m for m in found.marked}
     places = standings(found.marked, compared, counted.head_to_heads, memory)
-    alike = {
-        apart: counted.among([p.model for p in places if p.apart is apart], compared) for apart in (False, True)
-    }  # fmt: skip
+    alike = {a: counted.among([p.model for p in places if p.apart is a], compared) for a in (False, True)}
     rows = tuple(
         ScoreboardRow(place, tuple(Entry(c, by_name.get((place.model, c.id))) for c in shown), alike[place.apart])
         for place in places

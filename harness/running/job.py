@@ -220,7 +220,7 @@ def _known(challenge: Challenge, only: Iterable[str]) -> None:
     for id in only:
         if id not in runnable:
             problem = f"{challenge.id} has no criterion {id!r} that is run{nearest(id, runnable)}"
-            raise SpecError("criteria", problem, hint=f"harness prompt {challenge.id}, or its challenge.toml")
+            raise SpecError("criteria", problem, hint=f"try: harness prompt {challenge.id}")
 
 
 def _limited(challenge: Challenge, options: Options) -> Challenge:

@@ -96,7 +96,7 @@ def _matching(workspace: Workspace, known: dict[SubmissionName, Path | None], wa
     path = Path(os.path.abspath(wanted))
     if path.is_dir() and not workspace.holds(path):
         raise SpecError(
-            wanted, "is no submission of this workspace; nothing was removed", hint="harness ls submissions"
+            wanted, "is no submission of this workspace; nothing was removed", hint="try: harness ls submissions"
         )
     by_path = [name for name, folder in known.items() if folder == path]
     if not by_path:

@@ -1,5 +1,6 @@
 """The suites of a workspace, and which of them models are ranked over."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from harness.bundled_challenges import bundled_folder
@@ -36,17 +37,19 @@ def read_suites(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
     return suites
 
 
-def suite_named(workspace: Workspace, name: str | None) -> ChallengeSuite | None:
+def suite_named(suites: Iterable[ChallengeSuite], name: str | None) -> ChallengeSuite | None:
     """The suite of that name; without a name the one called `core`, or None where there is none.
 
     Raises:
         NotFoundError: there is no such suite.
-        SpecError: the file of suites is malformed.
     """
-    by_id = {suite.id: suite for suite in (*read_suites(workspace), ALL_MARKED)}
+    by_id = {suite.id: suite for suite in (*suites, ALL_MARKED)}
     if name is None:
         return by_id.get(CORE)
     if name not in by_id:
         known = ", ".join(by_id)
-        raise NotFoundError(f"no suite {name!r}{nearest(name, by_id)}\n  suites are {known}; {SUITES_FILE} names them")
+        raise NotFoundError(
+            f"no suite {name!r}{nearest(name, by_id)}\n  suites are {known}; {SUITES_FILE} names them\n"
+            "  try: harness ls suites"
+        )
     return by_id[name]

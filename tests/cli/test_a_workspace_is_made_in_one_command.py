@@ -100,7 +100,7 @@ def test_malformed_settings_are_named(made: Path, text: str, told: str) -> None:
 def test_outside_of_every_workspace_the_message_says_how_to_make_one(tmp_path: Path) -> None:
     done = called(tmp_path, "ls", "models")
     assert done.returncode == 2
-    assert "harness init DIR makes a workspace" in done.stderr
+    assert "try: harness init DIR" in done.stderr
 
 
 def test_the_prompt_holds_the_task_and_the_contract(made: Path) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,10 @@ from typing import Any
 import pytest
 
 from harness.cli.main import main
-from harness.model import Evidence, Outcome, Record
+from harness.model import Evidence, Outcome, Record, Severity
+from harness.report.answers import ModelAnswer, answers
+from harness.report.comparison import ModelComparison, compare_challenge, compared_markdown
+from harness.report.criterion_sides import AnswerSides, CriterionSide
 from harness.scoring.duels import duel
 from harness.workspace import Workspace
 
@@ -117,6 +121,54 @@ def test_the_table_lists_what_differs_and_what_both_miss(both: Workspace, told: 
     left, right = outcomes(bundled(LEFT)), outcomes(bundled(RIGHT))
     alike = {id for id in left if left[id].outcome == right[id].outcome == Outcome.NOT_OFFERED}
     assert alike and all(id in missed for id in alike)
+    severity = {c.id: c.severity.weight for c in CHECKOUT.challenge("kv_cache").criteria}
+    rows = [line.split()[0] for line in apart.splitlines() if line.split()[:1] and line.split()[0] in severity]
+    assert rows and " ".join(out.split()).count("would be missed once in 20 times") == 1
+    for order in (rows, [id for id in re.findall(r"\w+", missed.partition("Assessed")[0])]):
+        weights = [severity[id] for id in order]
+        assert weights == sorted(weights, reverse=True)
+
+
+def test_of_several_attempts_shares_are_stated_and_each_fault_once() -> None:
+    """A criterion that 3 of 4 attempts meet on both sides is not missed by both."""
+    rows = {
+        "all": ([1, 1], [1, 1]), "some": ([1, 0], [0, 1]), "none": ([0, 0], [0, 0]), "apart": ([0, 0], [1, 1]),
+        "too": ([0, 0], [1, 1]), "grave": ([0, 0], [1, 1]),
+    }  # fmt: skip
+    challenge = CHECKOUT.challenge("kv_cache")
+    like = {severity: next(c for c in challenge.criteria if c.severity is severity) for severity in Severity}
+    criteria = [
+        like[Severity.CRITICAL if id == "grave" else Severity.MINOR].model_copy(update={"id": id}) for id in rows
+    ]
+    sides = [
+        AnswerSides(
+            answer(model),
+            {id: side(id, met[place], "one long clause" if 0 in met[place] else "") for id, met in rows.items()},
+        )
+        for place, model in enumerate((LEFT, RIGHT))
+    ]  # fmt: skip
+    rubric = challenge.model_copy(update={"criteria": tuple(criteria)})
+    shared = compare_challenge(rubric, *sides, duel(challenge, bundled(LEFT), bundled(RIGHT)))
+    assert shared.unmet == ("none",)
+    assert shared.half_met == ("some (met by 1 of 2)",)
+    assert [row.criterion.id for row in shared.apart] == ["grave", "apart", "too"]
+    page = compared_markdown(ModelComparison(LEFT, RIGHT, (shared,), (), (0.0, 1.0), ()))
+    assert page.count("one long clause") == 1
+    assert page.count("met by 0 of 2: as grave") == 2
+    assert "Both miss: none." in page and "Both meet in part: some (met by 1 of 2)." in page
+
+
+def answer(model: str) -> ModelAnswer:
+    (only,) = answers([bundled(model)])
+    return only
+
+
+def side(id: str, shares: list[int], fault: str) -> CriterionSide:
+    like = next(e for e in bundled(LEFT).evidence if e.outcome is Outcome.PASSED)
+    failed = {"outcome": Outcome.FAILED}
+    return CriterionSide(
+        None, fault, tuple(like.model_copy(update={"criterion": id} | ({} if met else failed)) for met in shares)
+    )
 
 
 def test_csv_has_a_line_for_each_criterion(both: Workspace, told: Callable[..., Told]) -> None:
@@ -223,7 +275,7 @@ def test_nothing_to_compare_is_told(place: Workspace, told: Callable[..., Told])
     assert told(LEFT, RIGHT)[::2] == (2, "error: no records yet\n  try: harness grade --all\n")
     keep(place, bundled(LEFT))
     code, _, err = told(LEFT, RIGHT)
-    assert (code, err.endswith(f"only {LEFT} has records\n")) == (2, True)
+    assert (code, f"\n  only {LEFT} has records\n" in err) == (2, True)
     keep(place, bundled(RIGHT, "layernorm_backward"))
     code, _, err = told(LEFT, RIGHT)
     assert code == 2

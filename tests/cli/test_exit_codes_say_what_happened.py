@@ -122,7 +122,7 @@ def test_a_replay_that_comes_out_otherwise_is_a_gate(run: Run, submit: Submit, r
         (["grade", "good", "--set", "start_seconds=-1"], "greater than 0"),
         (["grade", "good", "--device", "gpu"], "CUDA"),
         (["grade", "good", "--fail-under", "101"], "less than or equal to 100"),
-        (["grad", "good"], "Did you mean 'grade'"),
+        (["grad", "good"], "did you mean 'grade'"),
         (["show", "good/row"], "harness grade good/row"),
         (["check", "row"], "did you mean 'rows'"),
         (["replay", "good/rows"], "CRITERION"),

@@ -48,10 +48,10 @@ def test_parquet_is_written_where_pyarrow_is_and_asked_for_elsewhere(run: Run, p
         ([], "name a format and a file"),
         (["--parquet", "-"], "--parquet writes to a file only"),
         (["--csv", "-", "--jsonl", "-"], "only one format can go to standard output"),
-        (["--harbor", "rows"], "Option '--harbor' requires 2 arguments"),
+        (["--harbor", "rows"], "option '--harbor' requires 2 arguments"),
         (["--harbor", "row", "task"], "no challenge 'row'; did you mean 'rows'?"),
         (["--harbor", "rows", "challenges"], "challenges: exists already; nothing was changed"),
-        (["answers", "--csv", "x.csv"], "'answers' is not one of 'records', 'evidence'"),
+        (["answers", "--csv", "x.csv"], "no 'answers' one of records, evidence"),
     ],
 )
 def test_a_line_that_cannot_be_meant_is_a_usage_error(run: Run, words: list[str], told: str) -> None:

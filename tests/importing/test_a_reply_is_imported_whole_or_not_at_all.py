@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli import scaffold
 from harness.errors import ReplyError, SpecError, StoreError
 from harness.importing.reply import ReplyImporter, lay_out_reply
 from harness.importing.reply_text import MAX_BYTES, ReplyProblem, reply_text
@@ -258,3 +259,28 @@ def test_json_of_a_chat_is_read_and_kept_as_it_is(workspace: Workspace) -> None:
     assert imported(workspace, text).returncode == 0
     files = contents(workspace.submissions_folder / "m" / CHALLENGE_ID)
     assert files["reply.md"].decode() == text and files["answer.py"].decode() == REFERENCE.lstrip()
+
+
+KV_CACHE = "\n\n".join(
+    f"def {name}(*given, **options):\n    seen = [*given, *options.values()]\n    return seen[0] if seen else None\n"
+    for name in ("create_cache", "prefill", "decode", "release")
+)
+
+
+def test_what_a_reply_offers_is_claimed_where_it_is_imported(tmp_path: Path) -> None:
+    scaffold.workspace(tmp_path)
+    (tmp_path / "reply.md").write_text(f"```python\n{KV_CACHE}```\n")
+    words = ["import", "reply", "reply.md", "--challenge", "kv_cache", "--model"]
+    unclaimed = called(tmp_path, *words, "plain")
+    assert "claims none of fork, gqa, paged, quantized:int4, quantized:int8, sliding_window" in unclaimed.stderr
+    assert "--challenge kv_cache --claim fork" in unclaimed.stderr
+    claims = ("fork", "quantized", "paged.page_size=16", "limit=3")
+    done = called(tmp_path, *words, "able", *(word for claim in claims for word in ("--claim", claim)))
+    assert done.returncode == 0 and "options claimed: fork, quantized, paged, limit" in done.stderr
+    claimed = {"fork": True, "quantized": ("int4", "int8"), "paged": {"page_size": 16}, "limit": 3}
+    workspace = Workspace(tmp_path)
+    assert workspace.submission(workspace.submissions_folder / "able" / "kv_cache").capabilities == claimed
+    for wrong, message in (("frk", "did you mean 'fork'"), ("fork=yes", "no whole number"), ("int8", "no option")):
+        refused = called(tmp_path, *words, "wrong", "--claim", wrong)
+        assert refused.returncode == 2 and message in refused.stderr
+        assert not (tmp_path / "submissions" / "wrong").exists()

@@ -73,7 +73,7 @@ def test_the_page_shows_models_that_answered_nothing_of_the_suite() -> None:
 def test_the_committed_core_is_the_three_committed_challenges() -> None:
     (suite,) = read_suites(Workspace(CHECKOUT))
     assert (suite.id, list(suite.challenges)) == ("core", ["fused_softmax_topk", "kv_cache", "layernorm_backward"])
-    assert suite_named(Workspace(CHECKOUT), None) == suite
+    assert suite_named(read_suites(Workspace(CHECKOUT)), None) == suite
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_a_malformed_file_of_suites_is_told(tmp_path: Path, text: str, told: str
 
 def test_a_suite_is_chosen_by_name(tmp_path: Path) -> None:
     workspace = written(tmp_path, '[[suites]]\nid = "small"\ntitle = "s"\nchallenges = ["first"]\n')
-    found = suite_named(workspace, "small")
+    found = suite_named(read_suites(workspace), "small")
     assert found is not None and found.challenges == ("first",)
-    assert suite_named(workspace, None) is None
+    assert suite_named(read_suites(workspace), None) is None
     with pytest.raises(NotFoundError, match="no suite 'smal'; did you mean 'small'"):
-        suite_named(workspace, "smal")
+        suite_named(read_suites(workspace), "smal")

@@ -55,20 +55,21 @@ QUICK = settings(max_examples=200, derandomize=True, database=None, deadline=Non
 
 
 def structure(text: str) -> list[str]:
-    """Kinds of all tokens of a Markdown text, in order; neighbouring texts are one."""
+    """Kinds of all tokens of a Markdown text, in order; neighbouring texts are one, code among them."""
     kinds: list[str] = []
     for token in PARSER.parse(text):
         for part in (token, *(token.children or ())):
-            if part.type != "text" or kinds[-1:] != ["text"]:
-                kinds.append(part.type)
+            kind = "text" if part.type == "code_inline" else part.type
+            if kind != "text" or kinds[-1:] != ["text"]:
+                kinds.append(kind)
     return kinds
 
 
 def shown(text: str) -> str:
     """The words a reader sees of a Markdown text."""
-    return "".join(
-        part.content for token in PARSER.parse(text) for part in token.children or () if part.type.startswith("text")
-    )
+    parts = (part for token in PARSER.parse(text) for part in token.children or ())
+    marks = {"text": "{}", "text_special": "{}", "code_inline": "`{}`"}
+    return "".join(marks[part.type].format(part.content) for part in parts if part.type in marks)
 
 
 def spoken(words: str):
@@ -134,6 +135,7 @@ def test_any_text_stays_one_text_at_the_start_of_a_line_in_a_list_and_in_a_table
     for frame in ("{}", "* {}", "1. **x** {}", "| a | b |\n|--|--|\n| {} | c |", "> {}"):
         assert structure(frame.format(markdown(words))) == structure(frame.format("plain"))
         assert structure(frame.format(code(words))) == structure(frame.format("`plain`"))
+        assert shown(code(words)).startswith("`")
 
 
 @QUICK
@@ -145,7 +147,8 @@ def test_a_fence_ends_where_we_end_it(words):
 @QUICK
 @given(TOKENS)
 def test_the_reader_sees_the_words_themselves(words):
-    assert shown(markdown(words)) == plain(words)
+    # a bar would end the cell of a table even in code
+    assert shown(markdown(words)).replace("¦", "|") == plain(words).replace("¦", "|")
 
 
 def test_no_bracket_of_a_tag_survives_even_alone():

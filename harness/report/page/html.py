@@ -38,12 +38,13 @@ def environment() -> Environment:
         loader=PackageLoader("harness.report.page"),
         undefined=StrictUndefined,
         autoescape=True,
-        finalize=_shown,
+        finalize=escape.html,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["block"] = block
     made.filters["code"] = code
+    made.filters["bare"] = bare
     return made
 
 
@@ -63,6 +64,11 @@ def code(lines: Sequence[ExcerptLine]) -> Markup:
     )
 
 
+def bare(text: object) -> str:
+    """Return text without the marks of code, for attributes and menus, which show no tags."""
+    return escape.plain(text).replace("`", "")
+
+
 def line(text: str) -> str:
     """A line of code with its indentation, without control or format characters."""
     shown = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text.rstrip()).expandtabs(4)
@@ -79,10 +85,6 @@ def data(value: object) -> Markup:
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)
-
-
-def _shown(value: object) -> object:
-    return value if isinstance(value, Markup) else escape.plain(value)
 
 
 def _asset(name: str) -> Markup:

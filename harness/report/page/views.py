@@ -149,7 +149,7 @@ def _board_row(row: ScoreboardRow) -> BoardRow:
         chances_sort=repr(sum(rank * share for rank, share in likely)) if likely else "",
         strength="" if place.strength is None else formatting.number(round(place.strength)),
         strength_sort="" if place.strength is None else repr(place.strength),
-        won=f"{place.wins:g} of {place.duels}" if place.duels else "",
+        won=row.won,
         won_sort=repr(place.wins) if place.duels else "",
         remark=row.remark,
     )  # fmt: skip
