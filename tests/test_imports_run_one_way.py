@@ -6,9 +6,9 @@ from pathlib import Path
 import harness
 
 ROOMS = (
-    "errors", "chat", "bundled_challenges", "model", "stored_files", "signatures", "submission_folders", "workspace",
-    "numerics", "sandbox", "timing", "cuda", "languages", "probing", "quality", "review", "scoring", "running",
-    "importing", "asking", "serving", "report", "api", "integrations", "cli",
+    "errors", "bounded_http", "chat", "bundled_challenges", "model", "stored_files", "signatures", "submission_folders",
+    "workspace", "numerics", "sandbox", "timing", "cuda", "languages", "probing", "quality", "review", "scoring",
+    "running", "importing", "asking", "serving", "report", "api", "integrations", "cli",
 )  # fmt: skip
 PACKAGE = Path(harness.__file__).parent
 
