@@ -1,11 +1,13 @@
 """Whatever one client holds of a server, connections, bodies or waiting requests, others are served meanwhile."""
 
+import asyncio
 import contextlib
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +15,9 @@ pytest.importorskip("fastapi", reason="no fastapi or uvicorn (2 MB): .venv/bin/p
 
 from servers import Server, answer, received, serving
 
-from harness.serving.guard import SharedRoom
+from harness.serving.guard import AsgiReceive, AsgiScope, AsgiSend, RequestGuard, SharedRoom
 from harness.serving.limits import ServiceLimits
+from harness.serving.metrics import ServiceMetrics
 from harness.serving.tokens import Scope, TokenFile
 from tests.toy import REFERENCE, make_workspace
 
@@ -109,20 +112,41 @@ def _ended(connection: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.slow
-def test_one_tokens_waiting_requests_leave_room_for_anothers(server: Server) -> None:
-    """Requests that wait for a grade which takes its time: no more than half of all connections."""
-    slow = answer(f"import time\ntime.sleep(8)\n{REFERENCE}")
-    id = server.ask("POST", "/v1/grades", slow, TOKENS["greedy"]).json["id"]
-    line = (
-        f"GET /v1/grades/{id}?wait=60 HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKENS['greedy']}\r\n\r\n"
-    )
-    most = ServiceLimits().connections // 2
-    with holding(server, most + 100, line.encode()) as held:
-        assert server.raw(HEALTHY, 30).status == 200
-        assert server.ask("GET", "/v1/grades/x").status == 404
-        early = [connection for connection in held[-120:] if _ended(connection)]
-        assert early and all(received(connection).status == 429 for connection in early)
+def test_one_tokens_waiting_requests_leave_room_for_anothers(tmp_path: Path) -> None:
+    """Of ten requests that may be under way, one token has half, and the next two of what is left."""
+    file = TokenFile(tmp_path / "tokens.json")
+    greedy, other = (file.add(name, (Scope.GRADE,)) for name in ("greedy", "other"))
+
+    async def statuses() -> list[int]:
+        finished = asyncio.Event()
+
+        async def app(scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
+            await finished.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        guard = RequestGuard(app, file, ServiceLimits(connections=10), ServiceMetrics(), open_here=False)
+
+        async def status(token: str) -> int:
+            sent: list[Any] = []
+
+            async def receive() -> MutableMapping[str, Any]:
+                return {"type": "http.request"}
+
+            async def send(message: MutableMapping[str, Any]) -> None:
+                sent.append(message)
+
+            headers = [(b"authorization", f"Bearer {token}".encode())]
+            scope = {"type": "http", "method": "GET", "path": "/v1/grades/x", "headers": headers, "client": ("here", 1)}
+            await guard(scope, receive, send)
+            return int(sent[0]["status"])
+
+        under_way = [asyncio.ensure_future(status(token)) for token in [greedy] * 8 + [other] * 3]
+        await asyncio.sleep(0.1)
+        finished.set()
+        await asyncio.gather(*under_way)
+        return [one.result() for one in under_way] + [await status(greedy)]
+
+    assert asyncio.run(statuses()) == [200] * 5 + [429] * 3 + [200] * 2 + [429, 200]
 
 
 def test_nobody_takes_more_than_is_left_for_the_next() -> None:
