@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import repeat
 from typing import Any
 
@@ -93,6 +94,7 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
+@cache
 def bomb(pack: Callable[[bytes], bytes]) -> bytes:
     """64 MiB of a reply, packed."""
     return pack(RIGHT[:-1] + b" " * MOST_BYTES + b"}")
