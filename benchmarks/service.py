@@ -65,7 +65,8 @@ class Load:
 @contextmanager
 def server(root: Path, jobs: int) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """A server and its URL."""
-    command = [sys.executable, "-P", "-m", "harness", "serve", "--port", "0", "-j", str(jobs), "--rate", "100000"]
+    options = ("--no-auth", "--port", "0", "-j", str(jobs), "--rate", "100000")
+    command = [sys.executable, "-P", "-m", "harness", "serve", *options]
     with (root / "log").open("w") as log:
         process = subprocess.Popen(
             command, stderr=log, text=True, cwd=root, env={**os.environ, "HARNESS_WORKSPACE": str(root)}

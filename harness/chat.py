@@ -2,25 +2,35 @@
 
 import datetime
 import email.utils
+import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, FailFast, Field, ValidationError
+from pydantic_core import from_json
 
 from harness.errors import ChatError, NotFoundError, PrerequisiteError
 
 if TYPE_CHECKING:
-    import openai
+    from harness.bounded_http import ExchangeError, HttpResponse
 
 MAX_REPLY = 4 << 20
-"""Bytes read of one reply."""
+"""Bytes read of one reply: headers, and whatever else a server sends before and around it, included."""
+MAX_CHOICES = 16
+"""One is asked for."""
+MAX_TOKENS = 10**12
+"""A server that counts more does not count."""
+BUSY = frozenset({408, 409, 425, 429})
+"""Statuses of HTTP that may pass, besides those from 500 on."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+"""Seconds before a server is asked a second time; where it asks for more than the longest, it is not asked again."""
 _NO_KEY = "no-key"
-"""The SDK asks for one; servers that need none pass over it."""
+"""Many servers want one, whichever it is."""
 _SECRET = 8
 """Characters from which on a key is taken for a secret: `none` and `EMPTY` are common words."""
 _NEXT = {
@@ -30,7 +40,9 @@ _NEXT = {
     413: "the server takes no prompt of this length; take a model with a longer context",
     429: "wait, then run the same command again",
 }
+_ELSEWHERE = "nothing was sent there; if that is the right server, give its URL: {option} {place}"
 
+T = TypeVar("T", bound=BaseModel)
 Message = Mapping[str, str]
 """One message of a chat: `role` and `content`."""
 
@@ -46,6 +58,10 @@ class ChatProblem(StrEnum):
     NO_COMPLETION = "it sends something else than a chat completion"
 
 
+_RETRIED = (ChatProblem.STATUS, ChatProblem.TIMEOUT, ChatProblem.UNREACHABLE)
+"""Problems for which the server is asked again here; a reply that cannot be used is its caller's."""
+
+
 class _Message(BaseModel):
     content: str | None = None
     refusal: str | None = None
@@ -57,12 +73,18 @@ class _Choice(BaseModel):
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int | None = Field(default=None, ge=0)
-    completion_tokens: int | None = Field(default=None, ge=0)
+    prompt_tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS)
+    completion_tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS)
+
+
+class _Refusal(BaseModel):
+    message: str | None = None
+    error: "_Refusal | str | None" = None
 
 
 class _Completion(BaseModel):
-    choices: list[_Choice] = Field(min_length=1)
+    # a list of all that is wrong with millions of choices would take gigabytes
+    choices: Annotated[list[_Choice], FailFast()] = Field(min_length=1, max_length=MAX_CHOICES)
     model: str | None = None
     usage: _Usage | None = None
 
@@ -101,13 +123,13 @@ class ChatServer:
         url: of the API, such as `http://localhost:8000/v1`.
         option: of the command line that gave the URL, for messages.
         keys: variables a key is read from; the first that is set.
-        timeout: seconds the server may be silent, and seconds a reply may take once it has begun.
-        retries: how often the SDK itself asks again where that may help.
+        timeout: seconds from a request to the last byte of its reply.
+        retries: how often it is asked again where that may help.
         environment: where a key is looked for.
 
     Raises:
         NotFoundError: the URL is none.
-        PrerequisiteError: the SDK is not installed, or the key holds what a header cannot.
+        PrerequisiteError: there is no HTTP library, or the key holds what a header cannot.
     """
 
     def __init__(
@@ -115,10 +137,12 @@ class ChatServer:
         environment: Mapping[str, str] = os.environ,
     ) -> None:  # fmt: skip
         self.shown = _shown(url, option)
+        self._place = _http().ascii_url(url, "/chat/completions")
+        self._option = option
         self._timeout = timeout
+        self._retries = retries
         self._keys = keys
         self._key = _key(keys, environment)
-        self._client = _sdk().OpenAI(api_key=self._key or _NO_KEY, base_url=url, timeout=timeout, max_retries=retries)
 
     def complete(self, model: str, messages: Sequence[Message], **settings: Any) -> ChatReply:
         """The reply to a chat.
@@ -131,91 +155,126 @@ class ChatServer:
         Raises:
             ChatError: there is none.
         """
-        sdk = _sdk()
+        stated = {name: value for name, value in settings.items() if value is not None}
+        body = json.dumps({"model": model, "messages": [dict(message) for message in messages], **stated}).encode()
+        for number in range(self._retries):
+            try:
+                return self._complete(body)
+            except ChatError as error:
+                pause = FIRST_PAUSE * 2**number if error.wait is None else error.wait
+                if error.problem not in _RETRIED or not may_pass(error) or pause > LONGEST_PAUSE:
+                    raise
+            time.sleep(pause)
+        return self._complete(body)
+
+    def _complete(self, body: bytes) -> ChatReply:
+        http = _http()
+        headers = {
+            "authorization": f"Bearer {self._key or _NO_KEY}", "content-type": "application/json",
+            "accept": "application/json", "accept-encoding": "identity", "connection": "close",
+            "user-agent": "kernel-harness",
+        }  # fmt: skip
         began = time.monotonic()
         try:
-            body = self._post(model, messages, {name: value for name, value in settings.items() if value is not None})
-        except sdk.APIStatusError as error:
-            raise self._refusal(error) from None
-        except sdk.APITimeoutError:
-            raise self._too_slow() from None
-        except sdk.APIConnectionError as error:
-            raise ChatError(
-                ChatProblem.UNREACHABLE, f"{self.shown} cannot be reached: {self._hide(str(error.__cause__ or error))}",
-                hint="see that a server runs there, then run the same command again",
-            ) from None  # fmt: skip
-        return self._reply(body, time.monotonic() - began)
+            response = http.post(self._place, headers, body, seconds=self._timeout, limit=MAX_REPLY)
+        except http.ExchangeError as error:
+            raise self._failure(error) from None
+        if not response.successful:
+            raise self._refusal(response)
+        if _encoded(response):
+            raise ChatError(ChatProblem.NO_COMPLETION, "the server sent a compressed reply, which it was not asked for")
+        return self._reply(response.body, time.monotonic() - began)
 
-    def _post(self, model: str, messages: Sequence[Message], settings: Mapping[str, Any]) -> bytes:
-        with self._client.chat.completions.with_streaming_response.create(
-            model=model, messages=[dict(message) for message in messages], **settings
-        ) as response:
-            return self._read(response.iter_bytes())
-
-    def _read(self, chunks: Iterable[bytes]) -> bytes:
-        end = time.monotonic() + self._timeout
-        body = bytearray()
-        try:
-            for chunk in chunks:
-                body += chunk
-                if len(body) > MAX_REPLY:
-                    raise ChatError(ChatProblem.TOO_LARGE, f"it is over {MAX_REPLY >> 20} MiB")
-                if time.monotonic() > end:
-                    raise self._too_slow()
-        except ChatError:
-            raise
-        except Exception as error:  # of the SDK's HTTP library, which is not the same in all its versions
-            if time.monotonic() > end:
-                raise self._too_slow() from None
-            raise ChatError(ChatProblem.BROKE_OFF, f"it broke off: {self._hide(str(error))[:200]}") from None
-        return bytes(body)
+    def _failure(self, error: "ExchangeError") -> ChatError:
+        kinds = _http().ExchangeProblem
+        if error.problem is kinds.LATE:
+            words = f"{self.shown} did not reply within {self._timeout:g} s"
+            return ChatError(ChatProblem.TIMEOUT, words, hint="--timeout gives it longer")
+        if error.problem is kinds.TOO_LARGE:
+            return ChatError(ChatProblem.TOO_LARGE, f"it is over {MAX_REPLY >> 20} MiB")
+        if error.problem is kinds.BROKE_OFF:
+            return ChatError(ChatProblem.BROKE_OFF, f"it broke off: {self._quote(error.words)}")
+        return ChatError(
+            ChatProblem.UNREACHABLE, f"{self.shown} cannot be reached: {self._quote(error.words)}",
+            hint="see that a server runs there, then run the same command again",
+        )  # fmt: skip
 
     def _reply(self, body: bytes, seconds: float) -> ChatReply:
         try:
-            found = _Completion.model_validate_json(body)
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            begin = self._hide(" ".join(body[:80].decode(errors="replace").split()))
+            found = _read(_Completion, body)
+        except ValueError as error:
+            why = error.errors(include_url=False)[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            begin = self._quote(body[:1000].decode(errors="replace"), 80)
             raise ChatError(
-                ChatProblem.NO_COMPLETION, f"the server sent no chat completion ({first['msg']}): {begin!r}"
+                ChatProblem.NO_COMPLETION, f"the server sent no chat completion ({why}): {begin!r}"
             ) from None
         choice, usage = found.choices[0], found.usage or _Usage()
         return ChatReply(
-            self._hide(choice.message.content or ""), self._hide(choice.message.refusal or "")[:200],
-            self._hide(choice.finish_reason or "")[:40], self._hide(found.model or "")[:200],
+            self._hide(choice.message.content or ""), self._quote(choice.message.refusal or ""),
+            self._quote(choice.finish_reason or "", 40), self._quote(found.model or ""),
             usage.prompt_tokens, usage.completion_tokens, seconds,
         )  # fmt: skip
 
-    def _too_slow(self) -> ChatError:
-        words = f"{self.shown} did not reply within {self._timeout:g} s"
-        return ChatError(ChatProblem.TIMEOUT, words, hint="--timeout gives it longer")
-
-    def _refusal(self, error: "openai.APIStatusError") -> ChatError:
+    def _refusal(self, response: "HttpResponse") -> ChatError:
         """What the server said, shortened, and what to do next."""
-        body = error.body
-        said = body.get("message") if isinstance(body, dict) else None
-        words = " ".join(str(said or error.response.text).split())[:300]
-        wait = error.response.headers.get("retry-after")
-        after = f" (Retry-After: {wait[:40]})" if wait else ""
-        hint = _NEXT.get(error.status_code, "the server's own log may say more")
+        status, headers = response.status, response.headers
+        words = "" if _encoded(response) else self._quote(_stated_error(response.body), 300)
+        after = f" (Retry-After: {self._quote(headers['retry-after'], 40)})" if headers.get("retry-after") else ""
+        keys = f"{self._keys[0]} (or {', '.join(self._keys[1:])})"
+        hint = _NEXT.get(status, "the server's own log may say more").format(keys=keys)
+        if status // 100 == 3:
+            place = self._quote(headers.get("location", ""))
+            words = f"go to {place or 'nowhere'}"
+            hint = _ELSEWHERE.format(option=self._option, place=place.removesuffix("/chat/completions") or "URL")
         return ChatError(
-            ChatProblem.STATUS,
-            self._hide(f"{self.shown} answers HTTP {error.status_code}{after}: {words or 'no words'}"),
-            hint=hint.format(keys=f"{self._keys[0]} (or {', '.join(self._keys[1:])})"),
-            status=error.status_code, wait=_wait(error.response.headers),
+            ChatProblem.STATUS, f"{self.shown} answers HTTP {status}{after}: {words or 'no words'}", hint=hint,
+            status=status, wait=_wait(headers),
         )  # fmt: skip
+
+    def _quote(self, text: str, most: int = 200) -> str:
+        """The begin of what a server said, in one line, with neither the key nor what moves a terminal's cursor."""
+        plain = "".join(sign if sign.isprintable() else " " for sign in self._hide(text))
+        return " ".join(plain.split())[:most]
 
     def _hide(self, text: str) -> str:
         """`text` without the key: a server may repeat it."""
         return text.replace(self._key, "***") if len(self._key) >= _SECRET else text
 
 
-def _sdk() -> Any:
+def may_pass(error: ChatError) -> bool:
+    """Whether the same request may be answered at another time, by what the server says of this one."""
+    return error.status is None or error.status in BUSY or error.status >= 500
+
+
+def _http() -> Any:
     try:
-        import openai
+        from harness import bounded_http
     except ImportError:
-        raise PrerequisiteError('no openai package to ask a model with: pip install -e ".[judge]"') from None
-    return openai
+        raise PrerequisiteError('no httpx2 to ask a model with: pip install -e ".[judge]"') from None
+    return bounded_http
+
+
+def _read(kind: type[T], body: bytes) -> T:
+    """The object in a body. Read in two steps, since an error of one step would hold a second copy of a large body.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return kind.model_validate(from_json(body))
+
+
+def _encoded(response: "HttpResponse") -> bool:
+    return response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity")
+
+
+def _stated_error(body: bytes) -> str:
+    """The message in the body of an error, or the whole of it."""
+    try:
+        found = _read(_Refusal, body)
+    except ValueError:
+        return body.decode(errors="replace")
+    inner = found.error.message if isinstance(found.error, _Refusal) else found.error
+    return inner or found.message or body.decode(errors="replace")
 
 
 def _shown(url: str, option: str) -> str:
@@ -224,6 +283,7 @@ def _shown(url: str, option: str) -> str:
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname:
             port = f":{parts.port}" if parts.port else ""
+            parts.hostname.encode("idna")
             return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
     except ValueError:
         pass
@@ -249,11 +309,11 @@ def _wait(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         until = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     try:  # by the server's own clock, where it tells it: ours may be another
         now = email.utils.parsedate_to_datetime(headers.get("date", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         now = datetime.datetime.now(datetime.UTC)
     return max(0.0, (_zoned(until) - _zoned(now)).total_seconds())
 

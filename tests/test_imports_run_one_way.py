@@ -6,7 +6,8 @@ from pathlib import Path
 import harness
 
 ROOMS = (
-    "errors", "interpreter", "chat", "bundled_challenges", "model", "stored_files", "signatures", "submission_folders",
+    "errors", "interpreter", "bounded_http", "chat", "bundled_challenges", "model", "stored_files", "signatures",
+    "submission_folders",
     "workspace", "numerics", "sandbox", "timing", "cuda", "languages", "probing", "quality", "review", "scoring",
     "running", "importing", "asking", "serving", "report", "api", "integrations", "cli",
 )  # fmt: skip

@@ -4,15 +4,13 @@ import threading
 import time
 from collections.abc import Callable
 
-from harness.chat import ChatProblem, ChatReply
+from harness.chat import BUSY, ChatProblem, ChatReply, may_pass
 from harness.errors import ChatError
 
 FIRST_PAUSE = 1.0
 """Seconds before the second request; twice as long before each next, where the server asks for no wait of its own."""
 LONGEST_PAUSE = 120.0
 """A server that asks for more is not waited for."""
-BUSY = frozenset({408, 409, 425, 429})
-"""Statuses of HTTP that may pass, besides those from 500 on."""
 TRIES = {
     ChatProblem.STATUS: 5, ChatProblem.UNREACHABLE: 3, ChatProblem.BROKE_OFF: 3, ChatProblem.TIMEOUT: 2,
     ChatProblem.NO_COMPLETION: 2, ChatProblem.TOO_LARGE: 1,
@@ -70,8 +68,3 @@ class Patience:
                 raise Interrupted
         if self._wait(0):
             raise Interrupted
-
-
-def may_pass(error: ChatError) -> bool:
-    """Whether the same request may be answered at another time, by what the server says of this one."""
-    return error.status is None or error.status in BUSY or error.status >= 500

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from harness.asking.attempts import PlannedAttempt, attempt_folder, free_numbers, unfinished_file
 from harness.asking.conversation import Conversation, Questioner
-from harness.asking.patience import Interrupted, Patience, may_pass
+from harness.asking.patience import Interrupted, Patience
 from harness.asking.task import task_prompt
-from harness.chat import ChatProblem, ChatServer
+from harness.chat import ChatProblem, ChatServer, may_pass
 from harness.errors import ChatError, HarnessError, JudgeError
 from harness.model import Asked, AskSettings, Record
 from harness.running.options import Options

@@ -129,9 +129,7 @@ def grade(
     results += refused
     sign_results(workspace, key, results)
     _print(results, as_json)
-    _tell_unpublished(workspace, results, options)
-    _tell_unwritten(workspace, results)
-    _tell_unranked(workspace, results)
+    _tell_left(workspace, results, options)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
 
 
@@ -263,18 +261,21 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
             list(rows[0]), [list(row.values()) for row in rows], right=("correctness", "reward"),
             wraps=("overall, interval, coverage", "gravest finding"),
         )  # fmt: skip
-    reused = sum(result.reused for result in graded)
-    if reused:
+    if reused := sum(result.reused for result in graded):
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
-    untrusted = [r.record.name for r in graded if not r.record.environment.tier.trusted]
-    if untrusted:
+    if untrusted := [r.record.name for r in graded if not r.record.environment.tier.trusted]:
         risk = "answers could reach files, network and other processes; their records are not ranked"
         output.note(f"no isolation: {risk}: {formatting.some(untrusted)}\n  try: harness doctor")
-    for warning in {result.record.environment.isolation.warning: None for result in graded}:
-        if warning:
-            output.note(f"{warning}\n  try: harness doctor")
+    for warning in filter(None, dict.fromkeys(r.record.environment.isolation.warning for r in graded)):
+        output.note(f"{warning}\n  try: harness doctor")
     for error in _errors(results):
         output.note(f"error: {error}")
+
+
+def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
+    _tell_unpublished(workspace, results, options)
+    _tell_unwritten(workspace, results)
+    _tell_unranked(workspace, results)
 
 
 def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:

@@ -22,9 +22,7 @@ TokensPath = Annotated[
 @app.callback(invoke_without_command=True)
 def serve(
     context: typer.Context,
-    host: Annotated[str, typer.Option(help="Address to listen on; other than loopback only with tokens.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0 takes any that is free.")] = 8321,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", min=1, help="Answers graded at a time; one a processor by default.")
@@ -34,6 +32,7 @@ def serve(
         str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster; this machine's own by default.")
     ] = None,
     tokens: TokensPath = None,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask nobody for a token; on loopback only.")] = False,
     queue: Annotated[int, typer.Option(min=1, help="Answers that may wait; more are told to come again.")] = 1000,
     rate: Annotated[float, typer.Option(min=0.1, help="Requests a second of one token.")] = 100.0,
     max_body: Annotated[float, typer.Option(min=0.01, max=64, help="MiB of one request.")] = 4.0,
@@ -41,12 +40,12 @@ def serve(
 ) -> None:
     """Grade over HTTP: answers come in, records go out.
 
-    What it has accepted is graded, also after a kill. Writes nothing under reports/. SIGTERM or Ctrl-C ends it once
-    what is being graded is finished.
+    Make a token first: without one it does not start. What it has accepted is graded, also after a kill. Writes nothing
+    under reports/. SIGTERM or Ctrl-C ends it once what is being graded is finished.
 
     \b
-    harness serve
     harness serve token add trainer --scope grade
+    harness serve
     harness serve --host 0.0.0.0 --port 8321 -j 8
     """
     if context.invoked_subcommand:
@@ -63,7 +62,8 @@ def serve(
         raise SpecError("--address", f"the executor {executor} has none", hint="try: --executor ray")
     limits = ServiceLimits(queue=queue, rate=rate, body_bytes=int(max_body * (1 << 20)))
     service_log.set_up()
-    run(Workspace.find(), ServiceSettings(host, port, executor, jobs, address, tokens, drain, limits), output.note)
+    settings = ServiceSettings(host, port, executor, jobs, address, tokens, no_auth, drain, limits)
+    run(Workspace.find(), settings, output.note)
 
 
 @token.command()

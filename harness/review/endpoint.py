@@ -22,12 +22,12 @@ class Endpoint:
     Args:
         url: of the API, such as `http://localhost:8000/v1`.
         model: the server's name for the model.
-        timeout: seconds the server may be silent, and seconds a reply may take once it has begun.
+        timeout: seconds from a request to the last byte of its reply.
         environment: where a key is looked for.
 
     Raises:
         NotFoundError: the URL is none.
-        PrerequisiteError: the SDK is not installed, or the key holds what a header cannot.
+        PrerequisiteError: there is no HTTP library, or the key holds what a header cannot.
     """
 
     def __init__(self, url: str, model: str, *, timeout: float = 120.0, environment: Mapping[str, str] = os.environ):

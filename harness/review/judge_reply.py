@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, FailFast, Field, ValidationError
 
 from harness.model import Model
 
+MAX_REPLY = 256 << 10
+"""Characters; the longest remarks and quotes on thirty questions."""
 MAX_REMARK = 500
 MAX_QUOTE = 2_000
 """Characters; what is longer is no quote but a copy."""
@@ -68,13 +70,13 @@ class JudgedPair(Model):
 class MarksReply(Model):
     """A reply on one answer: every question once."""
 
-    answers: tuple[JudgedMark, ...]
+    answers: Annotated[tuple[JudgedMark, ...], FailFast()]
 
 
 class PairReply(Model):
     """A reply on two answers: every question once."""
 
-    answers: tuple[JudgedPair, ...]
+    answers: Annotated[tuple[JudgedPair, ...], FailFast()]
 
 
 Reply = TypeVar("Reply", MarksReply, PairReply)
@@ -99,6 +101,8 @@ def parse(text: str, kind: type[Reply], questions: Sequence[str]) -> Reply:
     begin, end = text.find("{"), text.rfind("}")
     if not 0 <= begin < end:
         raise Refused("it holds no JSON object")
+    if end - begin > MAX_REPLY:
+        raise Refused(f"its JSON object has more than {MAX_REPLY} characters")
     try:
         reply = kind.model_validate_json(text[begin : end + 1])
     except ValidationError as error:

@@ -8,6 +8,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from harness.serving.limits import ServiceLimits
 
+GRACE_SECONDS = 1.0
+"""For a request to come on a new connection, before the connection may be closed to make room for its address."""
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -15,16 +17,41 @@ class TimedConnection(H11Protocol):
     """One client's connection, on which a request must arrive whole, and a response be taken, in bounded time."""
 
     limits: ClassVar[ServiceLimits]
+    made: float
     _request_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """As in asyncio; one connection too many is closed at once."""
+        """As in asyncio; where there are too many, some are closed at once: idle ones before this."""
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
-            transport.abort()
-            return
-        self._expect()
+        self.made = self.loop.time()
+        surplus = self._surplus()
+        for connection in surplus:
+            connection.transport.abort()
+        if self not in surplus:
+            self._expect()
+
+    @property
+    def stranger(self) -> bool:
+        """Whether no request was let in on it so far, or the last one was for everybody."""
+        return not (self.scope and self.scope["state"].get("admitted"))
+
+    @property
+    def idle(self) -> bool:
+        """Whether no request is under way on it."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def _surplus(self) -> "list[TimedConnection]":
+        """The connections that must go: whoever sends nothing keeps out nobody who does."""
+        timed = [c for c in self.connections if isinstance(c, TimedConnection) and c is not self]
+        others = sorted((c for c in timed if not c.transport.is_closing()), key=lambda connection: connection.made)
+        strangers = [c for c in others if c.stranger]
+        near = [c for c in strangers if self.client and c.client and c.client[0] == self.client[0]]
+        slow = [c for c in near if self.made - c.made > GRACE_SECONDS]
+        surplus = slow[: max(0, len(near) + 1 - self.limits.strangers)]
+        if len(others) - len(surplus) >= self.limits.connections:
+            surplus = (near + strangers + [c for c in others if c.idle] + [self])[:1]
+        return surplus
 
     def data_received(self, data: bytes) -> None:
         """As in asyncio."""

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -85,6 +85,35 @@ class RequestRate:
         return wait
 
 
+class SharedRoom:
+    """Room that many take from: nobody takes more than it leaves free, so that whoever comes next finds some.
+
+    One alone takes half of it; where two take all they can, a third is left.
+
+    Args:
+        size: of the room.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._free = size
+        self._taken: Counter[str] = Counter()
+
+    def take(self, name: str, amount: int) -> bool:
+        """Whether there is so much more for a name; it is taken then."""
+        if self._taken[name] + amount > self._free - amount:
+            return False
+        self._taken[name] += amount
+        self._free -= amount
+        return True
+
+    def give_back(self, name: str, amount: int) -> None:
+        """Return what was taken."""
+        self._taken[name] -= amount
+        self._free += amount
+        if not self._taken[name]:
+            del self._taken[name]
+
+
 class RequestGuard:
     """ASGI middleware: refuses what may not come in, and reads the body of what may.
 
@@ -93,7 +122,8 @@ class RequestGuard:
         tokens: who may use the service.
         limits: how much is taken.
         metrics: where responses are counted.
-        open_here: whether the server may be used without a token as long as there is none: on a loopback address.
+        open_here: whether the server is used without tokens, on a loopback address. The first token that is made ends
+            this, until the server is started again.
     """
 
     def __init__(
@@ -106,7 +136,8 @@ class RequestGuard:
         self._open_here = open_here
         self._requests = RequestRate(limits.rate, 2 * limits.rate)
         self._failures = RequestRate(limits.failures / 60, limits.failures)
-        self._buffered = 0
+        self._bodies = SharedRoom(limits.buffered_bytes)
+        self._under_way = SharedRoom(limits.connections)
 
     async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
         """As ASGI applications are called."""
@@ -114,7 +145,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         begun, seen = time.monotonic(), {"status": 0}
-        who = ""
+        who, holder, taken, buffered = "", "", 0, 0
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -123,12 +154,16 @@ class RequestGuard:
                 message["headers"] = [*message.get("headers", ()), *plain]
             await send(message)
 
-        buffered = 0
         try:
             entry = self._admitted(scope)
-            who = entry.name if entry else ""
-            scope.setdefault("state", {})["token"] = entry
-            body = await self._body(scope, receive)
+            who, holder = (entry.name, entry.id) if entry else ("", _address(scope))
+            state = scope.setdefault("state", {})
+            state["token"], state["admitted"] = entry, scope["path"] not in OPEN
+            if state["admitted"]:
+                if not self._under_way.take(holder, 1):
+                    raise RefusedRequest(429, "busy", "too many requests are under way", 1)
+                taken = 1
+            body = await self._body(scope, receive, holder)
             if body is None:  # the client has gone
                 return
             buffered = len(body)
@@ -136,7 +171,8 @@ class RequestGuard:
         except RefusedRequest as refused:
             await _respond(sending, refused)
         finally:
-            self._buffered -= buffered
+            self._bodies.give_back(holder, buffered)
+            self._under_way.give_back(holder, taken)
             self._metrics.responded(seen["status"])
             if scope["path"] not in OPEN:
                 spent = round(1000 * (time.monotonic() - begun), 1)
@@ -152,10 +188,10 @@ class RequestGuard:
         headers = _headers(scope)
         if scope["path"] in OPEN:
             return None
-        address = (scope.get("client") or ("unknown", 0))[0]
+        address = _address(scope)
         try:
-            needed = not self._open_here or bool(self._tokens.entries())
-            if not needed:
+            self._open_here = self._open_here and not self._tokens.entries()
+            if self._open_here:
                 _from_here(headers.get("host", ""))
                 entry = None
             else:
@@ -168,7 +204,7 @@ class RequestGuard:
             wanted = Scope.GRADE
         if entry is not None and wanted is not None and wanted not in entry.scopes:
             raise RefusedRequest(403, "out_of_scope", f"this needs a token of the scope {wanted}")
-        if wait := self._requests.wait(entry.name if entry else address):
+        if wait := self._requests.wait(entry.id if entry else address):
             raise RefusedRequest(429, "too_many_requests", f"at most {self._limits.rate:g} requests a second", wait)
         return entry
 
@@ -181,14 +217,14 @@ class RequestGuard:
             raise RefusedRequest(429, "too_many_failures", "too many requests without a valid token", wait)
         raise RefusedRequest(401, "no_valid_token", "send a valid token: Authorization: Bearer TOKEN")
 
-    async def _body(self, scope: AsgiScope, receive: AsgiReceive) -> bytes | None:
-        """The whole body; None where the client went away before its end.
+    async def _body(self, scope: AsgiScope, receive: AsgiReceive, holder: str) -> bytes | None:
+        """The whole body, its room taken for a holder; None where the client went away before its end.
 
         Raises:
             RefusedRequest: it is too large, or in a form that is not read.
         """
         headers = _headers(scope)
-        bound = self._limits.body_bytes if scope["method"] == "POST" else 0
+        bound = self._limits.body_bytes if scope["method"] == "POST" and scope["path"] not in OPEN else 0
         too_large = RefusedRequest(413, "too_large", f"a request has at most {bound} bytes")
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise RefusedRequest(415, "encoded", "send the body as it is, without Content-Encoding")
@@ -205,19 +241,21 @@ class RequestGuard:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return None
-                body += message.get("body", b"")
-                self._buffered += len(message.get("body", b""))
-                more = message.get("more_body", False)
-                if len(body) > bound:
-                    more = True
+                part = message.get("body", b"")
+                if len(body) + len(part) > bound:
                     raise too_large
-                if self._buffered > self._limits.buffered_bytes:
-                    more = True
+                if not self._bodies.take(holder, len(part)):
                     raise RefusedRequest(429, "busy", "too much is being sent at once", 1)
+                body += part
+                more = message.get("more_body", False)
         finally:
             if more:  # it is not passed on
-                self._buffered -= len(body)
+                self._bodies.give_back(holder, len(body))
         return bytes(body)
+
+
+def _address(scope: AsgiScope) -> str:
+    return str((scope.get("client") or ("unknown", 0))[0])
 
 
 def _headers(scope: AsgiScope) -> dict[str, str]:

@@ -4,6 +4,7 @@ A *job* is one request of one client; a *work* is one answer to grade. Jobs for 
 is unfinished, so that it is graded once.
 """
 
+import hashlib
 import shutil
 import sqlite3
 import time
@@ -16,7 +17,8 @@ from pathlib import Path
 from harness.errors import HarnessError, StoreError
 from harness.running.database import Database
 
-SCHEMA = 1
+SCHEMA = 2
+"""In 1, owners were the names of tokens, which another token may have had since: their jobs have no owner any more."""
 FREE_BYTES = 16 << 20
 """Bytes on the disk of the queue below which nothing is accepted."""
 TABLES = """
@@ -62,7 +64,7 @@ class QueueFull(HarnessError):
 
 
 class KeyReused(HarnessError):
-    """A client sent another answer under a key that it had used before."""
+    """A client sent another request under a key that it had used before."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class QueuedJob:
     Attributes:
         id: names it to its client.
         work: number of its work.
-        owner: name of the token it came with; empty where none was needed.
+        owner: id of the token it came with; empty where none was needed.
         batch: id of the batch it is part of, or None.
         challenge, profile: what is asked.
         state: how far its work is.
@@ -139,7 +141,7 @@ class JobQueue:
     """
 
     def __init__(self, path: Path, room: int) -> None:
-        self._database = Database(path, SCHEMA, TABLES)
+        self._database = Database(path, SCHEMA, TABLES, _disown)
         self._room = room
 
     def open(self) -> int:
@@ -160,29 +162,32 @@ class JobQueue:
 
         Args:
             answers: of one request.
-            owner: name of the token it came with.
+            owner: id of the token it came with.
             batch: id of their batch.
 
         Raises:
             QueueFull: there is no room.
-            KeyReused: a job of one of these ids is for another answer.
+            KeyReused: there are jobs of this id, and they are of another request.
             StoreError: the file cannot be written, or there would be no room for the records.
         """
         self._refuse_without_room()
+        request = _content(answers, batch)
 
         def accepted(connection: sqlite3.Connection) -> list[QueuedJob]:
             unfinished = int(connection.execute("SELECT COUNT(*) FROM works WHERE state < 2").fetchone()[0])
+            # a single answer and a batch under one key have the key's id in different columns
+            same = "SELECT content FROM jobs WHERE id = :group OR batch = :group"
+            group = {"group": batch or answers[0].id}
+            if any(content != request for (content,) in connection.execute(same, group)):
+                raise KeyReused("the same key was used before for another request")
             for place, answer in enumerate(answers):
-                row = connection.execute("SELECT content, owner FROM jobs WHERE id = ?", (answer.id,)).fetchone()
-                if row is not None:  # the client asks again, for it did not hear the first time
-                    if row != (answer.content, owner):
-                        raise KeyReused("the same key was used before for another answer")
-                    continue
+                if connection.execute("SELECT 1 FROM jobs WHERE id = ?", (answer.id,)).fetchone():
+                    continue  # the client asks again, for it did not hear the first time
                 number, new = _work(connection, answer)
                 unfinished += new
                 if unfinished > self._room:
                     raise QueueFull(unfinished - 1)
-                job = (answer.id, number, answer.content, owner, batch, place)
+                job = (answer.id, number, request, owner, batch, place)
                 connection.execute("INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)", job)
             rows = (connection.execute(f"{_STATES} WHERE jobs.id = ?", (a.id,)).fetchone() for a in answers)
             return [_job(row) for row in rows]
@@ -298,6 +303,17 @@ class JobQueue:
             return connection.execute("DELETE FROM works WHERE state = 2 AND finished < ?", (before,)).rowcount
 
         return self._database.write(forgotten)
+
+
+def _disown(connection: sqlite3.Connection) -> None:
+    """Take the jobs of an older file from their owners, who were known by name; whoever may read all still may."""
+    connection.execute("UPDATE jobs SET owner = 'name ' || owner WHERE owner != ''")
+
+
+def _content(answers: Sequence[AcceptedAnswer], batch: str | None) -> str:
+    """SHA-256 over a whole request."""
+    kind = "answer" if batch is None else "batch"
+    return hashlib.sha256("\n".join([kind, *(answer.content for answer in answers)]).encode()).hexdigest()
 
 
 def _work(connection: sqlite3.Connection, answer: AcceptedAnswer) -> tuple[int, bool]:

@@ -5,6 +5,7 @@ import contextlib
 import ipaddress
 import logging
 import os
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -35,6 +36,8 @@ except ImportError:
         "  in a checkout: .venv/bin/python -m pip install -e '.[serve]'"
     ) from None
 
+BACKLOG, OTHER_FILES = 512, 512
+"""Connections that the system takes before the server does; files and pipes besides connections."""
 CLOSE_SECONDS = 5
 """For responses that are being sent when the server ends."""
 _log = logging.getLogger("harness.serving")
@@ -50,6 +53,7 @@ class ServiceSettings:
         jobs: grades at a time; one a processor by default, of this machine or of the cluster.
         address: of the cluster.
         tokens: the file with the tokens; that of the workspace by default.
+        no_auth: whether nobody is asked for a token, on a loopback address.
         drain_seconds: for grades that run when it is told to end; what takes longer waits for the next start.
         limits: how much is taken.
     """
@@ -60,6 +64,7 @@ class ServiceSettings:
     jobs: int | None = None
     address: str | None = None
     tokens: Path | None = None
+    no_auth: bool = False
     drain_seconds: float = 60.0
     limits: ServiceLimits = field(default_factory=ServiceLimits)
 
@@ -85,17 +90,13 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
         tell: says to people what happens.
 
     Raises:
-        SpecError: the address is not to be served on without tokens, or is none.
+        SpecError: the address is none, or there are no tokens where there must be some.
         StoreError: the queue cannot be written, or another server uses it.
         PrerequisiteError: answers cannot be held on this machine.
     """
     tokens = TokenFile(settings.tokens or token_path(workspace))
-    local = is_local(settings.host)
-    if not local and not tokens.entries():
-        raise SpecError(
-            "--host", f"{settings.host} can be reached from other machines, and there are no tokens",
-            hint="make one first: harness serve token add NAME --scope grade",
-        )  # fmt: skip
+    _check_door(settings, tokens)
+    _allow_files(settings.limits)
     with _only_one(workspace), contextlib.closing(_listening(settings)) as listener:
         queue = JobQueue(queue_path(workspace), settings.limits.queue)
         waiting = queue.open()
@@ -103,12 +104,12 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
         graders, slots = settings.graders
         service = GradingService(workspace, queue, settings.limits, metrics, graders, slots)
         tier = service.dispatcher.start()
-        app = RequestGuard(make_app(service), tokens, settings.limits, metrics, local)
+        app = RequestGuard(make_app(service), tokens, settings.limits, metrics, settings.no_auth)
         server = _DrainingServer(_configured(app, settings.limits), service, settings.drain_seconds, tell)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         if waiting:
             tell(f"{waiting} answers were accepted before and are graded now")
-        open_now = "no tokens: whoever can log in here may use it; " if local and not tokens.entries() else ""
+        open_now = "no tokens: whoever can log in here may use it; " if settings.no_auth else ""
         many = "as many as the cluster has processors" if graders.jobs is None else f"{slots * graders.jobs}"
         tell(f"{open_now}answers are held in tier {tier}, {many} graded at a time")
         tell(f"serving on http://{host}:{listener.getsockname()[1]}")
@@ -116,6 +117,40 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
             asyncio.run(server.serve(sockets=[listener]))
         finally:
             service.dispatcher.stop(0)
+
+
+def _check_door(settings: ServiceSettings, tokens: TokenFile) -> None:
+    """Refuse to start where nobody could use the server, or everybody could without its owner having said so.
+
+    Raises:
+        SpecError: it does not start.
+        StoreError: the tokens cannot be read.
+    """
+    local, some = is_local(settings.host), bool(tokens.entries())
+    if settings.no_auth and not local:
+        raise SpecError(
+            "--no-auth", f"{settings.host} can be reached from other machines",
+            hint="leave it out, and make a token: harness serve token add NAME --scope grade",
+        )  # fmt: skip
+    if settings.no_auth and some:
+        raise SpecError(
+            "--no-auth", f"{tokens.path} holds tokens, which nobody would be asked for", hint="leave it out"
+        )
+    if not settings.no_auth and not some:
+        here = "; for whoever can log in on this machine, without one: harness serve --no-auth" if local else ""
+        raise SpecError(
+            "--tokens", f"{tokens.path} holds no token, so that nobody could use the server",
+            hint=f"harness serve token add NAME --scope grade{here}",
+        )  # fmt: skip
+
+
+def _allow_files(limits: ServiceLimits) -> None:
+    """Let this process open a file for every connection, those included that it closes as soon as they are made."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.connections + BACKLOG + OTHER_FILES
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def is_local(host: str) -> bool:
@@ -162,7 +197,7 @@ def _listening(settings: ServiceSettings) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=1024)
+        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise SpecError(
             "--port", f"{settings.host}:{settings.port} cannot be had: {error.strerror}",
@@ -176,7 +211,7 @@ def _configured(app: RequestGuard, limits: ServiceLimits) -> "uvicorn.Config":
     return uvicorn.Config(
         app, http=connection, ws="none", lifespan="on", log_config=None, access_log=False, proxy_headers=False,
         server_header=False, timeout_keep_alive=limits.idle_seconds, timeout_graceful_shutdown=CLOSE_SECONDS,
-        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES, backlog=BACKLOG,
     )  # fmt: skip
 
 

@@ -44,6 +44,11 @@ class TokenEntry(Model):
     made: AwareDatetime
     """When."""
 
+    @property
+    def id(self) -> str:
+        """Names the owner of what is sent with it: a later token of the same name has another."""
+        return hashlib.sha256(f"owner {self.sha256}".encode()).hexdigest()[:32]
+
 
 class TokenList(Stored):
     """The file with the tokens."""

@@ -150,17 +150,20 @@ def test_a_server_that_repeats_the_key_does_not_get_it_stored(
     assert_no_key(workspace, ran)
 
 
-def test_a_server_that_sends_us_on_does_not_send_the_key_on(
+def test_a_redirect_is_not_followed_and_its_place_is_named(
     workspace: Workspace, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Neither the key nor the prompt goes to a place that a server names."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with serving(say) as other:
-        place = f"{other.url}/chat/completions"
-        with serving(lambda request: request.send(b"", 307, location=place)) as server:
-            ran = ask(server.url)
-    assert [request.headers["authorization"] for request in server.requests] == [f"Bearer {KEY}"]
-    assert [request.headers["authorization"] for request in other.requests] == [None]
-    assert_no_key(workspace, ran)
+        for code in (301, 302, 303, 307, 308):
+            for place in (other.url, "file:///etc", "//127.0.0.1:9/v1", ""):
+                location = f"{place}/chat/completions" if place else f"/{KEY}"
+                with serving(lambda request: request.send(b"", code, location=location)) as server:  # noqa: B023
+                    ran = ask(server.url)
+                assert_left_out(workspace, ran, f"HTTP {code}", f"--server {place or '/***'}")
+                assert len(server.requests) == 1
+    assert not other.requests
 
 
 def test_a_server_that_knows_the_limit_by_another_name_is_asked_by_that(workspace: Workspace, ask: Ask) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from judge_server import QUESTIONS, Command, Ran, Request, serving, submit
+from pydantic import ValidationError
 
 from harness.review import read_reviews
 from harness.review.judge import TRIES
+from harness.review.judge_reply import MarksReply, PairReply, Refused, parse
 from harness.workspace import Workspace
 
 
@@ -119,3 +121,12 @@ def test_a_reply_does_not_steer_the_terminal(root: Path, command: Command) -> No
         ran = review(command, server.url)
     assert "\x1b" not in ran.out + ran.err
     assert "[2Jb[red]c" in ran.out
+
+
+@pytest.mark.parametrize("kind", [MarksReply, PairReply])
+def test_a_reply_of_millions_of_wrong_answers_is_refused_at_the_first(kind: type[MarksReply] | type[PairReply]) -> None:
+    with pytest.raises(Refused, match="more than 262144 characters"):
+        parse('{"answers": [' + "0," * 2_000_000 + "0]}", kind, QUESTIONS)
+    with pytest.raises(ValidationError) as error:
+        kind.model_validate_json('{"answers": [' + "0," * 100_000 + "0]}")
+    assert error.value.error_count() == 1

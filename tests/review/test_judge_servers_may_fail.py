@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from judge_server import Command, Ran, Request, Server, serving, submit
 
+import harness
+
 KEY = "sk-loopback-0123456789abcdef"
 
 
@@ -189,17 +191,16 @@ def test_the_key_is_read_from_the_environment(
     assert ("You sent ***." in written) == bool(variables), "a server that repeats the key does not get it stored"
 
 
-def test_a_server_that_sends_us_on_does_not_send_the_key_on(
+def test_a_redirect_is_not_followed_and_its_place_is_named(
     root: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    submit(root, "acme-7b")
+    folder = submit(root, "acme-7b")
     monkeypatch.setenv("HARNESS_JUDGE_KEY", KEY)
     with serving(Request.mark) as other:
         place = f"{other.url}/chat/completions"
         with serving(lambda request: request.send(b"", 307, location=place)) as server:
-            assert review(command, server.url).code == 0
-    assert [request.headers["authorization"] for request in server.requests] == [f"Bearer {KEY}"]
-    assert [request.headers["authorization"] for request in other.requests] == [None]
+            assert_told(review(command, server.url), folder, "HTTP 307", f"--judge {other.url}")
+    assert len(server.requests) == 1 and not other.requests
 
 
 def test_a_key_of_several_words_is_refused(root: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,11 +209,13 @@ def test_a_key_of_several_words_is_refused(root: Path, command: Command, monkeyp
     assert_told(review(command, "http://127.0.0.1:9/v1"), folder, "HARNESS_JUDGE_KEY")
 
 
-def test_without_the_sdk_the_message_says_how_to_get_it(
+def test_without_the_http_library_the_message_says_how_to_get_it(
     root: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = submit(root, "acme-7b")
-    monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.delitem(sys.modules, "harness.bounded_http", raising=False)
+    monkeypatch.delattr(harness, "bounded_http", raising=False)
+    monkeypatch.setitem(sys.modules, "httpcore2", None)
     assert_told(review(command, "http://127.0.0.1:9/v1"), folder, 'pip install -e ".[judge]"')
 
 

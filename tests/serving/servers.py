@@ -124,11 +124,12 @@ def serving(root: Path, *options: str, token: str = "", prefix: tuple[str, ...] 
     """
     if not (root / "challenges").exists():
         make_workspace(root)
+    door = () if (root / ".harness" / "service_tokens.json").exists() else ("--no-auth",)
     with tempfile.TemporaryDirectory() as place:
         log = Path(place, "log")
         with log.open("w") as file:
             process = subprocess.Popen(
-                [*prefix, sys.executable, "-P", "-m", "harness", "serve", *SMALL, *options],
+                [*prefix, sys.executable, "-P", "-m", "harness", "serve", *SMALL, *door, *options],
                 stdout=subprocess.DEVNULL, stderr=file, text=True, cwd=root,
                 env={**os.environ, "HARNESS_WORKSPACE": str(root)},
             )  # fmt: skip

@@ -14,6 +14,7 @@ pytest.importorskip("fastapi", reason="no fastapi or uvicorn (2 MB): .venv/bin/p
 
 from servers import Server, answer, serving
 
+from harness.serving.tokens import Scope, TokenFile
 from tests.commands import called, command, environment
 from tests.toy import REFERENCE, make_workspace
 
@@ -123,16 +124,30 @@ def test_a_client_that_vanishes_leaves_an_answer_that_is_graded(tmp_path: Path) 
 
 def test_a_second_server_on_one_workspace_does_not_start(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
-        second = called(server.root, "serve", "--port", "0")
+        second = called(server.root, "serve", "--no-auth", "--port", "0")
         assert second.returncode == 3 and "another server serves this workspace" in second.stderr
 
 
-def test_without_tokens_no_other_address_is_served(tmp_path: Path) -> None:
+def test_a_server_that_asks_for_no_token_starts_only_where_that_is_stated_and_on_this_machine(tmp_path: Path) -> None:
     root = make_workspace(tmp_path).root
+    tokens = TokenFile(root / ".harness" / "service_tokens.json")
+
+    def refused(*options: str) -> str:
+        ran = called(root, "serve", "--port", "0", *options)
+        assert ran.returncode == 2 and "Traceback" not in ran.stderr, ran.stderr
+        return ran.stderr
+
+    for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "192.0.2.1"):
+        words = refused("--host", host)
+        assert str(tokens.path) in words and "harness serve token add NAME --scope grade" in words
+        assert ("--no-auth" in words) == (host in ("127.0.0.1", "::1", "localhost"))
     for host in ("0.0.0.0", "::", "192.0.2.1"):
-        refused = called(root, "serve", "--port", "0", "--host", host)
-        assert refused.returncode == 2 and "harness serve token add" in refused.stderr
-    assert called(root, "serve", "--host", "nowhere.example").returncode == 2
+        assert "harness serve token add" in refused("--host", host, "--no-auth")
+    assert refused("--host", "nowhere.example")
+    tokens.add("trainer", (Scope.READ,))
+    assert "holds tokens" in refused("--no-auth")
+    tokens.remove("trainer")
+    assert "holds no token" in refused()
 
 
 def small_disk(root: Path, options: str, filled: int = 0) -> tuple[str, ...]:
@@ -168,6 +183,6 @@ def test_a_folder_that_cannot_be_written_ends_the_start_in_words(
     options: str, filled: int, words: str, tmp_path: Path
 ) -> None:
     root = make_workspace(tmp_path).root
-    line = [*small_disk(root, options, filled), *command("serve", "--port", "0")]
+    line = [*small_disk(root, options, filled), *command("serve", "--no-auth", "--port", "0")]
     done = subprocess.run(line, capture_output=True, text=True, env=environment(root), timeout=120, check=False)
     assert done.returncode == 3 and words in done.stderr and "Traceback" not in done.stderr, done.stderr

@@ -212,6 +212,67 @@ def test_only_its_own_token_reads_a_grade(server: Server) -> None:
     assert missing.body == server.ask("GET", f"/v1/grades/{id}", token=TOKENS["other"]).body
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["the last token is taken back", "the file is removed", "the file is emptied"])
+def test_a_server_that_loses_its_tokens_lets_nobody_in(tmp_path: Path, end: str) -> None:
+    file = TokenFile(make_workspace(tmp_path).root / ".harness" / "service_tokens.json")
+    with serving(tmp_path, token=file.add("trainer", (Scope.GRADE,))) as server:
+        id = server.grade(REFERENCE).json["id"]
+        if end == "the last token is taken back":
+            file.remove("trainer")
+        elif end == "the file is removed":
+            file.path.unlink()
+        else:
+            file.path.write_text("")
+        for token in (server.token, "", "hk_" + "x" * 43):
+            expected = (401, 429, 503) if end == "the file is emptied" else (401, 429)
+            assert server.ask("GET", f"/v1/grades/{id}", token=token).status in expected
+            assert server.ask("POST", "/v1/grades", answer(REFERENCE), token=token).status in expected
+        assert server.ask("GET", "/healthz").status == 200
+
+
+@pytest.mark.slow
+def test_a_new_token_of_an_old_name_reads_nothing_of_the_old_ones(tmp_path: Path) -> None:
+    """Nor is what is sent under a key of the old one's taken for the old one's."""
+    file = TokenFile(make_workspace(tmp_path).root / ".harness" / "service_tokens.json")
+    first = file.add("trainer", (Scope.GRADE,))
+    with serving(tmp_path, token=first) as server:
+        old = server.ask("POST", "/v1/grades?wait=60", answer(REFERENCE), Idempotency_Key="0123456789").json["id"]
+        assert server.ask("GET", f"/v1/grades/{old}").status == 200
+        file.remove("trainer")
+        second = file.add("trainer", (Scope.GRADE,))
+        assert server.ask("GET", f"/v1/grades/{old}", token=first).status == 401
+        assert server.ask("GET", f"/v1/grades/{old}", token=second).status == 404
+        new = server.ask("POST", "/v1/grades?wait=60", answer(REFERENCE), second, Idempotency_Key="0123456789")
+        assert new.status == 200 and new.json["id"] != old
+        assert server.ask("GET", f"/v1/grades/{old}", token=file.add("board", (Scope.READ,))).status == 200
+
+
+def test_a_key_used_for_another_request_is_a_conflict(server: Server) -> None:
+    one, two, three = (answer(f"{REFERENCE}# conflict {n}") for n in range(3))
+
+    def sent(path: str, body: object, key: str) -> tuple[int, str]:
+        given = server.ask("POST", f"{path}?wait=60", body, Idempotency_Key=key)
+        return given.status, str(given.json.get("id"))
+
+    status, batch = sent("/v1/batches", {"answers": [one, two]}, "batch-key")
+    assert status == 200 and sent("/v1/batches", {"answers": [one, two]}, "batch-key") == (200, batch)
+    for answers in ([one], [two, one], [one, two, three], [one, one], [one, answer("other")]):
+        assert sent("/v1/batches", {"answers": answers}, "batch-key")[0] == 409
+    assert sent("/v1/grades", one, "batch-key")[0] == 409
+    assert len(server.ask("GET", f"/v1/batches/{batch}").json["grades"]) == 2
+    assert sent("/v1/grades", one, "single-key")[0] == 200
+    for other in (two, one | {"model": "other"}, one | {"profile": "full"}, one | {"seconds": 50.0}):
+        assert sent("/v1/grades", other, "single-key")[0] == 409
+    assert sent("/v1/batches", {"answers": [one]}, "single-key")[0] == 409
+
+
+def test_nothing_may_follow_a_token_that_is_sent(server: Server) -> None:
+    for sent in (f"{server.token}x", f"{server.token} x", f"{server.token},", f"{server.token}\t{server.token}"):
+        assert server.ask("GET", "/v1/grades/x", token=sent).status in (401, 429)
+    assert server.ask("GET", "/v1/grades/x").status == 404
+
+
 def test_a_token_allows_its_scope_and_no_more(server: Server) -> None:
     assert server.ask("POST", "/v1/grades", answer(REFERENCE), token=TOKENS["board"]).status == 403
     assert server.ask("GET", "/metrics").status == 403
@@ -316,3 +377,5 @@ def test_a_web_page_cannot_use_a_server_without_tokens(tmp_path: Path) -> None:
         token = TokenFile(server.root / ".harness" / "service_tokens.json").add("late", (Scope.READ,))
         assert server.ask("GET", "/metrics").status == 401  # the first token closes the door at once
         assert server.ask("GET", "/metrics", token=token).status == 200
+        (server.root / ".harness" / "service_tokens.json").unlink()
+        assert server.ask("GET", "/metrics").status == 401  # and for good

@@ -11,7 +11,7 @@ import pytest
 from harness.errors import NotFoundError, SpecError, StoreError
 from harness.serving.job_queue import AcceptedAnswer, JobQueue, JobState, KeyReused, QueueFull
 from harness.serving.requests import GradeRequest
-from harness.serving.tokens import Scope, TokenFile
+from harness.serving.tokens import Scope, TokenFile, TokenList
 from tests.commands import called
 
 
@@ -34,6 +34,31 @@ def test_a_token_is_kept_as_a_hash_in_a_private_file(tmp_path: Path) -> None:
     owner = file.owner(token)
     assert owner is not None and owner.name == "trainer"
     assert file.owner(token[:-1]) is None and file.owner("") is None and file.owner("\udcff" * 10**6) is None
+
+
+def test_every_digit_of_a_tokens_hash_is_compared(tmp_path: Path) -> None:
+    """A token whose hash differs in one place from one that is kept is no token."""
+    file = TokenFile(tmp_path / "tokens.json")
+    token = file.add("trainer", (Scope.GRADE,))
+    (entry,) = file.entries()
+    for place in range(64):
+        other = format(int(entry.sha256[place], 16) ^ 1, "x")
+        almost = entry.model_copy(update={"sha256": entry.sha256[:place] + other + entry.sha256[place + 1 :]})
+        near = TokenFile(tmp_path / f"{place}.json")
+        near.path.write_bytes(TokenList(tokens=(almost,)).to_json().encode())
+        assert near.owner(token) is None, f"digit {place} of the hash is not compared"
+    assert file.owner(token) == entry
+
+
+def test_every_character_of_a_token_counts_and_none_may_follow(tmp_path: Path) -> None:
+    file = TokenFile(tmp_path / "tokens.json")
+    token = file.add("trainer", (Scope.GRADE,))
+    for place, sign in enumerate(token):
+        other = "B" if sign == "A" else "A"
+        assert file.owner(token[:place] + other + token[place + 1 :]) is None, f"character {place} does not count"
+        assert file.owner(token[:place]) is None and file.owner(token[:place] + token[place + 1 :]) is None
+    for more in ("x", " ", "\0", "\n", "=", token, "x" * 10_000):
+        assert file.owner(token + more) is None and file.owner(more + token) is None
 
 
 def test_a_token_that_was_taken_back_is_refused_at_once(tmp_path: Path) -> None:
@@ -83,6 +108,34 @@ def test_a_request_that_is_sent_again_is_the_same_job(queue: JobQueue) -> None:
     assert queue.counts() == (1, 0)
     with pytest.raises(KeyReused):
         queue.accept([accepted("a", "other")], "one")
+
+
+def test_a_key_stands_for_the_whole_request_it_came_with(queue: JobQueue) -> None:
+    """Neither part of a batch, nor more, nor another order, nor its only answer alone is the same request."""
+    one, two, three = (accepted(f"k-{place}", content) for place, content in enumerate("abc"))
+    first = queue.accept([one, two], "one", "k")
+    assert queue.accept([one, two], "one", "k") == first
+    swapped = [accepted("k-0", "b"), accepted("k-1", "a")]
+    for answers, batch in (([one], "k"), ([one, two, three], "k"), (swapped, "k"), ([accepted("k", "a")], None)):
+        with pytest.raises(KeyReused):
+            queue.accept(answers, "one", batch)
+    assert queue.jobs("k", batch=True) == first and queue.counts() == (2, 0)
+    queue.accept([accepted("s", "a")], "one")
+    with pytest.raises(KeyReused):
+        queue.accept([accepted("s-0", "a")], "one", "s")
+
+
+def test_jobs_of_a_file_that_knew_owners_by_name_are_nobodys(tmp_path: Path) -> None:
+    queue = JobQueue(tmp_path / "queue.sqlite", room=3)
+    queue.open()
+    queue.accept([accepted("a")], "trainer")
+    queue.accept([accepted("b")], "")
+    with sqlite3.connect(queue._database.path) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    assert JobQueue(queue._database.path, room=3).open() == 1
+    owners = {id: queue.jobs(id)[0].owner for id in "ab"}
+    assert owners["a"] not in ("", "trainer") and owners["b"] == "", "one sent without a token is as it was"
 
 
 def test_a_batch_without_room_leaves_nothing(queue: JobQueue) -> None:
