@@ -6,6 +6,7 @@ from typing import Any
 
 from harness.sandbox.command import CommandLimit, Completed, run
 from harness.timing.exclusive import MachineBusy, alone, beside_others
+from harness.timing.timeline import span
 
 SECONDS = 600.0
 """Processor time for all that is compiled of one answer."""
@@ -43,6 +44,7 @@ class CompileTime:
 
     def _run(self, words: Sequence[str], folder: Path, options: dict[str, Any]) -> Completed:
         seconds = max(1.0, self.left)
-        done = run(words, folder, seconds=seconds, wall_seconds=WALL_FACTOR * seconds, **options)
+        with span("compile", Path(words[0]).name):
+            done = run(words, folder, seconds=seconds, wall_seconds=WALL_FACTOR * seconds, **options)
         self.left -= done.processor_seconds
         return done

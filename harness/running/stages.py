@@ -30,6 +30,7 @@ from harness.sandbox import detect, scratch
 from harness.sandbox.beside import Beside, waited_for
 from harness.sandbox.warm import kept_warm
 from harness.timing import clock
+from harness.timing.timeline import span
 
 EXPLAINED_CALLS = 20_000
 """Calls of an answer after which no failure is shrunk or diagnosed. Probing alone makes some hundreds, and explaining
@@ -104,7 +105,8 @@ def _finished(job: Job, found: StageResult) -> StageResult:
 
 def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
     start = clock.now()
-    result = None if job.late() else stage.run(job, found)
+    with span(stage.name, job.submission.name):
+        result = None if job.late() else stage.run(job, found)
     if result is None:
         return StageResult()
     return replace(result, seconds={stage.name: clock.now() - start, **result.seconds})
@@ -266,7 +268,7 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
         _begun(job, answer, criterion.id)
         unrun = _untimed(job, criterion) or _in_vain(job, criterion, found)
         found[criterion.id] = unrun or _probed(job, criterion, answer, ahead)
-    answer.signals.extend(signal for signal in ahead.signals if signal not in answer.signals)
+    answer.signals = [*answer.signals, *(signal for signal in ahead.signals if signal not in answer.signals)]
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged
