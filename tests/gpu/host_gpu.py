@@ -1,4 +1,4 @@
-"""A GPU played by host memory, for whole grades: nvcc compiles the answer, and what is called does its task on the host.
+"""A GPU played by host memory, for whole grades: nvcc compiles the answer, and a library of the host is called.
 
     HARNESS_TIMELINE=FILE python tests/gpu/host_gpu.py FOLDER PROFILE [CRITERION ...]
 
