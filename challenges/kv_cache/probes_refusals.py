@@ -21,7 +21,8 @@ from .refusals import (
 SINGLE, SEVERAL = "one slot", "several slots"
 
 
-@probe({"slots": SINGLE, "H": 1, "D": 4, "dtype": "float64"}, {"slots": SEVERAL, "H": 2, "D": 4, "dtype": "float32"})
+@probe({"slots": SINGLE, "H": 1, "D": 4, "dtype": "float64"}, {"slots": SEVERAL, "H": 2, "D": 4, "dtype": "float32"},
+       apart=True)  # fmt: skip
 def a_refused_call_changes_nothing(answer: Answer, draw: Draw, *, slots: str, H: int, D: int, dtype: str) -> None:
     """K16: a cache that refused calls of every kind goes on as one that saw none of them, in every slot and layer."""
     pool = normal(draw, SLOTS, H, POOL, D, dtype)
