@@ -47,8 +47,8 @@ class Probe:
         slow_fails: whether it fails an answer that takes too long; else nothing is measured.
         measures: whether a figure is the question: without one, what went wrong first may be another criterion's fault.
         times: whether the reading of a clock decides, without a race.
-        apart: whether its fixed cases ask something else than the drawn ones of its criterion, whose failure they cannot
-            excuse by passing.
+        apart: whether its fixed cases ask something else than the drawn ones of its criterion, and so excuse no failure
+            of theirs by passing.
     """
 
     name: str

@@ -7,6 +7,7 @@ import pytest
 
 from harness.probing import Mutant, NotRun, Variant
 from harness.probing.code import ChallengeCode
+from harness.probing.criteria import charged_once, probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import ProbeResult, run
 from harness.workspace import Workspace
@@ -71,3 +72,16 @@ def test_an_answer_that_never_gives_the_same_twice_is_not_judged() -> None:
     )
     with pytest.raises(NotRun, match="identical calls differ"):
         shown(restless)
+
+
+def test_a_fault_is_charged_to_one_criterion() -> None:
+    """Half a refused call is any_history's alone; a missing mask is causality's, whatever the fixed history passes."""
+
+    def charged(name: str, *criteria: str) -> list[tuple[str, str | None]]:
+        answer = LocalAnswer(CODE.imported(KNOWN[name]))
+        rubric = map(CODE.challenge.criterion, criteria)
+        evidence = [probe_criterion(CODE, c, answer, seed_of(3, c.id), explain=False, share=0.2) for c in rubric]
+        return [(e.outcome.value, e.rests_on) for e in charged_once(CODE, evidence)]
+
+    assert charged("half a call written", "capacity", "any_history") == [("passed", None), ("failed", None)]
+    assert charged("no causal mask", "causality", "any_history") == [("failed", None), ("failed", "causality")]
