@@ -3,6 +3,7 @@
 from harness.probing import Mutant
 
 from .rare_mutants import RARE
+from .refusal_mutants import REFUSALS
 
 NEXT_PAGE = "            if index == len(table):\n"
 WRITE = "                page[offset : offset + n] = part[done : done + n]\n"
@@ -500,7 +501,7 @@ LIFE = (
     Mutant(
         "half a call written",
         "stores the rows before the one that has no room",
-        criterion="capacity",
+        criterion="any_history",
         edits=(
             (FULL, "            continue\n"),
             (N, N + ROOM + '            raise ValueError("no room")\n'),
@@ -910,4 +911,4 @@ SEEN_IN_ANSWERS = (
     ),
 )
 
-MUTANTS = MASKS + SOFTMAX + HISTORY + BATCHES + LIFE + NUMBERS + OPTIONS + SEEN_IN_ANSWERS + RARE
+MUTANTS = MASKS + SOFTMAX + HISTORY + BATCHES + LIFE + NUMBERS + OPTIONS + SEEN_IN_ANSWERS + RARE + REFUSALS

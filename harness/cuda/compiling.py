@@ -6,6 +6,7 @@ from typing import Any
 
 from harness.sandbox.command import CommandLimit, Completed, run
 from harness.timing.exclusive import MachineBusy, beside_others, second_try
+from harness.timing.timeline import span
 
 SECONDS = 600.0
 """Processor time for all that is compiled of one answer."""
@@ -41,7 +42,8 @@ class CompileTime:
             return done
 
     def _run(self, words: Sequence[str], folder: Path, options: dict[str, Any]) -> Completed:
-        done = run(words, folder, seconds=max(1.0, self.left), **options)
+        with span("compile", Path(words[0]).name):
+            done = run(words, folder, seconds=max(1.0, self.left), **options)
         if done.exceeded is not CommandLimit.WALL_CLOCK:  # which a second try makes up for
             self.left -= done.processor_seconds
         return done

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from harness.cuda.nvcc import nvcc
 from harness.errors import BusyMachineError, PrerequisiteError
 from harness.model import Limits
 from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec, scratch
+from harness.timing.exclusive import gpu_alone, gpu_beside_others
 
 DRIVER = Path(__file__).parent / "driver" / "gpu_driver.py"
 ENTRY = DRIVER.name
@@ -241,7 +242,8 @@ class Bench:
 
     def copy_bandwidth(self) -> float:
         """Bytes per second, read and written, of copies within device memory: the median."""
-        value, _ = self.ask("copy_bandwidth", _BANDWIDTH_ROUNDS, returns=Array((_BANDWIDTH_ROUNDS,), "float64"))
+        with gpu_alone():
+            value, _ = self.ask("copy_bandwidth", _BANDWIDTH_ROUNDS, returns=Array((_BANDWIDTH_ROUNDS,), "float64"))
         return float(np.median(value))
 
     def has_torch(self) -> bool:
@@ -265,14 +267,17 @@ class Bench:
         Raises:
             PrerequisiteError: the driver did not come back.
         """
-        self.ask("prepare", list(arguments), returns=Scalar(int))
+        with gpu_beside_others():
+            self.ask("prepare", list(arguments), returns=Scalar(int))
         order = turns(WARM_UP + ROUNDS, len(contenders), seed)
         plan = (Array((len(order), len(contenders)), "float64"), *outputs)
-        (taken, *written), _ = self.ask("measure", self.symbol, list(contenders), order, returns=plan)
-        times: Floats = taken[WARM_UP:]
-        own = median_interval(times[:, 0])
-        few, many = plan_repeats(own.median)
-        spent = [self.ask("repeat", self.symbol, contenders[0], n, returns=Scalar(int))[1] for n in (few, few, many)]
+        with gpu_alone():
+            (taken, *written), _ = self.ask("measure", self.symbol, list(contenders), order, returns=plan)
+            times: Floats = taken[WARM_UP:]
+            own = median_interval(times[:, 0])
+            few, many = plan_repeats(own.median)
+            again = partial(self.ask, "repeat", self.symbol, contenders[0], returns=Scalar(int))
+            spent = [again(n)[1] for n in (few, few, many)]
         return Measured(
             own,
             {name: paired_ratio(times, index, 0) for index, name in enumerate(contenders) if index},

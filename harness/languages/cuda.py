@@ -1,9 +1,11 @@
 """CUDA: compiled by the real compiler, run on the emulated device, and on a GPU where there is one."""
 
+import math
 import random
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +25,12 @@ from harness.languages.c_syntax import C_FAMILY
 from harness.languages.changes import GuardCode, SourceChange
 from harness.model import Challenge, Figure, Location
 from harness.sandbox import detect, scratch
+from harness.sandbox.beside import Beside
 
 # compilers and the device are looked for when an answer in CUDA is met
 if TYPE_CHECKING:
     from harness.cuda.gate import CompilerResult
-    from harness.cuda.gpu import GpuDevice
+    from harness.cuda.gpu import GpuBuild, GpuDevice
 
 NO_HOST_COMPILER = "no C++ compiler here for the emulated device: install g++ or clang++, or `pip install ziglang`"
 _NOT_RUN = (
@@ -152,12 +155,15 @@ class Cuda(Language):
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:
         """As `Language.open`: built for the emulated device, and for the GPU where `device` is one."""
         with scratch.folder() as folder, scratch.folder() as beside:
-            emulated = _emulated(files, challenge, folder)
-            yield (
-                emulated
-                if emulated.fault or not isinstance(device, LocalGpu)
-                else _on_gpu(files, challenge, beside, device.gpu, emulated)
-            )
+            if not isinstance(device, LocalGpu):
+                yield _emulated(files, challenge, folder)
+                return
+            building = Beside(partial(_built_for, device.gpu, files, challenge, beside))
+            try:
+                emulated = _emulated(files, challenge, folder)
+                yield emulated if emulated.fault else _on_gpu(building, challenge, device.gpu, emulated)
+            finally:
+                building.give_up()
 
 
 def _emulated(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnable:
@@ -176,12 +182,20 @@ def _emulated(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnabl
     return Runnable(target, launched=True, emulated=target, sources=files.paths)
 
 
-def _on_gpu(files: AnswerFiles, challenge: Challenge, folder: Path, gpu: "GpuDevice", emulated: Runnable) -> Runnable:
-    """The answer on a GPU, with the emulated device for what a GPU cannot tell."""
+def _built_for(gpu: "GpuDevice", files: AnswerFiles, challenge: Challenge, folder: Path) -> "GpuBuild":
+    """Build the answer for a GPU, laid out in `folder`."""
     from harness.cuda import gpu as cuda_gpu
 
     seconds = challenge.limits.build_seconds
-    built = cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
+    return cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
+
+
+def _on_gpu(building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice", emulated: Runnable) -> Runnable:
+    """The answer on a GPU, with the emulated device for what a GPU cannot tell."""
+    from harness.cuda import gpu as cuda_gpu
+
+    built = building.result(math.inf)
+    assert built is not None  # it has all the time there is
     if not built.ok:
         return Runnable(None, fault=built.errors)
     target = cuda_gpu.target(gpu, built, challenge.contract.functions, detect(), challenge.limits)

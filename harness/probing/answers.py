@@ -25,6 +25,7 @@ from harness.sandbox.wall_bound import SHORTEST
 from harness.sandbox.warm import LentForkServer
 from harness.sandbox.worker_spec import rlimits
 from harness.timing import clock
+from harness.timing.timeline import span
 
 DROPPING = "dropping"
 """What is waited for when a worker forgets kept objects, which runs their destructors."""
@@ -205,7 +206,8 @@ class SandboxedAnswer:
             fork_server = self.fork_server()
             self._server = self._server or FunctionServer(fork_server, rlimits(self.target))
             self._box = Box(self.target, fork_server, self._server)
-            reply = self._box.open()
+            with span("worker", self.target.entry):
+                reply = self._box.open()
         except BaseException:  # an interrupt included: nothing else would end this worker
             self.close()
             raise

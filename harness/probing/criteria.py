@@ -210,7 +210,8 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
         if other is None:
             return e
         unmeasured = any(code.probes[name].measures for name in e.failed_probes)
-        if not unmeasured and any(code.probes[name].drawn is None for name in rubric[e.criterion].probes):
+        probes = code.probes_of(rubric[e.criterion])
+        if not unmeasured and any(probe.drawn is None and not probe.apart for probe in probes):
             detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
             return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
         how = "was not measured" if unmeasured else "fails as well"

@@ -1,6 +1,8 @@
 """An answer in CUDA: on the emulated device, and on a GPU where there is one."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,9 +11,11 @@ from harness.cuda.report import Report
 from harness.cuda.symbols import resolve
 from harness.errors import PrerequisiteError
 from harness.model import Signal
-from harness.probing.answers import Answer, Cost, SandboxedAnswer
+from harness.probing.answers import Answer, Cost, SandboxedAnswer, Spent
 from harness.probing.failures import NotMeasurable
 from harness.sandbox import Array, Plan, RemoteObject, Reply, ServedUse
+from harness.timing.exclusive import gpu_beside_others
+from harness.timing.timeline import span
 
 CHECKED = "instrumented.so"
 """The build whose reports hold addresses."""
@@ -35,6 +39,27 @@ class EmulatedAnswer(LaunchedAnswer):
         twin = super().twin()
         twin.sources = self.sources
         return twin
+
+
+@dataclass(frozen=True)
+class SpentOnBoth(Spent):
+    """The sum of what a GPU and the emulated device beside it have cost, and each of the two."""
+
+    real: Spent = field(default_factory=Spent)
+    emulated: Spent = field(default_factory=Spent)
+
+    @classmethod
+    def of(cls, real: Spent, emulated: Spent) -> Self:
+        """The sum of the two."""
+        return cls(**vars(real + emulated), real=real, emulated=emulated)
+
+    def __add__(self, more: Spent) -> Self:
+        assert isinstance(more, SpentOnBoth)
+        return self.of(self.real + more.real, self.emulated + more.emulated)
+
+    def __sub__(self, less: Spent) -> Self:
+        assert isinstance(less, SpentOnBoth)
+        return self.of(self.real - less.real, self.emulated - less.emulated)
 
 
 class GpuAnswer:
@@ -65,6 +90,29 @@ class GpuAnswer:
     def signals(self) -> list[Signal]:
         """What it did, on either device, that honest code has no reason to do."""
         return [signal for answer in self._both() for signal in answer.signals]
+
+    @signals.setter
+    def signals(self, signals: Sequence[Signal]) -> None:
+        elsewhere = [] if self.emulated is None else [s for s in self.emulated.signals if s in signals]
+        self.real.signals = [signal for signal in signals if signal not in elsewhere]
+        if self.emulated is not None:
+            self.emulated.signals = elsewhere
+
+    @property
+    def spent(self) -> Spent:
+        """What it has cost so far."""
+        return SpentOnBoth.of(self.real.spent, Spent() if self.emulated is None else self.emulated.spent)
+
+    @spent.setter
+    def spent(self, spent: Spent) -> None:
+        assert isinstance(spent, SpentOnBoth)
+        self.real.spent = spent.real
+        if self.emulated is not None:
+            self.emulated.spent = spent.emulated
+
+    def twin(self) -> "GpuAnswer":
+        """As `SandboxedAnswer.twin`, on both devices."""
+        return GpuAnswer(self.real.twin(), self.emulated.twin() if self.emulated else None, self.why_not)
 
     @property
     def printed(self) -> str:
@@ -130,7 +178,9 @@ class GpuAnswer:
             answer = self.emulated
         if answer is None:
             raise NotMeasurable(self.why_not)
-        value = answer.call(function, *args, returns=returns, **options)
+        device, lock = ("gpu", gpu_beside_others()) if answer is self.real else ("emulated", nullcontext())
+        with lock, span(device, options.get("mode", "plain")):
+            value = answer.call(function, *args, returns=returns, **options)
         self.cost, self.echo = answer.cost, answer.echo
         return value
 

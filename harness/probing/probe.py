@@ -47,6 +47,8 @@ class Probe:
         slow_fails: whether it fails an answer that takes too long; else nothing is measured.
         measures: whether a figure is the question: without one, what went wrong first may be another criterion's fault.
         times: whether the reading of a clock decides, without a race.
+        apart: whether its fixed cases ask something else than the drawn ones of its criterion, and so excuse no failure
+            of theirs by passing.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Probe:
     slow_fails: bool = True
     measures: bool = False
     times: bool = False
+    apart: bool = False
 
     @property
     def clocked(self) -> bool:
@@ -124,7 +127,7 @@ class ProbeResult:
 def probe(
     *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
     drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, slow_fails: bool = True,
-    measures: bool = False, times: bool = False, **case: Figure,
+    measures: bool = False, times: bool = False, apart: bool = False, **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
@@ -140,6 +143,7 @@ def probe(
         measures: True where a figure is the question: a failure that came to none is not charged beside one of a
             criterion under `rests_on`.
         times: True where the reading of a clock decides, without a race.
+        apart: True where it asks something else than the drawn cases of its criterion.
         **case: keyword arguments common to all cases.
     """
 
@@ -147,7 +151,7 @@ def probe(
         every = tuple({**case, **given} for given in cases) or ((case,) if case or not drawn else ())
         kept = frozenset(fixed)
         name = body.__name__
-        more = {"races": races, "slow_fails": slow_fails, "measures": measures, "times": times}
+        more = {"races": races, "slow_fails": slow_fails, "measures": measures, "times": times, "apart": apart}
         return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, **more)
 
     return wrap

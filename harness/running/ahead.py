@@ -12,10 +12,11 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import add
 
 from harness.errors import HarnessError
 from harness.model import Criterion, Signal
-from harness.probing.answers import SandboxedAnswer, Spent
+from harness.probing.answers import Spent
 from harness.probing.failures import NotMeasurable, NotRun
 from harness.probing.opening import GradedAnswer
 from harness.probing.probe import Probe, ProbeResult, run
@@ -62,7 +63,7 @@ class Ahead:
         signals: what the answer was seen doing meanwhile.
     """
 
-    def __init__(self, answer: SandboxedAnswer | None = None) -> None:
+    def __init__(self, answer: GradedAnswer | None = None) -> None:
         self.signals: list[Signal] = []
         self._answer = answer
         self._turns: dict[str, CriterionProbes] = {}
@@ -89,7 +90,7 @@ class Ahead:
         if answer is None:
             return {}
         before = answer.spent
-        answer.spent = reduce(Spent.__add__, (one.spent for one in passed.values()), before)
+        answer.spent = reduce(add, (one.spent for one in passed.values()), before)
         if answer.share_used > 1:
             answer.spent = before
             return {}
@@ -120,13 +121,13 @@ class Ahead:
             self.signals = [*answer.signals, *twin.signals]
             answer.spent, answer.signals = before, seen
 
-    def _second_lane(self, twin: SandboxedAnswer) -> None:
+    def _second_lane(self, twin: GradedAnswer) -> None:
         try:
             self._lane(twin, lambda criterion: None)
         finally:
             twin.close()
 
-    def _lane(self, answer: SandboxedAnswer, begun: Callable[[str], None]) -> None:
+    def _lane(self, answer: GradedAnswer, begun: Callable[[str], None]) -> None:
         """Take what waits until nothing does, or until the answer fails or takes too much."""
         start, failed = answer.share_used, 0.0
         while failed < FAILED_SECONDS and answer.share_used - start < SHARE and clock.now() < answer.deadline:
@@ -167,7 +168,7 @@ def run_ahead(job: Job, criteria: Iterable[Criterion], answer: GradedAnswer, beg
         answer: to run probes on.
         begun: told the id of a criterion when this thread begins a probe of it.
     """
-    if job.brief or job.cores < 2 or not isinstance(answer, SandboxedAnswer):
+    if job.brief or job.cores < 2:
         return NOTHING_AHEAD
     ahead = Ahead(answer)
     turns = (_turn(job, criterion) for criterion in criteria)
@@ -187,7 +188,7 @@ def _turn(job: Job, criterion: Criterion) -> CriterionProbes | None:
     return CriterionProbes(criterion.id, job.seed_of(criterion), probes)
 
 
-def _shown(probe: Probe, answer: SandboxedAnswer, seed: int) -> ProbeResult | Exception | None:
+def _shown(probe: Probe, answer: GradedAnswer, seed: int) -> ProbeResult | Exception | None:
     """What a probe shows of an answer in a worker of its own, or raises; None where that is for its turn to say."""
     try:
         answer.fresh()

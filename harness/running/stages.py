@@ -31,6 +31,7 @@ from harness.sandbox.beside import Beside, waited_for
 from harness.sandbox.wall_bound import ends_by
 from harness.sandbox.warm import kept_warm
 from harness.timing import clock
+from harness.timing.timeline import span
 
 EXPLAINED_CALLS = 20_000
 """Calls of an answer after which no failure is shrunk or diagnosed. Probing alone makes some hundreds, and explaining
@@ -110,12 +111,13 @@ def _finished(job: Job, found: StageResult) -> StageResult:
 
 def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
     start, result = clock.now(), None
-    try:
-        if not job.late():
-            result = stage.run(job, found)
-    except BusyMachineError:
-        if not job.late():  # else the time for the whole grade ended what was waited for
-            raise
+    with span(stage.name, job.submission.name):
+        try:
+            if not job.late():
+                result = stage.run(job, found)
+        except BusyMachineError:
+            if not job.late():  # else the time for the whole grade ended what was waited for
+                raise
     if result is None:
         return StageResult()
     return replace(result, seconds={stage.name: clock.now() - start, **result.seconds})
@@ -277,7 +279,7 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
         _begun(job, answer, criterion.id)
         unrun = _untimed(job, criterion) or _in_vain(job, criterion, found)
         found[criterion.id] = unrun or _probed(job, criterion, answer, ahead)
-    answer.signals.extend(signal for signal in ahead.signals if signal not in answer.signals)
+    answer.signals = [*answer.signals, *(signal for signal in ahead.signals if signal not in answer.signals)]
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged

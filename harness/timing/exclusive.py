@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from harness.sandbox.beside import alone_in_grade
 from harness.sandbox.wall_bound import ends_by, wall_bound
+from harness.timing.timeline import span
 
 WAIT_SECONDS = 120.0
 """Longest wait for other grades' work to end; they begin nothing new meanwhile."""
@@ -31,10 +32,7 @@ class MachineBusy(Exception):
 @contextmanager
 def beside_others() -> Iterator[None]:
     """Run the block beside other grades' work, though not beside what must be alone."""
-    with _opened("gate") as gate, _opened("work") as work:
-        fcntl.flock(gate, fcntl.LOCK_SH)
-        fcntl.flock(work, fcntl.LOCK_SH)
-        fcntl.flock(gate, fcntl.LOCK_UN)
+    with _shared("work", "gate"):
         yield
 
 
@@ -48,8 +46,9 @@ def alone(wait: float = WAIT_SECONDS) -> Iterator[None]:
     alone_in_grade()
     deadline = time.monotonic() + wait
     with _opened("gate") as gate, _opened("work") as work:
-        _lock(gate, deadline)
-        _lock(work, deadline)
+        with span("wait", waits_for="work"):
+            _lock(gate, deadline)
+            _lock(work, deadline)
         yield
 
 
@@ -73,11 +72,44 @@ def second_try(limit: float, spent: float) -> Iterator[None]:
 
 
 @contextmanager
+def gpu_beside_others() -> Iterator[None]:
+    """Use the GPU for the length of the block beside others who do, though not beside what is timed on it."""
+    with _shared("gpu", "gpu-gate"):
+        yield
+
+
+@contextmanager
+def gpu_alone() -> Iterator[None]:
+    """Keep all other grades of this user off the GPU for the length of the block: something is timed on it.
+
+    Nothing but the timing belongs inside: no build, no drawing of inputs, no judging.
+    """
+    alone_in_grade()
+    with _opened("gpu-gate") as gate, _opened("gpu") as gpu:
+        with span("wait", waits_for="gpu"):
+            fcntl.flock(gate, fcntl.LOCK_EX)
+            fcntl.flock(gpu, fcntl.LOCK_EX)
+        with span("gpu_timed"):
+            yield
+
+
+@contextmanager
 def timing_lock() -> Iterator[None]:
     """Keep other timings of this user on this machine out for the length of the block, and all else of this grade."""
     alone_in_grade()
     with _opened("timing") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _shared(name: str, gate_name: str) -> Iterator[None]:
+    """Hold a lock beside others; who wants it alone holds the gate, and is waited for there."""
+    with _opened(gate_name) as gate, _opened(name) as held:
+        with span("wait", waits_for=name):
+            fcntl.flock(gate, fcntl.LOCK_SH)
+            fcntl.flock(held, fcntl.LOCK_SH)
+            fcntl.flock(gate, fcntl.LOCK_UN)
         yield
 
 
