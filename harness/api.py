@@ -288,15 +288,15 @@ def evidence(workspace: Folder | None = None) -> "pandas.DataFrame":
 def _record(graded: Graded) -> Record:
     if graded.save_error:
         warnings.warn(graded.save_error, RuntimeWarning, stacklevel=3)
-    _warn_of_isolation(graded.record.environment.isolation.warning)
+    for warning in graded.record.environment.warnings:
+        _warn_once(warning)
     return graded.record
 
 
 @cache
-def _warn_of_isolation(warning: str) -> None:
-    """Log that answers are held in a weaker tier than they could be, once a process."""
-    if warning:
-        _log.warning("note: %s; harness doctor says more", warning)
+def _warn_once(warning: str) -> None:
+    """Log what a user should know of the machine, once a process."""
+    _log.warning("note: %s; harness doctor says more", warning)
 
 
 def _workspace(folder: Folder | None) -> Workspace:

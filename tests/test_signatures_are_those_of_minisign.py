@@ -9,7 +9,6 @@ import pytest
 from harness.errors import SpecError, StoreError
 from harness.signatures import PublicKey, SecretKey, sign, signature_path, verify
 
-pytest.importorskip("cryptography", reason="no cryptography: .venv/bin/python -m pip install -e '.[sign]'")
 needs_minisign = pytest.mark.skipif(not shutil.which("minisign"), reason="no minisign: apt-get install minisign")
 
 # made with `minisign -G -W` and `minisign -S`, 0.11

@@ -266,7 +266,7 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
     if untrusted := [r.record.name for r in graded if not r.record.environment.tier.trusted]:
         risk = "answers could reach files, network and other processes; their records are not ranked"
         output.note(f"no isolation: {risk}: {formatting.some(untrusted)}\n  try: harness doctor")
-    for warning in filter(None, dict.fromkeys(r.record.environment.isolation.warning for r in graded)):
+    for warning in dict.fromkeys(warning for r in graded for warning in r.record.environment.warnings):
         output.note(f"{warning}\n  try: harness doctor")
     for error in _errors(results):
         output.note(f"error: {error}")

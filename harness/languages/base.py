@@ -43,9 +43,11 @@ class Device:
 
     Attributes:
         name: as records state it.
+        passed_over: a better device of this machine that is not used, and why; empty where there is none.
     """
 
     name: str
+    passed_over: str = field(default="", kw_only=True)
 
 
 CPU = Device("cpu")

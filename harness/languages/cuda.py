@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,12 +86,12 @@ class Cuda(Language):
         gpu = gpu_device()
         if asked == "gpu" and gpu is None:
             raise PrerequisiteError("no GPU here\n  try: --device emulated")
-        if gpu is None or (asked != "gpu" and nvcc() is None):
+        if gpu is None:
             return self.host_device
-        why = out_of_reach(gpu, detect())
+        why = "there is no nvcc to build for it" if asked != "gpu" and nvcc() is None else out_of_reach(gpu, detect())
         if why and asked == "gpu":
-            raise PrerequisiteError(f"{gpu.name} does not work in the sandbox: {why}\n  try: --device emulated")
-        return self.host_device if why else LocalGpu(gpu.name, gpu)
+            raise PrerequisiteError(f"{gpu.name} cannot be used: {why}\n  try: harness doctor, or --device emulated")
+        return replace(self.host_device, passed_over=f"{gpu.name}: {why}") if why else LocalGpu(gpu.name, gpu)
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
         """The real CUDA compiler and the one that builds for the emulated device."""

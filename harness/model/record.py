@@ -99,6 +99,8 @@ class Environment(Model):
     """Every stronger tier, and why it was not used; null in records made before this was kept."""
     device: Text
     """Where kernels ran: `cpu`, `emulated` or the name of a GPU."""
+    passed_over: str = ""
+    """A GPU of that machine that was not used, and why; empty where there was none."""
     cpu: str
     """Processor model."""
     platform: str
@@ -114,6 +116,12 @@ class Environment(Model):
     def isolation(self) -> TierChoice:
         """The tier, and the stronger ones that were not used, as far as the record states them."""
         return TierChoice(tier=self.tier, unused=self.unused_tiers or ())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know of the machine: isolation or a device that is weaker than what it has."""
+        device = f"a GPU was not used, {self.passed_over}" if self.passed_over else ""
+        return tuple(filter(None, (self.isolation.warning, device)))
 
 
 class Record(Stored):

@@ -289,7 +289,7 @@ def _submission(
         made=formatting.when(record.made),
         seed=str(record.seed),
         isolation=formatting.isolation(record.environment),
-        device=record.environment.device,
+        device=formatting.device(record.environment),
         harness=record.environment.harness,
         limits=formatting.limits(record.limits),
         submission_reviews=submission_reviews(challenge, record, reviews),

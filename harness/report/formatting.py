@@ -197,6 +197,11 @@ def isolation(where: Environment) -> str:
     return describe(where.tier, where.unused_tiers or ())
 
 
+def device(where: Environment) -> str:
+    """What ran the kernels, and the GPU that was passed over."""
+    return f"{where.device} (not {where.passed_over})" if where.passed_over else where.device
+
+
 def took(seconds: Mapping[str, float]) -> str:
     """How long the stages of a grade took; the box is part of the first of them."""
     stages = [f"{stage.replace('_', ' ')} {spent:.1f} s" for stage, spent in seconds.items() if stage != "box"]

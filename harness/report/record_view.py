@@ -161,7 +161,8 @@ def _made(record: Record) -> Iterator[RenderableType]:
     packages = ", ".join(f"{name} {version}" for name, version in sorted(where.packages.items()))
     counts = "" if record.ranked else " (not counted in ranks)"
     yield _line("When", f"{formatting.when(record.made)}, seed {record.seed}{counts}")
-    yield _line("Where", f"{formatting.isolation(where)}, device {where.device}, {where.cpu}, {where.platform}")
+    held, device = formatting.isolation(where), formatting.device(where)
+    yield _line("Where", f"{held}, device {device}, {where.cpu}, {where.platform}")
     yield _line("With", f"harness {where.harness}, Python {where.python}, {packages}")
     yield _line("Limits", formatting.limits(record.limits))
     yield _line("Took", formatting.took(record.seconds))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import harness
 from harness.bundled_challenges import BUNDLED, PACKAGE
+from harness.languages import CPU, Device
 from harness.model import Environment, TierChoice
 from harness.sandbox import hash_folder
 from harness.workspace import Workspace
@@ -21,7 +22,9 @@ MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
 
 
 @functools.cache
-def environment(isolation: TierChoice, device: str = "cpu", compilers: tuple[tuple[str, str], ...] = ()) -> Environment:
+def environment(
+    isolation: TierChoice, device: Device = CPU, compilers: tuple[tuple[str, str], ...] = ()
+) -> Environment:
     """Where a grade is made now, with the versions that move marks.
 
     Args:
@@ -32,7 +35,8 @@ def environment(isolation: TierChoice, device: str = "cpu", compilers: tuple[tup
     return Environment(
         tier=isolation.tier,
         unused_tiers=isolation.unused,
-        device=device,
+        device=device.name,
+        passed_over=device.passed_over,
         cpu=_processor(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=platform.python_version(),
@@ -64,7 +68,7 @@ def content_key(
         "harness": _hashes_of_package(),
         "settings": dict(settings),
         # why a stronger tier was not used moves no mark, and may be put in other words each time
-        "environment": where and where.model_dump(mode="json", exclude={"unused_tiers"}),
+        "environment": where and where.model_dump(mode="json", exclude={"unused_tiers", "passed_over"}),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 

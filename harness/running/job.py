@@ -101,7 +101,7 @@ class Job:
     @cached_property
     def environment(self) -> Environment:
         """The machine that grades, as the answer meets it: this one, unless the job says `where`."""
-        return self.where or environment(choose(), self.device.name, self.language.toolchain())
+        return self.where or environment(choose(), self.device, self.language.toolchain())
 
     @cached_property
     def timed(self) -> frozenset[str]:

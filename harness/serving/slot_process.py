@@ -217,7 +217,8 @@ def _without_reasons(record: "Record") -> "Record":
     """The record for a client: the words of what failed on this machine name its paths, and are for who runs it."""
     where = record.environment
     unused = where.unused_tiers and tuple(u.model_copy(update={"reason": u.cause.value}) for u in where.unused_tiers)
-    return record.model_copy(update={"environment": where.model_copy(update={"unused_tiers": unused})})
+    update = {"unused_tiers": unused, "passed_over": where.passed_over.partition(":")[0]}
+    return record.model_copy(update={"environment": where.model_copy(update=update)})
 
 
 def without_places(text: str) -> str:

@@ -14,7 +14,10 @@ import pytest
 from harness.cuda import gpu
 from harness.cuda.gpu import GpuDevice, out_of_reach
 from harness.cuda.host_compiler import host_compiler
-from harness.model import Tier
+from harness.errors import PrerequisiteError
+from harness.languages.cuda import CUDA
+from harness.model import Tier, TierChoice
+from harness.running.content_key import environment
 from harness.sandbox import landlock
 from tests.tiers_here import TIERS
 
@@ -63,3 +66,17 @@ def test_a_closed_file_is_named_and_memory_is_not_blamed(device: GpuDevice, monk
 def test_a_driver_that_fails_everywhere_is_no_fault_of_the_sandbox(device: GpuDevice) -> None:
     device.library.write_bytes(b"no library")
     assert out_of_reach(device, Tier.C).startswith("it cannot be set up outside of the sandbox either: ")
+
+
+def test_a_gpu_that_is_passed_over_is_said_with_the_reason(device: GpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the record, so that a grade on the emulated device does not look like the best that the machine offers."""
+    monkeypatch.setattr(landlock, "READ_BY_DRIVERS", ())
+    monkeypatch.setattr(gpu, "gpu_device", lambda: device)
+    monkeypatch.setattr("harness.cuda.nvcc.nvcc", lambda: object())
+    monkeypatch.setattr("harness.languages.cuda.detect", lambda: Tier.C)
+    chosen = CUDA.device("auto")
+    where = environment(TierChoice(tier=Tier.C), chosen)
+    assert (where.device, where.passed_over.partition(", which")[0]) == ("emulated", "stand-in: it opens /proc/cpuinfo")
+    assert where.warnings == (f"a GPU was not used, {where.passed_over}",)
+    with pytest.raises(PrerequisiteError, match="stand-in cannot be used: it opens /proc/"):
+        CUDA.device("gpu")

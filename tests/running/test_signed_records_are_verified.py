@@ -18,7 +18,6 @@ from harness.workspace import Workspace
 from tests.commands import called
 from tests.toy import CHALLENGE_ID
 
-pytest.importorskip("cryptography", reason="no cryptography: .venv/bin/python -m pip install -e '.[sign]'")
 NAME = f"right/{CHALLENGE_ID}"
 
 

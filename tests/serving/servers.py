@@ -17,7 +17,6 @@ from typing import Any
 
 from tests.toy import CHALLENGE_ID, REFERENCE, make_workspace
 
-EXTRA = "no fastapi or uvicorn (2 MB): .venv/bin/python -m pip install -e '.[serve]'"
 WRONG = REFERENCE.replace("total * scale", "total")
 START_SECONDS = 60
 SMALL = ("--port", "0", "-j", "1", "--drain", "20")

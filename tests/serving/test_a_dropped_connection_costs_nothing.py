@@ -13,9 +13,6 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("fastapi", reason="no fastapi or uvicorn (2 MB): .venv/bin/python -m pip install -e '.[serve]'")
-
 from servers import Server, serving
 
 import harness

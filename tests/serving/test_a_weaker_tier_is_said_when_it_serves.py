@@ -7,11 +7,8 @@ import pytest
 from harness.sandbox import Tier
 from harness.sandbox.tiers import FORCED, why_not
 from tests.broken_bubblewrap import WORDS, path_with
-from tests.serving.servers import EXTRA, serving
+from tests.serving.servers import serving
 from tests.toy import REFERENCE
-
-pytest.importorskip("fastapi", reason=EXTRA)
-pytest.importorskip("uvicorn", reason=EXTRA)
 
 
 @pytest.mark.skipif(why_not(Tier.C) is not None, reason=f"no tier C: {why_not(Tier.C)}")

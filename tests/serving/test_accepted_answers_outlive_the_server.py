@@ -9,9 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("fastapi", reason="no fastapi or uvicorn (2 MB): .venv/bin/python -m pip install -e '.[serve]'")
-
 from servers import Server, answer, serving
 
 from harness.serving.tokens import Scope, TokenFile

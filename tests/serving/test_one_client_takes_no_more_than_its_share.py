@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("fastapi", reason="no fastapi or uvicorn (2 MB): .venv/bin/python -m pip install -e '.[serve]'")
-
 from servers import Server, answer, received, serving
 
 from harness.serving.guard import AsgiReceive, AsgiScope, AsgiSend, RequestGuard, SharedRoom

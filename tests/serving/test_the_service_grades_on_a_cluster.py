@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="no fastapi or uvicorn (2 MB): .venv/bin/python -m pip install -e '.[serve]'")
 pytest.importorskip("ray", reason="no ray (240 MB installed): .venv/bin/python -m pip install -e '.[ray]'")
 
 from servers import Server, serving

@@ -10,9 +10,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-
-pytest.importorskip("fastapi", reason="no fastapi or uvicorn (2 MB): .venv/bin/python -m pip install -e '.[serve]'")
-
 from servers import WRONG, Server, answer, serving
 
 import harness

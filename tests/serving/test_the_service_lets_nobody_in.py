@@ -10,9 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("fastapi", reason="no fastapi or uvicorn (2 MB): .venv/bin/python -m pip install -e '.[serve]'")
-
 from servers import Server, answer, received, serving
 
 from harness.serving.tokens import Scope, TokenFile

@@ -84,7 +84,7 @@ def _equipment(name: str, device: str) -> dict[str, Any]:
 
     try:
         used = language(name)
-        where = environment(choose(), used.device(device).name, used.toolchain())
+        where = environment(choose(), used.device(device), used.toolchain())
         missing = used.missing_tools()
     except HarnessError as error:
         return {"unable": str(error)}
