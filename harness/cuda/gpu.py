@@ -177,7 +177,8 @@ def out_of_reach(device: GpuDevice, tier: Tier) -> str:
     closed, error = _set_up(device, tier)
     if not error:
         return ""
-    if outside := _set_up(device, Tier.UNSAFE)[1]:
+    _, outside = _set_up(device, Tier.UNSAFE)
+    if outside:
         return f"it cannot be set up outside of the sandbox either: {outside}"
     # the driver's own word is no help here: of a file that it may not read it says that memory ran out
     number = re.search(r"cudaError\w+", error)

@@ -20,7 +20,8 @@ from harness.interpreter import EXECUTABLE
 from harness.sandbox import box_user
 
 PREFIX = "harness-run-"
-_KEEPER = Path(__file__).with_name("keeper.py")
+KEEPER = Path(__file__).with_name("keeper.py")
+"""The program that removes what a process leaves behind."""
 _locks: dict[Path, int] = {}
 
 
@@ -103,7 +104,7 @@ def _keep(pid: int, place: Path) -> None:
     try:
         # put into the background by a shell, which ends at once: a program that waits for its children has no further
         subprocess.run(
-            ("/bin/sh", "-c", '"$@" &', "sh", EXECUTABLE, "-I", "-S", "-B", _KEEPER, f"{own}", f"{pid}", place,
+            ("/bin/sh", "-c", '"$@" &', "sh", EXECUTABLE, "-I", "-S", "-B", KEEPER, f"{own}", f"{pid}", place,
              _own_prefix(pid)),
             pass_fds=(own,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True, cwd="/", env={}, check=True,

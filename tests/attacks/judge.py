@@ -22,7 +22,7 @@ from harness.probing.determinism import nondeterminism
 from harness.probing.opening import opened
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
-from harness.sandbox import detect, snapshot
+from harness.sandbox import detect, scratch, snapshot
 from harness.sandbox.box import Box
 from harness.workspace import Workspace
 from tests.attacks.attack import Attack, Expect
@@ -145,7 +145,14 @@ def survivors() -> list[str]:
 
 def _children() -> list[int]:
     found = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
-    return [int(pid) for pid in found]
+    return [int(pid) for pid in found if not _is_keeper(pid)]
+
+
+def _is_keeper(pid: str) -> bool:
+    """Whether a process is ours that removes what this one leaves, which ends after it."""
+    with contextlib.suppress(OSError):
+        return os.fsencode(scratch.KEEPER) in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return False
 
 
 def _graded(code: ChallengeCode, submission: Submission, folder: Path, attack: Attack) -> Seen:

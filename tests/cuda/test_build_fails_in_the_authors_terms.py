@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda import compiling
 from harness.cuda.build import Built, build
-from harness.sandbox import detect
+from harness.sandbox import detect, wall_bound
 
 KERNEL = '__global__ void k(float* x) {{ {} }}\nextern "C" int f(float* x) {{ k<<<1, 1>>>(x); return 7; }}\n'
 
@@ -79,7 +78,7 @@ def test_a_file_outside_is_neither_included_nor_assembled(tmp_path: Path) -> Non
 @pytest.mark.turns(4)
 @pytest.mark.slow
 def test_a_compilation_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "WALL_FACTOR", 40.0)  # a busy machine gives the 4 s late
+    monkeypatch.setattr(wall_bound, "FACTOR", 40.0)  # a busy machine gives the 4 s late
     text = (
         "template <int N, int M> struct T { static constexpr long v = T<N - 1, 2 * M>::v + T<N - 1, 2 * M + 1>::v; };\n"
         "template <int M> struct T<0, M> { static constexpr long v = M; };\nlong endless = T<26, 1>::v;\n"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
-from harness.cuda import compiling
 from harness.cuda.gate import gate
 from harness.cuda.gate_sources import FILE_LIMIT, refusals
 from harness.model import Tier
+from harness.sandbox import wall_bound
 from harness.timing import clock
 
 pytestmark = [needs_nvcc, TIERS]
@@ -27,7 +27,7 @@ long endless = Tree<28, 1>::value;
 @pytest.mark.slow
 def test_source_that_never_compiles_is_given_up(tmp_path: Path, tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing tells it from source that compiles for long: it is not said that it does not build."""
-    monkeypatch.setattr(compiling, "WALL_FACTOR", 40.0)  # a busy machine gives the 4 s late
+    monkeypatch.setattr(wall_bound, "FACTOR", 40.0)  # a busy machine gives the 4 s late
     said = gate(put(tmp_path, a_cu=ENDLESS), ["a.cu"], [], tier=tier, seconds=4, memory_mib=4096)
     assert said.ok is not True
     assert (said.ok, said.text) == (None, "not compiled within 4 s of processor time") or said.errors

@@ -203,7 +203,7 @@ def test_a_record_of_another_rubric_is_pointed_out_and_still_shown():
         update={"criteria": (*sample.CRITERIA, sample.CRITERIA[0].model_copy(update={"id": "brand_new"}))}
     )
     text = page(sample.record(), challenge=larger)
-    assert "Graded on another version of the rubric, grade again: glm-5/kv_cache." in text
+    assert "graded by an older version of the rubric; grade again: glm-5/kv_cache." in text
     added = f"{sample.CRITERIA[0].title.rstrip('.')} (`brand_new`)"
     assert row(section(text, "### Correctness"), added)[2] == "not in this record"
 
