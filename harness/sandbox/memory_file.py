@@ -31,8 +31,7 @@ class MemoryFile:
         """An input: filled with the arena's arrays, then sealed against every change."""
         file = cls._make("input", arena.size)
         arena.write(file.fd)
-        seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-        fcntl.fcntl(file.fd, fcntl.F_ADD_SEALS, seals)
+        file._seal(fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
         return file
 
     @classmethod
@@ -53,17 +52,25 @@ class MemoryFile:
     def freeze(self) -> None:
         """Forbid further writes.
 
+        Raises:
+            StillWritable: somebody could still write, through a mapping or later than `PATIENCE`.
+        """
+        self._seal(fcntl.F_SEAL_WRITE)
+
+    def _seal(self, seals: int) -> None:
+        """Add seals, of which one forbids writing.
+
         A writable mapping is refused at once. Where the kernel waited, the pages were in its own hands, as while it
         looks for memory to reclaim, and it is asked again.
 
         Raises:
-            StillWritable: somebody could still write, through a mapping or later than `PATIENCE`.
+            StillWritable: somebody can write, through a mapping or for longer than `PATIENCE`.
         """
         first = time.monotonic()
         while True:
             asked = time.monotonic()
             try:
-                fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
+                fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, seals)
             except OSError as error:
                 if error.errno != errno.EBUSY:
                     raise

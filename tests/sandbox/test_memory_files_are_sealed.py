@@ -119,6 +119,21 @@ def test_pages_that_the_kernel_is_done_with_soon_accuse_nobody():
         os.close(writing)
 
 
+def test_pages_of_an_input_are_waited_for_as_well():
+    class Arena(wire.Arena):
+        size = 4096
+
+        def write(self, fd):
+            self.reading, self.writing = held_in_a_pipe(MemoryFile(fd, self.size))
+            threading.Timer(0.25, os.read, (self.reading, self.size)).start()
+
+    arena = Arena()
+    with MemoryFile.of(arena) as file, pytest.raises(PermissionError):
+        os.pwrite(file.fd, b"late", 0)
+    os.close(arena.reading)
+    os.close(arena.writing)
+
+
 def test_pages_that_stay_in_use_can_still_be_written():
     with MemoryFile.blank(4096) as file:
         ends = held_in_a_pipe(file)
