@@ -592,8 +592,9 @@ COST = (
         edits=(
             (
                 DX,
-                "    one = np.vectorize(lambda r, d, m, x, p: r * (d - m - x * p), otypes=[dy.dtype])\n"
-                "    dx = one(rstd, dxhat, mean_term, xhat, projection)\n",
+                "    product = np.vectorize(lambda a, b: a * b, [dy.dtype])\n"
+                "    difference = np.vectorize(lambda a, b: a - b, [dy.dtype])\n"
+                "    dx = product(rstd, difference(difference(dxhat, mean_term), product(xhat, projection)))\n",
             ),
         ),
     ),
