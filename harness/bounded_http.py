@@ -24,7 +24,7 @@ _PLAIN = "/?%:@!$&'()*+,;=~"
 
 
 class ExchangeProblem(StrEnum):
-    """Why there is no response."""
+    """The reason for which there is no response."""
 
     LATE = "it is not complete in time"
     TOO_LARGE = "it is too large"
@@ -58,7 +58,7 @@ _FAULTS = (
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """What a server sent.
+    """The response of a server.
 
     Attributes:
         status: of HTTP.
@@ -110,7 +110,7 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, seconds: float, l
 
 
 class _Budget:
-    """What one exchange may still take.
+    """The time and the bytes that one exchange has left.
 
     Args:
         seconds: from now on.
@@ -131,7 +131,7 @@ class _Budget:
         self._deadline = min(self._deadline, time.monotonic() + seconds)
 
     def seconds_left(self) -> float:
-        """Seconds that the next wait may take.
+        """Return the seconds that the next wait may take.
 
         Raises:
             TimeoutException: there are none left.

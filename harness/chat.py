@@ -216,7 +216,7 @@ class ChatServer:
         )  # fmt: skip
 
     def _refusal(self, response: "HttpResponse") -> ChatError:
-        """What the server said, shortened, and what to do next."""
+        """Shorten what the server said, and add what to do next."""
         status, headers = response.status, response.headers
         words = "" if _encoded(response) else self._quote(_stated_error(response.body), 300)
         after = f" (Retry-After: {self._quote(headers['retry-after'], 40)})" if headers.get("retry-after") else ""
@@ -242,7 +242,7 @@ class ChatServer:
 
 
 def may_pass(error: ChatError) -> bool:
-    """Whether the same request may be answered at another time, by what the server says of this one."""
+    """Return whether the same request may be answered at another time, by what the server says of this one."""
     return error.status is None or error.status in BUSY or error.status >= 500
 
 

@@ -162,7 +162,7 @@ def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str
 
 @probe(slots=16, fixed=("slots",), traced=False, slow_fails=False, measures=True)
 def released_pages_serve_other_slots(answer: Answer, draw: Draw, *, slots: int) -> dict[str, float]:
-    """What one slot released is enough for each other one in turn: the process grows no more.
+    """Fill other slots from what one slot released: the process grows no more.
 
     First one slot is filled and released until a pool that hands out its pages in turn has handed out all of them.
     Arrays that belong to a slot, filled with zeros or not, take memory when that slot is written for the first time.
@@ -190,7 +190,7 @@ def released_pages_serve_other_slots(answer: Answer, draw: Draw, *, slots: int) 
 def a_page_takes_its_room(answer: Answer, draw: Draw) -> dict[str, float]:
     """Slots of one token take more in large pages than in pages of one token; where they do not, no page was seen."""
     tokens = normal(draw, SPARSE, 1, 1, 16, "float32")
-    alone, paged = (max(1, _taken(answer, tokens, size)) for size in (1, ROOMY))
+    alone, paged = (max(1, _measure_bytes(answer, tokens, size)) for size in (1, ROOMY))
     if paged < SEEN * alone:
         raise NotRun(
             f"{SPARSE} slots of one token take {paged:,} bytes in pages of {ROOMY} tokens and {alone:,} in pages "
@@ -199,8 +199,8 @@ def a_page_takes_its_room(answer: Answer, draw: Draw) -> dict[str, float]:
     return {"page_room_ratio": round(paged / alone, 2)}
 
 
-def _taken(answer: Answer, tokens: Tokens, page: int) -> int:
-    """Bytes that the tokens of many slots take in a cache that is made already, with all that it set aside.
+def _measure_bytes(answer: Answer, tokens: Tokens, page: int) -> int:
+    """Return the bytes that tokens of many slots take in a cache that is made already, with all that it set aside.
 
     In a process of its own: memory that another cache gave back may be resident before a token is written to it.
     """

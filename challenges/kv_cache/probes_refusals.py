@@ -67,7 +67,7 @@ def a_refused_call_leaves_int4(answer: Answer, draw: Draw, *, H: int, D: int, dt
 def _judge(
     answer: Answer, draw: Draw, H: int, D: int, dtype: str, options: Mapping[str, Any], forked: bool = False
 ) -> None:
-    """What an option is charged for: traces that the same calls do not leave without it."""
+    """Charge an option for the traces that the same calls do not leave without it."""
     pool = normal(draw, SLOTS, H, POOL, D, dtype)
     plain = tuple(late_without_room(0))
     try:

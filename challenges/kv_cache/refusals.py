@@ -47,17 +47,17 @@ class Filled:
     held: dict[tuple[int, int], int] = field(default_factory=dict)
     calls: int = 0
 
-    def left(self, layer: int, slot: int) -> int:
-        """Tokens that still fit."""
+    def room_in(self, layer: int, slot: int) -> int:
+        """Return how many tokens still fit."""
         return ROOM - self.held.get((layer, slot), 0)
 
     def take(self, layer: int, slots: Sequence[int], lengths: Lengths = None) -> Floats:
-        """What a call returns, (B, H, n, D), with zeros at padding."""
+        """Make a call and return its outputs, (B, H, n, D), with zeros at padding."""
         self.calls += 1
         n = max(lengths or [1])
         tokens = self._tokens(slots, n, self.calls % (POOL - n))
         for slot, more in zip(slots, lengths or [1] * len(slots), strict=True):
-            self.held[layer, slot] = ROOM - self.left(layer, slot) + more
+            self.held[layer, slot] = ROOM - self.room_in(layer, slot) + more
         if lengths is None:
             return np.asarray(self.cache.decode(slots, tokens, layer=layer))
         out = self.cache.prefill(slots, tokens, lengths, layer=layer)
@@ -67,7 +67,7 @@ class Filled:
     def offer(self, layer: int, slots: Sequence[int], lengths: Lengths, change: Change) -> None:
         """Make a call that must be refused, of tokens changed as it needs."""
         named = zip(slots, lengths or (), strict=False)
-        fitting = [self.left(layer, slot) + 1 if n == OVER else n for slot, n in named]
+        fitting = [self.room_in(layer, slot) + 1 if n == OVER else n for slot, n in named]
         tokens = change(self._tokens(slots, max(fitting, default=1), 5))
         if lengths is None:
             self.cache.decode(slots, tokens, layer=layer)
@@ -231,7 +231,7 @@ class History:
                 made.remove(why.refusal)
 
     def _plain(self) -> list[list[Floats]]:
-        """What the calls between the refused ones come to where none of those is made."""
+        """Return the outputs of the calls between the refused ones where none of those is made."""
         try:
             filled = self._begun()
             rounds = [self._round(filled, refusal) for refusal in self.refusals]
@@ -288,7 +288,7 @@ class History:
         return filled
 
     def _round(self, filled: Filled, after: Refusal) -> list[Floats]:
-        """What one more call a layer for all slots with room comes to, after the last refused call one that fills them.
+        """Return the outputs of one more call a layer for all slots with room; after the last refusal it fills them.
 
         Prompts and decodes take turns. An empty slot is looked at where the refused call named it.
         """
@@ -296,7 +296,7 @@ class History:
         for layer in self.layers:
             slots = [PARTLY] if self.single else [*empty, LATE, AGAIN, FULL[1 - layer], PARTLY]
             if after is self.refusals[-1]:
-                lengths: Lengths = [filled.left(layer, slot) for slot in slots]
+                lengths: Lengths = [filled.room_in(layer, slot) for slot in slots]
             else:
                 lengths = [1 + slot % 2 for slot in slots] if filled.calls // len(self.layers) % 3 == layer else None
             outs.append(filled.take(layer, slots, lengths))

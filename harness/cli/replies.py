@@ -123,7 +123,7 @@ def _check_options(
 
 
 def _is_bare(name: str) -> bool:
-    """Whether a name given to `grade` is that of a folder of files that do not say what they answer."""
+    """Return whether a name given to `grade` is a folder of files that do not say what they answer."""
     from harness.model.collection import SUBMISSION_FILE
     from harness.submission_folders import attempt_folders
 

@@ -39,7 +39,7 @@ def name_problem(name: str) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a path is kept for the harness, lies in a folder of such a name, or would make an attempt of a folder."""
+    """Return whether a path is reserved, lies in a folder of a reserved name, or would make an attempt of a folder."""
     *folders, file = name.lower().split("/")
     if not folders:
         return file in _KEPT

@@ -8,7 +8,7 @@ from harness.model.tier import Tier
 
 
 class UnusedCause(StrEnum):
-    """Why a tier is not used."""
+    """The kind of reason for which a tier is not used."""
 
     ABSENT = "absent"
     """The machine or the user lacks something that it needs: root, bubblewrap, a control group."""

@@ -111,7 +111,7 @@ class GpuAnswer:
             self.emulated.spent = spent.emulated
 
     def twin(self) -> "GpuAnswer":
-        """As `SandboxedAnswer.twin`, on both devices."""
+        """Open a twin on both devices; see `SandboxedAnswer.twin`."""
         return GpuAnswer(self.real.twin(), self.emulated.twin() if self.emulated else None, self.why_not)
 
     @property

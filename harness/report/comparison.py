@@ -169,7 +169,7 @@ def compare_challenge(challenge: Challenge, left: AnswerSides, right: AnswerSide
 
 
 def _parts_met(row: CriterionPair) -> str:
-    """How much of a criterion each side meets, once where both say the same."""
+    """Describe how much of a criterion each side meets, once where both say the same."""
     return " and ".join(dict.fromkeys(side.share for side in (row.left, row.right)))
 
 

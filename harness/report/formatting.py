@@ -89,7 +89,7 @@ def whole(value: float | None) -> str:
 
 
 def doubts(kinds: Iterable[DoubtKind]) -> str:
-    """What is doubtful about a record that is shown all the same, in words; empty where nothing is."""
+    """Describe what is doubtful about a record that is shown all the same; empty where nothing is."""
     return "; ".join(_DOUBTS[kind] for kind in kinds)
 
 
@@ -198,7 +198,7 @@ def isolation(where: Environment) -> str:
 
 
 def device(where: Environment) -> str:
-    """What ran the kernels, and the GPU that was passed over."""
+    """Name the device that ran the kernels, and the GPU that was passed over."""
     return f"{where.device} (not {where.passed_over})" if where.passed_over else where.device
 
 

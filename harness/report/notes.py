@@ -64,7 +64,7 @@ def removed_note(names: Sequence[str]) -> Iterator[str]:
 
 
 def left_out_note(names: Sequence[str]) -> Iterator[str]:
-    """That records are left out which cannot be read, or be believed."""
+    """Say which records are left out because they cannot be read, or be believed."""
     yield from _listing("Left out, as they cannot be read or believed; a command says why", names)
 
 

@@ -47,7 +47,7 @@ class CriterionProbes:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a probe showed of an answer, and what it cost."""
+    """The result of a probe, and what it cost."""
 
     result: ProbeResult
     spent: Spent
@@ -189,7 +189,7 @@ def _turn(job: Job, criterion: Criterion) -> CriterionProbes | None:
 
 
 def _shown(probe: Probe, answer: GradedAnswer, seed: int) -> ProbeResult | Exception | None:
-    """What a probe shows of an answer in a worker of its own, or raises; None where that is for its turn to say."""
+    """Run a probe in a worker of its own and return its result or what it raised; None leaves that to its turn."""
     try:
         answer.fresh()
         return run(probe, answer, seed, shrink=False)

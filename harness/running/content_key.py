@@ -25,7 +25,7 @@ MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
 def environment(
     isolation: TierChoice, device: Device = CPU, compilers: tuple[tuple[str, str], ...] = ()
 ) -> Environment:
-    """Where a grade is made now, with the versions that move marks.
+    """Describe where a grade is made now, with the versions that move marks.
 
     Args:
         isolation: the tier that the answer runs in, and why in no stronger one.

@@ -189,7 +189,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _status(file: os.DirEntry[str]) -> os.stat_result:
-    """That of the file; of a link that leads nowhere, its own."""
+    """Return the status of the file; of a link that leads nowhere, its own."""
     try:
         return file.stat()
     except OSError:

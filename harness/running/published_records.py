@@ -98,7 +98,7 @@ class PublishedRecords:
         return ReadRecords(records, doubts, tuple(sorted(removed)), tuple(str(file.submission) for file in failures))
 
     def records(self) -> list["Record"]:
-        """Those whose submissions were not removed, sorted by challenge, model and attempt."""
+        """Return the records whose submissions were not removed, sorted by challenge, model and attempt."""
         return self.read().records
 
     def written(self, record: "Record") -> None:
@@ -154,7 +154,7 @@ class PublishedRecords:
         return records
 
     def doubts(self, record: "Record") -> tuple["DoubtKind", ...]:
-        """What is doubtful about a published record that was read."""
+        """Return what is doubtful about a published record that was read."""
         from harness.scoring.doubts import DoubtKind
 
         kinds = tuple(dict.fromkeys(doubt.kind for doubt in self._doubts(record)))
@@ -174,7 +174,7 @@ class PublishedRecords:
         return find_doubts(record, rubrics.get(record.challenge), partial(self._probe_set, record.challenge))
 
     def _probe_set(self, challenge: str) -> str:
-        """That of a challenge now: hashed once for all records that are read together."""
+        """Return the probe set of a challenge now, hashed once for all records that are read together."""
         from harness.running.content_key import probe_set
 
         if challenge not in self._probe_sets:

@@ -27,7 +27,7 @@ def seal(*values: Value) -> bytes:
 
 
 def holds(given: bytes, *values: Value) -> bool:
-    """Whether `given` is the seal of these values."""
+    """Return whether `given` is the seal of these values."""
     return bool(given) and given == seal(*values)
 
 

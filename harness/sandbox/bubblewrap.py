@@ -70,7 +70,7 @@ class Bubblewrap:
         return cgroup.available() if self._grouped else None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """What a person can do so that it works."""
+        """Name what a person can do so that it works."""
         if failure is None:
             return
         if self._grouped:
@@ -142,7 +142,7 @@ class Bubblewrap:
 
 
 def _grouping_remedies(failure: UnusedTier) -> Iterator[str]:
-    """What is missing for a control group; what bubblewrap lacks, the tier without one says."""
+    """Name what is missing for a control group; the tier without one names what bubblewrap lacks."""
     bounds = "to bound the memory of all of an answer's processes together"
     if os.geteuid() != 0:
         yield f"{bounds}: run as root"
@@ -153,7 +153,7 @@ def _grouping_remedies(failure: UnusedTier) -> Iterator[str]:
 
 
 def _namespace_remedies(failure: UnusedTier, settings: Path) -> Iterator[str]:
-    """What keeps a bubblewrap that is installed from working, as far as its own words and the machine tell."""
+    """Name what keeps an installed bubblewrap from working, by its own words and the machine's settings."""
     reason = failure.reason
     if "Unknown option" in reason:
         yield f"bwrap is too old: install bubblewrap 0.8 or later ({reason})"

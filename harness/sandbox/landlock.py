@@ -50,7 +50,7 @@ class Landlock:
         return None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """What a person can do so that files are fenced, in the other tiers too."""
+        """Name what a person can do so that files are fenced, in the other tiers too."""
         if landlock_rules.abi() == 0:
             yield (
                 "for a second fence round files: add landlock to the kernel's boot parameter lsm= (Linux 5.13 or later)"
@@ -149,7 +149,7 @@ class Unprotected(Landlock):
         return None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """None: the other tiers say what is missing."""
+        """Name nothing: the other tiers say what is missing."""
         return iter(())
 
     def _user(self, access: FileAccess) -> int | None:

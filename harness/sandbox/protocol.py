@@ -110,7 +110,7 @@ class Sandbox(Protocol):
         """Why it cannot work on this machine, as far as that shows without trying; None when nothing is missing."""
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """What a person can do so that more of it works.
+        """Name what a person can do so that more of it works.
 
         Args:
             failure: why it does not work; None where it does.

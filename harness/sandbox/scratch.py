@@ -93,7 +93,7 @@ def _lock(folder: Path) -> int | None:
 
 @cache
 def _own_prefix(pid: int) -> str:
-    """What the names of a process's folders begin with: another may have its id, in another namespace or later."""
+    """Draw what the names of a process's folders begin with: another may have its id, in another namespace or later."""
     return f"{PREFIX}{pid}-{secrets.token_hex(4)}-"
 
 

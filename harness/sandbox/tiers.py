@@ -71,7 +71,7 @@ def _not_named(tier: Tier, named: str) -> UnusedTier:
 
 @cache
 def unusable(tier: Tier) -> UnusedTier | None:
-    """None when `tier` works here, else why it does not; found by starting a worker in it."""
+    """Return why `tier` does not work here, found by starting a worker in it; None when it works."""
     if missing := new_sandbox(tier).missing():
         return UnusedTier(tier=tier, cause=UnusedCause.ABSENT, reason=missing)
     try:
@@ -83,6 +83,6 @@ def unusable(tier: Tier) -> UnusedTier | None:
 
 
 def why_not(tier: Tier) -> str | None:
-    """None when `tier` works here, else the reason in a line."""
+    """Return the reason in a line why `tier` does not work here; None when it works."""
     failure = unusable(tier)
     return failure.reason if failure else None

@@ -24,7 +24,7 @@ ROUNDING = 0.5
 
 
 class DoubtKind(StrEnum):
-    """What is doubtful about a record."""
+    """The kind of doubt about a record."""
 
     MARKS = "marks"
     """A mark, gate or reward does not follow from the evidence."""
@@ -121,14 +121,14 @@ def describe_refusal(doubts: Iterable[Doubt]) -> str:
 
 
 def is_of_rubric(record: Record, rubric: Challenge) -> bool:
-    """Whether the evidence of a record is of the criteria of a rubric, each once, with heading and severity."""
+    """Return whether a record has evidence for each criterion of a rubric once, with dimension and severity."""
     stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
     asked = {(c.id, c.dimension, c.severity) for c in rubric.criteria}
     return stated == asked and len(stated) == len(record.evidence)
 
 
 def _by_itself(record: Record) -> Iterator[Doubt]:
-    """What no rubric could explain."""
+    """Find what no rubric could explain."""
     given = Counter(e.criterion for e in record.evidence)
     yield from (Doubt(DoubtKind.CRITERIA, f"evidence.{id}", "there twice", "once") for id in given if given[id] > 1)
     if record.status is not Status.JUDGE_ERROR and any(e.outcome is Outcome.JUDGE_ERROR for e in record.evidence):
@@ -149,7 +149,7 @@ def _by_itself(record: Record) -> Iterator[Doubt]:
 
 
 def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bool:
-    """Whether what a criterion rests on failed; where both failed, by itself and no less severely."""
+    """Return whether what a criterion rests on failed; where both failed, by itself and no less severely."""
     if e.rests_on == UNBUILT:
         return record.build is not None
     cause = by_id.get(e.rests_on or "")
@@ -210,7 +210,7 @@ def _not_following(field: str, record: Record, scored: Scored) -> Doubt:
 
 
 def _other_criteria(record: Record, rubric: Challenge) -> Iterator[Doubt]:
-    """Where the criteria of a record are not those of the rubric."""
+    """Find criteria of a record that are not those of the rubric."""
     stated = {e.criterion: f"{e.severity.value} of {e.dimension}" for e in record.evidence}
     asked = {c.id: f"{c.severity.value} of {c.dimension}" for c in rubric.criteria}
     for id in sorted(stated.keys() | asked.keys()):
@@ -219,7 +219,7 @@ def _other_criteria(record: Record, rubric: Challenge) -> Iterator[Doubt]:
 
 
 def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
-    """What the rubric here does not allow in a record of its criteria."""
+    """Find what the rubric here does not allow in a record of its criteria."""
     criteria, files_seeds = {c.id: c for c in rubric.criteria}, set()
     for e in record.evidence:
         criterion, field = criteria[e.criterion], f"evidence.{e.criterion}"
@@ -244,7 +244,7 @@ def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
 
 
 def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
-    """What the outcome could be, where it cannot be the one stated; else empty."""
+    """Return what the outcome could be where it cannot be the one stated; else an empty text."""
     if criterion.review and e.outcome is not Outcome.NOT_RUN:
         return "not_run: it is a question to a reviewer"
     if e.outcome is Outcome.NOT_OFFERED and not criterion.capability:
@@ -257,7 +257,7 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
 
 
 def _allowed_causes(rubric: Challenge, criteria: dict[str, Criterion], criterion: Criterion, e: Evidence) -> set[str]:
-    """What the failure of a criterion may be charged to."""
+    """Return the criteria that the failure of a criterion may be charged to."""
     if e.own_outcome is not Outcome.FAILED:
         return {UNBUILT, rubric.anchor} if criterion.probes else {UNBUILT}
     found, waiting = set[str](), [criterion.id]

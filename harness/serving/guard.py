@@ -99,7 +99,7 @@ class SharedRoom:
         self._taken: Counter[str] = Counter()
 
     def take(self, name: str, amount: int) -> bool:
-        """Whether there is so much more for a name; it is taken then."""
+        """Take so much more for a name where there is that much, and return whether there was."""
         if self._taken[name] + amount > self._free - amount:
             return False
         self._taken[name] += amount

@@ -294,7 +294,7 @@ def read_key(given: str | None) -> str | None:
 
 
 def _owner(token: TokenEntry | None) -> str:
-    """Whose a job is that comes with a token, or with none on a server that asks for none."""
+    """Return whose a job is that comes with a token, or with none on a server that asks for none."""
     return token.id if token else ""
 
 
