@@ -69,6 +69,10 @@ def stood_for(line: str) -> tuple[str, ...]:
     if words[:2] == ["import", "samples"]:
         words = ["fresh_outputs" if before == "--model" else word for before, word in pairwise(["", *words])]
         words = [f"appended_{word}" if "--append" in words and word.endswith(".jsonl") else word for word in words]
+    if words[:2] == ["grade", "FOLDER"]:
+        words[1] = "bare"
+    if words == ["init"]:
+        words = ["init", "fresh_workspace"]
     if words[:1] == ["rm"]:
         return "rm", "three", "--yes"
     if words[:1] == ["sign"]:  # takes an extra; tests/test_signatures_are_those_of_minisign.py has keys
@@ -99,6 +103,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / "submission.toml").write_text(ABOUT.format(model=model))
         (folder / "answer.py").write_text((root / "references" / "rows" / "reference.py").read_text())
     answer = (root / "references" / "rows" / "reference.py").read_text()
+    (root / "bare").mkdir()
+    (root / "bare" / "answer.py").write_text(answer)
     reply = f"```python\n{answer}```\n"
     (root / "reply.md").write_text(reply)
     for name in ("samples", "appended_samples"):

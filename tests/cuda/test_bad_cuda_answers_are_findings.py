@@ -84,6 +84,8 @@ def filled(parts: dict[str, str]) -> str:
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", BUILD)
 def test_what_does_not_build_says_why(graded: Callable[[str], Record], name: str) -> None:
+    if name == "a device function of the host" and cuda_compiler() is None:
+        pytest.skip("no CUDA compiler, which alone tells a function of the host from one of the device")
     source, words = BUILD[name]
     for part, text in FIRST.items():
         source = source.replace(part, text)

@@ -125,11 +125,13 @@ def test_pages_of_an_input_are_waited_for_as_well():
 
         def write(self, fd):
             self.reading, self.writing = held_in_a_pipe(MemoryFile(fd, self.size))
-            threading.Timer(0.25, os.read, (self.reading, self.size)).start()
+            self.release = threading.Timer(0.25, os.read, (self.reading, self.size))
+            self.release.start()
 
     arena = Arena()
     with MemoryFile.of(arena) as file, pytest.raises(PermissionError):
         os.pwrite(file.fd, b"late", 0)
+    arena.release.join()
     os.close(arena.reading)
     os.close(arena.writing)
 
