@@ -64,6 +64,7 @@ def stood_for(line: str) -> tuple[str, ...]:
     if words[:1] == ["new"] and len(words) > 2:
         return (*words[:2], {"submission": "fresh/rows"}.get(words[1], f"fresh_{words[1]}"))
     if words[:2] == ["import", "reply"]:
+        words = words[: words.index("--claim")] if "--claim" in words else words  # the small challenge has no option
         fresh = "fresh_attempts" if "--attempt" in words else "fresh_reply"
         words = [fresh if before == "--model" else word for before, word in pairwise(["", *words])]
     if words[:2] == ["import", "samples"]:
