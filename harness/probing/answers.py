@@ -143,11 +143,12 @@ class SandboxedAnswer:
         printed: the last of what it printed, in all of them.
         sandbox_seconds, charged_seconds, processor_seconds, calls: as of `Spent`.
         deadline: by `clock.now`, when the grade is cut off: no call begins after it.
+        lanes: how many twins of it are probed side by side.
         under_way: who is told that a call is at work.
     """
 
     sandbox_seconds = charged_seconds = processor_seconds = 0.0
-    calls, printed = 0, ""
+    calls, printed, lanes = 0, "", 2
     under_way: Callable[[str, float], None] | None = None
     deadline = math.inf
 

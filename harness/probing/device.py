@@ -69,7 +69,10 @@ class GpuAnswer:
         real: the answer on the GPU.
         emulated: the answer on the emulated device; None where it cannot run there.
         why_not: why it cannot.
+        lanes: as of `SandboxedAnswer`; a worker waits a second for the GPU's driver, and keeps no processor busy.
     """
+
+    lanes = 4
 
     def __init__(self, real: SandboxedAnswer, emulated: EmulatedAnswer | None, why_not: str = "") -> None:
         self.real = real

@@ -1,8 +1,8 @@
 """Probes side by side, before the criteria are assessed in their order: most of a right answer's, in less time.
 
-Two lanes take probe after probe, each with a sandbox of its own. Only what passed counts, where all such probes of a
+Lanes take probe after probe, each with a sandbox of its own. Only what passed counts, where all such probes of a
 criterion did: its cost is charged when the criterion's turn comes. All else is run again then, as if nothing had been
-run before, so that a record says the same whether or not there was a processor for a second lane. Two things are not
+run before, so that a record says the same whether or not there was a processor for more lanes. Two things are not
 forgotten. One is a wrong value: else an answer that is wrong by chance would have two tries. The other is a call of a
 fixed case that used up its processor time: it would use it up again.
 """
@@ -11,7 +11,7 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 
 from harness.errors import HarnessError
@@ -26,8 +26,8 @@ from harness.timing import clock
 
 FAILED_SECONDS = 5.0
 """Time charged to probes that failed after which a lane ends: an answer that fails is for its criteria to explain."""
-SHARE = 0.25
-"""Of the time for all probes, what a lane may use."""
+SHARE = 0.5
+"""Of the time for all probes, what the lanes may use together."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Ahead:
         return self._wrong.get(criterion.id, {})
 
     def run(self, turns: Iterable[CriterionProbes], begun: Callable[[str], None]) -> None:
-        """Run probes in two lanes, the first of them on this thread; nothing is charged yet.
+        """Run probes in the lanes of the answer, the first of them on this thread; nothing is charged yet.
 
         Args:
             turns: what to run, in the order of the criteria.
@@ -111,17 +111,20 @@ class Ahead:
         assert answer is not None
         self._turns = {turn.criterion: turn for turn in turns if turn.probes}
         self._waiting.extend((turn, probe) for turn in self._turns.values() for probe in turn.probes)
-        twin, before, seen = answer.twin(), answer.spent, list(answer.signals)
-        beside = Beside(lambda: self._second_lane(twin))
+        before, seen = answer.spent, list(answer.signals)
+        twins = [answer.twin() for _ in range(1, answer.lanes)]
+        beside = [Beside(partial(self._other_lane, twin)) for twin in twins]
         try:
             self._lane(answer, begun)
-            beside.result(math.inf)
+            for lane in beside:
+                lane.result(math.inf)
         finally:
-            beside.give_up()
-            self.signals = [*answer.signals, *twin.signals]
+            for lane in beside:
+                lane.give_up()
+            self.signals = [signal for each in (answer, *twins) for signal in each.signals]
             answer.spent, answer.signals = before, seen
 
-    def _second_lane(self, twin: GradedAnswer) -> None:
+    def _other_lane(self, twin: GradedAnswer) -> None:
         try:
             self._lane(twin, lambda criterion: None)
         finally:
@@ -129,8 +132,8 @@ class Ahead:
 
     def _lane(self, answer: GradedAnswer, begun: Callable[[str], None]) -> None:
         """Take what waits until nothing does, or until the answer fails or takes too much."""
-        start, failed = answer.share_used, 0.0
-        while failed < FAILED_SECONDS and answer.share_used - start < SHARE and clock.now() < answer.deadline:
+        most, failed = answer.share_used + SHARE / answer.lanes, 0.0
+        while failed < FAILED_SECONDS and answer.share_used < most and clock.now() < answer.deadline:
             assert_wanted()
             try:
                 turn, probe = self._waiting.popleft()
