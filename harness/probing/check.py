@@ -160,6 +160,8 @@ def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> C
             "mutant", mutant.name, "killed", False, mutant.criterion, f"no probe feeds `{mutant.criterion}`"
         )
     evidence = mutant_evidence(code, answer, seed, mutant)
+    if evidence.outcome is Outcome.NOT_RUN:  # as in `_measured`
+        evidence = mutant_evidence(code, answer, seed, mutant)
     killed = evidence.outcome is Outcome.FAILED
     detail = "" if killed else f"`{mutant.criterion}` is {evidence.outcome.value}{_seen(evidence)}"
     return CheckResult("mutant", mutant.name, "killed", killed, mutant.criterion, detail)
