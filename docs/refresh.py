@@ -1,12 +1,12 @@
 """Runs the commands whose output README.md and the pages beside this file show, and puts what they print in place.
 
 A block is a comment `<!-- output: COMMAND -->`, then a fenced block. The comment may go on with `| first N lines`, and
-with `| exits 1` where the command is meant to find something, and with `| needs ID` where it runs a published answer:
-without that collection here (`harness import collection ID`) the block stays as it is.
+with `| exits 1` where the command is meant to find something, with `| needs ID` where it runs a published answer:
+without that collection here (`harness import collection ID`) the block stays as it is, and with `| takes minutes`.
 
     python docs/refresh.py            rewrite the blocks
     python docs/refresh.py --check    say which blocks, and which pages of reports/, are not what the committed records
-                                      and commands make; write nothing
+                                      and commands make; write nothing, and run nothing that takes minutes
 
 What a command prints is compared whole but for the seed it drew.
 """
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 BLOCK = re.compile(
     r"<!-- output: (?P<command>[^|]+?)(?: \| first (?P<lines>\d+) lines)?(?: \| exits (?P<code>1))?"
-    r"(?: \| needs (?P<needs>\w+))? -->\n"
+    r"(?: \| needs (?P<needs>\w+))?(?P<slow> \| takes minutes)? -->\n"
     r"```text\n.*?```\n",
     re.DOTALL,
 )
@@ -51,18 +51,19 @@ def run(command: str) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
-def refreshed(text: str, run: Callable[[str], Ran] = run) -> tuple[str, list[str]]:
-    """The text with every block made anew, and the commands that failed, each with its message.
+def refreshed(text: str, run: Callable[[str], Ran] = run, *, slow: bool = True) -> tuple[str, list[str]]:
+    """Return the text with every block made anew, and the commands that failed, each with its message.
 
     Args:
         text: of a page.
         run: runs one command line.
+        slow: whether to run the commands that take minutes.
     """
     failed = []
 
     def block(match: re.Match[str]) -> str:
         command, limit, needs = match["command"], match["lines"], match["needs"]
-        if needs and not (ROOT / ".harness" / "collections" / needs).is_dir():
+        if (needs and not (ROOT / ".harness" / "collections" / needs).is_dir()) or (match["slow"] and not slow):
             return match[0]
         ran = run(command)
         if ran.code != int(match["code"] or 0) or not ran.out.strip():
@@ -121,7 +122,7 @@ def main() -> int:
     """Exit code: 0 when every command ran, and with `--check` every page is what it must be."""
     checks = "--check" in sys.argv[1:]
     shown = {path: path.read_text(encoding="utf-8") for path in PAGES}
-    made = {path: refreshed(text) for path, text in shown.items()}
+    made = {path: refreshed(text, slow=not checks) for path, text in shown.items()}
     failures = [message for _, failed in made.values() for message in failed]
     if checks:
         failures += wrong({path: (shown[path], text) for path, (text, _) in made.items()})

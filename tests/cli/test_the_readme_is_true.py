@@ -11,6 +11,7 @@ import pytest
 import typer.main
 
 from harness.cli.main import app
+from harness.probing.code import ChallengeCode
 from harness.review import reviews_of
 from harness.workspace import Workspace
 
@@ -112,6 +113,13 @@ def test_the_figures_in_the_readme_are_those_of_the_records() -> None:
     assert told in README
 
 
+def test_the_readme_counts_the_answers_that_a_check_runs() -> None:
+    workspace = Workspace(CHECKOUT)
+    code = ChallengeCode(workspace, workspace.challenge("layernorm_backward"))
+    counts = {kind: int(count) for kind, count in re.findall(r"^(variant|mutant) +(\d+) of \2", README, re.MULTILINE)}
+    assert counts == {"variant": len(code.variants), "mutant": len(code.mutants)}
+
+
 def test_refreshing_replaces_outputs_and_nothing_else(refresh: ModuleType) -> None:
     two = "<!-- output: two | first 2 lines | exits 1 -->\n```text\n"
     text = f"a\n<!-- output: one --one -->\n```text\nold\n```\nb\n{two}```\nc\n"
@@ -139,6 +147,13 @@ def test_what_needs_answers_that_are_not_here_stays(
     made, failed = refresh.refreshed(text, lambda command: refresh.Ran(0, "new\n", ""))
     assert made == text.replace("old", "new")
     assert not failed
+
+
+def test_a_check_does_not_run_what_takes_minutes(refresh: ModuleType) -> None:
+    text = "<!-- output: check it | first 2 lines | takes minutes -->\n```text\n$ check it\nold\n```\n"
+    ran = lambda command: refresh.Ran(0, "new\n", "")  # noqa: E731
+    assert refresh.refreshed(text, ran, slow=False) == (text, [])
+    assert refresh.refreshed(text, ran)[0] == text.replace("old", "new")
 
 
 def test_an_edited_figure_is_found_and_a_fresh_seed_is_none(refresh: ModuleType) -> None:
