@@ -4,6 +4,7 @@ HarnessError
 ├── SpecError            a challenge, submission or record file is malformed
 │   └── FilesError       a submission's files, or their names, are not what can be graded
 ├── ReplyError           a model's raw reply holds no submission that can be told
+│   └── NoAnswerError    it holds no answer at all: an attempt that meets nothing
 ├── NotFoundError        a name or a path that nothing answers to
 ├── PrerequisiteError    something the machine must offer is missing
 ├── JudgeError           our side failed: never the answer's fault, never a verdict
@@ -69,6 +70,10 @@ class ReplyError(HarnessError):
         self.found = tuple(found)
         listed = "".join(f"\n  {line}" for line in found)
         super().__init__(f"{path}: {message}{listed}\n  try: {hint}")
+
+
+class NoAnswerError(ReplyError):
+    """A raw reply that gives nothing to grade: it is empty, a refusal, prose, cut off, or code for something else."""
 
 
 class NotFoundError(HarnessError):

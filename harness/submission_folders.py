@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from harness.errors import FilesError, SpecError
@@ -100,13 +101,18 @@ def refuse_both_forms(folder: Path) -> None:
     """
     name = SubmissionName.of_folder(folder)
     answer = folder.parent if name.attempt else folder
-    attempts = [each.name for each in attempt_folders(answer)] or ([folder.name] if name.attempt else [])
+    attempts = [each.name for each in attempt_folders(answer) or ([folder] if name.attempt else [])]
     if attempts and (name.attempt is None or (answer / SUBMISSION_FILE).exists()):
-        free = 1 + max(int(each.removeprefix("attempt-")) for each in attempts)
         raise SpecError(
             answer, f"cannot be a submission itself ({SUBMISSION_FILE}) and hold attempts ({', '.join(attempts)})",
-            hint=f"give the single answer a number of its own: attempt-{free}",
+            hint=f"try: harness attempt {name.answer}, which makes the single answer {first_free(attempts)}",
         )  # fmt: skip
+
+
+def first_free(attempts: Iterable[str]) -> str:
+    """Return the first name of an attempt's folder that is none of `attempts`."""
+    taken = set(attempts)
+    return next(name for name in map("attempt-{}".format, count(1)) if name not in taken)
 
 
 def instead_of(folder: Path, entry: str) -> str:

@@ -8,6 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from harness.numerics import instead
 from harness.probing import Answer, Draw, InputUse, ProbeFailure, RemoteObject, ServedFunction, Tree
 
 from . import oracle, scripted
@@ -248,7 +249,7 @@ def _compared(
     for n, ((_, got), (_, right)) in enumerate(zip(beams, wanted, strict=True)):
         error = abs(got - right) / max(1.0, abs(right))
         if not error <= within or not math.isfinite(got):
-            detail = f"the score of {place}[{n}] is {got:.9g} instead of {right:.9g}{context}"
+            detail = f"the score of {place}[{n}] is {instead(got, right)}{context}"
             raise ProbeFailure("a score is wrong", detail, where=f"{place}[{n}][1]", expected=right, got=got,
                                measured={"score_error": error})  # fmt: skip
         worst = max(worst, error)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.numerics import beyond_rounding
 from harness.probing import ProbeFailure
 
 from . import oracle
@@ -107,7 +108,7 @@ def require_within(actual: Floats, exact: Floats, bound: Floats, rows: Sequence[
         return {"o_error_over_bound": worst}
     at = (*index[:2], places[index[2]], index[3])
     where = f"o[{', '.join(map(str, at))}]"
-    seen = f"{where} is {judged[index]:.9g} instead of {exact[index]:.9g}; rounding may cost {bound[index]:.2g}"
+    seen = f"{where} is {beyond_rounding(judged[index], exact[index], bound[index])}"
     raise ProbeFailure(
         "o is wrong", seen, where=where, expected=float(exact[index]), got=float(judged[index]),
         measured={"o_error_over_bound": worst},

@@ -79,8 +79,8 @@ def _memory_share(
 
 
 def _taken(meter: PeakMeter, draw: Draw, length: int, D: int, tile: int, dtype: str, *, causal: bool) -> int:
-    """Bytes that a right call takes at most beside its arguments, after a first one of a few tiles."""
-    for size in (2 * tile + 1, length):
+    """Bytes that a right call takes at most beside its arguments, after a first one of two full tiles."""
+    for size in (2 * tile, length):
         given = draw_inputs(draw, 1, 1, size, D, tile, dtype, causal=causal)
         plan = Array(given.q.shape, dtype)
         o, taken = meter.call(FUNCTION, *given.arrays, tile, causal, returns=plan)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.numerics import PASS, credit, judge
+from harness.numerics import PASS, credit, distinct, judge
 from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
 
 from .binding import DTYPES, Inputs, agree, alive, attention, draw_inputs, exact, spread
@@ -90,7 +90,8 @@ def error_ratios_are_small(
         ratios.append(judge(attention(answer, given), exact(given), spread(given, draw)).ratio)
     ratio = float(np.median(ratios))
     figures = {"o_error_ratio": ratio}
-    detail = f"o_error_ratio is {ratio:.3g}, at most {PASS:g} passes"
+    seen, most = distinct(ratio, PASS, 3)
+    detail = f"o_error_ratio is {seen}, at most {most} passes"
     if not (share := credit(ratio)):
         raise ProbeFailure("results are less accurate than the inputs allow", detail, measured=figures)
     return Partial(share, figures, detail if share < 1 else "")

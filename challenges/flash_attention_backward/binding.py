@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.numerics import PASS, conditioning
+from harness.numerics import PASS, conditioning, distinct
 from harness.probing import Answer, Array, Draw, InputUse, Keep, ProbeFailure, expect
 
 from . import oracle
@@ -192,7 +192,8 @@ def within_rounding(got: Floats, wanted: Floats, scale: Floats, given: Inputs, t
     """
     gap = abs(got - wanted) / scale
     worst, limit = float(gap.max()) if np.isfinite(gap).all() else np.inf, 2 * PASS * given.unit
-    seen = f"off by {worst:.2g} of the size of the terms; rounding may cost {limit:.2g}"
+    off, allowed = distinct(worst, limit, 2)
+    seen = f"off by {off} of the size of the terms; rounding may cost {allowed}"
     expect.that(worst <= limit, title, seen, difference=worst)
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.numerics import beyond_rounding
 from harness.probing import ProbeFailure
 
 from . import oracle
@@ -172,7 +173,7 @@ def require_within(got: Results, right: Results, bounds: Results) -> dict[str, f
         shares[f"{name}_error_over_bound"] = worst = float(over[index])
         if not worst <= 1:
             where = f"{name}[{', '.join(map(str, index))}]"
-            seen = f"{actual[index]:.9g} instead of {exact[index]:.9g}; rounding may cost {bound[index]:.2g}"
+            seen = f"{beyond_rounding(actual[index], exact[index], bound[index])}"
             raise ProbeFailure(
                 f"{name} is wrong", f"{where} is {seen}", where=where, expected=float(exact[index]),
                 got=float(actual[index]), measured={"error_over_bound": worst},

@@ -93,9 +93,9 @@ def _least(best: dict[tuple[str, bool], float], key: tuple[str, bool], cost: flo
 def _taken(
     meter: PeakMeter, draw: Draw, length: int, D: int, tile: int, dtype: str, *, causal: bool
 ) -> dict[str, int]:
-    """Bytes that each pass takes at most beside its arguments, after a first one of a few tiles."""
+    """Bytes that each pass takes at most beside its arguments, after a first one of two full tiles."""
     taken: dict[str, int] = {}
-    for size in (2 * tile + 1, length):
+    for size in (2 * tile, length):
         given = draw_inputs(draw, 1, 1, size, D, tile, dtype, causal=causal)
         plan: Any = (Array(given.q.shape, dtype), Keep())
         (_, cache), taken["forward"] = meter.call(FORWARD, *given.arrays, tile, causal, returns=plan)

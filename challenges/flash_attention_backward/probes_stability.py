@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.numerics import PASS, credit, judge
+from harness.numerics import PASS, credit, distinct, judge
 from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
 
 from .binding import (
@@ -101,7 +101,8 @@ def error_ratios_are_small(
         ratios.append([judge(got, right, spread).ratio for got, right, spread in each])
     figures = {f"{name}_error_ratio": float(r) for name, r in zip(FIELDS, np.median(ratios, axis=0), strict=True)}
     worst = max(figures, key=figures.__getitem__)
-    detail = f"{worst} is {figures[worst]:.3g}, at most {PASS:g} passes"
+    seen, most = distinct(figures[worst], PASS, 3)
+    detail = f"{worst} is {seen}, at most {most} passes"
     if not (share := credit(figures[worst])):
         raise ProbeFailure("results are less accurate than the inputs allow", detail, measured=figures)
     return Partial(share, figures, detail if share < 1 else "")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from harness.numerics import instead
 from harness.probing import Answer, Array, Draw, Keep, Tree, expect, probe
 
 from . import oracle
@@ -81,7 +82,7 @@ def l_is_the_logarithm_of_the_sum(
         over[~np.isfinite(found)] = np.inf
         at = np.unravel_index(int(np.argmax(over)), over.shape)
         where = f"L[{', '.join(map(str, at))}]"
-        detail = f"{where} is {found[at]:.9g} instead of {float(whole.logsumexp[at]):.9g}"
+        detail = f"{where} is {instead(found[at], whole.logsumexp[at])}"
         expect.that(bool(over[at] <= 1), "L is not the logarithm of the sum of the exponentials", detail)
 
 

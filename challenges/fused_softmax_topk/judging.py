@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.numerics import distinct, instead
 from harness.probing import Answer, Draw, ProbeFailure
 from harness.probing.checked import require_same_work
 
@@ -98,7 +99,8 @@ def right_probabilities(run: Launched) -> float:
         return worst
     wanted, got = float(exact[row, i]), float(run.probs[row, i])
     place = f"probs[{row}, {i}]"
-    detail = f"{_size(run)}: {place} is {got:.9g} instead of {wanted:.9g}: error ratio {worst:.3g}, at most 1 passes"
+    ratio, most = distinct(worst, 1.0, 3)
+    detail = f"{_size(run)}: {place} is {instead(got, wanted)}: error ratio {ratio}, at most {most} passes"
     raise ProbeFailure(
         "probabilities are wrong", detail, where=place, expected=wanted, got=got, measured={"error_ratio": worst},
         diagnosis=_factor(run, np.asarray(exact, np.float64)),

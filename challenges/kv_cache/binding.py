@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.numerics import PASS, conditioning
+from harness.numerics import PASS, conditioning, instead
 from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, Scalar, expect
 
 from .oracle import attention
@@ -294,7 +294,7 @@ def weighed(out: Floats, tokens: Tokens, draw: Draw, among: slice, missed: str, 
     if len(blind):
         head, token = (int(i) for i in blind[0])
         place = f"weight[{head}, {token + among.start}]"
-        seen = f"{place} is {got[head, token]:.3g} instead of {float(oracle[head, token]):.3g}"
+        seen = f"{place} is {instead(got[head, token], oracle[head, token])}"
         raise ProbeFailure(
             missed, f"{seen}; weights missing: {len(blind)} of {got.size}", where=place,
             expected=float(oracle[head, token]), got=float(got[head, token]),

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.numerics import instead
 from harness.probing import (
     Answer,
     ArgumentsRejected,
@@ -250,7 +251,7 @@ class History:
             head, position, feature = (int(i) for i in np.unravel_index(int(over.argmax()), over.shape))
             place = f"out[{row}, {head}, {position}, {feature}]"
             is_, be = float(got[head, position, feature]), float(oracle[head, position, feature])
-            detail = f"{place} is {is_:.9g} instead of {be:.9g}, in call {len(self.lines)}"
+            detail = f"{place} is {instead(is_, be)}, in call {len(self.lines)}"
             raise ProbeFailure(WRONG, detail, where=place, expected=be, got=is_)
 
     def _loses_digits_anyway(self, create: Create) -> bool:

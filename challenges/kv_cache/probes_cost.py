@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from harness.numerics import Exponent, fit_exponent
+from harness.numerics import Exponent, distinct, fit_exponent
 from harness.probing import (
     Answer,
     CallTimedOut,
@@ -143,7 +143,7 @@ def int8_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str
     """Resident bytes of a full cache at int8 over those without quantisation."""
     settle(answer)
     ratio = _compression(answer, draw, kind)
-    detail = f"{ratio:.3g} of the plain bytes, at most {COMPRESSED[kind]} passes"
+    detail = "{} of the plain bytes, at most {} passes".format(*distinct(ratio, COMPRESSED[kind], 3))
     expect.that(ratio <= COMPRESSED[kind], "int8 takes no fewer bytes", detail, int8_bytes_ratio=ratio)
     return {"int8_bytes_ratio": ratio}
 
@@ -155,7 +155,7 @@ def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str
     ratio, limit = _compression(answer, draw, kind), COMPRESSED[kind]
     with contextlib.suppress(ProbeFailure):
         limit = min(limit, INT4_OF_INT8 * _compression(answer, draw, "int8"))
-    detail = f"{ratio:.3g} of the plain bytes, at most {limit:.3g} passes"
+    detail = "{} of the plain bytes, at most {} passes".format(*distinct(ratio, limit, 3))
     expect.that(ratio <= limit, "int4 takes no fewer bytes", detail, int4_bytes_ratio=ratio)
     return {"int4_bytes_ratio": ratio}
 

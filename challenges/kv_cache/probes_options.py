@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from harness.numerics import distinct
 from harness.probing import Answer, ArgumentsRejected, Draw, ProbeFailure, expect, probe
 
 from .binding import (
@@ -271,7 +272,8 @@ def _stays_close(answer: Answer, draw: Draw, kind: str, tokens: Tokens, stepped:
     error = float(off[worst])
     if not error <= LIMITS[kind]:
         place = f"out[{', '.join(map(str, worst))}]"
-        detail = f"{place} is off by {error:.3g} of max|v|, at most {LIMITS[kind]} passes"
+        off, most = distinct(error, LIMITS[kind], 3)
+        detail = f"{place} is off by {off} of max|v|, at most {most} passes"
         raise ProbeFailure(f"{kind} storage is too far off", detail, where=place, expected=float(oracle[worst]),
                       got=float(out[worst]), measured={f"{kind}_max_error": error})  # fmt: skip
     return {f"{kind}_max_error": error}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.numerics import distinct
 from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
 from harness.probing.speed import compare_speed
 
@@ -75,7 +76,8 @@ class Decode:
     def verify(self, given: Step, output: Floats) -> None:
         off = float(np.abs(output - given.exact).max() / np.abs(given.exact).max())
         if not off <= OFF:
-            detail = f"off by {off:.3g} of its largest entry, at most {OFF:g} passes"
+            seen, most = distinct(off, OFF, 3)
+            detail = f"off by {seen} of its largest entry, at most {most} passes"
             raise ProbeFailure("a decode is wrong while it is timed", detail)
 
     def _tokens(self, B: int, H: int, n: int, D: int) -> Tokens:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.numerics import PASS, conditioning
+from harness.numerics import PASS, conditioning, distinct
 from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, expect
 
 from . import oracle
@@ -188,7 +188,8 @@ def within_rounding(
     """
     gap = abs(got - wanted) / scale
     worst, limit = float(gap.max()) if np.isfinite(gap).all() else np.inf, PASS * given.unit
-    seen = f"off by {worst:.2g} of the size of the terms; rounding may cost {limit:.2g}"
+    off, allowed = distinct(worst, limit, 2)
+    seen = f"off by {off} of the size of the terms; rounding may cost {allowed}"
     expect.that(worst <= limit, title, f"{doing}: {seen}" if doing else seen, difference=worst)
 
 

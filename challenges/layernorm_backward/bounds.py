@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.numerics import beyond_rounding
 from harness.probing import ProbeFailure
 
 from . import oracle
@@ -190,7 +191,7 @@ def _worst(actual: Floats, exact: Floats, bound: Floats, first: int) -> Entry:
 
 def _complain(name: str, place: tuple[Any, ...], entry: Entry, doing: str) -> None:
     where = f"{name}[{', '.join(map(str, place))}]"
-    seen = f"{where} is {entry.actual:.9g} instead of {entry.exact:.9g}; rounding may cost {entry.bound:.2g}"
+    seen = f"{where} is {beyond_rounding(entry.actual, entry.exact, entry.bound)}"
     raise ProbeFailure(
         f"{name} is wrong", f"{doing}: {seen}" if doing else seen, where=where, expected=float(entry.exact),
         got=float(entry.actual), measured={"error_over_bound": entry.over},

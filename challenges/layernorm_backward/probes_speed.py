@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.numerics import distinct
 from harness.probing import Answer, Draw, Partial, ProbeFailure, probe
 from harness.probing.speed import compare_speed
 
@@ -56,7 +57,8 @@ class Backward:
             np.abs(np.subtract(got, exact, out=differences), out=differences)
             off = float(differences.max() / max(exact.max(), -exact.min()))
             if not off <= OFF:
-                detail = f"off by {off:.3g} of its largest entry, at most {OFF:g} passes"
+                seen, most = distinct(off, OFF, 3)
+                detail = f"off by {seen} of its largest entry, at most {most} passes"
                 raise ProbeFailure(f"{name} is wrong while it is timed", detail)
 
 

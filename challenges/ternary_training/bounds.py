@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.numerics import beyond_rounding, instead
 from harness.probing import ProbeFailure
 
 from . import oracle
@@ -79,10 +80,10 @@ def _within(name: str, got: Floats, exact: Floats, bound: Floats, doing: str) ->
     index = np.unravel_index(int(np.nanargmax(np.where(np.isnan(shares), np.inf, shares))), shares.shape)
     if not errors[index] <= bound[index]:
         place = f"{name}[{', '.join(map(str, index))}]"
-        seen = f"{place} is {float(got[index]):.9g} instead of {float(exact[index]):.9g}"
-        allowed = f", and rounding may cost {bound[index]:.2g}" if name != "t" else ""
+        pair = got[index], exact[index]
+        seen = f"{place} is {instead(*pair) if name == 't' else beyond_rounding(*pair, bound[index])}"
         raise ProbeFailure(
-            f"{name} is wrong", f"{doing}: {seen}{allowed}" if doing else f"{seen}{allowed}", where=place,
+            f"{name} is wrong", f"{doing}: {seen}" if doing else seen, where=place,
             expected=float(exact[index]), got=float(got[index]),
         )  # fmt: skip
     return float(shares[index])

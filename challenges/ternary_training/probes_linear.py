@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.numerics import conditioning
+from harness.numerics import beyond_rounding, conditioning
 from harness.probing import Answer, Draw, Partial, expect, probe
 
 from . import oracle
@@ -68,7 +68,7 @@ def gradients_are_adjoint_to_the_layer(
     one, other = float((dx * u).sum()), float((given.dy * y).sum())
     terms = float((abs(given.dy) * (abs(u) @ abs(oracle.ternary(given.w, group).astype(np.float64)).T)).sum())
     limit = 2 * (columns + out + rows + group) * given.unit * terms
-    seen = f"<dx, u> is {one:.9g} and <dy, y(u)> is {other:.9g}; rounding may cost {limit:.2g}"
+    seen = f"<dx, u> is {beyond_rounding(one, other, limit)}, as <dy, y(u)> is"
     expect.that(abs(one - other) <= limit, "dx is not adjoint to the layer", seen, difference=abs(one - other))
 
 

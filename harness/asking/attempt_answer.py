@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from harness.errors import ReplyError
 from harness.importing.reply import ReplyImporter, submission_toml
 from harness.importing.reply_text import reply_text
-from harness.model import About, Asked, Challenge, Provenance, Submission, Turn
+from harness.importing.unanswered import UnansweredReply
+from harness.model import Asked, Challenge, Submission, Turn
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
+from harness.model.submission_name import SubmissionName
 
 CUT_OFF = "length"
 """What servers call the end of a reply at a limit of tokens."""
@@ -58,13 +60,12 @@ def answer_files(asked: Asked, name: str, challenge: Challenge, attempt: int) ->
         found = asked.model_copy(update={"answered_by": number})
         (only,) = importer.discover()
         return {**importer.read(only), SUBMISSION_FILE: _stated(importer.found.submission, found, attempt)}, found
-    about = About(
-        model=name, challenge=challenge.id, language=challenge.language, unanswered=reason, entry=(),
-        provenance=Provenance.MODEL_OUTPUT,
-    )  # fmt: skip
     found = asked.model_copy(update={"unanswered": reason})
-    stated = _stated(Submission(submission=about), found, attempt)
-    return {REPLY_FILE: asked.turns[-1].reply.encode(), SUBMISSION_FILE: stated}, found
+    unanswered = UnansweredReply(
+        SubmissionName(name, challenge.id, attempt), challenge, asked.turns[-1].reply.encode(), reason
+    )
+    (only,) = unanswered.discover()
+    return {**unanswered.read(only), SUBMISSION_FILE: _stated(unanswered.submission, found, attempt)}, found
 
 
 def _stated(submission: Submission, asked: Asked, attempt: int) -> bytes:

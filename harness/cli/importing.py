@@ -11,6 +11,7 @@ from harness.cli.new import Shadow
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from harness.importing.sample_attempts import ImportedSample
     from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace
 
@@ -70,7 +71,9 @@ def reply(
     """Make a submission of a model's raw reply: Markdown with code in it.
 
     Takes the last complete version of every file, finds the entry by reading the code, which is never run, and keeps
-    the reply beside the files. What cannot be decided is an error that lists what was found, and nothing is written.
+    the reply beside the files. A refusal, an empty reply and one without code that answers the challenge are kept, too:
+    they count as an attempt that meets nothing. What cannot be decided is an error that lists what was found, and
+    nothing is written.
 
     \b
     harness import reply answer.md --model my-model --challenge kv_cache
@@ -78,21 +81,25 @@ def reply(
     harness import reply answer.md --model my-model --challenge kv_cache --claim fork --claim quantized:int8
     """
     from harness.cli import replies, scaffold
+    from harness.errors import NoAnswerError
     from harness.importing.claimed import claimed_capabilities
-    from harness.importing.reply import ReplyImporter, lay_out_reply
-    from harness.importing.reply_text import read_reply
+    from harness.importing.reply import lay_out_reply
+    from harness.importing.reply_text import read_bytes
+    from harness.importing.unanswered import importer_of
+    from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     task = workspace.challenge(challenge)
     scaffold.check_model(model)
-    importer = ReplyImporter(read_reply(file), model, task, attempt, claimed_capabilities(claim or (), task))
-    scaffold.refuse_shadowing(workspace, [importer.name], "harness import reply", shadow)
-    folder = workspace.submissions_folder.joinpath(*importer.name.parts)
+    name, claimed = SubmissionName(model, task.id, attempt), claimed_capabilities(claim or (), task)
+    importer = importer_of(*read_bytes(file), name, task, NoAnswerError, claimed)
+    scaffold.refuse_shadowing(workspace, [name], "harness import reply", shadow)
+    folder = workspace.submissions_folder.joinpath(*name.parts)
     lay_out_reply(importer, folder)
-    again = f"harness rm {importer.name}, then harness import reply {file} --model {model} --challenge {task.id}"
-    replies.tell(importer.found, task, output.line, again)
-    output.note(f"made {output.place(folder)}\n  try: harness grade {importer.name}")
+    again = f"harness rm {name}, then harness import reply {file} --model {model} --challenge {task.id}"
+    replies.tell(importer, task, output.line, again)
+    output.note(f"made {output.place(folder)}\n  try: harness grade {name}")
 
 
 @app.command()
@@ -119,9 +126,9 @@ def samples(
 ) -> None:
     """Make attempts of many replies: JSON lines with model, challenge, attempt and reply, or an inspect_ai log.
 
-    Each reply is read as `harness import reply` reads one. What cannot be used is reported with its line, and the
-    others go on; the exit code is 2 then. No attempt that is there is replaced: importing a mended file adds what is
-    missing.
+    Each reply is read as `harness import reply` reads one; one without an answer is an attempt that meets nothing.
+    What cannot be used is reported with its line, and the others go on; the exit code is 2 then. No attempt that is
+    there is replaced: importing a mended file adds what is missing.
 
     \b
     harness import samples replies.jsonl
@@ -143,9 +150,17 @@ def samples(
         else:
             made.append(result)
             output.line(f"{result.place}: {result.name}")
+    _note_unanswered(made)
     todo = f"\n  try: harness grade {' '.join(_tell_hiding(workspace, (each.name for each in made)))}" if made else ""
     output.note(f"{len(made)} imported, {len(refused)} refused{todo}")
     raise typer.Exit(2 if refused else 0)
+
+
+def _note_unanswered(made: "Iterable[ImportedSample]") -> None:
+    """Say which attempts meet nothing, for their replies hold no answer, and why."""
+    for each in made:
+        if each.unanswered:
+            output.note(f"{each.place}: no answer, so this attempt meets nothing: the reply {each.unanswered}")
 
 
 def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> list[str]:

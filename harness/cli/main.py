@@ -13,6 +13,7 @@ import typer
 import harness
 from harness.cli import (
     ask,
+    attempt,
     audit,
     cache,
     check,
@@ -78,6 +79,7 @@ app.command()(compare.compare)
 app.command()(replay.replay)
 app.command()(review.review)
 app.command()(ask.ask)
+app.command()(attempt.attempt)
 app.command()(check.check)
 app.command()(export.export)
 app.command()(init.init)

@@ -52,6 +52,7 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
     now, example = replayed.evidence, replayed.evidence.counterexample
     copy = " (a repaired copy: the submission does not build)" if replayed.repaired else ""
     output.line(f"{name} · {criterion.id}: {criterion.title}{copy}")
+    expected, got = formatting.expected_and_got(example) if example else ("", "")
     before, after = _described(replayed.recorded), _described(now)
     rows = {
         "probes": ", ".join(criterion.probes),
@@ -63,8 +64,8 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
         "input": formatting.sizes(example) if example else "",
         "program": "\n".join(example.program) if example else "",
         "where": example.where if example else "",
-        "expected": formatting.precise(example.expected) if example else "",
-        "got": formatting.precise(example.got) if example else "",
+        "expected": expected,
+        "got": got,
         "diagnosis": now.diagnosis.words if now.diagnosis else "",
     }
     output.pairs(rows)

@@ -11,8 +11,9 @@ import typer
 from harness.cli import output
 
 if TYPE_CHECKING:
-    from harness.importing.reply import ReadReply
+    from harness.importing.reply import ReplyImporter
     from harness.importing.reply_taken import TakenFile
+    from harness.importing.unanswered import UnansweredReply
     from harness.model import Challenge
     from harness.running.executor import NotGraded
     from harness.workspace import Workspace
@@ -20,17 +21,25 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 
-def tell(found: "ReadReply", challenge: "Challenge", write: Callable[[str], None], again: str) -> None:
+def tell(
+    importer: "ReplyImporter | UnansweredReply", challenge: "Challenge", write: Callable[[str], None], again: str
+) -> None:  # fmt: skip
     """Say where each file comes from, which blocks became none and why, and which options are claimed.
 
     Args:
-        found: what was taken.
+        importer: of the reply.
         challenge: what is answered.
         write: prints a line about a file.
         again: how to bring the reply in with claims.
     """
     from harness.importing.claimed import OPTION, options_of
+    from harness.importing.unanswered import UnansweredReply
 
+    if isinstance(importer, UnansweredReply):
+        listed = "".join(f"\n  {line}" for line in importer.found)
+        output.note(f"no answer, so this attempt meets nothing: the reply {importer.reason}{listed}")
+        return
+    found = importer.found
     for file in found.extraction.files:
         write(f"{file.name.path}: {', '.join(_facts(file, found.extraction.entries))}")
     for left in found.extraction.left:
@@ -132,15 +141,19 @@ def _is_bare(name: str) -> bool:
 
 
 def _lay_out(name: str, challenge: "Challenge", place: Path) -> Path:
-    from harness.importing.reply import ReplyImporter, lay_out_reply
-    from harness.importing.reply_text import read_reply
+    from harness.errors import NoAnswerError
+    from harness.importing.reply import lay_out_reply
+    from harness.importing.reply_text import read_bytes
+    from harness.importing.unanswered import importer_of
     from harness.model import identifier
+    from harness.model.submission_name import SubmissionName
 
-    importer = ReplyImporter(read_reply(name), identifier(Path(name).stem) or "reply", challenge)
-    folder = place / importer.name.model / challenge.id
+    submission = SubmissionName(identifier(Path(name).stem) or "reply", challenge.id)
+    importer = importer_of(*read_bytes(name), submission, challenge, NoAnswerError)
+    folder = place.joinpath(*submission.parts)
     lay_out_reply(importer, folder)
-    again = f"harness import reply {name} --model {importer.name.model} --challenge {challenge.id}"
-    tell(importer.found, challenge, output.note, again)
+    again = f"harness import reply {name} --model {submission.model} --challenge {challenge.id}"
+    tell(importer, challenge, output.note, again)
     return folder
 
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from harness.errors import FilesError, ReplyError, SpecError, StoreError
 from harness.importing.fences import Fenced, FencedBlock, between_rulers, fenced, indented
+from harness.importing.importer import Importer
 from harness.importing.reply_blocks import BlockKind, language_of, read_block
 from harness.importing.reply_calls import blocks_of_calls
 from harness.importing.reply_choice import choose
@@ -255,14 +256,15 @@ def submission_toml(submission: Submission) -> str:
     return tomli_w.dumps(table)
 
 
-def lay_out_reply(importer: ReplyImporter, folder: Path) -> None:
-    """Write the files of a reply into a folder that is not there yet, all or none.
+def lay_out_reply(importer: Importer, folder: Path) -> None:
+    """Write what is imported of a reply into a folder that is not there yet, all or none.
 
     Raises:
         SpecError: there is such a folder already, or a single answer would lie beside attempts.
         StoreError: it cannot be written; nothing of it is left.
     """
-    lay_out_files(importer.read(str(importer.name)), folder)
+    (name,) = importer.discover()
+    lay_out_files(importer.read(name), folder)
 
 
 def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
@@ -291,7 +293,9 @@ def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def _another_name(name: SubmissionName) -> str:
-    return "under a name of its own:  --model ANOTHER-NAME" if name.attempt is None else "under a number of its own"
+    if name.attempt is not None:
+        return "under a number of its own"
+    return f"under a name of its own:  --model ANOTHER-NAME; or, as another attempt, after  harness attempt {name}"
 
 
 __all__ = ["NEXT", "ReadReply", "ReplyImporter", "extract", "lay_out_files", "lay_out_reply", "submission_toml"]

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from harness.errors import ReplyError
+from harness.errors import NoAnswerError, ReplyError
 from harness.importing.fences import FencedBlock
 from harness.importing.reply_announcements import is_optional
 from harness.importing.reply_blocks import BlockKind, ReplyBlock, read_block
@@ -36,9 +36,9 @@ def choose_before(choice: Choice, block: FencedBlock) -> Extraction:
     return replace(found, left=(*found.left, LeftBlock(cut, PassedOver.CUT_OFF)))
 
 
-def cut_error(reply: str, block: FencedBlock) -> ReplyError:
+def cut_error(reply: str, block: FencedBlock) -> NoAnswerError:
     """The error about a reply that ends within a block."""
-    return ReplyError(
+    return NoAnswerError(
         reply, ReplyProblem.CUT_OFF,
         f"is cut off: the code block that begins in line {block.line} never ends",
         hint="ask the model again with room for a longer reply, and import that",

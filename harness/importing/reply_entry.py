@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from harness.errors import ReplyError
+from harness.errors import NoAnswerError, ReplyError
 from harness.importing.reply_announcements import is_another, is_aside, is_left_out, is_revision, is_shown_only
 from harness.importing.reply_blocks import BlockKind, ReplyBlock
 from harness.importing.reply_joining import JoinedBlocks, joined_blocks
@@ -249,7 +249,7 @@ def refuse_missing(choice: Choice, entry: TakenFile) -> None:
             raise choice.error(ReplyProblem.NO_ENTRY, message, [*entry.blocks, other])
     if left := sorted(outline.unwritten & {*choice.challenge.contract.functions}):
         message = f"line {entry.blocks[-1].line} gives {', '.join(left)} no body that does something; found"
-        raise choice.error(ReplyProblem.UNFINISHED, message, entry.blocks)
+        raise choice.error(ReplyProblem.UNFINISHED, message, entry.blocks, NoAnswerError)
 
 
 def _no_entry(choice: Choice) -> ReplyError:
@@ -257,10 +257,12 @@ def _no_entry(choice: Choice) -> ReplyError:
     if choice.html:
         return choice.error(ReplyProblem.HTML, f"line {choice.html[0]} begins code in HTML, which is not read")
     if not choice.blocks:
-        return choice.error(ReplyProblem.NO_CODE, f"holds prose and no code block; expected {wanted}")
+        message = f"holds prose and no code block; expected {wanted}"
+        return choice.error(ReplyProblem.NO_CODE, message, kind=NoAnswerError)
     unfinished = [b for b in choice.blocks if b.kind in (BlockKind.PARTIAL, BlockKind.PATCH)]
     problem = ReplyProblem.UNFINISHED if unfinished else ReplyProblem.NO_ENTRY
-    return choice.error(problem, f"no whole file in {choice.language.title} defines {wanted}; found")
+    message = f"no whole file in {choice.language.title} defines {wanted}; found"
+    return choice.error(problem, message, kind=NoAnswerError)
 
 
 def _unnamed(choice: Choice, blocks: Sequence[ReplyBlock]) -> FileName:

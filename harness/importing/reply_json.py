@@ -9,9 +9,11 @@ from harness.importing.reply_tools import called, cells, tool_call
 _DEPTH = 8
 _HOLDERS = (
     "choices", "candidates", "output", "messages", "message", "content", "tool_calls", "parts", "text", "response",
-    "completion", "answer", "solution", "code",
+    "completion", "answer", "solution", "code", "refusal",
 )  # fmt: skip
 """Where chat interfaces, their exports and replies in JSON keep what a model said."""
+_CONTAINERS = ("choices", "candidates", "output", "messages", "message", "tool_calls")
+"""Those of them that hold messages, not words."""
 _MODELS = (None, "assistant", "model", "ai", "bot")
 _THOUGHTS = ("thinking", "reasoning", "thought", "redacted_thinking", "tool_result", "function_call_output")
 _PATHS = ("path", "file", "filename", "file_name", "file_path", "filepath", "name")
@@ -47,6 +49,19 @@ def _words(value: Any, depth: int, written: dict[str, str]) -> Iterator[str]:
         for also in ("files", "tool_calls"):
             if also != held:
                 yield from _words(value.get(also), depth - 1, written)
+
+
+def is_silent(value: Any, depth: int = _DEPTH) -> bool:
+    """Return whether a chat in which no words were found holds a message of the model."""
+    if isinstance(value, list):
+        return depth > 0 and any(is_silent(item, depth - 1) for item in value)
+    if not isinstance(value, dict):
+        return isinstance(value, str)
+    if not depth or not is_answer(value):
+        return False
+    return any(
+        name not in _CONTAINERS or is_silent(value[name], depth - 1) for name in _HOLDERS if name in value
+    )  # fmt: skip
 
 
 def is_answer(value: Mapping[str, Any]) -> bool:

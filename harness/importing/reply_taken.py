@@ -100,11 +100,14 @@ class Choice:
     taken: dict[str, TakenFile] = field(default_factory=dict)
     aside: dict[int, PassedOver] = field(default_factory=dict)
 
-    def error(self, problem: ReplyProblem, message: str, blocks: Iterable[ReplyBlock] | None = None) -> ReplyError:
+    def error(
+        self, problem: ReplyProblem, message: str, blocks: Iterable[ReplyBlock] | None = None,
+        kind: type[ReplyError] = ReplyError,
+    ) -> ReplyError:  # fmt: skip
         """The error that lists what was found: some of the blocks, or all."""
         found = listed(self.blocks if blocks is None else [*blocks], self.challenge)
         found += [f"line {line}: code in HTML" for line in self.html]
-        return ReplyError(self.reply, problem, message, found=found, hint=NEXT.format(self.challenge.id))
+        return kind(self.reply, problem, message, found=found, hint=NEXT.format(self.challenge.id))
 
     @property
     def sources(self) -> list[ReplyBlock]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from harness.errors import NotFoundError, ReplyError
-from harness.importing.reply_json import words_of
+from harness.errors import NoAnswerError, NotFoundError, ReplyError
+from harness.importing.reply_json import is_silent, words_of
 from harness.importing.reply_markup import with_fences
 from harness.importing.reply_tags import without_tags
 
@@ -71,11 +71,20 @@ def read_reply(path: str) -> ReplyText:
         NotFoundError: there is no such file, or it cannot be read.
         ReplyError: it is too large, empty, no text, or holds no answer.
     """
+    return reply_text(*read_bytes(path))
+
+
+def read_bytes(path: str) -> tuple[str, bytes]:
+    """Return the name and the bytes of a file, or of standard input for `-`; no more than show that it is too large.
+
+    Raises:
+        NotFoundError: there is no such file, or it cannot be read.
+    """
     try:
         if path == STANDARD_INPUT:
-            return reply_text("standard input", sys.stdin.buffer.read(MAX_BYTES + 1))
+            return "standard input", sys.stdin.buffer.read(MAX_BYTES + 1)
         with Path(path).open("rb") as file:
-            return reply_text(path, file.read(MAX_BYTES + 1))
+            return path, file.read(MAX_BYTES + 1)
     except OSError as error:
         raise NotFoundError(
             f"{path}: cannot be read: {error.strerror}\n  name a file with a model's reply, or - for standard input"
@@ -95,7 +104,7 @@ def reply_text(path: str, data: bytes) -> ReplyText:
     said = with_fences(without_tags(inner.replace("\r\n", "\n")))
     lines = tuple(said.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     if not any(map(str.strip, lines)):
-        raise ReplyError(path, ReplyProblem.EMPTY, "holds no answer", hint="save the whole reply and import that")
+        raise NoAnswerError(path, ReplyProblem.EMPTY, "holds no answer", hint="save the whole reply and import that")
     return ReplyText(path, data, lines, frozenset(_thoughts(path, lines)))
 
 
@@ -133,6 +142,8 @@ def _said(path: str, text: str) -> str:
             )  # fmt: skip
     said = words_of(value)
     if not said.strip():
+        if is_silent(value):
+            return ""
         fields = f": its fields are {', '.join(list(value)[:_SHOWN])}" if isinstance(value, dict) and value else ""
         raise ReplyError(
             path, ReplyProblem.EMPTY, f"is JSON in which no reply was found{fields}",
@@ -155,7 +166,7 @@ def _thoughts(path: str, lines: tuple[str, ...]) -> Iterator[int]:
             yield from range(1, number + 1)
             fenced = False
     if opened:
-        raise ReplyError(
+        raise NoAnswerError(
             path, ReplyProblem.ONLY_REASONING, f"is cut off: the reasoning that begins in line {opened} never ends",
             hint="ask the model again with room for a longer reply, and import that",
         )  # fmt: skip

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import SpecError, as_own_error
-from harness.importing.reply import ReplyImporter, lay_out_reply
-from harness.importing.reply_text import reply_text
+from harness.errors import NoAnswerError, SpecError, as_own_error
+from harness.importing.reply import lay_out_reply
 from harness.importing.samples import FIELDS, ReplySample, UnreadSample
+from harness.importing.unanswered import UnansweredReply, importer_of
 from harness.model.submission_name import SubmissionName
 from harness.submission_folders import attempt_folders
 from harness.workspace import COLLECTIONS, Workspace
@@ -23,11 +23,19 @@ MOST_ATTEMPTS = 999_999
 
 @dataclass(frozen=True)
 class ImportedSample:
-    """A sample that became an attempt."""
+    """A sample that became an attempt.
+
+    Attributes:
+        place: where it stands in the file.
+        name: of the attempt.
+        folder: of the attempt.
+        unanswered: why the reply holds no answer; empty where it holds one.
+    """
 
     place: str
     name: SubmissionName
     folder: Path
+    unanswered: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,10 @@ class SampleImport:
             HarnessError: it cannot be made; nothing of it is left.
         """
         where = f"{self._path}, {sample.place}"
-        missing = [name for name in FIELDS if name != "attempt" and sample.values.get(name) in (None, "")]
+        missing = [
+            name for name in FIELDS
+            if name != "attempt" and (name not in sample.values or (name != "reply" and not sample.values[name]))
+        ]  # fmt: skip
         if missing:
             raise SpecError(
                 where, f"has no {' and no '.join(missing)}", hint="say where it is:  --field NAME=PATH"
@@ -90,10 +101,11 @@ class SampleImport:
             raise SpecError(where, f"is {name}, as {earlier} is already")
         data = _bytes(where, sample.values["reply"])
         challenge = self._workspace.challenge(name.challenge)
-        importer = ReplyImporter(reply_text(where, data), name.model, challenge, name.attempt)
+        importer = importer_of(where, data, name, challenge, NoAnswerError)
         folder = self._workspace.submissions_folder.joinpath(*name.parts)
         lay_out_reply(importer, folder)
-        return ImportedSample(sample.place, name, folder)
+        reason = importer.reason if isinstance(importer, UnansweredReply) else ""
+        return ImportedSample(sample.place, name, folder, reason)
 
     def _name(self, where: str, sample: ReplySample) -> SubmissionName:
         model = self._model(where, sample.values["model"])

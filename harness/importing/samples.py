@@ -106,15 +106,15 @@ def read_samples(path: Path, fields: SampleFields) -> Iterator[ReplySample | Unr
         raise NotFoundError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def value_at(value: Any, path: str) -> Any:
-    """What lies at the end of a path such as `choices.0.text`; None where there is nothing."""
+def value_at(value: Any, path: str, absent: Any = None) -> Any:
+    """What lies at the end of a path such as `choices.0.text`; `absent` where the path leads nowhere."""
     for step in path.split("."):
-        if isinstance(value, dict):
-            value = value.get(step)
+        if isinstance(value, dict) and step in value:
+            value = value[step]
         elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]
         else:
-            return None
+            return absent
     return value
 
 
@@ -167,11 +167,9 @@ def _of_log(place: str, value: dict[str, Any], log: dict[str, Any], fields: Samp
     if "reply" not in fields.paths and isinstance(choices, list) and len(choices) > 1:
         return UnreadSample(place, f"holds {len(choices)} choices; name one:  --field reply={INSPECT['reply']}")
     sample = _sample(place, value, fields, INSPECT)
-    known = dict(sample.values)
-    known.setdefault("model", value_at(log, "eval.model"))
-    known.setdefault("challenge", value.get("id"))
-    if not known.get("reply") and value.get("error"):
-        return UnreadSample(place, "failed in the evaluation and has no reply")
+    if isinstance(sample, UnreadSample):
+        return sample
+    known = {"model": value_at(log, "eval.model"), "challenge": value.get("id")} | dict(sample.values)
     return ReplySample(place, {name: found for name, found in known.items() if found is not None})
 
 
@@ -202,6 +200,13 @@ def _of_line(place: str, line: bytes, fields: SampleFields) -> ReplySample | Unr
     return _sample(place, value, fields, {})
 
 
-def _sample(place: str, value: dict[str, Any], fields: SampleFields, usual: Mapping[str, str]) -> ReplySample:
-    found = {name: value_at(value, fields.path(name, usual)) for name in FIELDS}
-    return ReplySample(place, dict(fields.constants) | {name: each for name, each in found.items() if each is not None})
+def _sample(
+    place: str, value: dict[str, Any], fields: SampleFields, usual: Mapping[str, str]
+) -> ReplySample | UnreadSample:  # fmt: skip
+    """The fields of a sample; a reply that is null, as servers write what a model left unsaid, is an empty one."""
+    found = {name: each for name in FIELDS if (each := value_at(value, fields.path(name, usual))) is not None}
+    if value_at(value, fields.path("reply", usual), "") is None:
+        found["reply"] = ""
+    if value.get("error") and not found.get("reply"):
+        return UnreadSample(place, "failed in the evaluation and has no reply")
+    return ReplySample(place, dict(fields.constants) | found)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from harness.api import grade
 from harness.errors import ReplyError
-from harness.importing.reply import ReplyImporter, lay_out_files, submission_toml
-from harness.importing.reply_text import MAX_BYTES, reply_text
-from harness.model import About, Provenance, Record, Submission
-from harness.model.collection import SUBMISSION_FILE
+from harness.importing.reply import lay_out_reply
+from harness.importing.unanswered import importer_of
+from harness.model import Record
 from harness.model.file_names import REPLY_FILE
+from harness.model.submission_name import SubmissionName
 from harness.sandbox import scratch
 from harness.workspace import Workspace
 
@@ -42,23 +42,11 @@ class ReplyGrader:
         Raises:
             HarnessError: nothing can be graded here at all.
         """
+        name, data = SubmissionName(MODEL, self.challenge.id), reply.encode(errors="replace")
         with scratch.folder() as place:
-            folder = place / MODEL / self.challenge.id
-            lay_out_files(self._files(reply), folder)
+            folder = place.joinpath(*name.parts)
+            lay_out_reply(importer_of(REPLY_FILE, data, name, self.challenge, ReplyError), folder)
             return grade(folder, workspace=self.workspace.root, profile=self._profile)
-
-    def _files(self, reply: str) -> dict[str, bytes]:
-        data = reply.encode(errors="replace")
-        try:
-            importer = ReplyImporter(reply_text(REPLY_FILE, data), MODEL, self.challenge)
-            return dict(importer.read(str(importer.name)))
-        except ReplyError as error:
-            about = About(
-                model=MODEL, challenge=self.challenge.id, language=self.challenge.language, unanswered=error.message,
-                entry=(), provenance=Provenance.MODEL_OUTPUT,
-            )  # fmt: skip
-            stated = submission_toml(Submission(submission=about)).encode()
-            return {REPLY_FILE: data[:MAX_BYTES], SUBMISSION_FILE: stated}
 
 
 def explanation(record: Record) -> str:

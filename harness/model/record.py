@@ -245,6 +245,11 @@ class Record(Stored):
         return self.origin is None and not self.outside
 
     @property
+    def unanswered(self) -> bool:
+        """Whether the model's reply holds no answer."""
+        return self.build is not None and self.build.stage == "reply"
+
+    @property
     def quotable(self) -> bool:
         """Whether lines of the submission may be shown and stored."""
         return self.origin is None or self.origin.redistribute

@@ -1,5 +1,6 @@
 """Error ratios, gradient checks, special-value rules and scaling exponents: no I/O, no policy."""
 
+from harness.numerics.figures import beyond_rounding, distinct, instead
 from harness.numerics.gradients import AFFINE_TOLERANCE, TOLERANCE, GradientFault, GradientReport, check_gradients
 from harness.numerics.ratio import (
     FULL,
@@ -25,12 +26,15 @@ __all__ = [
     "Growth",
     "Judged",
     "SpecialMismatch",
+    "beyond_rounding",
     "check_gradients",
     "conditioning",
     "credit",
+    "distinct",
     "error_ratio",
     "first_mismatch",
     "fit_exponent",
+    "instead",
     "judge",
     "worst",
 ]

@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.numerics.figures import distinct
+
 Array = NDArray[np.float64]
 Forward = Callable[[Array, Array, Array, float], NDArray[Any]]
 """`forward(x, gamma, beta, eps) -> y`: x and y (..., D), gamma and beta (D,). It must leave its arguments alone and
@@ -289,7 +291,8 @@ def _fault_in_column(term: str, check: _Columns, got: Array) -> GradientFault | 
 
 
 def _fault(term: str, index: tuple[int, ...], expected: float, got: float, where: str) -> GradientFault:
-    return GradientFault(term, index, float(expected), float(got), f"{where}: expected {expected:.12g}, got {got:.12g}")
+    right, seen = distinct(expected, got)
+    return GradientFault(term, index, float(expected), float(got), f"{where}: expected {right}, got {seen}")
 
 
 def _misshapen(shapes: list[tuple[int, ...]], wanted: list[tuple[int, ...]]) -> GradientReport:

@@ -214,10 +214,12 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
         if not unmeasured and any(probe.drawn is None and not probe.apart for probe in probes):
             detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
             return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
-        how = "was not measured" if unmeasured else "fails as well"
-        seen = f"{how}, and gates nothing again while `{other}` fails: {e.seen}"
+        own, how = e.outcome, "fails as well, and gates nothing again"
+        if unmeasured and not (e.draws and e.draws.failed):
+            own, how = Outcome.NOT_RUN, "was not measured, and earns nothing"
+        seen = f"{how} while `{other}` fails: {e.seen}"
         shown = {**UNSHOWN, "measured": e.measured}
-        return _with(e, **shown, rests_on=other, own_outcome=e.outcome, detail=seen)
+        return _with(e, **shown, rests_on=other, own_outcome=own, detail=seen)
 
     return [settled(e) for e in items]
 

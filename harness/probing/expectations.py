@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.numerics import PASS, judge, worst
+from harness.numerics import PASS, distinct, instead, judge, worst
 from harness.probing.failures import ArgumentsRejected, NotRun, ProbeFailure
 
 Floats = NDArray[Any]
@@ -27,8 +27,8 @@ def close(name: str, actual: Floats, oracle: Floats, spread: float, *, limit: fl
     if judged.ratio <= limit:
         return judged.ratio
     where = _place(name, judged.index)
-    seen = f"{where} is {judged.got:.9g} instead of {judged.expected:.9g}"
-    detail = f"{seen}: error ratio {judged.ratio:.3g}, at most {limit:g} passes"
+    ratio, most = distinct(judged.ratio, limit, 3)
+    detail = f"{where} is {instead(judged.got, judged.expected)}: error ratio {ratio}, at most {most} passes"
     raise ProbeFailure(
         f"{name} is wrong", detail, where=where, expected=judged.expected, got=judged.got,
         measured={"error_ratio": judged.ratio},
@@ -55,7 +55,7 @@ def same(name: str, actual: Floats, wanted: Floats, title: str, detail: str = ""
     if gap <= within:
         return gap
     where = _place(name, index)
-    seen = f"{where} is {got:.9g} instead of {expected:.9g}"
+    seen = f"{where} is {instead(got, expected)}"
     raise ProbeFailure(
         title,
         f"{detail}: {seen}" if detail else seen,

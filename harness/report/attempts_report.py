@@ -43,7 +43,7 @@ class AttemptsReport:
     """Several attempts of one model at one challenge.
 
     Attributes:
-        count: how many there are, and how many have a mark.
+        count: how many there are, how many have a mark, and how many of these gave no code.
         mean: with the interval and the coverage.
         deviation: sample standard deviation.
         best, worst: mark and number.
@@ -105,7 +105,9 @@ def attempts_report(challenge: Challenge, attempts: Attempts) -> AttemptsReport:
     tallies = {tally.criterion: tally for tally in attempts.criteria}
     return AttemptsReport(
         attempts.model, attempts.challenge,
-        count=str(total) if known == total else f"{total}, {known} with a mark",
+        count=", ".join(
+            filter(None, (str(total), "" if known == total else f"{known} with a mark", gave_none(attempts)))
+        ),
         mean=formatting.standing(attempts.overall), deviation=deviation(attempts),
         best=_numbered(attempts.best), worst=_numbered(attempts.worst), passed=passed(attempts),
         pass_at=tuple((str(k), formatting.percent(attempts.pass_at(k))) for k in _shown_k(known)),
@@ -129,12 +131,23 @@ def passed(attempts: Attempts) -> str:
     return f"{attempts.passed} of {len(attempts.marked)}"
 
 
+def gave_none(attempts: Attempts) -> str:
+    """How many attempts count though their reply holds no answer; empty where each holds one."""
+    return (
+        f"{attempts.unanswered} of {len(attempts.marked)} gave no code that can be graded"
+        if attempts.unanswered
+        else ""
+    )
+
+
 def mean_of(attempts: Attempts) -> str:
     """What a mean is of, behind its mark."""
     count = len(attempts.marked)
     if count < 2:
-        return "1 attempt" if count else "no attempt has a mark"
-    return f"mean of {count} attempts, SD {deviation(attempts)}"
+        words = "1 attempt" if count else "no attempt has a mark"
+    else:
+        words = f"mean of {count} attempts, SD {deviation(attempts)}"
+    return ", ".join(filter(None, (words, gave_none(attempts))))
 
 
 def met(tally: CriterionTally, of: int) -> str:
@@ -159,7 +172,8 @@ def attempts_data(attempts: Attempts) -> dict[str, Any]:
     """The figures over all attempts as JSON values."""
     marked = len(attempts.marked)
     return {
-        "attempts": len(attempts.summaries), "marked": marked, "deviation": attempts.deviation,
+        "attempts": len(attempts.summaries), "marked": marked, "unanswered": attempts.unanswered,
+        "deviation": attempts.deviation,
         "best": attempts.best and attempts.best.overall.score, "worst": attempts.worst and attempts.worst.overall.score,
         "passed": attempts.passed, "pass_at": {str(k): attempts.pass_at(k) for k in range(1, marked + 1)},
     }  # fmt: skip

@@ -276,7 +276,7 @@ def _submission(
         ceilings=ceilings(challenge, record),
         build_title=record.build.title if record.build else "",
         build_error=record.build.detail if record.build else "",
-        unanswered=record.build is not None and record.build.stage == "reply",
+        unanswered=record.unanswered,
         repaired=repaired_copy_report(record),
         error=record.error or "",
         strengths=tuple(s for s in passed if s.severity != Severity.MINOR),

@@ -119,10 +119,25 @@ def number(value: Figure) -> str:
 
 
 def precise(value: Figure | None) -> str:
-    """A figure to nine digits, as expected and seen values are distinguished."""
+    """A figure to nine digits."""
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.9g}"
     return "" if value is None else number(value)
+
+
+def expected_and_got(example: Counterexample) -> tuple[str, str]:
+    """What is right and what came, empty where it is not stated, with digits until the two differ."""
+    pair = example.expected, example.got
+    if any(isinstance(value, float) for value in pair) and all(map(_is_number, pair)):
+        # loaded here: a page without such a pair needs no numpy
+        from harness.numerics import distinct
+
+        return distinct(*pair)
+    return precise(example.expected), precise(example.got)
+
+
+def _is_number(value: Figure | None) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def figures(measured: Mapping[str, Figure]) -> str:
@@ -167,11 +182,8 @@ def sizes(example: Counterexample) -> str:
 
 def values(example: Counterexample) -> str:
     """Where it went wrong, with what was right there and what came."""
-    parts = []
-    if example.expected is not None:
-        parts.append(f"expected {precise(example.expected)}")
-    if example.got is not None:
-        parts.append(f"got {precise(example.got)}")
+    texts = zip(("expected", "got"), expected_and_got(example), strict=True)
+    parts = [f"{name} {text}" for name, text in texts if text]
     return f"{example.where}: {', '.join(parts)}" if example.where and parts else example.where or ", ".join(parts)
 
 
@@ -235,7 +247,7 @@ def uncredited(evidence: Evidence) -> str:
     if evidence.own_outcome is Outcome.FAILED:
         return "Failed as well, and gates nothing again"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
-        return "Not assessed, and earns nothing"
+        return "Not measured, and earns nothing"
     return "Held, but earns nothing"
 
 

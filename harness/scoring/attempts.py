@@ -155,6 +155,11 @@ class Attempts:
         """How many attempts with a mark pass; see `passes`."""
         return sum(map(passes, self.marked))
 
+    @cached_property
+    def unanswered(self) -> int:
+        """How many attempts with a mark have a reply that holds no answer."""
+        return sum(summary.unanswered for summary in self.marked)
+
     def pass_at(self, k: int) -> float:
         """`pass_at_k` of these attempts."""
         return pass_at_k(len(self.marked), self.passed, k)

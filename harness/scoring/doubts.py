@@ -258,11 +258,14 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
 
 def _allowed_causes(rubric: Challenge, criteria: dict[str, Criterion], criterion: Criterion, e: Evidence) -> set[str]:
     """Return the criteria that the failure of a criterion may be charged to."""
-    if e.own_outcome is not Outcome.FAILED:
-        return {UNBUILT, rubric.anchor} if criterion.probes else {UNBUILT}
+    anchors = {UNBUILT, rubric.anchor} if criterion.probes else {UNBUILT}
+    if e.own_outcome not in (Outcome.FAILED, Outcome.NOT_RUN):
+        return anchors
     found, waiting = set[str](), [criterion.id]
     while waiting:
         new = {*criteria[waiting.pop()].rests_on} - found
         found |= new
         waiting += new
-    return found
+    if e.own_outcome is Outcome.FAILED:
+        return found
+    return anchors | {id for id in found if criteria[id].severity.weight >= criterion.severity.weight}

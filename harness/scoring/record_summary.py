@@ -85,7 +85,7 @@ class RecordSummary:
         ranked = record.ranked and DoubtKind.OLDER_RUBRIC not in kinds
         findings = record.findings
         details = {
-            "of_submission": record.of_submission,
+            "of_submission": record.of_submission, "unanswered": record.unanswered,
             "dimensions": {id: _numbers(score) for id, score in record.dimensions.items()},
             "findings": [(f.criterion, f.severity.value, f.title) for f in findings],
             "results": [
@@ -138,6 +138,11 @@ class RecordSummary:
     def of_submission(self) -> bool:
         """As in the record."""
         return bool(self._details["of_submission"])
+
+    @property
+    def unanswered(self) -> bool:
+        """As in the record."""
+        return bool(self._details["unanswered"])
 
     @property
     def _details(self) -> Any:

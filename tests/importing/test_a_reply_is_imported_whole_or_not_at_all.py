@@ -77,17 +77,14 @@ def test_a_folder_that_exists_is_refused_and_stays(workspace: Workspace) -> None
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"", ReplyProblem.EMPTY),
-        (b" \n\t\n", ReplyProblem.EMPTY),
         (b"x" * (MAX_BYTES + 1), ReplyProblem.TOO_LARGE),
         (b"a\0b", ReplyProblem.NOT_TEXT),
         (b"\xff\xfea\0", ReplyProblem.NOT_TEXT),
         (b"caf\xe9", ReplyProblem.NOT_TEXT),
         ('{"choices": [{"message": "a"}, {"message": "b"}]}', ReplyProblem.SEVERAL_REPLIES),
         ('{"cells": []}', ReplyProblem.EMPTY),
-        ("only words", ReplyProblem.NO_CODE),
-        ("```python\ndef scaled(x, scale):\n", ReplyProblem.CUT_OFF),
-        ('<file path="a.py">\ndef scaled(x, scale):\n', ReplyProblem.CUT_OFF),
+        ('{"error": {"message": "overloaded"}}', ReplyProblem.EMPTY),
+        ('{"choices": []}', ReplyProblem.EMPTY),
     ],
 )
 def test_what_is_no_reply_leaves_nothing(workspace: Workspace, text: str | bytes, problem: str) -> None:

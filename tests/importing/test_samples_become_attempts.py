@@ -63,9 +63,9 @@ def test_broken_lines_are_told_by_number_and_the_others_go_on(workspace: Workspa
         sample(reply=REPLY.replace("```python", "```python ../../x.py")), "null", sample(attempt=7),
     ]  # fmt: skip
     found = taken(workspace, lines)
-    assert made(workspace) == [f"m/{CHALLENGE_ID}/attempt-{n}" for n in (1, 3, 7)]
+    assert made(workspace) == [f"m/{CHALLENGE_ID}/attempt-{n}" for n in (1, 2, 3, 7)]
     refused = {one.place: one.why for one in found if isinstance(one, RefusedSample)}
-    assert list(refused) == [f"line {n}" for n in (2, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14)]
+    assert list(refused) == [f"line {n}" for n in (2, 5, 7, 8, 9, 10, 11, 12, 13, 14)]
     for place, why in refused.items():
         assert f"given.jsonl, {place}: " in why
     for place, words in (
@@ -88,7 +88,8 @@ def test_what_was_imported_is_graded(workspace: Workspace) -> None:
 
 
 def test_a_mended_file_adds_what_was_missing_and_replaces_nothing(workspace: Workspace) -> None:
-    taken(workspace, [sample(), sample(reply="words"), sample()])
+    doubtful = REPLY.replace("```python", "```python ../x.py")
+    taken(workspace, [sample(), sample(reply=doubtful), sample()])
     kept = (workspace.submissions_folder / "m" / CHALLENGE_ID / "attempt-1" / "reply.md").stat()
     again = taken(workspace, [sample(reply=REPLY + "More.\n"), sample(), sample()])
     assert [type(one) for one in again] == [RefusedSample, ImportedSample, RefusedSample]
@@ -118,8 +119,12 @@ def test_attempts_do_not_join_a_single_answer(workspace: Workspace) -> None:
     (refused,) = taken(workspace, [sample()])
     assert isinstance(refused, RefusedSample) and "cannot be a submission itself" in refused.why
     done = called(workspace.root, *words, "--attempt", "2")
-    assert done.returncode == 2 and "attempt-3" in done.stderr
+    assert done.returncode == 2 and f"harness attempt m/{CHALLENGE_ID}" in done.stderr
     assert made(workspace) == [f"m/{CHALLENGE_ID}"]
+    moved = called(workspace.root, "attempt", f"m/{CHALLENGE_ID}")
+    assert moved.stdout == f"moved m/{CHALLENGE_ID} to m/{CHALLENGE_ID}/attempt-1\n"
+    assert called(workspace.root, *words, "--attempt", "2").returncode == 0
+    assert made(workspace) == [f"m/{CHALLENGE_ID}/attempt-{n}" for n in (1, 2)]
 
 
 def test_a_single_answer_does_not_join_attempts(workspace: Workspace) -> None:
@@ -248,7 +253,7 @@ def test_an_exception_under_one_sample_reaches_no_other(workspace: Workspace, mo
             raise RecursionError("maximum recursion depth exceeded")
         return reply_text(where, data)
 
-    monkeypatch.setattr("harness.importing.sample_attempts.reply_text", failing)
+    monkeypatch.setattr("harness.importing.unanswered.reply_text", failing)
     found = taken(workspace, [sample(), sample(reply=f"{REPLY}trap"), sample()])
     assert [type(one) for one in found] == [ImportedSample, RefusedSample, ImportedSample]
     assert isinstance(found[1], RefusedSample) and "RecursionError" in found[1].why

@@ -193,6 +193,7 @@ FORGERIES: dict[str, tuple[Edit, DoubtKind]] = {
     "failures rest on the build": (rest_on(lambda d, e: "build"), CAUSE),
     "failures rest on nothing there": (rest_on(lambda d, e: "weather", **OWN_FAILED), CAUSE),
     "failures said to have passed by themselves": (rest_on(some_lesser, own_outcome="passed"), CAUSE),
+    "failures said to have gone unmeasured": (rest_on(some_lesser, own_outcome="not_run"), CAUSE),
     "failures not offered": (every_critical(lambda d, e: replaced(e, "not_offered", detail="not claimed")), OUTCOME),
     "reviews answered": (review_passed, OUTCOME),
     "passed with drawn cases that failed": (every_critical(passes_with_failed_draws), OUTCOME),
