@@ -43,7 +43,6 @@ NOTHING = {
 DOUBTS = {
     "two versions to choose from": f"Option A:\n\n{RIGHT}\nOption B:\n\n{RIGHT.replace('total', 'sum_')}\nPick one.\n",
     "a name that leads elsewhere": RIGHT.replace("```python", "```python ../../x.py"),
-    "code in HTML": "<pre><code>def scaled(x, scale): pass</code></pre>\n",
     "JSON of something else": '{"error": {"message": "overloaded"}}',
 }
 
