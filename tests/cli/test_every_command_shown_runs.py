@@ -76,6 +76,8 @@ def stood_for(line: str) -> tuple[str, ...]:
         words = ["init", "fresh_workspace"]
     if words[:1] == ["rm"]:
         return "rm", "three", "--yes"
+    if words[:1] == ["attempt"]:
+        return "attempt", "four/rows"
     if words[:1] == ["sign"]:  # takes an extra; tests/test_signatures_are_those_of_minisign.py has keys
         return "sign", "--help"
     words = words[: words.index("--sign")] if "--sign" in words else words
@@ -94,11 +96,11 @@ COMMANDS = sorted({stood_for(line) for line in shown()})
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with one challenge and two graded submissions."""
+    """A workspace with one challenge and graded submissions."""
     root = tmp_path_factory.mktemp("shown")
     (root / "challenges").mkdir()
     scaffold.challenge(Workspace(root), "rows")
-    for model in ("one", "two", "three"):
+    for model in ("one", "two", "three", "four"):
         folder = root / "submissions" / model / "rows"
         folder.mkdir(parents=True)
         (folder / "submission.toml").write_text(ABOUT.format(model=model))

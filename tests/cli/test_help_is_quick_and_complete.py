@@ -16,7 +16,7 @@ from tests.commands import command, environment
 HEAVY = ("numpy", "pydantic", "pandas", "matplotlib", "scipy", "jinja2", "rich", "filelock")
 COMMANDS = (
     "grade", "report", "scoreboard", "show", "compare", "replay", "review", "check", "cuda", "cuda check", "cuda count",
-    "export", "rm", "cache", "cache prune", "ls", "doctor", "init", "prompt", "ask", "new", "new challenge",
+    "export", "rm", "cache", "cache prune", "ls", "doctor", "init", "prompt", "ask", "attempt", "new", "new challenge",
     "new submission", "new model", "import",
     "import collection", "import reply", "collection",
     "collection verify", "audit", "sign", "cache records",
