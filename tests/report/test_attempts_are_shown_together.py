@@ -2,10 +2,12 @@
 
 import json
 from html.parser import HTMLParser
+from statistics import stdev
 
+import pytest
 import sample_records as sample
 
-from harness.model import Outcome, Record
+from harness.model import BuildFailure, Outcome, Record
 from harness.report.answers import answers
 from harness.report.attempts_report import attempts_report
 from harness.report.attempts_view import attempts_csv, attempts_json, attempts_markdown
@@ -115,3 +117,23 @@ def test_the_board_states_the_attempts_in_its_data() -> None:
     rows = {row["model"]: row["scores"]["kv_cache"] for row in json.loads(as_json(board))["rows"]}
     assert rows["alpha"]["attempts"] == 5 and rows["alpha"]["pass_at"]["2"] == 0.9 and "attempts" not in rows["gamma"]
     assert as_csv(board).count("\n") == 4
+
+
+def test_an_attempt_without_an_answer_counts_in_every_figure_and_is_named() -> None:
+    """One of five passes: pass@1 is 20 %, where the four with code alone would say 25 %."""
+    given = attempts("delta", "rffff")
+    nothing = {"model": "delta", "attempt": 3, "build": BuildFailure(stage="reply", text="is a refusal")}
+    given[2] = sample.unbuilt().model_copy(update=nothing)
+    marks = [record.overall.score or 0.0 for record in given]
+    (one,) = (answer.attempts for answer in answers(given))
+    assert one is not None
+    found = attempts_json(one)
+    assert (found["attempts"], found["marked"], found["unanswered"], found["passed"]) == (5, 5, 1, 1)
+    assert (found["pass_at"]["1"], found["pass_at"]["5"]) == (0.2, 1.0)
+    assert marks[2] == 0 and found["overall"]["score"] == pytest.approx(sum(marks) / 5)
+    assert found["deviation"] == pytest.approx(stdev(marks))
+    words = "1 of 5 gave no code that can be graded"
+    assert attempts_report(sample.CHALLENGE, one).count == f"5, {words}"
+    assert f"5, {words}" in attempts_markdown(sample.CHALLENGE, one)
+    pages = render_all(ReportInputs((sample.CHALLENGE,), given))
+    assert all(words in pages[name] for name in ("kv_cache.md", "scoreboard.md", "index.html"))
