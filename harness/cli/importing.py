@@ -139,17 +139,16 @@ def samples(
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    constants = {name: value for name, value in (("model", model), ("challenge", challenge)) if value is not None}
-    fields = SampleFields(parse_fields(field or []), constants)
-    made: list[ImportedSample] = []
-    refused: list[RefusedSample] = []
+    given = (("model", model), ("challenge", challenge))
+    fields = SampleFields(parse_fields(field or []), {name: value for name, value in given if value is not None})
+    made, refused = list[ImportedSample](), list[RefusedSample]()
     for result in SampleImport(workspace, file, append).run(read_samples(file, fields)):
         if isinstance(result, RefusedSample):
             refused.append(result)
             output.note(f"error: {result.why}")
-        else:
-            made.append(result)
-            output.line(f"{result.place}: {result.name}")
+            continue
+        made.append(result)
+        output.line(f"{result.place}: {result.name}")
     _note_unanswered(made)
     todo = f"\n  try: harness grade {' '.join(_tell_hiding(workspace, (each.name for each in made)))}" if made else ""
     output.note(f"{len(made)} imported, {len(refused)} refused{todo}")
