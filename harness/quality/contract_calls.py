@@ -1,0 +1,207 @@
+"""What an answer does when it is called through its contract: which of its lines run, and whether a change shows.
+
+The calls are those of the challenge's probes, on their fixed cases and on small drawn ones. Which lines run is the
+answer's word. It is checked: a copy whose other lines all fail must bring the same. So an answer that hides lines is
+found out, and one that names lines which only its tests need gains nothing: a fault planted there changes no call.
+"""
+
+import contextlib
+import itertools
+import math
+import shutil
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import HarnessError
+from harness.languages import AnswerFiles
+from harness.probing.answers import Answer, SandboxedAnswer
+from harness.probing.code import ChallengeCode
+from harness.probing.diagnosis import TracedAnswer, agrees
+from harness.probing.failures import ProbeFailure
+from harness.probing.opening import opened
+from harness.probing.probe import Probe, once
+from harness.probing.sizes import SMALLEST_SHARE, Case
+from harness.probing.wrapper import AnswerWrapper
+from harness.quality.control_runs import Changed, with_failing_lines
+from harness.quality.sources import SourceFile
+from harness.sandbox import Plan, Tree, scratch
+from harness.sandbox.warm import kept_warm
+from harness.timing.exclusive import beside_others
+
+TRACER = Path(__file__).with_name("suite_boot") / "line_tracer.py"
+LINES_LIMIT = 1 << 20
+"""Bytes of line numbers that a case may bring."""
+DRAWN = 4
+"""Drawn cases of a probe, at most."""
+CALL_SECONDS = 5.0
+"""Processor time for a call of the answer: a case with a longer one shows nothing."""
+FACTOR, ROOM = 4.0, 1.0
+"""Processor time for a call of a changed copy: so many times what all calls of the case took, and so many seconds."""
+Lines = Mapping[str, frozenset[int]]
+"""Line numbers by path."""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one case brought of the answer: the notes of its calls, and the processor time that they took."""
+
+    notes: Sequence[Any]
+    seconds: float
+
+
+@dataclass
+class ContractCalls:
+    """Calls an answer and changed copies of it; a context manager.
+
+    Attributes:
+        code: the challenge's.
+        files: what the answer consists of.
+        seed: of the inputs.
+        deadline: when the grade is cut off, by `clock.now`.
+    """
+
+    code: ChallengeCode
+    files: AnswerFiles
+    seed: int
+    deadline: float = math.inf
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _seen: list[_Seen | None] = field(default_factory=list)
+    _lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def __enter__(self) -> "ContractCalls":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def executed(self, files: Sequence[SourceFile]) -> Lines | None:
+        """The lines that calls execute; None where the answer does not load, returns nothing, or hides lines.
+
+        Args:
+            files: those of the answer.
+        """
+        if self._answer is None:
+            return None
+        seen = [self._case(number) for number in range(self._first)]
+        if all(isinstance(note, str) for one in seen if one for note in one.notes):
+            return None
+        lines = {path: frozenset(found) for path, found in self._lines.items()}
+        others_fail = with_failing_lines(files, lines)
+        return None if others_fail and self.differs(others_fail, self._first) else lines
+
+    def differs(self, changed: Changed, most: int | None = None) -> bool:
+        """Whether a copy of the answer brings anything else, beyond rounding, on the first `most` cases.
+
+        Args:
+            changed: the files in which it differs.
+            most: None for all cases.
+        """
+        with scratch.folder() as folder:
+            shutil.copytree(self.files.folder, folder, symlinks=True, dirs_exist_ok=True, copy_function=shutil.copyfile)
+            for path, text in changed:
+                (folder / path).write_text(text, encoding="utf-8")
+            with self._opened(folder) as copy:
+                return copy is None or not all(self._same(copy, number) for number in range(len(self._cases))[:most])
+
+    def _same(self, copy: SandboxedAnswer, number: int) -> bool:
+        """Whether a copy brings on a case what the answer brought, where that is known."""
+        seen = self._case(number)
+        if seen is None:
+            return True
+        probe, case = self._cases[number]
+        with beside_others():
+            return agrees(probe, _Hurried(copy, FACTOR * seen.seconds + ROOM), self.seed, case, seen.notes)
+
+    def _case(self, number: int) -> _Seen | None:
+        """What a case brought of the answer, after all cases before it; None where it ended the worker."""
+        while len(self._seen) <= number:
+            with beside_others():
+                self._seen.append(self._run(*self._cases[len(self._seen)]))
+        return self._seen[number]
+
+    def _run(self, probe: Probe, case: Case) -> _Seen | None:
+        answer = self._answer
+        assert answer is not None  # else no case is asked for
+        before, around = answer.processor_seconds, TracedAnswer(_Hurried(answer, CALL_SECONDS))
+        tracer = f"{TRACER.read_text(encoding='utf-8')}\n\nstart({answer.fork_server().folder!r})\n"
+        try:
+            answer.load("line_tracer", tracer)
+            with contextlib.suppress(ProbeFailure):
+                once(probe, around, self.seed, case)
+            found = answer.call("executed_lines", returns=Tree(LINES_LIMIT), module="line_tracer")
+        except HarnessError:
+            raise
+        except Exception:  # the worker is gone, or the probe cannot digest what came
+            return None
+        for path, lines in found.items() if isinstance(found, dict) else ():
+            if isinstance(lines, np.ndarray):
+                self._lines[str(path)].update(lines.ravel().tolist())
+        return _Seen(around.notes, answer.processor_seconds - before)
+
+    @cached_property
+    def _answer(self) -> SandboxedAnswer | None:
+        """The answer as it is; None where it does not load."""
+        return self._stack.enter_context(self._opened(self.files.folder))
+
+    @contextmanager
+    def _opened(self, folder: Path) -> Iterator[SandboxedAnswer | None]:
+        files = replace(self.files, folder=folder)
+        with kept_warm(), opened(self.code.challenge, files) as opening:
+            answer = opening.answer
+            if opening.fault or not isinstance(answer, SandboxedAnswer):
+                yield None
+                return
+            answer.deadline = self.deadline
+            if folder != self.files.folder and self._answer is not None:
+                answer.literals = self._answer.literals  # sizes are drawn by them
+            yield answer
+
+    @cached_property
+    def _cases(self) -> list[tuple[Probe, Case]]:
+        """What is called: of every probe the first case, then of every probe the second, and so on."""
+        found = {
+            probe.name: (probe, self._of(probe))
+            for criterion in self.code.challenge.criteria
+            if not criterion.capability or criterion.capability in self.files.capabilities
+            for probe in self.code.probes_of(criterion)
+            if probe.traced and not probe.clocked
+        }
+        rounds = itertools.zip_longest(*([(probe, case) for case in cases] for probe, cases in found.values()))
+        return [one for turn in rounds for one in turn if one is not None]
+
+    @cached_property
+    def _first(self) -> int:
+        """How many cases show which lines run: the first of every probe."""
+        return len({probe.name for probe, _ in self._cases})
+
+    def _of(self, probe: Probe) -> list[Case]:
+        """The cases of a probe: the fixed ones, and small drawn ones."""
+        drawn = probe.drawn
+        if drawn is None or self._answer is None:
+            return list(probe.cases)
+        name, literals = zlib.crc32(probe.name.encode()), self._answer.literals
+        most = drawn.most * SMALLEST_SHARE
+        draws = range(min(DRAWN, drawn.count))
+        small = (drawn.case(n, np.random.default_rng([self.seed, name, n]), literals, most) for n in draws)
+        return [*probe.cases, *small]
+
+
+class _Hurried(AnswerWrapper):
+    """An answer each of whose calls may take so many seconds of processor time."""
+
+    def __init__(self, answer: Answer, seconds: float) -> None:
+        super().__init__(answer)
+        self.seconds = seconds
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        """As the answer, within that time."""
+        seconds = min(self.seconds, options.get("seconds") or self.seconds)
+        return super().call(function, *args, returns=returns, **{**options, "seconds": seconds})
