@@ -12,7 +12,7 @@ from harness.quality.ast_mutants import plan_mutants
 from harness.quality.contract_calls import ContractCalls
 from harness.quality.evidence import source_evidence
 from harness.quality.metrics import CURVES, measure
-from harness.quality.own_tests import SuiteGrade, grade_own_tests
+from harness.quality.own_tests import RUN_SECONDS, SuiteGrade, grade_own_tests
 from harness.quality.sources import read_sources
 from harness.sandbox import detect
 from tests.quality.conftest import Answer
@@ -282,3 +282,13 @@ def test_no_fault_is_planted_in_a_file_that_nothing_imports(answer: Answer) -> N
     folder = answer({"answer.py": CORE, "demo.py": "X = [1 + 2, 3 * 4]\n", "test_answer.py": suite})
     result = grade_own_tests(folder, PYTEST, tier=detect(), entries=("answer.py",), seed=1)
     assert result.tried and {path for path, _ in places(result)} == {"answer.py"}
+
+
+def test_the_time_that_one_run_may_take_is_stated() -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-a-grade-is-made.md"
+    text = page.read_text(encoding="utf-8")
+    assert f"One run of the tests may take {RUN_SECONDS:g} s of processor time." in text
+    assert (
+        f"| one run of the answer's own tests | {RUN_SECONDS:g} s; {3 * RUN_SECONDS:g} s where its lines are noted |"
+        in text
+    )
