@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.errors import BusyMachineError, HarnessError
 from harness.languages import AnswerFiles
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import TracedAnswer, agrees
-from harness.probing.failures import ProbeFailure
+from harness.probing.failures import CallTimedOut, ProbeFailure, WorkerLost
 from harness.probing.opening import opened
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import SMALLEST_SHARE, Case
@@ -43,7 +43,7 @@ DRAWN = 4
 """Drawn cases of a probe, at most."""
 CALL_SECONDS = 5.0
 """Processor time for a call of the answer: a case with a longer one shows nothing."""
-FACTOR, ROOM = 4.0, 1.0
+FACTOR, ROOM = 4.0, 2.0
 """Processor time for a call of a changed copy: so many times what all calls of the case took, and so many seconds."""
 Lines = Mapping[str, frozenset[int]]
 """Line numbers by path."""
@@ -87,6 +87,9 @@ class ContractCalls:
 
         Args:
             files: those of the answer.
+
+        Raises:
+            BusyMachineError: the machine gave a call too little time.
         """
         if self._answer is None:
             return None
@@ -103,6 +106,9 @@ class ContractCalls:
         Args:
             changed: the files in which it differs.
             most: None for all cases.
+
+        Raises:
+            BusyMachineError: the machine gave a call too little time.
         """
         with scratch.folder() as folder:
             shutil.copytree(self.files.folder, folder, symlinks=True, dirs_exist_ok=True, copy_function=shutil.copyfile)
@@ -130,21 +136,17 @@ class ContractCalls:
     def _run(self, probe: Probe, case: Case) -> _Seen | None:
         answer = self._answer
         assert answer is not None  # else no case is asked for
-        before, around = answer.processor_seconds, TracedAnswer(_Hurried(answer, CALL_SECONDS))
-        tracer = f"{TRACER.read_text(encoding='utf-8')}\n\nstart({answer.fork_server().folder!r})\n"
+        watched = _Watched(answer, self._lines)
+        before, around = answer.processor_seconds, TracedAnswer(watched)
         try:
-            answer.load("line_tracer", tracer)
             with contextlib.suppress(ProbeFailure):
                 once(probe, around, self.seed, case)
-            found = answer.call("executed_lines", returns=Tree(LINES_LIMIT), module="line_tracer")
+            watched.collect()
         except HarnessError:
             raise
-        except Exception:  # the worker is gone, or the probe cannot digest what came
+        except Exception:  # the probe cannot digest what came
             return None
-        for path, lines in found.items() if isinstance(found, dict) else ():
-            if isinstance(lines, np.ndarray):
-                self._lines[str(path)].update(lines.ravel().tolist())
-        return _Seen(around.notes, answer.processor_seconds - before)
+        return None if watched.lost else _Seen(around.notes, answer.processor_seconds - before)
 
     @cached_property
     def _answer(self) -> SandboxedAnswer | None:
@@ -195,7 +197,10 @@ class ContractCalls:
 
 
 class _Hurried(AnswerWrapper):
-    """An answer each of whose calls may take so many seconds of processor time."""
+    """An answer each of whose calls may take so many seconds of processor time.
+
+    What other work kept from that time raises `BusyMachineError`: it is no word of the answer's.
+    """
 
     def __init__(self, answer: Answer, seconds: float) -> None:
         super().__init__(answer)
@@ -204,4 +209,52 @@ class _Hurried(AnswerWrapper):
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
         """As the answer, within that time."""
         seconds = min(self.seconds, options.get("seconds") or self.seconds)
-        return super().call(function, *args, returns=returns, **{**options, "seconds": seconds})
+        try:
+            return super().call(function, *args, returns=returns, **{**options, "seconds": seconds})
+        except CallTimedOut as late:
+            if late.starved:
+                raise BusyMachineError(f"{late.title}, and other work had the processor: {late.detail}") from None
+            raise
+
+
+class _Watched(_Hurried):
+    """An answer whose worker notes the lines that its calls execute.
+
+    Args:
+        answer: the one behind.
+        lines: where they are added, by path.
+
+    Attributes:
+        lost: whether a call ended the worker.
+    """
+
+    def __init__(self, answer: SandboxedAnswer, lines: dict[str, set[int]]) -> None:
+        super().__init__(answer, CALL_SECONDS)
+        self.lost = False
+        self._lines, self._called = lines, False
+        self._source = f"{TRACER.read_text(encoding='utf-8')}\n\nstart({answer.fork_server().folder!r})\n"
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        """As the answer, noting lines."""
+        try:
+            self.load("line_tracer", self._source)
+            self._called = True
+            return super().call(function, *args, returns=returns, **options)
+        except WorkerLost:
+            self.lost = True
+            raise
+
+    def fresh(self) -> None:
+        """As the answer, once the lines noted so far are known."""
+        self.collect()
+        super().fresh()
+
+    def collect(self) -> None:
+        """Ask the worker for the lines that were noted; what it says may be anything."""
+        if not self._called or self.lost:
+            return
+        self._called = False
+        found = self.answer.call("executed_lines", returns=Tree(LINES_LIMIT), module="line_tracer")
+        for path, lines in found.items() if isinstance(found, dict) else ():
+            if isinstance(lines, np.ndarray):
+                self._lines[str(path)].update(lines.ravel().tolist())

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from harness.errors import BusyMachineError
 from harness.model import Location, Tier
 from harness.quality.assertions import AssertionReport, count_assertions
 from harness.quality.ast_mutants import plan_mutants
@@ -202,7 +203,12 @@ class _Stage:
             return replace(seen, unheeded=unheeded, detail=f"passes, but also {unheeded}: something else decides")
         if second is None or not second.decided:
             return replace(seen, kill_rate=None, detail=f"passes, but the lines it runs are unknown: {TOO_BUSY}")
-        return self._mutants(seen, first, second.lines)
+        try:
+            return self._mutants(seen, first, second.lines)
+        except BusyMachineError:
+            return replace(
+                seen, kill_rate=None, detail="passes, but calls of the answer got too little time"
+            )
 
     def _unheeded(self) -> str:
         """Say on which control copy the suite passes; empty where it fails on all that say anything."""
