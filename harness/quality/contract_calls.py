@@ -13,7 +13,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,25 +21,26 @@ from typing import Any
 import numpy as np
 
 from harness.errors import BusyMachineError, HarnessError
-from harness.languages import AnswerFiles
+from harness.languages import AnswerFiles, literals
+from harness.languages.base import target_of
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import TracedAnswer, agrees
 from harness.probing.failures import CallTimedOut, ProbeFailure, WorkerLost
-from harness.probing.opening import opened
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import SMALLEST_SHARE, Case
 from harness.probing.wrapper import AnswerWrapper
 from harness.quality.control_runs import Changed, with_failing_lines
 from harness.quality.sources import SourceFile
-from harness.sandbox import Plan, Tree, scratch
-from harness.sandbox.warm import kept_warm
+from harness.sandbox import CallStatus, Plan, Tree, WorkerSpec, box_user, scratch, start_fork_server
+from harness.sandbox.fork_server import ForkServer, WorkerProcess
+from harness.sandbox.warm import LentForkServer
 from harness.timing.exclusive import beside_others
 
 TRACER = Path(__file__).with_name("suite_boot") / "line_tracer.py"
 LINES_LIMIT = 1 << 20
 """Bytes of line numbers that a case may bring."""
-DRAWN = 4
+DRAWN = 2
 """Drawn cases of a probe, at most."""
 CALL_SECONDS = 5.0
 """Processor time for a call of the answer: a case with a longer one shows nothing."""
@@ -75,6 +76,7 @@ class ContractCalls:
     _stack: ExitStack = field(default_factory=ExitStack)
     _seen: list[_Seen | None] = field(default_factory=list)
     _lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def __enter__(self) -> "ContractCalls":
         return self
@@ -110,12 +112,8 @@ class ContractCalls:
         Raises:
             BusyMachineError: the machine gave a call too little time.
         """
-        with scratch.folder() as folder:
-            shutil.copytree(self.files.folder, folder, symlinks=True, dirs_exist_ok=True, copy_function=shutil.copyfile)
-            for path, text in changed:
-                (folder / path).write_text(text, encoding="utf-8")
-            with self._opened(folder) as copy:
-                return copy is None or not all(self._same(copy, number) for number in range(len(self._cases))[:most])
+        with self._opened(changed) as copy:
+            return copy is None or not all(self._same(copy, number) for number in range(len(self._cases))[:most])
 
     def _same(self, copy: SandboxedAnswer, number: int) -> bool:
         """Whether a copy brings on a case what the answer brought, where that is known."""
@@ -151,20 +149,50 @@ class ContractCalls:
     @cached_property
     def _answer(self) -> SandboxedAnswer | None:
         """The answer as it is; None where it does not load."""
-        return self._stack.enter_context(self._opened(self.files.folder))
+        return self._stack.enter_context(self._opened(()))
 
     @contextmanager
-    def _opened(self, folder: Path) -> Iterator[SandboxedAnswer | None]:
-        files = replace(self.files, folder=folder)
-        with kept_warm(), opened(self.code.challenge, files) as opening:
-            answer = opening.answer
-            if opening.fault or not isinstance(answer, SandboxedAnswer):
-                yield None
-                return
-            answer.deadline = self.deadline
-            if folder != self.files.folder and self._answer is not None:
-                answer.literals = self._answer.literals  # sizes are drawn by them
-            yield answer
+    def _opened(self, changed: Changed) -> Iterator[SandboxedAnswer | None]:
+        """A copy of the answer with other files, loaded; None where it does not load."""
+        place = self._shown / f"copy-{next(self._numbers)}"
+        shutil.copytree(self.files.folder, place, symlinks=True, copy_function=shutil.copyfile)
+        for path, text in changed:
+            (place / path).write_text(text, encoding="utf-8")
+        if box_user.drawn() is not None:
+            box_user.open_up(place)
+        part = _Part(self._fork_server, place.name, self._target.entry)
+        copy = SandboxedAnswer(self._target, self.files.capabilities, self._literals, fork_server=part)
+        copy.deadline = self.deadline
+        try:
+            with beside_others():
+                loaded = copy.open().status is CallStatus.RETURNED
+            yield copy if loaded else None
+        finally:
+            copy.close()
+            scratch.remove(place)
+
+    @cached_property
+    def _shown(self) -> Path:
+        """The folder that the sandbox shows: that of all copies."""
+        shown = self._stack.enter_context(scratch.folder()) / "copies"
+        shown.mkdir()
+        return shown
+
+    @cached_property
+    def _target(self) -> WorkerSpec:
+        return target_of(self.code.challenge, self._shown, self.files.entries[0])
+
+    @cached_property
+    def _fork_server(self) -> ForkServer | LentForkServer:
+        """The process that the workers of all copies come from: to start one takes longer than most of their calls."""
+        server = start_fork_server(self._target)
+        self._stack.callback(server.close)
+        return server
+
+    @cached_property
+    def _literals(self) -> frozenset[int]:
+        """Integers of the answer's source, by which sizes are drawn for its copies as well."""
+        return literals(self.code.language, self.files)
 
     @cached_property
     def _cases(self) -> list[tuple[Probe, Case]]:
@@ -187,13 +215,31 @@ class ContractCalls:
     def _of(self, probe: Probe) -> list[Case]:
         """The cases of a probe: the fixed ones, and small drawn ones."""
         drawn = probe.drawn
-        if drawn is None or self._answer is None:
+        if drawn is None:
             return list(probe.cases)
-        name, literals = zlib.crc32(probe.name.encode()), self._answer.literals
-        most = drawn.most * SMALLEST_SHARE
-        draws = range(min(DRAWN, drawn.count))
-        small = (drawn.case(n, np.random.default_rng([self.seed, name, n]), literals, most) for n in draws)
+        name, most, draws = zlib.crc32(probe.name.encode()), drawn.most * SMALLEST_SHARE, range(min(DRAWN, drawn.count))
+        small = (drawn.case(n, np.random.default_rng([self.seed, name, n]), self._literals, most) for n in draws)
         return [*probe.cases, *small]
+
+
+class _Part(LentForkServer):
+    """A fork server that shows several copies, as the fork server of one of them."""
+
+    def __init__(self, server: ForkServer | LentForkServer, name: str, entry: str) -> None:
+        self.bytecode = {entry: np.empty(0, np.uint8)}  # nothing to keep: a copy has one worker
+        self._server, self._name = server, name
+
+    @property
+    def folder(self) -> str:
+        """As `ForkServer.folder`, of this copy."""
+        return f"{self._server.folder}/{self._name}"
+
+    def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
+        """As `ForkServer.fork`."""
+        return self._server.fork(rlimits)
+
+    def close(self) -> None:
+        """Leave it open for the next copy."""
 
 
 class _Hurried(AnswerWrapper):

@@ -206,9 +206,7 @@ class _Stage:
         try:
             return self._mutants(seen, first, second.lines)
         except BusyMachineError:
-            return replace(
-                seen, kill_rate=None, detail="passes, but calls of the answer got too little time"
-            )
+            return replace(seen, kill_rate=None, detail="passes, but calls of the answer got too little time")
 
     def _unheeded(self) -> str:
         """Say on which control copy the suite passes; empty where it fails on all that say anything."""
