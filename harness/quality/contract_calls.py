@@ -32,8 +32,10 @@ from harness.probing.sizes import SMALLEST_SHARE, Case
 from harness.probing.wrapper import AnswerWrapper
 from harness.quality.control_runs import Changed, with_failing_lines
 from harness.quality.sources import SourceFile
-from harness.sandbox import CallStatus, Plan, Tree, WorkerSpec, box_user, scratch, start_fork_server
+from harness.sandbox import CallStatus, Plan, Tree, WorkerSpec, box_user, scratch
+from harness.sandbox.box import PROCESSES
 from harness.sandbox.fork_server import ForkServer, WorkerProcess
+from harness.sandbox.protocol import FileAccess
 from harness.sandbox.warm import LentForkServer
 from harness.timing.exclusive import beside_others
 
@@ -183,11 +185,11 @@ class ContractCalls:
         return target_of(self.code.challenge, self._shown, self.files.entries[0])
 
     @cached_property
-    def _fork_server(self) -> ForkServer | LentForkServer:
+    def _fork_server(self) -> ForkServer:
         """The process that the workers of all copies come from: to start one takes longer than most of their calls."""
-        server = start_fork_server(self._target)
-        self._stack.callback(server.close)
-        return server
+        limits = self._target.limits
+        access = FileAccess(self._shown, scratch_mib=limits.scratch_mib)
+        return self._stack.enter_context(ForkServer(access, self._target.tier, limits.memory_mib, PROCESSES))
 
     @cached_property
     def _literals(self) -> frozenset[int]:
@@ -225,7 +227,7 @@ class ContractCalls:
 class _Part(LentForkServer):
     """A fork server that shows several copies, as the fork server of one of them."""
 
-    def __init__(self, server: ForkServer | LentForkServer, name: str, entry: str) -> None:
+    def __init__(self, server: ForkServer, name: str, entry: str) -> None:
         self.bytecode = {entry: np.empty(0, np.uint8)}  # nothing to keep: a copy has one worker
         self._server, self._name = server, name
 
