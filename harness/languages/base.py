@@ -162,6 +162,7 @@ class Language(Protocol):
         builds: times that an answer is compiled at most, each within `build_seconds`.
         runs_in_process: whether the reference and its mutants are Python, so that a failing answer can be compared with
             them call by call in this process.
+        traces_lines: whether the sandbox sees which lines of an answer a call executes.
         devices: devices that `--device` may ask for.
         host_device: the device that every machine has.
     """
@@ -177,6 +178,7 @@ class Language(Protocol):
     test_command: tuple[str, ...] = ()
     builds: int = 0
     runs_in_process: bool = False
+    traces_lines: bool = False
     devices: tuple[str, ...] = ()
     host_device: Device = CPU
 

@@ -24,6 +24,7 @@ class Python(Language):
     fences = frozenset({"py", "python3", "py3", "numpy", "pytest", "ipython"})
     test_command = ("python", "-m", "pytest", "-q")
     runs_in_process = True
+    traces_lines = True
 
     def stub(self, contract: str) -> str:
         """The contract's functions, none of them done yet."""

@@ -250,6 +250,14 @@ def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
     return around
 
 
+def agrees(probe: Probe, answer: Answer, seed: int, case: Case, seen: Sequence[Any]) -> bool:
+    """Whether an answer brings on one case what another one brought, of which the notes are `seen`."""
+    around = ComparedAnswer(answer, seen, AGREEMENT_TOLERANCE)
+    with contextlib.suppress(Settled):
+        _noted(probe, around, seed, case)
+    return _farthest(seen, around.notes, AGREEMENT_TOLERANCE) is not None
+
+
 def _local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:
     """The reference or a mutant, asked for what the answer claims to offer: probes take settings from there."""
     local = LocalAnswer(code.imported(mutant))
@@ -294,6 +302,8 @@ def _farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | N
     if len(left) != len(right):
         return None
     for a, b in zip(left, right, strict=True):
+        if isinstance(a, float) and isinstance(b, float):
+            a, b = np.asarray(a), np.asarray(b)
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
             step = _apart(a, b, tolerance)
             if step is None:
@@ -309,12 +319,14 @@ def _apart(a: Any, b: Any, tolerance: Mapping[str, float]) -> float | None:
         return None
     if a.dtype.kind != "f":
         return 0.0 if np.array_equal(a, b) else None
-    if not np.array_equal(np.isfinite(a), np.isfinite(b)):
-        return None
     finite = np.isfinite(a)
+    if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return None
     if not finite.any():
         return 0.0
     x, y = a[finite].astype(np.float64), b[finite].astype(np.float64)
+    most = max(float(np.abs(x).max()), float(np.abs(y).max())) or 1.0  # else squares may overflow
+    x, y = x / most, y / most
     size = float(np.sqrt(max(np.mean(x * x), np.mean(y * y))))
     gap = float(np.abs(x - y).max()) / (size or 1.0)
     return gap if gap <= tolerance.get(a.dtype.name, 0.0) else None

@@ -6,7 +6,8 @@ answer failing. What passes then depends on neither.
 """
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from harness.quality.assertions import Function
 from harness.quality.sources import SourceFile
@@ -15,6 +16,8 @@ Changed = tuple[tuple[str, str], ...]
 """Path and text of the files that a copy has instead of the answer's own."""
 
 _FAILS = "raise AssertionError('a control: this must fail')"
+_WITHOUT_LINES = (ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
+"""Statements that a tracer need not see, although they run."""
 
 
 def with_failing_checks(files: Sequence[SourceFile], checks: Collection[tuple[str, int]]) -> Changed:
@@ -51,6 +54,54 @@ def with_failing_code(files: Sequence[SourceFile], entries: Collection[str]) -> 
         if failing:
             changed.append((file.path, ast.unparse(tree)))
     return tuple(changed)
+
+
+def with_failing_lines(files: Sequence[SourceFile], executed: Mapping[str, AbstractSet[int]]) -> Changed:
+    """Make every statement of the answer's functions fail of which no line is said to be executed.
+
+    Unlike the other copies this one must do the same as the answer, in whatever runs the lines that are said to be all.
+
+    Args:
+        files: all files of an answer.
+        executed: those lines, by path.
+    """
+    changed = []
+    for file in files:
+        if file.test or file.tree is None:
+            continue
+        tree, lines = ast.parse(file.text), executed.get(file.path, frozenset())
+        functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+        if sum(_fail_elsewhere(function.body, lines) for function in functions):
+            changed.append((file.path, ast.unparse(tree)))
+    return tuple(changed)
+
+
+def _fail_elsewhere(body: list[ast.stmt], lines: AbstractSet[int]) -> int:
+    """Make the statements of a body that are on none of `lines` fail; return how many those are."""
+    failing = 0
+    for index, statement in enumerate(body):
+        if not lines.isdisjoint(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)):
+            failing += sum(_fail_elsewhere(inner, lines) for inner in _bodies(statement))
+        elif not isinstance(statement, _WITHOUT_LINES) and not _is_bare(statement):
+            body[index : index + 1] = ast.parse(_FAILS).body
+            failing += 1
+    return failing
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The bodies of statements within a statement: what it repeats, chooses, tries or defines."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ExceptHandler | ast.match_case):
+            yield child.body
+    for name in ("body", "orelse", "finalbody"):
+        if body := getattr(node, name, None):
+            yield body
+
+
+def _is_bare(statement: ast.stmt) -> bool:
+    """Whether a statement computes nothing: a docstring, or a name with a type and no value."""
+    bare = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return bare or (isinstance(statement, ast.AnnAssign) and statement.value is None)
 
 
 class _Checks:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.model import Claim, Criterion, Evidence, Figure, Location, Outcome, Submission
 from harness.quality.claims import Truth, check_claims
+from harness.quality.contract_calls import ContractCalls
 from harness.quality.metrics import Metric, measure
 from harness.quality.own_tests import MUTANTS, SECONDS, SuiteGrade, SuiteStatus, grade_own_tests
 from harness.sandbox import Tier
@@ -29,19 +30,32 @@ SHOWN = 5
 
 
 def source_evidence(
-    criteria: Sequence[Criterion], folder: Path, entries: Iterable[str], adapters: Iterable[str] = ()
+    criteria: Sequence[Criterion], submission: Submission, folder: Path, adapters: Iterable[str] = ()
 ) -> dict[str, Evidence]:
-    """Evidence of the criteria fed by source metrics, by criterion."""
+    """Evidence of the criteria fed by source metrics, by criterion; files that nothing imports are named once."""
     if not criteria:
         return {}
-    report = measure(folder, tuple(entries), tuple(adapters))
+    report = measure(folder, submission.entries, tuple(adapters), _test_command(submission))
     size: dict[str, Figure] = {"source_files": report.files, "source_lines": report.sloc}
     found = {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
     for criterion in criteria:
         seen = found[criterion.id]
         if criterion.metric == SIZE and seen.measured:
-            found[criterion.id] = seen.model_copy(update={"measured": seen.measured | size})
+            detail = seen.detail + _uncounted(report.unused)
+            found[criterion.id] = seen.model_copy(update={"measured": seen.measured | size, "detail": detail})
     return found
+
+
+def _uncounted(files: Sequence[str]) -> str:
+    """What is said of files that nothing imports."""
+    if not files:
+        return ""
+    more = f" and {len(files) - SHOWN} others" if len(files) > SHOWN else ""
+    return f"; not counted in any figure, for nothing imports it: {', '.join(files[:SHOWN])}{more}"
+
+
+def _test_command(submission: Submission) -> tuple[str, ...]:
+    return tuple(submission.tests.command) if submission.tests else ()
 
 
 def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
@@ -57,6 +71,7 @@ def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
 def own_tests_evidence(
     criteria: Sequence[Criterion], submission: Submission, folder: Path, tier: Tier, *, seed: int,
     mutants: int = MUTANTS, seconds: float = SECONDS, adapters: Iterable[str] = (), quoted: bool = True,
+    contract: ContractCalls | None = None,
 ) -> dict[str, Evidence]:  # fmt: skip
     """Evidence of the criteria fed by the answer's own tests, by criterion.
 
@@ -70,14 +85,14 @@ def own_tests_evidence(
         seconds: processor time for the whole stage.
         adapters: files that are the harness's own: no fault is planted in them.
         quoted: whether the answer's code may be quoted; else a fault that was not noticed is named by its place.
+        contract: calls the answer as probes do, where that shows which of its lines run.
     """
     if not criteria:
         return {}
-    command = submission.tests.command if submission.tests else None
     count = mutants if any(c.tests == "kill_rate" for c in criteria) else 0
     result = grade_own_tests(
-        folder, command, tier=tier, entries=submission.entries, adapters=tuple(adapters), seed=seed, mutants=count,
-        seconds=seconds,
+        folder, _test_command(submission), tier=tier, entries=submission.entries, adapters=tuple(adapters), seed=seed,
+        mutants=count, seconds=seconds, contract=contract,
     )  # fmt: skip
     if not quoted:
         result = replace(result, survivors=tuple(map(str, result.survivor_locations)))
@@ -111,6 +126,8 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     measured: dict[str, Figure] = {
         "mutants_planted": result.planted, "mutants_tried": result.tried, "kill_rate": round(result.kill_rate, 4)
     }  # fmt: skip
+    if result.without_effect:
+        measured["mutants_without_effect"] = result.without_effect
     detail = result.detail
     if result.survivors:
         distinct = list(dict.fromkeys(result.survivors))

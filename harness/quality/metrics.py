@@ -10,8 +10,8 @@
 | % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
 
 Between the columns credit is linear. Code lines leave out blank lines, comments and docstrings, so that neither
-documenting nor dividing code is punished. Tests are left out (`sources` says what a test is). The maintainability index
-is not used: removing docstrings drives it to 1, and large sound libraries to 0.
+documenting nor dividing code is punished. Tests are left out, and files that nothing imports (`sources` says which
+those are). The maintainability index is not used: removing docstrings drives it to 1, and large sound libraries to 0.
 """
 
 import itertools
@@ -77,6 +77,7 @@ class SourceReport:
         sloc: their code lines.
         problems: files that could not be analysed fully, each with the reason.
         versions: of ruff and lizard.
+        unused: source files that nothing imports: no figure counts them.
     """
 
     metrics: Mapping[str, Metric]
@@ -84,20 +85,25 @@ class SourceReport:
     sloc: int
     problems: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
 
 
-def measure(folder: Path, entries: Collection[str] = (), adapters: Collection[str] = ()) -> SourceReport:
+def measure(
+    folder: Path, entries: Collection[str] = (), adapters: Collection[str] = (), command: Collection[str] = ()
+) -> SourceReport:
     """The six figures for the source under `folder`.
 
     Args:
         folder: a submission or the snapshot of one.
         entries: files of the submission's `entry`; they are source whatever they are called.
         adapters: files that are the harness's own: no line of them counts.
+        command: words of its test command.
 
     Raises:
         PrerequisiteError: ruff is not installed beside the harness.
     """
-    files = [file for file in read_sources(folder, entries, adapters) if not file.test]
+    sources = [file for file in read_sources(folder, entries, adapters, command) if not file.test]
+    files = [file for file in sources if not file.unused]
     problems = tuple(f"{file.path} {file.problem}" for file in files if file.problem)
     if not any(file.sloc for file in files):
         metrics = [Metric(name, None, 0.0, "there is no source code to measure") for name in CURVES]
@@ -117,8 +123,9 @@ def measure(folder: Path, entries: Collection[str] = (), adapters: Collection[st
             _duplication(files),
         ]
     return SourceReport(
-        {metric.name: metric for metric in metrics}, len(files), _sloc(files), problems, tools.versions()
-    )
+        {metric.name: metric for metric in metrics}, len(files), _sloc(files), problems, tools.versions(),
+        tuple(file.path for file in sources if file.unused),
+    )  # fmt: skip
 
 
 def credit(name: str, figure: float) -> float:

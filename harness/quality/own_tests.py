@@ -1,12 +1,12 @@
 """How strong an answer's own tests are: do they pass, twice, and do they notice faults planted in the code they run?
 
 The suite runs in the sandbox. First as it is, twice, the second time noting which lines it executes; then on mutants of
-the executed lines (`ast_mutants`), each of which should fail. Before and after the mutants it runs on equivalent code,
+those lines that calls through the contract execute as well (`ast_mutants`), each of which should fail. A mutant that
+changes nothing that such calls bring does not count. Before and after the mutants it runs on equivalent code,
 which must pass. Verdicts are exit statuses; nothing the suite prints is read. A suite without a check that can fail
 kills nothing, whatever crashes under it; neither does one that fails on equivalent code: it judges the text.
 """
 
-import itertools
 import math
 import os
 import re
@@ -17,11 +17,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from harness.errors import BusyMachineError
 from harness.model import Location, Tier
 from harness.quality.assertions import AssertionReport, count_assertions
-from harness.quality.ast_mutants import SourceMutant, equivalent, mutable_lines, plan_mutants
+from harness.quality.ast_mutants import plan_mutants
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
+from harness.quality.contract_calls import ContractCalls
 from harness.quality.control_runs import with_failing_checks, with_failing_code
+from harness.quality.mutant_runs import Tried, both, effective, every_line, exercised, joined, plan_runs
 from harness.quality.sources import SourceFile, read_sources
 from harness.sandbox.beside import Beside
 from harness.sandbox.wall_bound import wall_bound
@@ -76,7 +79,8 @@ class SuiteGrade:
         assertions: checks in their text.
         exercised: share of the lines a mutant could be planted on that they execute; None when unknown.
         planted: mutants of those lines.
-        tried: mutants that were run.
+        without_effect: mutants that were run and change nothing that calls through the contract bring.
+        tried: the other mutants that were run.
         killed: mutants that made them fail.
         kill_rate: 0 to 1; None where it was left open, for the reason in `detail`.
         survivors: mutants they did not notice, in words.
@@ -92,6 +96,7 @@ class SuiteGrade:
     collected: int | None = None
     exercised: float | None = None
     planted: int = 0
+    without_effect: int = 0
     tried: int = 0
     killed: int = 0
     kill_rate: float | None = 0.0
@@ -112,6 +117,7 @@ def grade_own_tests(
     tier: Tier,
     entries: Collection[str] = (),
     adapters: Collection[str] = (),
+    contract: ContractCalls | None = None,
     seed: int = 0,
     mutants: int = MUTANTS,
     seconds: float = SECONDS,
@@ -127,6 +133,7 @@ def grade_own_tests(
         tier: isolation.
         entries: files of its `entry`.
         adapters: files that are the harness's own: no fault is planted in them.
+        contract: calls the answer as probes do; without it a mutant may be planted in all that the tests execute.
         seed: of the mutants drawn.
         mutants: how many are drawn; with 0 the suite runs on the answer alone.
         seconds: processor time for the whole stage.
@@ -137,13 +144,13 @@ def grade_own_tests(
     Raises:
         BoxError: the sandbox could not be started.
     """
-    files = read_sources(folder, entries, adapters)
+    files = read_sources(folder, entries, adapters, command or ())
     assertions = count_assertions(files, command or ())
     if not command:
         return SuiteGrade(SuiteStatus.NONE, "no test command is stated", assertions)
     suite = Suite(folder, command, tier, memory_mib, min(idle_seconds, seconds))
     end = time.perf_counter() + wall_bound(seconds)
-    stage = _Stage(suite, files, assertions, entries, seed, mutants, seconds, run_seconds, seconds, end)
+    stage = _Stage(suite, files, assertions, entries, contract, seed, mutants, seconds, run_seconds, seconds, end)
     return stage.plain(SuiteGrade(SuiteStatus.PASSED, "", assertions))
 
 
@@ -162,6 +169,7 @@ class _Stage:
     files: tuple[SourceFile, ...]
     assertions: AssertionReport
     entries: Collection[str]
+    contract: ContractCalls | None
     seed: int
     count: int
     seconds: float
@@ -195,7 +203,10 @@ class _Stage:
             return replace(seen, unheeded=unheeded, detail=f"passes, but also {unheeded}: something else decides")
         if second is None or not second.decided:
             return replace(seen, kill_rate=None, detail=f"passes, but the lines it runs are unknown: {TOO_BUSY}")
-        return self._mutants(seen, first, second.lines)
+        try:
+            return self._mutants(seen, first, second.lines)
+        except BusyMachineError:
+            return replace(seen, kill_rate=None, detail="passes, but calls of the answer got too little time")
 
     def _unheeded(self) -> str:
         """Say on which control copy the suite passes; empty where it fails on all that say anything."""
@@ -251,12 +262,15 @@ class _Stage:
             return replace(seen, kill_rate=None, detail="passes; no mutants were asked for")
         if seen.assertions.real == 0:
             return replace(seen, detail="passes, but holds no check that can fail: nothing counts as noticed")
-        sources = [file for file in self.files if not file.test]
-        mutants = plan_mutants(sources, lines if lines is not None else _every_line(sources), self.seed)
-        seen = replace(seen, planted=len(mutants), exercised=_exercised(sources, lines))
+        sources = [file for file in self.files if not file.test and not file.unused]
+        called = self.contract.executed(sources) if self.contract else None
+        executed = both(lines if lines is not None else every_line(sources), called)
+        mutants = plan_mutants(sources, executed, self.seed)
+        seen = replace(seen, planted=len(mutants), exercised=exercised(sources, lines, called))
         if not mutants:
-            return replace(seen, detail="passes, but executes none of the answer's code")
-        drawn, plan = _plan(mutants, sources, self.count)
+            what = "the answer's code" if called is None else "the code that calls through the contract execute"
+            return replace(seen, detail=f"passes, but executes none of {what}")
+        drawn, plan = plan_runs(mutants, sources, self.count)
         given = self.left
         with beside_others():
             done = self._on_two_cores(plan, _limit(first))
@@ -270,7 +284,9 @@ class _Stage:
             return replace(seen, kill_rate=None, detail=self._left_open(results, given))
         if not results[-1].silent:
             return replace(seen, detail=FLAKY)
-        return _judged(seen, list(zip(drawn, results[1:-1], strict=True)))
+        tried = list(zip(drawn, results[1:-1], strict=True))
+        counted = effective(tried, sources, self.contract) if self.contract and called is not None else tried
+        return _judged(replace(seen, without_effect=len(tried) - len(counted)), counted)
 
     def _on_two_cores(self, plan: Sequence[Run], limit: float) -> Runs:
         """The runs of `plan`, the later half in a sandbox of its own beside the first where there is a core for it.
@@ -289,7 +305,7 @@ class _Stage:
             beside.give_up()
         assert second is not None  # no deadline was set
         self.left = max(1.0, self.left - _processor_seconds(second.results))
-        return _joined(first, second)
+        return joined(first, second)
 
     def _left_open(self, results: Sequence[RunResult], given: float) -> str:
         """Why not every run of the plan says anything."""
@@ -305,49 +321,27 @@ class _Stage:
         return "fails on the same code written differently: it judges the text, not what it does"
 
 
-def _plan(
-    mutants: Sequence[SourceMutant], files: Sequence[SourceFile], count: int
-) -> tuple[list[SourceMutant], list[Run]]:
-    """The first `count` mutants that are code, and the runs: equivalent code, each mutant, equivalent code again.
-
-    All code is written in the same way, so that its form does not tell one run from another.
-    """
-    by_path = {file.path: file for file in files}
-    same = {path: equivalent(by_path[path]) for path in sorted({mutant.path for mutant in mutants})}
-    faulty = ((m, replace(by_path[m.path], text=m.planted(by_path[m.path].text))) for m in mutants)
-    drawn = list(itertools.islice(((mutant, file) for mutant, file in faulty if file.tree is not None), count))
-    plain = Run(tuple(same.items()), quick=True)
-    runs = [Run(tuple((same | {file.path: equivalent(file)}).items()), quick=True) for _, file in drawn]
-    return [mutant for mutant, _ in drawn], [replace(plain, must_pass=True), *runs, plain]
-
-
-def _joined(first: Runs, second: Runs) -> Runs:
-    """What two halves of a plan show together: the runs but for the ends that meet, which count where they fail."""
-    broken = first.broken or second.broken
-    for half in (first, second):
-        if half.results and not half.results[0].silent:
-            return Runs(half.results[:1], broken=broken)
-    fails = any(not run.silent for run in first.results[-1:])
-    last = first.results[-1:] if fails else second.results[-1:]
-    return Runs(first.results[:-1] + second.results[1:-1] + last, broken=broken)
-
-
 def _processor_seconds(results: Sequence[RunResult]) -> float:
     return sum(result.processor_seconds for result in results)
 
 
-def _judged(seen: SuiteGrade, tried: Sequence[tuple[SourceMutant, RunResult]]) -> SuiteGrade:
+def _judged(seen: SuiteGrade, tried: Sequence[Tried]) -> SuiteGrade:
+    if not tried:
+        detail = f"passes, but none of {seen.without_effect} mutants changes what calls through the contract bring"
+        return replace(seen, detail=detail)
     survivors = sorted((mutant.path, mutant.line, str(mutant)) for mutant, result in tried if result.silent)
     killed = len(tried) - len(survivors)
     detail = f"{killed} of {len(tried)} mutants noticed"
-    if len(tried) < seen.planted:
+    if len(tried) + seen.without_effect < seen.planted:
         detail += f", drawn from {seen.planted}"
+    if seen.without_effect:
+        detail += f"; {seen.without_effect} more change nothing that calls through the contract bring"
     return replace(
         seen,
         detail=detail,
         tried=len(tried),
         killed=killed,
-        kill_rate=killed / len(tried) if tried else None,
+        kill_rate=killed / len(tried),
         survivors=tuple(text for _, _, text in survivors),
         survivor_locations=tuple(p for path, line, _ in survivors for p in Location.within(path, line)),
     )
@@ -371,7 +365,7 @@ def _status(first: RunResult) -> SuiteStatus:
 
 def _what_failed(result: RunResult, run_seconds: float) -> str:
     if result.end == "late":
-        return f"does not finish within {run_seconds:g} s of processor time"
+        return f"does not finish within the {run_seconds:g} s of processor time that one run may take"
     if result.end == "idle":
         return "does not finish: it waits without using the processor"
     if result.end == "cut":
@@ -383,15 +377,3 @@ def _what_failed(result: RunResult, run_seconds: float) -> str:
     if result.collected == 0 and result.status == NO_TESTS:
         return "finds no test to run"
     return f"fails with exit status {result.status}"
-
-
-def _every_line(files: Sequence[SourceFile]) -> dict[str, frozenset[int]]:
-    return {file.path: frozenset(range(1, file.text.count("\n") + 2)) for file in files}
-
-
-def _exercised(files: Sequence[SourceFile], lines: Mapping[str, AbstractSet[int]] | None) -> float | None:
-    mutable = {file.path: mutable_lines(file) for file in files}
-    total = sum(map(len, mutable.values()))
-    if lines is None or total == 0:
-        return None
-    return sum(len(places & lines.get(path, frozenset())) for path, places in mutable.items()) / total

@@ -4,13 +4,14 @@ Nothing here runs or imports what it reads. A file that cannot be decoded or par
 
 What counts as a test: a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or any under a folder named `test`
 or `tests`, unless it is an entry of the submission or a file that is not a test imports or includes it. Everything
-else, an adapter, a demo and a benchmark included, is source.
+else, an adapter included, is source. A file that nothing imports (a demo, a copy left behind) is no part of what is
+measured.
 """
 
 import ast
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
@@ -33,6 +34,7 @@ class SourceFile:
         syntax: by suffix.
         fault: why the bytes could not be read as they should, or None.
         test: whether it is clearly a test.
+        unused: whether nothing imports it: no entry, no test, and nothing that these import.
     """
 
     path: str
@@ -40,6 +42,7 @@ class SourceFile:
     syntax: Syntax
     fault: str | None = None
     test: bool = False
+    unused: bool = False
 
     @cached_property
     def _parsed(self) -> ast.Module | str | None:
@@ -91,16 +94,20 @@ def syntaxes() -> Mapping[str, Syntax]:
     return found
 
 
-def read_sources(folder: Path, entries: Collection[str] = (), adapters: Collection[str] = ()) -> tuple[SourceFile, ...]:
+def read_sources(
+    folder: Path, entries: Collection[str] = (), adapters: Collection[str] = (), command: Collection[str] = ()
+) -> tuple[SourceFile, ...]:
     """Every file under `folder` whose suffix is one of a language, by path; links and special files are passed over.
 
     Args:
         folder: a submission or the snapshot of one.
         entries: files of the submission's `entry`; they are source whatever they are called.
         adapters: files that are the harness's own, not the answer's: left out.
+        command: words of its test command; what they name is used.
     """
     found = _told_apart([_read(folder, path) for path in _paths(folder)], frozenset(entries))
-    return tuple(file for file in found if file.path not in adapters)
+    used = _used(found, frozenset(entries), {*adapters, *command})
+    return tuple(replace(file, unused=file.path not in used) for file in found if file.path not in adapters)
 
 
 def _paths(folder: Path) -> Iterator[str]:
@@ -144,3 +151,22 @@ def _told_apart(files: Iterable[SourceFile], entries: frozenset[str]) -> tuple[S
         if taken == marked:
             return tuple(marked)
         marked = taken
+
+
+def _used(files: Sequence[SourceFile], entries: frozenset[str], named: Collection[str]) -> frozenset[str]:
+    """Paths of what is used: entries, tests, what is `named`, and what these import; of all files without an entry."""
+    if not any(file.path in entries for file in files):
+        return frozenset(file.path for file in files)
+    roots = {*entries, *(word.partition("::")[0].removeprefix("./") for word in named)}
+    used = {file.path for file in files if file.test or file.path in roots or PurePosixPath(file.path).stem in roots}
+    while True:
+        wanted = {name for file in files if file.path in used for name in file.syntax.imports(file.text, file.tree)}
+        packages = {str(folder) for path in used for folder in PurePosixPath(path).parents}
+        more = {file.path for file in files if _is_imported(PurePosixPath(file.path), wanted, packages)} - used
+        if not more:
+            return frozenset(used)
+        used |= more
+
+
+def _is_imported(path: PurePosixPath, wanted: Collection[str], packages: Collection[str]) -> bool:
+    return path.stem in wanted or (path.stem == "__init__" and str(path.parent) in packages)

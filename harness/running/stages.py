@@ -19,6 +19,7 @@ from harness.probing.opening import GradedAnswer, opened
 from harness.probing.probe import ProbeResult
 from harness.probing.root_causes import linked_to_races
 from harness.quality.compiled import compiler_evidence
+from harness.quality.contract_calls import ContractCalls
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
 from harness.running.ahead import Ahead, run_ahead
@@ -230,7 +231,7 @@ def measure_source(job: Job, found: StageResult) -> StageResult | None:
     if not criteria:
         return None
     job.progress("source metrics")
-    return StageResult(source_evidence(criteria, job.files.path, job.submission.entries, job.adapters))
+    return StageResult(source_evidence(criteria, job.submission, job.files.path, job.adapters))
 
 
 def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
@@ -242,12 +243,13 @@ def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
     count, seconds = MUTANTS, job.challenge.limits.tests_seconds
     if job.options.full:
         count, seconds = ALL_MUTANTS, ALL_SECONDS
-    return StageResult(
-        own_tests_evidence(
+    calls = ContractCalls(job.code, job.answer, job.files_seed, job.deadline) if job.language.traces_lines else None
+    with calls or nullcontext():
+        evidence = own_tests_evidence(
             criteria, job.submission, job.files.path, detect(), seed=job.files_seed, mutants=count, seconds=seconds,
-            adapters=job.adapters, quoted=job.origin is None or job.origin.redistribute,
-        )
-    )  # fmt: skip
+            adapters=job.adapters, quoted=job.origin is None or job.origin.redistribute, contract=calls,
+        )  # fmt: skip
+    return StageResult(evidence)
 
 
 def check_claims(job: Job, found: StageResult) -> StageResult | None:

@@ -246,7 +246,7 @@ def test_test_programs_in_cuda_are_left_out(answer, name):
     kernel = "__global__ void add(float* x) {\n  x[0] += 1;\n}\n"
     folder = answer({"add.cu": kernel, name: "int main() {\n  return 0;\n}\n"})
     assert measure(folder).files == 1
-    assert measure(folder, entries=(name,)).files == 2
+    assert measure(folder, entries=("add.cu", name)).files == 2
     included = answer({"add.cu": f'#include "{name}"\n{kernel}'})
     assert measure(included).files == 2
 

@@ -7,14 +7,12 @@ import os
 import runpy
 import sys
 import threading
-import types
 import unittest
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-
-TRACED_EVENTS = 3_000_000
+from line_tracer import Tracer  # type: ignore[import-not-found]
 
 
 def run_suite(program: str, arguments: Sequence[str], trace: bool, quick: bool, word: int) -> int:
@@ -27,7 +25,7 @@ def run_suite(program: str, arguments: Sequence[str], trace: bool, quick: bool, 
     status = exit_status(lambda: PROGRAMS.get(program, run_script)(program, arguments, quick, counts))
     if tracer:
         sys.settrace(None)
-        counts["lines"] = tracer.found()
+        counts["lines"] = None if tracer.gave_up else tracer.found()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
@@ -106,49 +104,3 @@ PROGRAMS: dict[str, Callable[[str, Sequence[str], bool, dict[str, Any]], int]] =
     "pytest": run_pytest,
     "unittest": run_unittest,
 }
-
-
-class Tracer:
-    """Notes which lines under a folder are executed; gives up after so many events that it would slow the suite."""
-
-    def __init__(self, root: str) -> None:
-        self.root = root + os.sep
-        self.lines: dict[str, set[int]] = {}
-        self.missing: dict[types.CodeType, set[int]] = {}
-        self.left = TRACED_EVENTS
-
-    def watch(self, frame: types.FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
-        """The trace function: follows a call of the answer's code that has lines left to see."""
-        code = frame.f_code
-        if not code.co_filename.startswith(self.root):
-            return None
-        missing = self.missing.get(code)
-        if missing is None:
-            # entering a function is a call event: its first line never shows as a line event
-            lines = {line for _, _, line in code.co_lines() if line}
-            missing = self.missing[code] = lines - {code.co_firstlineno}
-        return self.follow(code, missing) if missing else None
-
-    def follow(self, code: types.CodeType, missing: set[int]) -> Callable[..., Any]:
-        """A tracer for one call of `code`, whose lines not yet seen are `missing`."""
-        lines = self.lines.setdefault(code.co_filename, set())
-
-        def local(frame: types.FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
-            if event == "line":
-                self.left -= 1
-                if self.left < 0:
-                    sys.settrace(None)
-                    return None
-                lines.add(frame.f_lineno)
-                missing.discard(frame.f_lineno)
-                if not missing:
-                    frame.f_trace_lines = False
-            return local
-
-        return local
-
-    def found(self) -> dict[str, list[int]] | None:
-        """Executed lines by path relative to the folder; None when it gave up before all were seen."""
-        if self.left < 0:
-            return None
-        return {path.removeprefix(self.root): sorted(lines) for path, lines in self.lines.items()}

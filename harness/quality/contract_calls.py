@@ -1,0 +1,308 @@
+"""What an answer does when it is called through its contract: which of its lines run, and whether a change shows.
+
+The calls are those of the challenge's probes, on their fixed cases and on small drawn ones. Which lines run is the
+answer's word. It is checked: a copy whose other lines all fail must bring the same. So an answer that hides lines is
+found out, and one that names lines which only its tests need gains nothing: a fault planted there changes no call.
+"""
+
+import contextlib
+import itertools
+import math
+import shutil
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import BusyMachineError, HarnessError
+from harness.languages import AnswerFiles, literals
+from harness.languages.base import target_of
+from harness.probing.answers import Answer, SandboxedAnswer
+from harness.probing.code import ChallengeCode
+from harness.probing.diagnosis import TracedAnswer, agrees
+from harness.probing.failures import CallTimedOut, ProbeFailure, WorkerLost
+from harness.probing.probe import Probe, once
+from harness.probing.sizes import SMALLEST_SHARE, Case
+from harness.probing.wrapper import AnswerWrapper
+from harness.quality.control_runs import Changed, with_failing_lines
+from harness.quality.sources import SourceFile
+from harness.sandbox import CallStatus, Plan, Tree, WorkerSpec, box_user, scratch
+from harness.sandbox.box import PROCESSES
+from harness.sandbox.fork_server import ForkServer, WorkerProcess
+from harness.sandbox.protocol import FileAccess
+from harness.sandbox.warm import LentForkServer
+from harness.timing.exclusive import beside_others
+
+TRACER = Path(__file__).with_name("suite_boot") / "line_tracer.py"
+LINES_LIMIT = 1 << 20
+"""Bytes of line numbers that a case may bring."""
+DRAWN = 2
+"""Drawn cases of a probe, at most."""
+CALL_SECONDS = 5.0
+"""Processor time for a call of the answer: a case with a longer one shows nothing."""
+FACTOR, ROOM = 4.0, 2.0
+"""Processor time for a call of a changed copy: so many times what all calls of the case took, and so many seconds."""
+Lines = Mapping[str, frozenset[int]]
+"""Line numbers by path."""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one case brought of the answer: the notes of its calls, and the processor time that they took."""
+
+    notes: Sequence[Any]
+    seconds: float
+
+
+@dataclass
+class ContractCalls:
+    """Calls an answer and changed copies of it; a context manager.
+
+    Attributes:
+        code: the challenge's.
+        files: what the answer consists of.
+        seed: of the inputs.
+        deadline: when the grade is cut off, by `clock.now`.
+    """
+
+    code: ChallengeCode
+    files: AnswerFiles
+    seed: int
+    deadline: float = math.inf
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _seen: list[_Seen | None] = field(default_factory=list)
+    _lines: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def __enter__(self) -> "ContractCalls":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def executed(self, files: Sequence[SourceFile]) -> Lines | None:
+        """The lines that calls execute; None where the answer does not load, returns nothing, or hides lines.
+
+        Args:
+            files: those of the answer.
+
+        Raises:
+            BusyMachineError: the machine gave a call too little time.
+        """
+        if self._answer is None:
+            return None
+        seen = [self._case(number) for number in range(self._first)]
+        if all(isinstance(note, str) for one in seen if one for note in one.notes):
+            return None
+        lines = {path: frozenset(found) for path, found in self._lines.items()}
+        others_fail = with_failing_lines(files, lines)
+        return None if others_fail and self.differs(others_fail, self._first) else lines
+
+    def differs(self, changed: Changed, most: int | None = None) -> bool:
+        """Whether a copy of the answer brings anything else, beyond rounding, on the first `most` cases.
+
+        Args:
+            changed: the files in which it differs.
+            most: None for all cases.
+
+        Raises:
+            BusyMachineError: the machine gave a call too little time.
+        """
+        with self._opened(changed) as copy:
+            return copy is None or not all(self._same(copy, number) for number in range(len(self._cases))[:most])
+
+    def _same(self, copy: SandboxedAnswer, number: int) -> bool:
+        """Whether a copy brings on a case what the answer brought, where that is known."""
+        seen = self._case(number)
+        if seen is None:
+            return True
+        probe, case = self._cases[number]
+        with beside_others():
+            return agrees(probe, _Hurried(copy, FACTOR * seen.seconds + ROOM), self.seed, case, seen.notes)
+
+    def _case(self, number: int) -> _Seen | None:
+        """What a case brought of the answer, after all cases before it; None where it ended the worker."""
+        while len(self._seen) <= number:
+            with beside_others():
+                self._seen.append(self._run(*self._cases[len(self._seen)]))
+        return self._seen[number]
+
+    def _run(self, probe: Probe, case: Case) -> _Seen | None:
+        answer = self._answer
+        assert answer is not None  # else no case is asked for
+        watched = _Watched(answer, self._lines)
+        before, around = answer.processor_seconds, TracedAnswer(watched)
+        try:
+            with contextlib.suppress(ProbeFailure):
+                once(probe, around, self.seed, case)
+            watched.collect()
+        except HarnessError:
+            raise
+        except Exception:  # the probe cannot digest what came
+            return None
+        return None if watched.lost else _Seen(around.notes, answer.processor_seconds - before)
+
+    @cached_property
+    def _answer(self) -> SandboxedAnswer | None:
+        """The answer as it is; None where it does not load."""
+        return self._stack.enter_context(self._opened(()))
+
+    @contextmanager
+    def _opened(self, changed: Changed) -> Iterator[SandboxedAnswer | None]:
+        """A copy of the answer with other files, loaded; None where it does not load."""
+        place = self._shown / f"copy-{next(self._numbers)}"
+        shutil.copytree(self.files.folder, place, symlinks=True, copy_function=shutil.copyfile)
+        for path, text in changed:
+            (place / path).write_text(text, encoding="utf-8")
+        if box_user.drawn() is not None:
+            box_user.open_up(place)
+        part = _Part(self._fork_server, place.name, self._target.entry)
+        copy = SandboxedAnswer(self._target, self.files.capabilities, self._literals, fork_server=part)
+        copy.deadline = self.deadline
+        try:
+            with beside_others():
+                loaded = copy.open().status is CallStatus.RETURNED
+            yield copy if loaded else None
+        finally:
+            copy.close()
+            scratch.remove(place)
+
+    @cached_property
+    def _shown(self) -> Path:
+        """The folder that the sandbox shows: that of all copies."""
+        shown = self._stack.enter_context(scratch.folder()) / "copies"
+        shown.mkdir()
+        return shown
+
+    @cached_property
+    def _target(self) -> WorkerSpec:
+        return target_of(self.code.challenge, self._shown, self.files.entries[0])
+
+    @cached_property
+    def _fork_server(self) -> ForkServer:
+        """The process that the workers of all copies come from: to start one takes longer than most of their calls."""
+        limits = self._target.limits
+        access = FileAccess(self._shown, scratch_mib=limits.scratch_mib)
+        return self._stack.enter_context(ForkServer(access, self._target.tier, limits.memory_mib, PROCESSES))
+
+    @cached_property
+    def _literals(self) -> frozenset[int]:
+        """Integers of the answer's source, by which sizes are drawn for its copies as well."""
+        return literals(self.code.language, self.files)
+
+    @cached_property
+    def _cases(self) -> list[tuple[Probe, Case]]:
+        """What is called: of every probe the first case, then of every probe the second, and so on."""
+        found = {
+            probe.name: (probe, self._of(probe))
+            for criterion in self.code.challenge.criteria
+            if not criterion.capability or criterion.capability in self.files.capabilities
+            for probe in self.code.probes_of(criterion)
+            if probe.traced and not probe.clocked
+        }
+        rounds = itertools.zip_longest(*([(probe, case) for case in cases] for probe, cases in found.values()))
+        return [one for turn in rounds for one in turn if one is not None]
+
+    @cached_property
+    def _first(self) -> int:
+        """How many cases show which lines run: the first of every probe."""
+        return len({probe.name for probe, _ in self._cases})
+
+    def _of(self, probe: Probe) -> list[Case]:
+        """The cases of a probe: the fixed ones, and small drawn ones."""
+        drawn = probe.drawn
+        if drawn is None:
+            return list(probe.cases)
+        name, most, draws = zlib.crc32(probe.name.encode()), drawn.most * SMALLEST_SHARE, range(min(DRAWN, drawn.count))
+        small = (drawn.case(n, np.random.default_rng([self.seed, name, n]), self._literals, most) for n in draws)
+        return [*probe.cases, *small]
+
+
+class _Part(LentForkServer):
+    """A fork server that shows several copies, as the fork server of one of them."""
+
+    def __init__(self, server: ForkServer, name: str, entry: str) -> None:
+        self.bytecode = {entry: np.empty(0, np.uint8)}  # nothing to keep: a copy has one worker
+        self._server, self._name = server, name
+
+    @property
+    def folder(self) -> str:
+        """As `ForkServer.folder`, of this copy."""
+        return f"{self._server.folder}/{self._name}"
+
+    def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
+        """As `ForkServer.fork`."""
+        return self._server.fork(rlimits)
+
+    def close(self) -> None:
+        """Leave it open for the next copy."""
+
+
+class _Hurried(AnswerWrapper):
+    """An answer each of whose calls may take so many seconds of processor time.
+
+    What other work kept from that time raises `BusyMachineError`: it is no word of the answer's.
+    """
+
+    def __init__(self, answer: Answer, seconds: float) -> None:
+        super().__init__(answer)
+        self.seconds = seconds
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        """As the answer, within that time."""
+        seconds = min(self.seconds, options.get("seconds") or self.seconds)
+        try:
+            return super().call(function, *args, returns=returns, **{**options, "seconds": seconds})
+        except CallTimedOut as late:
+            if late.starved:
+                raise BusyMachineError(f"{late.title}, and other work had the processor: {late.detail}") from None
+            raise
+
+
+class _Watched(_Hurried):
+    """An answer whose worker notes the lines that its calls execute.
+
+    Args:
+        answer: the one behind.
+        lines: where they are added, by path.
+
+    Attributes:
+        lost: whether a call ended the worker.
+    """
+
+    def __init__(self, answer: SandboxedAnswer, lines: dict[str, set[int]]) -> None:
+        super().__init__(answer, CALL_SECONDS)
+        self.lost = False
+        self._lines, self._called = lines, False
+        self._source = f"{TRACER.read_text(encoding='utf-8')}\n\nstart({answer.fork_server().folder!r})\n"
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        """As the answer, noting lines."""
+        try:
+            self.load("line_tracer", self._source)
+            self._called = True
+            return super().call(function, *args, returns=returns, **options)
+        except WorkerLost:
+            self.lost = True
+            raise
+
+    def fresh(self) -> None:
+        """As the answer, once the lines noted so far are known."""
+        self.collect()
+        super().fresh()
+
+    def collect(self) -> None:
+        """Ask the worker for the lines that were noted; what it says may be anything."""
+        if not self._called or self.lost:
+            return
+        self._called = False
+        found = self.answer.call("executed_lines", returns=Tree(LINES_LIMIT), module="line_tracer")
+        for path, lines in found.items() if isinstance(found, dict) else ():
+            if isinstance(lines, np.ndarray):
+                self._lines[str(path)].update(lines.ravel().tolist())
