@@ -244,7 +244,7 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
     return tuple(
         Ceiling(
             target="Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension),
-            ceiling=formatting.mark(gate.ceiling),
+            ceiling=formatting.ceiling(gate),
             reason=gate.reason,
             failures=tuple(
                 _failure(record, id, evidence[id].counterexample, evidence[id].seed) for id in gate.criteria

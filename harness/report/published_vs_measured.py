@@ -287,7 +287,7 @@ def _gates(challenge: Challenge, record: Record) -> tuple[str, ...]:
     by_reason: dict[str, list[str]] = {}
     for gate in record.gates:
         target = "Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension)
-        by_reason.setdefault(gate.reason, []).append(f"{target} at most {formatting.mark(gate.ceiling)}")
+        by_reason.setdefault(gate.reason, []).append(f"{target} at most {formatting.ceiling(gate)}")
     return tuple(f"{', '.join(capped)}: {reason}" for reason, capped in by_reason.items())
 
 

@@ -12,7 +12,8 @@ from enum import StrEnum
 
 from harness.model import UNBUILT, Challenge, Criterion, Evidence, GradeProfile, Outcome, Record, Status
 from harness.model.seeds import SEEDS, seed_of
-from harness.scoring.gates import ceilings, gates_marks, highest_overall
+from harness.numerics.rounding import exact
+from harness.scoring.gates import ceilings, critical_met, gates_marks, highest_overall, lowered, unmet
 from harness.scoring.marks import ExactMark
 from harness.scoring.reward import reward
 from harness.scoring.score import Scored, score
@@ -101,6 +102,9 @@ def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[]
     if not is_of_rubric(record, rubric):
         by_rubric = [*_other_criteria(record, rubric)]
         found += _marks_by_any_rubric(record)
+    elif _is_of_older_gates(record):
+        by_rubric = [Doubt(DoubtKind.OLDER_RUBRIC, "gates")]
+        found += _marks_by_any_rubric(record)
     else:
         scored = score(rubric, record.evidence, built=record.build is None)
         by_rubric = [*_marks(record, scored), *_by_rubric(record, rubric)]
@@ -125,6 +129,11 @@ def is_of_rubric(record: Record, rubric: Challenge) -> bool:
     stated = {(e.criterion, e.dimension, e.severity) for e in record.evidence}
     asked = {(c.id, c.dimension, c.severity) for c in rubric.criteria}
     return stated == asked and len(stated) == len(record.evidence)
+
+
+def _is_of_older_gates(record: Record) -> bool:
+    """Return whether a record was made before critical criteria ordered the marks under a ceiling."""
+    return any(gate.dimension is None and gate.unmet is None for gate in record.gates)
 
 
 def _by_itself(record: Record) -> Iterator[Doubt]:
@@ -175,14 +184,19 @@ def _marks_by_any_rubric(record: Record) -> list[Doubt]:
         if record.dimensions.get(id) not in (mark, mark and mark.model_copy(update={"score": None})):
             found.append(Doubt(DoubtKind.MARKS, f"dimensions.{id}"))
     # a rubric need not have the dimension that a failed build caps
-    put = {(id, top) for id, top in tops.items() if id is None or id in own}
-    if {(gate.dimension, gate.ceiling) for gate in record.gates} != put:
+    older = _is_of_older_gates(record)
+    share = None if older else unmet(record.evidence)
+    put = {(id, top, None if id else share) for id, top in tops.items() if id is None or id in own}
+    if {(gate.dimension, gate.ceiling, gate.unmet) for gate in record.gates} != put:
         found.append(Doubt(DoubtKind.MARKS, "gates"))
-    marks, top = record.dimensions.values(), tops.get(None, 100.0)
+    marks, top, met = record.dimensions.values(), tops.get(None), critical_met(record.evidence).stated()
     for part in ("score", "low", "high", "coverage"):
         stated, parts = getattr(record.overall, part), [v for m in marks if (v := getattr(m, part)) is not None]
         low, high = min(parts, default=0.0), max(parts, default=100.0)
-        if stated is not None and own and not min(low, top) - ROUNDING <= stated <= high + ROUNDING:
+        if top is not None and part != "coverage":
+            most = top if older else float(lowered(top, exact(getattr(met, part) or 0.0)))
+            low, high = min(low, most), min(high, most)
+        if stated is not None and own and not low - ROUNDING <= stated <= high + ROUNDING:
             found.append(Doubt(DoubtKind.MARKS, "overall", f"{part} {stated:g}", f"from {low:g} to {high:g}"))
     return sorted(found, key=lambda doubt: doubt.field)
 
@@ -259,7 +273,7 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
 def _allowed_causes(rubric: Challenge, criteria: dict[str, Criterion], criterion: Criterion, e: Evidence) -> set[str]:
     """Return the criteria that the failure of a criterion may be charged to."""
     if e.own_outcome is not Outcome.FAILED:
-        return {UNBUILT, rubric.anchor} if criterion.probes else {UNBUILT}
+        return {UNBUILT, rubric.anchor} if criterion.executed else {UNBUILT}
     found, waiting = set[str](), [criterion.id]
     while waiting:
         new = {*criteria[waiting.pop()].rests_on} - found

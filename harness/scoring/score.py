@@ -7,6 +7,9 @@ passes never lowers it, which it could if a dimension's weight grew with its cov
 assessed shows in its interval and coverage, and in the overall's. An unassessed dimension has no point and
 counts in the overall's interval only.
 
+Under a ceiling on it the overall is lower by ten times the share of critical weight that is not met, so that critical
+criteria order what other merit lifts to the ceiling.
+
 The interval moves unassessed weight and nothing else: a gate needs a failure that was seen.
 
 While the anchor is unassessed (the device cannot run the answer) nothing else says that the answer is right: neither
@@ -20,7 +23,7 @@ from dataclasses import dataclass, replace
 from harness.errors import JudgeError
 from harness.model import Challenge, Dimension, Evidence, Gate, Score
 from harness.numerics.rounding import exact
-from harness.scoring.gates import ceiling, gates
+from harness.scoring.gates import ceiling, critical_met, gates, lowered
 from harness.scoring.marks import ExactMark, weighted_mean
 
 
@@ -56,7 +59,7 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
     for each in evidence:
         own[each.dimension].append(each)
     marks = {id: ExactMark.of(all).capped(ceiling(ceilings, id)) for id, all in own.items()}
-    overall = overall_score(challenge.dimensions, marks, ceiling(ceilings, None))
+    overall = overall_score(challenge.dimensions, marks, _highest(evidence, ceiling(ceilings, None)))
     anchor = next(e for e in evidence if e.criterion == challenge.anchor)
     if built and not anchor.outcome.assessed:
         overall = overall.model_copy(update={"score": None})
@@ -73,13 +76,15 @@ def dimension_score(evidence: Iterable[Evidence]) -> Score:
     return ExactMark.of(evidence).stated()
 
 
-def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark], top: float | None = None) -> Score:
+def overall_score(
+    dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark], highest: ExactMark | None = None
+) -> Score:
     """The overall in whole points.
 
     Args:
         dimensions: the rubric's headings.
         marks: one for each of them, by id, gates applied.
-        top: ceiling on the overall, if there is one.
+        highest: what a ceiling leaves of the overall and of its interval, if there is one.
     """
     weights = [exact(d.weight) for d in dimensions]
     all = [marks[d.id] for d in dimensions]
@@ -89,7 +94,17 @@ def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark
         weighted_mean(parts, weights)
         for parts in ([m.low for m in all], [m.high for m in all], [m.coverage for m in all])
     )
-    return ExactMark(point, low, high, coverage).rounded().capped(top).stated()
+    mark = ExactMark(point, low, high, coverage)
+    return (mark.at_most(highest) if highest else mark).rounded().stated()
+
+
+def _highest(evidence: Iterable[Evidence], ceiling: float | None) -> ExactMark | None:
+    """Return the most that a ceiling leaves of the overall, with its interval; None where there is no ceiling."""
+    if ceiling is None:
+        return None
+    met = critical_met(evidence)
+    low, high = lowered(ceiling, met.low), lowered(ceiling, met.high)
+    return ExactMark(low if met.point is None else lowered(ceiling, met.point), low, high, met.coverage)
 
 
 def _complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:
