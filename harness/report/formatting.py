@@ -239,6 +239,11 @@ def outcome(evidence: Evidence) -> str:
     return _OUTCOME[evidence.outcome]
 
 
+def seen(evidence: Evidence) -> str:
+    """The outcome of a criterion, and the fault where one was seen."""
+    return ": ".join(filter(None, (outcome(evidence), evidence.title)))
+
+
 def uncredited(evidence: Evidence) -> str:
     """What came out for a criterion that earns nothing while another one fails."""
     if evidence.rests_on == UNBUILT and evidence.own_outcome is None:

@@ -203,9 +203,10 @@ def recorded(
     **rest: Any,
 ) -> Record:  # fmt: skip
     """The record of a job: its evidence scored, with whatever else a record says of a grade."""
-    scored = score(job.challenge, evidence, built=build is None)
+    unmarked = job.origin.unmarked if job.origin else {}
+    scored = score(job.challenge, evidence, built=build is None, unmarked=unmarked)
     about, options = job.submission.about, job.options
-    asked = GradeProfile.REWARD.criteria(job.challenge, options.only)
+    asked = GradeProfile.REWARD.criteria(job.challenge, options.only) - unmarked.keys()
     unknown = cut_off or status is Status.JUDGE_ERROR
     record = Record(
         model=about.model, challenge=about.challenge, attempt=about.attempt, provenance=about.provenance,

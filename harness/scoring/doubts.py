@@ -106,7 +106,7 @@ def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[]
         by_rubric = [Doubt(DoubtKind.OLDER_RUBRIC, "gates")]
         found += _marks_by_any_rubric(record)
     else:
-        scored = score(rubric, record.evidence, built=record.build is None)
+        scored = score(rubric, record.evidence, built=record.build is None, unmarked=record.unmarked)
         by_rubric = [*_marks(record, scored), *_by_rubric(record, rubric)]
         if by_rubric:
             found += _marks_by_any_rubric(record) or _marks_by_equal_weights(record, scored)
@@ -146,7 +146,7 @@ def _by_itself(record: Record) -> Iterator[Doubt]:
         yield Doubt(DoubtKind.RANKED, "ranked", f"true in tier {record.environment.tier.value}", "false")
     if record.ranked and record.partial:
         yield Doubt(DoubtKind.RANKED, "ranked", "true of a part of the criteria", "false")
-    top = highest_overall(record.evidence, built=record.build is None)
+    top = highest_overall(record.marked, built=record.build is None)
     if (record.overall.score or 0) > top:
         yield Doubt(DoubtKind.MARKS, "overall", f"{record.overall.score:g}", f"{top:g} at most")
     by_id = {e.criterion: e for e in record.evidence}
@@ -173,9 +173,9 @@ def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bo
 def _marks_by_any_rubric(record: Record) -> list[Doubt]:
     """Marks that would not follow whatever the weights of the dimensions were."""
     own: dict[str, list[Evidence]] = {}
-    for e in record.evidence:
+    for e in record.marked:
         own.setdefault(e.dimension, []).append(e)
-    failed = [e.dimension for e in record.evidence if gates_marks(e)]
+    failed = [e.dimension for e in record.marked if gates_marks(e)]
     tops = ceilings(failed, built=record.build is None)
     found = []
     for id in own.keys() | record.dimensions.keys():
@@ -185,11 +185,11 @@ def _marks_by_any_rubric(record: Record) -> list[Doubt]:
             found.append(Doubt(DoubtKind.MARKS, f"dimensions.{id}"))
     # a rubric need not have the dimension that a failed build caps
     older = _is_of_older_gates(record)
-    share = None if older else unmet(record.evidence)
+    share = None if older else unmet(record.marked)
     put = {(id, top, None if id else share) for id, top in tops.items() if id is None or id in own}
     if {(gate.dimension, gate.ceiling, gate.unmet) for gate in record.gates} != put:
         found.append(Doubt(DoubtKind.MARKS, "gates"))
-    marks, top, met = record.dimensions.values(), tops.get(None), critical_met(record.evidence).stated()
+    marks, top, met = record.dimensions.values(), tops.get(None), critical_met(record.marked).stated()
     for part in ("score", "low", "high", "coverage"):
         stated, parts = getattr(record.overall, part), [v for m in marks if (v := getattr(m, part)) is not None]
         low, high = min(parts, default=0.0), max(parts, default=100.0)
@@ -249,7 +249,7 @@ def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
                 files_seeds.add(SEEDS if e.seed is None else seed_of(e.seed, e.criterion))
     if len(files_seeds) > 1 or any(seed >= FILES_SEEDS for seed in files_seeds):
         yield Doubt(DoubtKind.SEED, "evidence", "of several submissions", "of one")
-    asked = GradeProfile.REWARD.criteria(rubric, record.only)
+    asked = GradeProfile.REWARD.criteria(rubric, record.only) - record.unmarked.keys()
     earned = None if record.status is Status.JUDGE_ERROR or record.cut_off else (
         reward(rubric, record.evidence, asked, built=record.build is None)
     )  # fmt: skip

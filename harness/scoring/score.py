@@ -17,7 +17,7 @@ its dimension nor the overall has a point, only an interval. Else code that no d
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.errors import JudgeError
@@ -42,24 +42,27 @@ class Scored:
     gates: tuple[Gate, ...]
 
 
-def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) -> Scored:
+def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, unmarked: Collection[str] = ()) -> Scored:
     """The score of one submission.
 
     Args:
         challenge: the rubric.
         evidence: exactly one entry for every criterion of the rubric, in any order.
         built: whether the submission imported, compiled and linked, with all its functions.
+        unmarked: ids of the criteria that enter no mark, as if the rubric did not have them.
 
     Raises:
         JudgeError: evidence is missing, doubled, or not of this rubric.
     """
     _complete(challenge, evidence)
+    evidence = [e for e in evidence if e.criterion not in unmarked]
     ceilings = gates(challenge, evidence, built=built)
     own: dict[str, list[Evidence]] = {d.id: [] for d in challenge.dimensions}
     for each in evidence:
         own[each.dimension].append(each)
-    marks = {id: ExactMark.of(all).capped(ceiling(ceilings, id)) for id, all in own.items()}
-    overall = overall_score(challenge.dimensions, marks, _highest(evidence, ceiling(ceilings, None)))
+    marks = {id: ExactMark.of(all).capped(ceiling(ceilings, id)) for id, all in own.items() if all}
+    dimensions = [d for d in challenge.dimensions if d.id in marks]
+    overall = overall_score(dimensions, marks, _highest(evidence, ceiling(ceilings, None)))
     anchor = next(e for e in evidence if e.criterion == challenge.anchor)
     if built and not anchor.outcome.assessed:
         overall = overall.model_copy(update={"score": None})
