@@ -32,20 +32,29 @@ class CollectionImporter:
     def read(self, name: str) -> Mapping[str, bytes]:
         """As `Importer.read`: every file as committed, and held to its SHA-256."""
         answer = self._collection.by_name[name]
+        self._check_prompt(answer.challenge)
         ours = {path: (self._folder / name / path).read_bytes() for path in answer.own_files}
         return {path: self._file(answer, path) for path in answer.files} | ours
 
     def _file(self, answer: CollectedAnswer, path: str) -> bytes:
-        manifest, field = self._folder / COLLECTION_FILE, f"answers.{answer.name}.files.{path}"
-        place = f"{answer.folder}/{path}"
+        field = f"answers.{answer.name}.files.{path}"
+        return self._committed(f"{answer.folder}/{path}", answer.files[path], field)
+
+    def _check_prompt(self, challenge: str) -> None:
+        """Refuse a prompt that is not the one of which the manifest states what it did not ask."""
+        if asked := self._collection.challenges.get(challenge):
+            self._committed(asked.prompt, asked.sha256, f"challenges.{challenge}.prompt")
+
+    def _committed(self, place: str, sha256: str, field: str) -> bytes:
+        manifest, folder = self._folder / COLLECTION_FILE, place.rpartition("/")[0] or "."
         data = self._clone.file(place)
         if data is None:
-            known = self._clone.files(answer.folder)
+            known = self._clone.files(folder)
             raise SpecError(
                 manifest, f"{self._collection.commit} has no file {place!r}{nearest(place, known)}", field=field,
-                hint=f"what it has:  git ls-tree -r --name-only {self._collection.commit} {answer.folder}",
+                hint=f"what it has:  git ls-tree -r --name-only {self._collection.commit} {folder}",
             )  # fmt: skip
-        if problem := hash_problem(data, answer.files[path]):
+        if problem := hash_problem(data, sha256):
             hint = f"what is committed:  git show {self._collection.commit}:{place} | sha256sum"
             raise SpecError(manifest, f"{place} {problem}", field=field, hint=hint)
         return data

@@ -136,6 +136,11 @@ class Criterion(Model):
         return self.severity is Severity.CRITICAL and bool(self.probes or self.compiler)
 
     @property
+    def executed(self) -> bool:
+        """Whether running or compiling the submission feeds it, not reading it."""
+        return bool(self.probes or self.compiler or self.tests or self.claims)
+
+    @property
     def fault(self) -> str:
         """The fault in a phrase, where no probe names a closer one."""
         return self.unmet or f"not met: {self.title.rstrip('.')}"
@@ -164,7 +169,7 @@ class Challenge(Stored):
     language: Identifier = "python"
     """What a submission is written in."""
     anchor: Identifier
-    """The criterion without which no other probed one earns anything: it holds null answers at nought."""
+    """The criterion without which nothing that is run earns anything: it holds null answers at nought."""
     contract: Contract
     """What a submission exposes."""
     limits: Limits = Limits()

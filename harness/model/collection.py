@@ -71,6 +71,17 @@ class CollectedAnswer(Model):
         return self
 
 
+class OriginalPrompt(Model):
+    """What the answers to one challenge were written to, and which criteria it did not ask for."""
+
+    prompt: RelativePath
+    """Where the prompt is in the repository."""
+    sha256: Sha256
+    """SHA-256 of it, as committed."""
+    not_asked: dict[Identifier, Text] = Field(default_factory=dict)
+    """Criteria that it did not ask for, and why that is so: they are shown beside and enter no mark."""
+
+
 class Collection(Model):
     """The content of `collection.toml`."""
 
@@ -88,6 +99,8 @@ class Collection(Model):
     """Whether lines of the answers may be shown and stored."""
     dispute: Text
     """What somebody who made an answer can do about a finding that is wrong."""
+    challenges: dict[Identifier, OriginalPrompt] = Field(default_factory=dict)
+    """The original prompts, by challenge; an answer to another challenge is marked on every criterion."""
     answers: tuple[CollectedAnswer, ...] = Field(min_length=1)
     """The answers."""
 
@@ -96,6 +109,8 @@ class Collection(Model):
         names = [answer.name for answer in self.answers]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"names {twice} twice")
+        if unanswered := sorted(self.challenges.keys() - {answer.challenge for answer in self.answers}):
+            raise ValueError(f"challenges.{unanswered[0]}: no answer is to {unanswered[0]}")
         return self
 
     @property
@@ -105,10 +120,13 @@ class Collection(Model):
 
     def origin(self, answer: CollectedAnswer) -> "Origin":
         """Where one of the answers comes from, as its record states it."""
+        asked = self.challenges.get(answer.challenge)
         return Origin(
             collection=self.id, repository=self.repository, commit=self.commit, folder=answer.folder,
             licence=self.licence, redistribute=self.redistribute, adapter=answer.adapter, decides=answer.decides,
-            not_charged=answer.not_charged, dispute=self.dispute,
+            not_charged=answer.not_charged, prompt=asked.prompt if asked else None,
+            prompt_sha256=asked.sha256 if asked else None, not_asked=asked.not_asked if asked else {},
+            dispute=self.dispute,
         )  # fmt: skip
 
 
@@ -133,5 +151,16 @@ class Origin(Model):
     """What the adapter decides, so that it is not taken for the answer's doing."""
     not_charged: dict[Identifier, Text] = Field(default_factory=dict)
     """Criteria that judge the adapter more than the answer, and why: they were not run, whatever they found."""
+    prompt: RelativePath | None = None
+    """Where the prompt that it was written to is in the repository; null where the collection names none."""
+    prompt_sha256: Sha256 | None = None
+    """SHA-256 of that prompt."""
+    not_asked: dict[Identifier, Text] = Field(default_factory=dict)
+    """Criteria that the prompt did not ask for, and why that is so: they are shown beside and enter no mark."""
     dispute: Text
     """What somebody who made the answer can do about a finding that is wrong."""
+
+    @property
+    def unmarked(self) -> Mapping[str, str]:
+        """The criteria that enter no mark, and why."""
+        return {**self.not_asked, **self.not_charged}

@@ -1,7 +1,7 @@
 """The immutable result of one grade, and how it was made."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self
 
@@ -86,6 +86,9 @@ class Gate(Model):
     """The heading it caps; null for the overall mark."""
     ceiling: float
     """Highest mark left."""
+    unmet: float | None = Field(default=None, ge=0, le=1)
+    """Share of the critical weight that is not met, where the gate caps the overall: each tenth takes a point off its
+    ceiling. Null for a dimension, and in records made before critical criteria ordered marks under a ceiling."""
     reason: Text
     """Why, in a sentence."""
 
@@ -181,7 +184,7 @@ class Record(Stored):
     gates: tuple[Gate, ...]
     """Ceilings that apply."""
     evidence: tuple[Evidence, ...]
-    """One entry for every criterion of the rubric."""
+    """One entry for every criterion of the rubric; those that `origin.not_asked` names enter no mark."""
     build: BuildFailure | None = None
     """Why the submission does not build."""
     repaired: RepairedGrade | None = None
@@ -209,10 +212,21 @@ class Record(Stored):
         return self.profile is not GradeProfile.FULL or bool(self.only) or self.cut_off
 
     @property
+    def unmarked(self) -> Mapping[str, str]:
+        """The criteria that enter no mark, and why: the original prompt did not ask, or our adapter decides them."""
+        return self.origin.unmarked if self.origin else {}
+
+    @property
+    def marked(self) -> tuple[Evidence, ...]:
+        """The evidence that marks, gates, ranks and findings are made of."""
+        unmarked = self.unmarked
+        return tuple(e for e in self.evidence if e.criterion not in unmarked)
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
         """What went wrong, in words: the build, critical criteria, signals, then the other criteria."""
         repeated = self.build.criteria if self.build else ()
-        critical, others = criterion_findings(e for e in self.evidence if e.criterion not in repeated)
+        critical, others = criterion_findings(e for e in self.marked if e.criterion not in repeated)
         return (*self._unbuilt(), *critical, *signal_findings(self.signals), *others)
 
     def _unbuilt(self) -> Iterator[Finding]:

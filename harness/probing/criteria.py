@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from harness.errors import HarnessError
-from harness.model import Criterion, Draws, Evidence, Observation, Outcome, Submission
+from harness.model import UNBUILT, Challenge, Criterion, Draws, Evidence, Observation, Outcome, Submission
 from harness.model.base import is_nan
 from harness.model.seeds import seed_of as seed_of
 from harness.probing.answers import Answer
@@ -175,6 +175,24 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
         return _with(e, **stripped, own_outcome=e.outcome, detail=f"{reasons[e.satisfied > 0]} while `{anchor}` fails")
 
     return [settled(e) for e in items]
+
+
+def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, built: bool) -> list[Evidence]:
+    """Take the credit of executed criteria where a submission does no work: it does not build, or fails the anchor.
+
+    A function that returns an error code compiles, and the tests that pass on it notice no fault.
+    """
+    items = list(evidence)
+    if built and all(e.criterion != challenge.anchor or e.outcome is not Outcome.FAILED for e in items):
+        return items
+    executed = {c.id for c in challenge.criteria if c.executed}
+    cause, why = (challenge.anchor, f"`{challenge.anchor}` fails") if built else (UNBUILT, "it does not build")
+    stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": cause}
+    detail = f"held, but earns nothing while {why}"
+    return [
+        _with(e, **stripped, own_outcome=e.outcome, detail=detail) if e.criterion in executed and e.satisfied else e
+        for e in items
+    ]
 
 
 UNSHOWN: Mapping[str, object] = {

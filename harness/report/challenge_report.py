@@ -84,6 +84,15 @@ class Weakness:
 
 
 @dataclass(frozen=True)
+class NotAsked:
+    """A criterion that the original prompt did not ask for: what was seen, and why it was not asked."""
+
+    criterion: str
+    seen: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class CriteriaGroup:
     """Criteria that share a reason."""
 
@@ -121,6 +130,7 @@ class SubmissionReport:
     ceilings: tuple[Ceiling, ...]
     build_title: str
     build_error: str
+    build_note: str
     unanswered: bool
     repaired: RepairedCopyReport | None
     error: str
@@ -129,6 +139,7 @@ class SubmissionReport:
     weaknesses: tuple[Weakness, ...]
     uncredited: tuple[Uncredited, ...]
     not_offered: tuple[str, ...]
+    not_asked: tuple[NotAsked, ...]
     unassessed: tuple[CriteriaGroup, ...]
     remarks: tuple[str, ...]
     made: str
@@ -215,7 +226,7 @@ def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
 def uncredited(record: Record) -> tuple[Uncredited, ...]:
     """The criteria whose credit rests on another one, by that one and by what came out for them."""
     groups: dict[tuple[str, str], list[str]] = {}
-    for item in record.evidence:
+    for item in record.marked:
         if item.rests_on:
             groups.setdefault((formatting.uncredited(item), item.rests_on), []).append(item.criterion)
     return tuple(Uncredited(how, cause, tuple(criteria)) for (how, cause), criteria in groups.items())
@@ -233,8 +244,32 @@ def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
 def unassessed(challenge: Challenge, record: Record) -> tuple[CriteriaGroup, ...]:
     """The unassessed criteria of a record, by the reason they share."""
     rubric = {c.id: c for c in challenge.criteria}
-    open_ones = (e for e in record.evidence if not e.outcome.assessed)
+    open_ones = (e for e in record.marked if not e.outcome.assessed)
     return grouped((formatting.unassessed(rubric.get(e.criterion), e), e.criterion) for e in open_ones)
+
+
+def not_asked(record: Record) -> tuple[NotAsked, ...]:
+    """The criteria of a record that the original prompt did not ask for."""
+    reasons = record.origin.not_asked if record.origin else {}
+    asked = (e for e in record.evidence if e.criterion in reasons)
+    return tuple(NotAsked(e.criterion, formatting.seen(e), reasons[e.criterion]) for e in asked)
+
+
+def build_note(record: Record) -> str:
+    """Say that a submission that does not build was not asked to, and what its repaired copy shows; else nothing."""
+    asked = {each.criterion: each.reason for each in not_asked(record)}
+    reason = next((asked[id] for id in record.build.criteria if id in asked), "") if record.build else ""
+    if not reason:
+        return ""
+    copy = record.repaired
+    if copy is None:
+        return f"The original prompt did not ask for that: {reason}. No repair is known that makes it build."
+    held = sum(e.outcome is Outcome.PASSED for e in copy.evidence)
+    failed = [e.criterion for e in copy.evidence if e.faulty]
+    assessed = sum(e.outcome.assessed for e in copy.evidence)
+    verdict = f"meets {held} of {assessed} criteria" + (f" and fails {', '.join(failed)}" if failed else "")
+    shown = f"could not be judged: {copy.detail}" if copy.detail else verdict
+    return f"The original prompt did not ask for that: {reason}. A repaired copy, not in the marks, {shown}."
 
 
 def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
@@ -244,7 +279,7 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
     return tuple(
         Ceiling(
             target="Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension),
-            ceiling=formatting.mark(gate.ceiling),
+            ceiling=formatting.ceiling(gate),
             reason=gate.reason,
             failures=tuple(
                 _failure(record, id, evidence[id].counterexample, evidence[id].seed) for id in gate.criteria
@@ -259,7 +294,11 @@ def _submission(
 ) -> SubmissionReport:
     record = answer.shown
     several = attempts_report(challenge, answer.attempts) if answer.attempts else None
-    passed = [_strength(challenge, e) for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED]
+    unmarked = record.unmarked
+    passed = [
+        _strength(challenge, e) for e in _rubric_order(challenge, record)
+        if e.outcome is Outcome.PASSED and e.criterion not in unmarked
+    ]  # fmt: skip
     found = weaknesses(challenge, record)
     return SubmissionReport(
         name=record.name,
@@ -276,6 +315,7 @@ def _submission(
         ceilings=ceilings(challenge, record),
         build_title=record.build.title if record.build else "",
         build_error=record.build.detail if record.build else "",
+        build_note=build_note(record),
         unanswered=record.unanswered,
         repaired=repaired_copy_report(record),
         error=record.error or "",
@@ -283,7 +323,8 @@ def _submission(
         minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
         weaknesses=found,
         uncredited=uncredited(record),
-        not_offered=tuple(e.criterion for e in record.evidence if e.outcome is Outcome.NOT_OFFERED),
+        not_offered=tuple(e.criterion for e in record.marked if e.outcome is Outcome.NOT_OFFERED),
+        not_asked=not_asked(record),
         unassessed=unassessed(challenge, record),
         remarks=record.remarks,
         made=formatting.when(record.made),
@@ -304,7 +345,7 @@ def _rubric_order(challenge: Challenge, record: Record) -> list[Evidence]:
 
 def _critical(record: Record) -> str:
     """Critical criteria met, of those assessed."""
-    critical = [e for e in record.evidence if e.severity is Severity.CRITICAL and e.outcome.assessed]
+    critical = [e for e in record.marked if e.severity is Severity.CRITICAL and e.outcome.assessed]
     passed = sum(e.outcome is Outcome.PASSED for e in critical)
     return f"{passed} of {len(critical)}" if critical else formatting.NOT_ASSESSED
 

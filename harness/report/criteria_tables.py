@@ -1,5 +1,6 @@
 """Criteria side by side: what came out for each of them in every answer to a challenge."""
 
+from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -48,16 +49,19 @@ class _Column:
     seen: Mapping[str, Evidence]
     found: Mapping[str, Finding]
     attempts: Attempts | None
+    unmarked: Names[str]
 
     @classmethod
     def of(cls, answer: ModelAnswer) -> Self:
         """The column of an answer."""
         record = answer.shown
         seen = {e.criterion: e for e in record.evidence}
-        return cls(seen, {f.criterion: f for f in record.findings}, answer.attempts)
+        return cls(seen, {f.criterion: f for f in record.findings}, answer.attempts, record.unmarked.keys())
 
     def cell(self, criterion: Criterion) -> Cell:
         """What came out for a criterion."""
+        if criterion.id in self.unmarked and criterion.id in self.seen:
+            return Cell(f"{formatting.outcome(self.seen[criterion.id])}, in no mark")
         if self.attempts is None:
             return _cell(criterion, self.seen, self.found)
         tallies = {tally.criterion: tally for tally in self.attempts.criteria}

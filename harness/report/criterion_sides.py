@@ -20,15 +20,19 @@ class CriterionSide:
         evidence: of its record; None where the record does not know the criterion, and for several attempts.
         fault: what is wrong; in most of several attempts.
         attempts: the evidence of each of several attempts; empty for a single answer.
+        marked: whether it enters marks.
     """
 
     evidence: Evidence | None
     fault: str
     attempts: tuple[Evidence, ...] = ()
+    marked: bool = True
 
     @cached_property
     def met(self) -> float | None:
-        """Share of the criterion that is met, 0 to 1, the mean over attempts; None where it was not assessed."""
+        """Share of the criterion that is met, 0 to 1, the mean over attempts; None where no mark is made of it."""
+        if not self.marked:
+            return None
         seen = [e for e in (self.evidence, *self.attempts) if e is not None and e.outcome.assessed]
         return fmean(e.satisfied for e in seen) if seen else None
 
@@ -44,7 +48,9 @@ class CriterionSide:
             full = sum(e.satisfied == 1 for e in self.attempts if e.outcome.assessed)
             assessed = sum(e.outcome.assessed for e in self.attempts)
             return met(CriterionTally("", full, assessed), len(self.attempts))
-        return "not in this record" if self.evidence is None else formatting.outcome(self.evidence)
+        if self.evidence is None:
+            return "not in this record"
+        return formatting.outcome(self.evidence) + ("" if self.marked else ", in no mark")
 
     @cached_property
     def text(self) -> str:
@@ -79,7 +85,14 @@ def sides(answer: ModelAnswer) -> AnswerSides:
         return AnswerSides(answer, _sides_of_attempts(answer, answer.attempts))
     record = answer.shown
     faults = {f.criterion: f.title for f in record.findings}
-    return AnswerSides(answer, {e.criterion: CriterionSide(e, faults.get(e.criterion, "")) for e in record.evidence})
+    unmarked = record.unmarked
+    return AnswerSides(
+        answer,
+        {
+            e.criterion: CriterionSide(e, faults.get(e.criterion, ""), marked=e.criterion not in unmarked)
+            for e in record.evidence
+        },
+    )
 
 
 def _sides_of_attempts(answer: ModelAnswer, attempts: Attempts) -> dict[str, CriterionSide]:

@@ -178,7 +178,7 @@ def _field(name: str) -> Callable[[Record], Cell]:
 
 
 def _count(counts: Callable[[Evidence], bool]) -> Callable[[Record], Cell]:
-    return lambda record: sum(map(counts, record.evidence))
+    return lambda record: sum(map(counts, record.marked))
 
 
 def _of_example(value: Callable[[Counterexample], Figure | None]) -> Callable[[GradedCriterion], Cell]:
@@ -210,7 +210,7 @@ _GRADE: tuple[DataColumn[Record], ...] = (
     DataColumn("high", NUMBER, lambda r: r.overall.high),
     DataColumn("coverage", NUMBER, lambda r: r.overall.coverage),
     DataColumn("reward", NUMBER, lambda r: r.reward),
-    DataColumn("criteria", WHOLE, lambda r: len(r.evidence)),
+    DataColumn("criteria", WHOLE, lambda r: len(r.marked)),
     DataColumn("assessed", WHOLE, _count(lambda e: e.outcome.assessed)),
     DataColumn("passed", WHOLE, _count(lambda e: e.outcome is Outcome.PASSED)),
     DataColumn("failed_critical", WHOLE, _count(gates_marks)),

@@ -15,6 +15,7 @@ from harness.model import (
     Environment,
     Evidence,
     Figure,
+    Gate,
     Limits,
     Location,
     Outcome,
@@ -24,6 +25,7 @@ from harness.model import (
 )
 from harness.model.tier_choice import describe
 from harness.scoring.doubts import DoubtKind
+from harness.scoring.gates import UNMET_POINTS
 
 NOT_ASSESSED = "not assessed"
 UNMARKED = "carries no mark, look at it"
@@ -67,6 +69,15 @@ def mark(value: float | None) -> str:
 def interval(score: Score) -> str:
     """The ends of the mark's interval."""
     return f"[{mark(score.low)}, {mark(score.high)}]"
+
+
+def ceiling(gate: Gate) -> str:
+    """The most that a gate leaves of its mark, with the formula where it caps the overall."""
+    if gate.unmet is None:
+        return mark(gate.ceiling)
+    highest = round(gate.ceiling - UNMET_POINTS * gate.unmet, 2)
+    unmet = f"{100 * gate.unmet:.3g} % of critical weight not met"
+    return f"{highest:g} ({mark(gate.ceiling)} less {UNMET_POINTS} times the {unmet})"
 
 
 def percent(share: float) -> str:
@@ -240,9 +251,14 @@ def outcome(evidence: Evidence) -> str:
     return _OUTCOME[evidence.outcome]
 
 
+def seen(evidence: Evidence) -> str:
+    """The outcome of a criterion, and the fault where one was seen."""
+    return ": ".join(filter(None, (outcome(evidence), evidence.title)))
+
+
 def uncredited(evidence: Evidence) -> str:
     """What came out for a criterion that earns nothing while another one fails."""
-    if evidence.rests_on == UNBUILT:
+    if evidence.rests_on == UNBUILT and evidence.own_outcome is None:
         return "Not run"
     if evidence.own_outcome is Outcome.FAILED:
         return "Failed as well, and gates nothing again"

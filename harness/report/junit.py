@@ -42,7 +42,7 @@ def _suite(root: ET.Element, record: Record) -> ET.Element:
     for name, value in _properties(record).items():
         ET.SubElement(properties, "property", name=name, value=storable(value))
     found = {f.criterion: f for f in record.findings}
-    results = [_case(suite, record, item, found.pop(item.criterion, None)) for item in record.evidence]
+    results = [_case(suite, record, item, found.pop(item.criterion, None)) for item in record.marked]
     conduct = found.pop(INTEGRITY, None)
     results += [_failed_case(suite, record, finding) for finding in found.values()]
     suite.set("tests", str(len(results)))

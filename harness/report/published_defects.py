@@ -81,7 +81,7 @@ def unpublished_failures(
     """
     criteria = {c.id: c for c in challenge.criteria}
     accounted = {e.criterion for t in held if t.ruling is DefectRuling.CONFIRMED for e in t.by}
-    for e in record.evidence:
+    for e in record.marked:
         if e.outcome is Outcome.PASSED or e.severity is Severity.MINOR or e.criterion in accounted:
             continue
         if e.outcome is Outcome.NOT_OFFERED or out_of_sight(criteria.get(e.criterion), e, record.provenance):

@@ -256,7 +256,7 @@ def _compared(challenge: Challenge, reviews: Sequence[Review], record: Record | 
 
 
 def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review], record: Record | None) -> ComparedMark:
-    evidence = [e for e in record.evidence if e.dimension == dimension.id] if record else []
+    evidence = [e for e in record.marked if e.dimension == dimension.id] if record else []
     metrics = {c.id for c in challenge.criteria if c.metric}
     seen = [e.criterion in metrics for e in evidence if e.outcome.assessed]
     reconstructed = record is not None and record.provenance is Provenance.RECONSTRUCTION
@@ -287,7 +287,7 @@ def _gates(challenge: Challenge, record: Record) -> tuple[str, ...]:
     by_reason: dict[str, list[str]] = {}
     for gate in record.gates:
         target = "Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension)
-        by_reason.setdefault(gate.reason, []).append(f"{target} at most {formatting.mark(gate.ceiling)}")
+        by_reason.setdefault(gate.reason, []).append(f"{target} at most {formatting.ceiling(gate)}")
     return tuple(f"{', '.join(capped)}: {reason}" for reason, capped in by_reason.items())
 
 

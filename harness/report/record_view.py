@@ -12,7 +12,16 @@ from rich.text import Text
 
 from harness.model import Challenge, Evidence, Outcome, Record, Status
 from harness.report import formatting
-from harness.report.challenge_report import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
+from harness.report.challenge_report import (
+    Ceiling,
+    Failure,
+    Weakness,
+    build_note,
+    ceilings,
+    not_asked,
+    unassessed,
+    weaknesses,
+)
 from harness.report.escape import code, markdown, plain
 from harness.report.origins import origin_facts
 from harness.report.repaired_copy import RepairedCopyReport, fault_lines, lines, repaired_copy_report
@@ -47,7 +56,8 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
     )
     yield from (_line(label, text) for label, text in origin_facts(record, unfetched))
     if record.status is not Status.GRADED:
-        yield _line("Status", record.build.title if record.build else formatting.status(record.status))
+        status = record.build.title if record.build else formatting.status(record.status)
+        yield _line("Status", ". ".join(filter(None, (status, build_note(record)))))
     if record.error:
         yield _line("Our fault", record.error)
     for ceiling in ceilings(challenge, record):
@@ -64,6 +74,9 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
     yield _title("Evidence")
     yield ReflowingTable(_evidence(record))
     yield from _unassessed(challenge, record)
+    if beside := not_asked(record):
+        yield _title("Also seen, not asked by the original prompt (no mark)")
+        yield from (_item(f"{each.criterion}: {each.seen}; {each.reason}") for each in beside)
     if record.remarks:
         yield _title("Remarks (no mark)")
         yield from (_item(remark) for remark in record.remarks)
@@ -138,7 +151,7 @@ def _failure(failure: Failure) -> Iterator[RenderableType]:
 
 def _evidence(record: Record) -> Table:
     table = _table(*_EVIDENCE)
-    for item in record.evidence:
+    for item in record.marked:
         table.add_row(*(Text(plain(cell), style=_STYLE.get(cell, "")) for cell in _evidence_row(item)))
     return table
 
@@ -227,7 +240,10 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
         parts += ["## Findings, the gravest first", *map(_weakness_markdown, found)]
     if behind := repaired_copy_report(record):
         parts += [f"## {behind.heading}", "\n".join(_repaired_markdown(behind))]
-    parts += ["## Evidence", markdown_table(_EVIDENCE, map(_evidence_row, record.evidence))]
+    parts += ["## Evidence", markdown_table(_EVIDENCE, map(_evidence_row, record.marked))]
+    if beside := not_asked(record):
+        rows = ((each.criterion, each.seen, each.reason) for each in beside)
+        parts += ["## Also seen, not asked (no mark)", markdown_table(("Criterion", "Seen", "Not asked"), rows)]
     groups = unassessed(challenge, record)
     if groups:
         parts.append("## Not assessed")

@@ -100,7 +100,7 @@ def _unmet_critical(answer: ModelAnswer) -> list[str]:
     return [
         e.criterion
         for record in answer.records
-        for e in record.evidence
+        for e in record.marked
         if e.severity is Severity.CRITICAL and e.outcome is not Outcome.PASSED
     ]
 
@@ -108,12 +108,10 @@ def _unmet_critical(answer: ModelAnswer) -> list[str]:
 def _met(answer: ModelAnswer, criterion: str) -> bool:
     """Whether it, or every one of its attempts, meets a criterion."""
     return all(
-        any(e.criterion == criterion and e.outcome is Outcome.PASSED for e in record.evidence)
+        any(e.criterion == criterion and e.outcome is Outcome.PASSED for e in record.marked)
         for record in answer.records
     )
 
 
 def _assessed(answer: ModelAnswer, criterion: str) -> bool:
-    return all(
-        any(e.criterion == criterion and e.outcome.assessed for e in record.evidence) for record in answer.records
-    )
+    return all(any(e.criterion == criterion and e.outcome.assessed for e in record.marked) for record in answer.records)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from harness.errors import SpecError
-from harness.model import BuildFailure, Evidence, Origin, Outcome
+from harness.model import BuildFailure, CollectedAnswer, Evidence, Origin, Outcome
 from harness.model.collection import hash_problem
 from harness.probing.criteria import UNSHOWN
 from harness.sandbox import Snapshot
@@ -38,12 +38,29 @@ def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | N
             raise SpecError(folder / name, problem, field=f"answers.{answer.name}.files.{name}", hint=hint)
         if name in answer.own_files and data != (ours / name).read_bytes():
             raise SpecError(folder / name, f"differs from {ours / name}", field=f"answers.{answer.name}", hint=hint)
-    known = {criterion.id for criterion in workspace.challenge(answer.challenge).criteria}
-    if unknown := sorted(answer.not_charged.keys() - known):
-        manifest = workspace.collection_folder(collection.id) / COLLECTION_FILE
-        field = f"answers.{answer.name}.not_charged.{unknown[0]}"
-        raise SpecError(manifest, f"is no criterion of {answer.challenge}", field=field)
-    return collection.origin(answer)
+    origin = collection.origin(answer)
+    _check_unmarked(workspace, answer, origin)
+    return origin
+
+
+def _check_unmarked(workspace: Workspace, answer: CollectedAnswer, origin: Origin) -> None:
+    """Refuse a manifest that leaves criteria out of the marks which are none, or without which nothing earns anything.
+
+    Raises:
+        SpecError: it does.
+    """
+    rubric = workspace.challenge(answer.challenge)
+    known = {criterion.id for criterion in rubric.criteria}
+    manifest = workspace.collection_folder(origin.collection) / COLLECTION_FILE
+    for table, names in (
+        (f"answers.{answer.name}.not_charged", origin.not_charged),
+        (f"challenges.{answer.challenge}.not_asked", origin.not_asked),
+    ):
+        for name in sorted(names):
+            if name not in known:
+                raise SpecError(manifest, f"is no criterion of {answer.challenge}", field=f"{table}.{name}")
+            if name == rubric.anchor:
+                raise SpecError(manifest, "is the anchor, and enters every mark", field=f"{table}.{name}")
 
 
 def adapter_is_at_fault(failure: BuildFailure, adapters: Collection[str]) -> bool:

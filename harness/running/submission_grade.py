@@ -23,6 +23,7 @@ from harness.model import (
     counted,
 )
 from harness.model.collection import SUBMISSION_FILE
+from harness.probing.criteria import without_idle_credit
 from harness.quality.hints import hints
 from harness.quality.unwritten import unwritten_entry
 from harness.running.collected import adapter_is_at_fault
@@ -162,6 +163,7 @@ def _graded(job: Job) -> Record:
         evidence = [
             _located(job, found.evidence.get(c.id) or _unassessed(job, found, c)) for c in job.challenge.criteria
         ]
+    evidence = without_idle_credit(job.challenge, evidence, built=failure is None)
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
     return recorded(
@@ -201,9 +203,10 @@ def recorded(
     **rest: Any,
 ) -> Record:  # fmt: skip
     """The record of a job: its evidence scored, with whatever else a record says of a grade."""
-    scored = score(job.challenge, evidence, built=build is None)
+    unmarked = job.origin.unmarked if job.origin else {}
+    scored = score(job.challenge, evidence, built=build is None, unmarked=unmarked)
     about, options = job.submission.about, job.options
-    asked = GradeProfile.REWARD.criteria(job.challenge, options.only)
+    asked = GradeProfile.REWARD.criteria(job.challenge, options.only) - unmarked.keys()
     unknown = cut_off or status is Status.JUDGE_ERROR
     record = Record(
         model=about.model, challenge=about.challenge, attempt=about.attempt, provenance=about.provenance,

@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.model import Challenge, Status
+from harness.model import Challenge, Severity, Status
 from harness.numerics.rounding import exact, half_up
 from harness.scoring import gates
 from harness.scoring.marks import credited, weighted_mean
@@ -107,19 +108,26 @@ class AssessedAttempts:
         points = np.where(gated > 0, np.minimum(points, gates.CRITICAL_DIMENSION), points)
         unbuilt = ~self._built[:, None] & rubric.correctness[assessed > 0]
         points = np.where(unbuilt, np.minimum(points, gates.UNBUILT_CORRECTNESS), points)
-        means = points @ weights / weights.sum()
-        marks = np.floor(means + 0.5)
+        critical = np.maximum(shares[:, severity == Severity.CRITICAL.weight], 0)
+        unmet = 1 - critical.mean(axis=1) if critical.shape[1] else np.zeros(len(shares))
+        means = np.minimum(points @ weights / weights.sum(), self._tops(gated.sum(axis=1), unmet))
+        marks: NDArray[np.float64] = np.floor(means + 0.5)
         for number in np.flatnonzero(np.abs(means + 0.5 - np.round(means + 0.5)) < TIE).tolist():
             mark = rubric.exact(self._shares[number].tolist(), built=bool(self._built[number])).mark(common)
             assert mark is not None
             marks[number] = mark
-        capped: NDArray[np.float64] = np.minimum(marks, self._tops(gated.sum(axis=1)))
-        return capped
+        return marks
 
-    def _tops(self, gated: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The ceiling on the mark of each record with so many critical criteria failed; see `gates.ceilings`."""
+    def _tops(self, gated: NDArray[np.float64], unmet: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The most that each record's mark can be; see `gates.ceilings` and `gates.lowered`.
+
+        Args:
+            gated: how many critical criteria of it failed.
+            unmet: share of the critical weight of it that is not met.
+        """
         several = np.where(gated > 1, gates.MORE_CRITICAL_OVERALL, gates.ONE_CRITICAL_OVERALL)
-        return np.where(self._built, np.where(gated > 0, several, np.inf), gates.UNBUILT_OVERALL)
+        tops = np.where(self._built, np.where(gated > 0, several, np.inf), gates.UNBUILT_OVERALL)
+        return tops - gates.UNMET_POINTS * unmet
 
 
 class AssessedRecord:
@@ -159,8 +167,17 @@ class AssessedRecord:
                 points[id] = min(point, exact(tops[id])) if id in tops else point
         if not points:
             return None
-        mean = half_up(weighted_mean(points.values(), [self._weights[id] for id in points]))
-        return float(min(mean, exact(tops[None])) if None in tops else mean)
+        mean = weighted_mean(points.values(), [self._weights[id] for id in points])
+        if None in tops:
+            mean = min(mean, gates.lowered(tops[None], _critical_met(chain.from_iterable(results.values()))))
+        return float(half_up(mean))
+
+
+def _critical_met(results: Iterable[tuple[CriterionResult, Fraction | int]]) -> Fraction:
+    """Return the per cent of the critical weight that are met; see `gates.critical_met`."""
+    weight = Severity.CRITICAL.weight
+    credits = [credit for result, credit in results if result.weight == weight]
+    return Fraction(100 * sum(credits), weight * len(credits)) if credits else Fraction(100)
 
 
 def _built(summary: RecordSummary) -> bool:

@@ -12,7 +12,8 @@ from enum import StrEnum
 
 from harness.model import UNBUILT, Challenge, Criterion, Evidence, GradeProfile, Outcome, Record, Status
 from harness.model.seeds import SEEDS, seed_of
-from harness.scoring.gates import ceilings, gates_marks, highest_overall
+from harness.numerics.rounding import exact
+from harness.scoring.gates import ceilings, critical_met, gates_marks, highest_overall, lowered, unmet
 from harness.scoring.marks import ExactMark
 from harness.scoring.reward import reward
 from harness.scoring.score import Scored, score
@@ -101,8 +102,11 @@ def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[]
     if not is_of_rubric(record, rubric):
         by_rubric = [*_other_criteria(record, rubric)]
         found += _marks_by_any_rubric(record)
+    elif _is_of_older_gates(record):
+        by_rubric = [Doubt(DoubtKind.OLDER_RUBRIC, "gates")]
+        found += _marks_by_any_rubric(record)
     else:
-        scored = score(rubric, record.evidence, built=record.build is None)
+        scored = score(rubric, record.evidence, built=record.build is None, unmarked=record.unmarked)
         by_rubric = [*_marks(record, scored), *_by_rubric(record, rubric)]
         if by_rubric:
             found += _marks_by_any_rubric(record) or _marks_by_equal_weights(record, scored)
@@ -127,6 +131,11 @@ def is_of_rubric(record: Record, rubric: Challenge) -> bool:
     return stated == asked and len(stated) == len(record.evidence)
 
 
+def _is_of_older_gates(record: Record) -> bool:
+    """Return whether a record was made before critical criteria ordered the marks under a ceiling."""
+    return any(gate.dimension is None and gate.unmet is None for gate in record.gates)
+
+
 def _by_itself(record: Record) -> Iterator[Doubt]:
     """Find what no rubric could explain."""
     given = Counter(e.criterion for e in record.evidence)
@@ -137,7 +146,7 @@ def _by_itself(record: Record) -> Iterator[Doubt]:
         yield Doubt(DoubtKind.RANKED, "ranked", f"true in tier {record.environment.tier.value}", "false")
     if record.ranked and record.partial:
         yield Doubt(DoubtKind.RANKED, "ranked", "true of a part of the criteria", "false")
-    top = highest_overall(record.evidence, built=record.build is None)
+    top = highest_overall(record.marked, built=record.build is None)
     if (record.overall.score or 0) > top:
         yield Doubt(DoubtKind.MARKS, "overall", f"{record.overall.score:g}", f"{top:g} at most")
     by_id = {e.criterion: e for e in record.evidence}
@@ -164,9 +173,9 @@ def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bo
 def _marks_by_any_rubric(record: Record) -> list[Doubt]:
     """Marks that would not follow whatever the weights of the dimensions were."""
     own: dict[str, list[Evidence]] = {}
-    for e in record.evidence:
+    for e in record.marked:
         own.setdefault(e.dimension, []).append(e)
-    failed = [e.dimension for e in record.evidence if gates_marks(e)]
+    failed = [e.dimension for e in record.marked if gates_marks(e)]
     tops = ceilings(failed, built=record.build is None)
     found = []
     for id in own.keys() | record.dimensions.keys():
@@ -175,14 +184,19 @@ def _marks_by_any_rubric(record: Record) -> list[Doubt]:
         if record.dimensions.get(id) not in (mark, mark and mark.model_copy(update={"score": None})):
             found.append(Doubt(DoubtKind.MARKS, f"dimensions.{id}"))
     # a rubric need not have the dimension that a failed build caps
-    put = {(id, top) for id, top in tops.items() if id is None or id in own}
-    if {(gate.dimension, gate.ceiling) for gate in record.gates} != put:
+    older = _is_of_older_gates(record)
+    share = None if older else unmet(record.marked)
+    put = {(id, top, None if id else share) for id, top in tops.items() if id is None or id in own}
+    if {(gate.dimension, gate.ceiling, gate.unmet) for gate in record.gates} != put:
         found.append(Doubt(DoubtKind.MARKS, "gates"))
-    marks, top = record.dimensions.values(), tops.get(None, 100.0)
+    marks, top, met = record.dimensions.values(), tops.get(None), critical_met(record.marked).stated()
     for part in ("score", "low", "high", "coverage"):
         stated, parts = getattr(record.overall, part), [v for m in marks if (v := getattr(m, part)) is not None]
         low, high = min(parts, default=0.0), max(parts, default=100.0)
-        if stated is not None and own and not min(low, top) - ROUNDING <= stated <= high + ROUNDING:
+        if top is not None and part != "coverage":
+            most = top if older else float(lowered(top, exact(getattr(met, part) or 0.0)))
+            low, high = min(low, most), min(high, most)
+        if stated is not None and own and not low - ROUNDING <= stated <= high + ROUNDING:
             found.append(Doubt(DoubtKind.MARKS, "overall", f"{part} {stated:g}", f"from {low:g} to {high:g}"))
     return sorted(found, key=lambda doubt: doubt.field)
 
@@ -235,7 +249,7 @@ def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
                 files_seeds.add(SEEDS if e.seed is None else seed_of(e.seed, e.criterion))
     if len(files_seeds) > 1 or any(seed >= FILES_SEEDS for seed in files_seeds):
         yield Doubt(DoubtKind.SEED, "evidence", "of several submissions", "of one")
-    asked = GradeProfile.REWARD.criteria(rubric, record.only)
+    asked = GradeProfile.REWARD.criteria(rubric, record.only) - record.unmarked.keys()
     earned = None if record.status is Status.JUDGE_ERROR or record.cut_off else (
         reward(rubric, record.evidence, asked, built=record.build is None)
     )  # fmt: skip
@@ -258,7 +272,7 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
 
 def _allowed_causes(rubric: Challenge, criteria: dict[str, Criterion], criterion: Criterion, e: Evidence) -> set[str]:
     """Return the criteria that the failure of a criterion may be charged to."""
-    anchors = {UNBUILT, rubric.anchor} if criterion.probes else {UNBUILT}
+    anchors = {UNBUILT, rubric.anchor} if criterion.executed else {UNBUILT}
     if e.own_outcome not in (Outcome.FAILED, Outcome.NOT_RUN):
         return anchors
     found, waiting = set[str](), [criterion.id]

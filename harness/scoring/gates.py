@@ -1,8 +1,16 @@
-"""Ceilings on marks: what no amount of other merit can make up for."""
+"""Ceilings on marks: what no amount of other merit can make up for.
+
+Critical criteria order the marks under a ceiling: the overall is at most the ceiling, less `UNMET_POINTS` times the
+share of critical weight that is not met. So of two submissions that other merit lifts to the same ceiling, the one that
+meets more critical criteria has the higher mark.
+"""
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 from harness.model import Challenge, Evidence, Gate, Outcome, Severity
+from harness.numerics.rounding import exact
+from harness.scoring.marks import ExactMark
 
 CORRECTNESS = "correctness"
 UNBUILT_CORRECTNESS = 0.0
@@ -10,6 +18,8 @@ UNBUILT_OVERALL = 30.0
 CRITICAL_DIMENSION = 40.0
 ONE_CRITICAL_OVERALL = 59.0
 MORE_CRITICAL_OVERALL = 49.0
+UNMET_POINTS = 10
+"""Points below its ceiling that the overall is at most with no critical criterion met."""
 
 
 def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) -> tuple[Gate, ...]:
@@ -24,7 +34,8 @@ def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
     failed = sorted((e for e in evidence if gates_marks(e)), key=lambda e: order.index(e.criterion))
     every = [*_unbuilt(challenge, built), *_critical(challenge, failed)]
     targets = [None, *(d.id for d in challenge.dimensions)]
-    return tuple(strictest for target in targets if (strictest := _strictest(every, target)))
+    found = [strictest for target in targets if (strictest := _strictest(every, target))]
+    return tuple(gate if gate.dimension else gate.model_copy(update={"unmet": unmet(evidence)}) for gate in found)
 
 
 def ceiling(gates: Iterable[Gate], dimension: str | None) -> float | None:
@@ -45,6 +56,27 @@ def ceilings(failed: Sequence[str], *, built: bool) -> dict[str | None, float]:
     if not built:
         found |= {CORRECTNESS: UNBUILT_CORRECTNESS, None: UNBUILT_OVERALL}
     return found
+
+
+def critical_met(evidence: Iterable[Evidence]) -> ExactMark:
+    """Return the mark of the critical criteria alone; 100 where there are none."""
+    critical = [e for e in evidence if e.severity is Severity.CRITICAL]
+    return ExactMark.of(critical) if critical else ExactMark(*map(Fraction, (100, 100, 100, 1)))
+
+
+def unmet(evidence: Iterable[Evidence]) -> float:
+    """Return the share of the critical weight that is not met; all of it where none was assessed."""
+    return float(1 - (critical_met(evidence).point or Fraction(0)) / 100)
+
+
+def lowered(ceiling: float, met: Fraction) -> Fraction:
+    """Return the highest overall under a ceiling on it.
+
+    Args:
+        ceiling: of the gate.
+        met: per cent of the critical weight that are met.
+    """
+    return exact(ceiling) - UNMET_POINTS * (1 - met / 100)
 
 
 def highest_overall(evidence: Iterable[Evidence], *, built: bool) -> float:

@@ -32,7 +32,8 @@ def joined(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> S
         _marked(challenge.criterion(e.criterion), median(marks[e.criterion])) if e.criterion in reviewed else e
         for e in record.evidence
     ]
-    return score(challenge, evidence, built=record.status is not Status.BUILD_FAILED)
+    built = record.status is not Status.BUILD_FAILED
+    return score(challenge, evidence, built=built, unmarked=record.unmarked)
 
 
 def _marked(criterion: Criterion, mark: float) -> Evidence:

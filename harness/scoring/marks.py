@@ -56,6 +56,13 @@ class ExactMark:
         point = min(self.point, top) if self.point is not None else (top if not top else None)
         return ExactMark(point, min(self.low, top), min(self.high, top), self.coverage)
 
+    def at_most(self, highest: "ExactMark") -> "ExactMark":
+        """The same with no value above that of `highest`."""
+        point = self.point
+        if point is not None and highest.point is not None:
+            point = min(point, highest.point)
+        return ExactMark(point, min(self.low, highest.low), min(self.high, highest.high), self.coverage)
+
     def rounded(self) -> "ExactMark":
         """The same with point and interval in whole points, half up."""
         point = None if self.point is None else half_up(self.point)

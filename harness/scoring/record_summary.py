@@ -27,7 +27,7 @@ class CriterionResult:
     Attributes:
         criterion, dimension: ids.
         weight: of its severity.
-        satisfied: share that is met, 0 to 1; None where it was not assessed.
+        satisfied: share that is met, 0 to 1; None where it was not assessed or enters no mark.
         gates: whether it caps marks.
     """
 
@@ -58,7 +58,7 @@ class RecordSummary:
         integrity: how many findings tell of conduct in the box.
         criteria: hash of those it was graded by, with their headings and severities; see `rubric_hash`.
         shares: of each of these, by id, the share that is met as a 64-bit float, `GATED` where it caps marks, NaN where
-            it was not assessed.
+            it was not assessed or enters no mark.
         doubts: what is doubtful about it, of what does not refuse it.
         details: gives JSON of what few tables show; the properties read it.
     """
@@ -83,14 +83,18 @@ class RecordSummary:
         """Summarise a record of which `doubts` were found."""
         kinds = tuple(doubts)
         ranked = record.ranked and DoubtKind.OLDER_RUBRIC not in kinds
-        findings = record.findings
+        findings, unmarked = record.findings, record.unmarked
+
+        def assessed(e: Evidence) -> bool:
+            return e.outcome.assessed and e.criterion not in unmarked
+
         details = {
             "of_submission": record.of_submission, "unanswered": record.unanswered,
             "dimensions": {id: _numbers(score) for id, score in record.dimensions.items()},
             "findings": [(f.criterion, f.severity.value, f.title) for f in findings],
             "results": [
-                (e.criterion, e.dimension, e.severity.weight, e.satisfied if e.outcome.assessed else None,
-                 e.outcome.assessed and gates_marks(e))
+                (e.criterion, e.dimension, e.severity.weight, e.satisfied if assessed(e) else None,
+                 assessed(e) and gates_marks(e))
                 for e in record.evidence
             ],
         }  # fmt: skip
@@ -101,7 +105,7 @@ class RecordSummary:
             record.environment.harness, record.environment.tier.value, record.environment.device,
             sum(f.criterion == INTEGRITY for f in findings),
             _criteria_hash((e.criterion, e.dimension, e.severity) for e in by_id),
-            array("d", map(_share, by_id)).tobytes(), kinds, lambda: text,
+            array("d", (_share(e) if assessed(e) else math.nan for e in by_id)).tobytes(), kinds, lambda: text,
         )  # fmt: skip
 
     @property
@@ -176,8 +180,6 @@ def _criteria_hash(criteria: Iterable[tuple[str, str, Severity]]) -> str:
 
 
 def _share(evidence: Evidence) -> float:
-    if not evidence.outcome.assessed:
-        return math.nan
     return GATED if gates_marks(evidence) else evidence.satisfied
 
 

@@ -7,6 +7,9 @@ passes never lowers it, which it could if a dimension's weight grew with its cov
 assessed shows in its interval and coverage, and in the overall's. An unassessed dimension has no point and
 counts in the overall's interval only.
 
+Under a ceiling on it the overall is lower by ten times the share of critical weight that is not met, so that critical
+criteria order what other merit lifts to the ceiling.
+
 The interval moves unassessed weight and nothing else: a gate needs a failure that was seen.
 
 While the anchor is unassessed (the device cannot run the answer) nothing else says that the answer is right: neither
@@ -14,13 +17,13 @@ its dimension nor the overall has a point, only an interval. Else code that no d
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.errors import JudgeError
 from harness.model import Challenge, Dimension, Evidence, Gate, Score
 from harness.numerics.rounding import exact
-from harness.scoring.gates import ceiling, gates
+from harness.scoring.gates import ceiling, critical_met, gates, lowered
 from harness.scoring.marks import ExactMark, weighted_mean
 
 
@@ -39,24 +42,27 @@ class Scored:
     gates: tuple[Gate, ...]
 
 
-def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) -> Scored:
+def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, unmarked: Collection[str] = ()) -> Scored:
     """The score of one submission.
 
     Args:
         challenge: the rubric.
         evidence: exactly one entry for every criterion of the rubric, in any order.
         built: whether the submission imported, compiled and linked, with all its functions.
+        unmarked: ids of the criteria that enter no mark, as if the rubric did not have them.
 
     Raises:
         JudgeError: evidence is missing, doubled, or not of this rubric.
     """
     _complete(challenge, evidence)
+    evidence = [e for e in evidence if e.criterion not in unmarked]
     ceilings = gates(challenge, evidence, built=built)
     own: dict[str, list[Evidence]] = {d.id: [] for d in challenge.dimensions}
     for each in evidence:
         own[each.dimension].append(each)
-    marks = {id: ExactMark.of(all).capped(ceiling(ceilings, id)) for id, all in own.items()}
-    overall = overall_score(challenge.dimensions, marks, ceiling(ceilings, None))
+    marks = {id: ExactMark.of(all).capped(ceiling(ceilings, id)) for id, all in own.items() if all}
+    dimensions = [d for d in challenge.dimensions if d.id in marks]
+    overall = overall_score(dimensions, marks, _highest(evidence, ceiling(ceilings, None)))
     anchor = next(e for e in evidence if e.criterion == challenge.anchor)
     if built and not anchor.outcome.assessed:
         overall = overall.model_copy(update={"score": None})
@@ -73,13 +79,15 @@ def dimension_score(evidence: Iterable[Evidence]) -> Score:
     return ExactMark.of(evidence).stated()
 
 
-def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark], top: float | None = None) -> Score:
+def overall_score(
+    dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark], highest: ExactMark | None = None
+) -> Score:
     """The overall in whole points.
 
     Args:
         dimensions: the rubric's headings.
         marks: one for each of them, by id, gates applied.
-        top: ceiling on the overall, if there is one.
+        highest: what a ceiling leaves of the overall and of its interval, if there is one.
     """
     weights = [exact(d.weight) for d in dimensions]
     all = [marks[d.id] for d in dimensions]
@@ -89,7 +97,17 @@ def overall_score(dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark
         weighted_mean(parts, weights)
         for parts in ([m.low for m in all], [m.high for m in all], [m.coverage for m in all])
     )
-    return ExactMark(point, low, high, coverage).rounded().capped(top).stated()
+    mark = ExactMark(point, low, high, coverage)
+    return (mark.at_most(highest) if highest else mark).rounded().stated()
+
+
+def _highest(evidence: Iterable[Evidence], ceiling: float | None) -> ExactMark | None:
+    """Return the most that a ceiling leaves of the overall, with its interval; None where there is no ceiling."""
+    if ceiling is None:
+        return None
+    met = critical_met(evidence)
+    low, high = lowered(ceiling, met.low), lowered(ceiling, met.high)
+    return ExactMark(low if met.point is None else lowered(ceiling, met.point), low, high, met.coverage)
 
 
 def _complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:

@@ -170,6 +170,7 @@ FORGERIES: dict[str, tuple[Edit, DoubtKind]] = {
     "a dimension of its own": (lambda d, r: d["dimensions"].update(style=d["dimensions"]["correctness"]), MARKS),
     "no gates": (set_to(gates=[]), MARKS),
     "a higher gate": (lambda d, r: d["gates"][0].update(ceiling=90.0), MARKS),
+    "less unmet": (lambda d, r: d["gates"][0].update(unmet=0.0), MARKS),
     "a gate for other criteria": (lambda d, r: d["gates"][0].update(criteria=["shapes"]), MARKS),
     "the reward": (set_to(reward=1.0), MARKS),
     "outcomes without marks": (unfailed, MARKS),
@@ -269,6 +270,25 @@ def test_right_records_are_neither_refused_nor_marked(workspace: Workspace) -> N
     for record in Workspace(CHECKOUT).records():
         rubric = Workspace(CHECKOUT).challenge(record.challenge)
         assert find_doubts(record, rubric, lambda theirs=record.probe_set: theirs) == ()
+
+
+def by_older_gates(document: Document, rubric: Challenge) -> None:
+    """The record as it was made before critical criteria ordered the marks under a ceiling."""
+    document["overall"] |= {"score": 49.0, "high": 49.0}
+    for gate in document["gates"]:
+        del gate["unmet"]
+
+
+def test_a_record_made_before_critical_criteria_ordered_marks_is_shown_and_not_ranked(workspace: Workspace) -> None:
+    forge(workspace, by_older_gates)
+    (found,) = [s for s in Store(workspace).published.measured().summaries if s.name == NAME]
+    assert (found.doubts, found.ranked, found.overall.score) == ((DoubtKind.OLDER_RUBRIC,), False, 49)
+
+
+def test_no_record_has_a_mark_over_a_gate_whenever_it_was_made(workspace: Workspace) -> None:
+    forge(workspace, by_older_gates)
+    forge(workspace, set_of("overall", score=50.0, high=50.0))
+    assert Store(workspace).published.measured().left_out == (NAME,)
 
 
 OTHER_RUBRICS = {

@@ -24,7 +24,7 @@ def test_one_critical_failure_caps_its_dimension_at_40_and_the_overall_at_59():
     assert ceilings(scored) == {None: 59, "correctness": 40}
     assert scored.dimensions["correctness"].score == 40  # 80 without the gate
     assert scored.dimensions["speed"].score == 100
-    assert scored.overall.score == 59  # (0.5 * 40 + 100 + 100) / 2.5 = 88 without
+    assert scored.overall.score == 57  # 59 - 10 / 6; (0.5 * 40 + 100 + 100) / 2.5 = 88 without
     overall, speed = scored.gates[0], scored.gates[1]
     assert overall.criteria == speed.criteria == ("correctness.1",)
     assert overall.reason == "a critical criterion failed: correctness.1"
@@ -34,7 +34,7 @@ def test_one_critical_failure_caps_its_dimension_at_40_and_the_overall_at_59():
 @pytest.mark.parametrize("second", ["correctness.4", "speed.0"])
 def test_two_critical_failures_cap_the_overall_at_49_wherever_they_are(second):
     scored = score(TASK, evidence(TASK, {"correctness.1": Outcome.FAILED, second: Outcome.FAILED}), built=True)
-    assert scored.overall.score == 49
+    assert scored.overall.score == 46  # 49 - 20 / 6
     assert scored.gates[0].criteria == ("correctness.1", second)
     assert scored.gates[0].reason == f"2 critical criteria failed: correctness.1, {second}"
 
@@ -44,7 +44,27 @@ def test_gates_cap_both_ends_of_the_interval_as_well():
     scored = score(TASK, evidence(TASK, outcomes), built=True)
     correctness = scored.dimensions["correctness"]
     assert (correctness.low, correctness.high) == (40, 40)  # 60 and 80 without the gate
-    assert (scored.overall.low, scored.overall.high) == (48, 59)  # low: (0.5 * 40 + 100 + 0) / 2.5
+    assert (scored.overall.low, scored.overall.high) == (48, 57)  # low: (0.5 * 40 + 100 + 0) / 2.5
+
+
+def test_under_a_ceiling_a_submission_that_meets_more_critical_criteria_has_the_higher_mark():
+    """The further criterion that is not met depends on the first one's fault and is no gate of its own."""
+    task = rubric({"correctness": [CRITICAL] * 8, "style": [MAJOR]}, {"style": 9.0})
+    one = evidence(task, {"correctness.7": Outcome.FAILED})
+    two = evidence(task, {"correctness.1": Outcome.FAILED})
+    two[7] = seen(task, "correctness.7", Outcome.FAILED, rests_on="correctness.1")
+    first, second = (score(task, found, built=True) for found in (one, two))
+    assert ceilings(first) == ceilings(second) == {None: 59, "correctness": 40}
+    assert (first.gates[0].unmet, second.gates[0].unmet) == (1 / 8, 2 / 8)
+    assert (first.overall.score, second.overall.score) == (58, 57)  # 59 - 10 / 8 and 59 - 20 / 8
+
+
+def test_what_was_not_assessed_moves_the_interval_under_a_ceiling_and_not_the_mark():
+    task = rubric({"correctness": [CRITICAL] * 8, "style": [MAJOR]}, {"style": 9.0})
+    open_ones = dict.fromkeys(("correctness.4", "correctness.5", "correctness.6", "correctness.7"), Outcome.NOT_RUN)
+    overall = score(task, evidence(task, {"correctness.1": Outcome.FAILED, **open_ones}), built=True).overall
+    # 59 less 10 times 5/8, 1/4 and 1/8
+    assert (overall.low, overall.score, overall.high) == (53, 57, 58)
 
 
 def test_a_gate_raises_no_mark_that_is_lower_anyway():

@@ -1,0 +1,118 @@
+"""A submission that does no work earns 0 in every dimension that is judged by running; what is read keeps its marks."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.cli import scaffold
+from harness.cuda.nvcc import nvcc
+from harness.model import UNBUILT, Outcome, Record, Status
+from harness.running.options import Options
+from harness.running.submission_grade import grade_one
+from harness.scoring.doubts import find_doubts
+from harness.workspace import Workspace
+from tests.toy import SUBMISSION, TOML, add_submission, make_workspace
+
+RUBRIC = f"""{TOML}
+[[dimensions]]
+id = "tests"
+title = "Tests"
+weight = 1
+[[dimensions]]
+id = "quality"
+title = "Quality"
+weight = 1
+[[criteria]]
+id = "suite"
+dimension = "tests"
+severity = "major"
+title = "Its own tests pass"
+tests = "suite_passes"
+[[criteria]]
+id = "assertions"
+dimension = "tests"
+severity = "minor"
+title = "Its own tests assert something"
+tests = "real_assertions"
+[[criteria]]
+id = "claims"
+dimension = "tests"
+severity = "minor"
+title = "Its figures are those measured"
+claims = true
+[[criteria]]
+id = "size"
+dimension = "quality"
+severity = "major"
+title = "The largest file is not too large"
+metric = "largest_file"
+"""
+TESTED = SUBMISSION + '[tests]\ncommand = ["python", "-m", "pytest", "-q"]\n'
+TESTS = "import {0}\n\ndef test_rows():\n    assert {0}.rows() == 2\n    assert {0}.rows() > 1\n"
+
+
+def graded(workspace: Workspace, source: str, module: str = "answer") -> Record:
+    folder = add_submission(workspace, "somebody", source, TESTED)
+    (folder / "helpers.py").write_text("def rows():\n    return 2\n")
+    (folder / "test_own.py").write_text(TESTS.format(module))
+    return grade_one(workspace, folder, Options(publish=False)).record
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return make_workspace(tmp_path, toml=RUBRIC)
+
+
+def assert_idle(workspace: Workspace, record: Record, cause: str) -> None:
+    assert (record.dimensions["correctness"].score, record.dimensions["tests"].score) == (0, 0)
+    assert record.dimensions["quality"].score == 100
+    suite = next(e for e in record.evidence if e.criterion == "suite")
+    assert (suite.outcome, suite.rests_on, suite.own_outcome) == (Outcome.FAILED, cause, Outcome.PASSED)
+    assert find_doubts(record, workspace.challenge(record.challenge), lambda: record.probe_set or "") == ()
+    assert "suite" not in {finding.criterion for finding in record.findings}
+
+
+def test_tests_that_pass_on_a_stub_earn_nothing(workspace: Workspace) -> None:
+    stub = "import numpy as np\n\ndef rows():\n    return 2\n\ndef scaled(x, scale):\n    return np.zeros(len(x))\n"
+    assert_idle(workspace, graded(workspace, stub), "values")
+
+
+def test_tests_that_pass_beside_what_does_not_load_earn_nothing(workspace: Workspace) -> None:
+    record = graded(workspace, "import nothing_like_this\n", "helpers")
+    assert record.status is Status.BUILD_FAILED
+    assert_idle(workspace, record, UNBUILT)
+
+
+def test_what_works_keeps_what_its_tests_earn(workspace: Workspace) -> None:
+    right = "def rows():\n    return 2\n\ndef scaled(x, scale):\n    return x.sum(axis=-1) * scale\n"
+    record = graded(workspace, right)
+    assert record.dimensions["tests"].score == record.overall.score == 100
+
+
+ABOUT = """[submission]
+model = "somebody"
+challenge = "rows"
+language = "cuda"
+entry = ["answer.cu"]
+provenance = "model-output"
+"""
+STUB = """#include <cuda_runtime.h>
+extern "C" int softmax(const float* logits, int rows, int vocab, float* probs, cudaStream_t stream) { return 1; }
+"""
+
+
+@pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")
+def test_a_kernel_that_only_returns_an_error_code_earns_nothing_for_compiling(tmp_path: Path) -> None:
+    (tmp_path / "challenges").mkdir()
+    workspace = Workspace(tmp_path)
+    scaffold.challenge(workspace, "rows", "cuda")
+    rubric = workspace.challenge("rows")
+    folder = tmp_path / "submissions" / "somebody" / "rows"
+    folder.mkdir(parents=True)
+    (folder / "submission.toml").write_text(ABOUT)
+    (folder / "answer.cu").write_text(STUB)
+    record = grade_one(workspace, folder, Options(publish=False)).record
+    compiles = next(e for e in record.evidence if e.criterion == "compiles")
+    assert (compiles.rests_on, compiles.own_outcome) == (rubric.anchor, Outcome.PASSED)
+    judged = {c.dimension for c in rubric.criteria if c.executed}
+    assert {id: record.dimensions[id].score for id in judged} == dict.fromkeys(judged, 0)
