@@ -13,7 +13,7 @@ def attempt(
         typer.Argument(metavar="MODEL/CHALLENGE", help="A model's single answer.", autocompletion=complete.submissions),
     ],
 ) -> None:
-    """Make a model's single answer its attempt 1, so that further attempts can join it.
+    """Make a single answer attempt 1, so that others can join it.
 
     Moves its files to submissions/MODEL/CHALLENGE/attempt-1/ (or the first number that is free) and removes its record,
     which names no attempt: grade it again.

@@ -23,6 +23,7 @@ from harness.report import formatting
 from harness.report.answers import ModelAnswer, answers, in_order
 from harness.report.attempts_report import AttemptsReport, attempts_report
 from harness.report.criteria_tables import DimensionSection, criteria_tables
+from harness.report.not_asked import NotAsked, asked, build_note, not_asked
 from harness.report.notes import notes
 from harness.report.origins import Facts, origin_facts
 from harness.report.repaired_copy import RepairedCopyReport, repaired_copy_report
@@ -81,15 +82,6 @@ class Weakness:
     failure: Failure | None
     locations: tuple[Location, ...]
     linked: str
-
-
-@dataclass(frozen=True)
-class NotAsked:
-    """A criterion that the original prompt did not ask for: what was seen, and why it was not asked."""
-
-    criterion: str
-    seen: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -244,32 +236,8 @@ def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
 def unassessed(challenge: Challenge, record: Record) -> tuple[CriteriaGroup, ...]:
     """The unassessed criteria of a record, by the reason they share."""
     rubric = {c.id: c for c in challenge.criteria}
-    open_ones = (e for e in record.marked if not e.outcome.assessed)
+    open_ones = (e for e in asked(record) if not e.outcome.assessed)
     return grouped((formatting.unassessed(rubric.get(e.criterion), e), e.criterion) for e in open_ones)
-
-
-def not_asked(record: Record) -> tuple[NotAsked, ...]:
-    """The criteria of a record that the original prompt did not ask for."""
-    reasons = record.origin.not_asked if record.origin else {}
-    asked = (e for e in record.evidence if e.criterion in reasons)
-    return tuple(NotAsked(e.criterion, formatting.seen(e), reasons[e.criterion]) for e in asked)
-
-
-def build_note(record: Record) -> str:
-    """Say that a submission that does not build was not asked to, and what its repaired copy shows; else nothing."""
-    asked = {each.criterion: each.reason for each in not_asked(record)}
-    reason = next((asked[id] for id in record.build.criteria if id in asked), "") if record.build else ""
-    if not reason:
-        return ""
-    copy = record.repaired
-    if copy is None:
-        return f"The original prompt did not ask for that: {reason}. No repair is known that makes it build."
-    held = sum(e.outcome is Outcome.PASSED for e in copy.evidence)
-    failed = [e.criterion for e in copy.evidence if e.faulty]
-    assessed = sum(e.outcome.assessed for e in copy.evidence)
-    verdict = f"meets {held} of {assessed} criteria" + (f" and fails {', '.join(failed)}" if failed else "")
-    shown = f"could not be judged: {copy.detail}" if copy.detail else verdict
-    return f"The original prompt did not ask for that: {reason}. A repaired copy, not in the marks, {shown}."
 
 
 def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:

@@ -16,13 +16,12 @@ from harness.report.challenge_report import (
     Ceiling,
     Failure,
     Weakness,
-    build_note,
     ceilings,
-    not_asked,
     unassessed,
     weaknesses,
 )
 from harness.report.escape import code, markdown, plain
+from harness.report.not_asked import asked, build_note, not_asked
 from harness.report.origins import origin_facts
 from harness.report.repaired_copy import RepairedCopyReport, fault_lines, lines, repaired_copy_report
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
@@ -151,7 +150,7 @@ def _failure(failure: Failure) -> Iterator[RenderableType]:
 
 def _evidence(record: Record) -> Table:
     table = _table(*_EVIDENCE)
-    for item in record.marked:
+    for item in asked(record):
         table.add_row(*(Text(plain(cell), style=_STYLE.get(cell, "")) for cell in _evidence_row(item)))
     return table
 
@@ -240,7 +239,7 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
         parts += ["## Findings, the gravest first", *map(_weakness_markdown, found)]
     if behind := repaired_copy_report(record):
         parts += [f"## {behind.heading}", "\n".join(_repaired_markdown(behind))]
-    parts += ["## Evidence", markdown_table(_EVIDENCE, map(_evidence_row, record.marked))]
+    parts += ["## Evidence", markdown_table(_EVIDENCE, map(_evidence_row, asked(record)))]
     if beside := not_asked(record):
         rows = ((each.criterion, each.seen, each.reason) for each in beside)
         parts += ["## Also seen, not asked (no mark)", markdown_table(("Criterion", "Seen", "Not asked"), rows)]

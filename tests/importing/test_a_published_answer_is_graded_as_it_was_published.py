@@ -82,21 +82,26 @@ def test_it_is_graded_and_replayed_by_its_name(published: Published, folder: Pat
 
 
 @pytest.mark.parametrize(
-    "source", [f"{REFERENCE}# right\n", REFERENCE.replace("* scale", "* scale * 2")], ids=["right", "wrong"]
+    "source",
+    [f"{REFERENCE}# right\n", REFERENCE.replace("* scale", "* scale + (scale == 1.0)")],
+    ids=["right", "wrong"],
 )
 def test_what_the_adapter_decides_is_neither_charged_nor_credited(published: Published, source: str) -> None:
     """A criterion that judges the adapter more than the answer is not run, for the reason given."""
     files = {"theirs.py": source.encode()}
     published.state(files, commit=commit(published.clone, files))
     stated = published.manifest.read_text()
-    published.manifest.write_text(f'{stated}[answers.not_charged]\nvalues = "the adapter halves nothing"\n')
+    published.manifest.write_text(f'{stated}[answers.not_charged]\nlinear = "the adapter halves nothing"\n')
     with opened(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
-    values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
-    assert (values.outcome, values.title, values.counterexample) == (Outcome.NOT_RUN, "", None)
-    assert values.detail == "not charged to the answer: the adapter halves nothing"
+    linear = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "linear")
+    assert (linear.outcome, linear.title, linear.counterexample) == (Outcome.NOT_RUN, "", None)
+    assert linear.detail == "not charged to the answer: the adapter halves nothing"
     published.manifest.write_text(f'{stated}[answers.not_charged]\nvalue = "no such"\n')
     with pytest.raises(SpecError, match=r"collection\.toml: .*not_charged\.value.* is no criterion"):
+        grade_one(published.workspace, folder)
+    published.manifest.write_text(f'{stated}[answers.not_charged]\nvalues = "all of it"\n')
+    with pytest.raises(SpecError, match=r"not_charged\.values.* is the anchor"):
         grade_one(published.workspace, folder)
 
 

@@ -72,7 +72,7 @@ def test_a_single_answer_beside_attempts_is_an_error_that_names_both(toy) -> Non
         with pytest.raises(SpecError) as raised:
             workspace.submission(folder)
         assert "submission.toml" in str(raised.value) and "attempt-2" in str(raised.value)
-        assert "attempt-3" in str(raised.value), "where its files can go"
+        assert "harness attempt" in str(raised.value) and "attempt-1" in str(raised.value), "where its files can go"
 
 
 def test_a_single_answer_may_have_a_folder_that_is_called_so(toy) -> None:
