@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Threshold
+from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Obstacle, Threshold
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, TimeUsedUp, WorkerLost
@@ -100,6 +100,7 @@ class ProbeResult:
         draws: the drawn cases that were tried; None where none is drawn.
         thresholds: where along its sizes the counterexample begins to fail.
         defect: kind of the defect that the device reported, where it was one.
+        obstacle: what failed, where it was nothing that the probe compares.
     """
 
     probe: str
@@ -117,6 +118,7 @@ class ProbeResult:
     draws: Draws | None = None
     thresholds: tuple[Threshold, ...] = ()
     defect: str = ""
+    obstacle: Obstacle | None = None
 
     @property
     def passed(self) -> bool:
@@ -252,6 +254,7 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
         broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
+        obstacle=failure.obstacle,
     )  # fmt: skip
 
 
