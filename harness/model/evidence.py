@@ -46,6 +46,8 @@ class Obstacle(StrEnum):
     """A call failed."""
     OUTPUT = "output"
     """An output was constant or a copy of an input."""
+    PLAIN = "plain"
+    """The plain case, without what the probe asks for, fails as well."""
 
 
 class ReadableModel(Model):

@@ -224,20 +224,21 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
 
 
 def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
-    """Leave properties unjudged that a fault kept from being seen, where another criterion is charged with that fault.
+    """Leave unjudged what a fault kept from being seen, where another criterion is charged with that fault.
 
-    A call that fails is charged where the same failure is seen by a criterion that judges values, or one that saw its
-    property broken; an output that is constant or a copy, where values are judged wrong.
+    That is a property, or what fails on the plain case of its probe as well. The cause is a criterion in which the same
+    failure is seen and that judges values, or saw its property broken; else, where an output or the plain case is
+    wrong, one that judges values wrong.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
-    blocked = {e.criterion for e in items if e.obstacle and e.criterion in properties}
+    blocked = {e.criterion for e in items if e.obstacle and (e.criterion in properties or e.obstacle is Obstacle.PLAIN)}
     charged = sorted((e for e in items if e.faulty and e.criterion not in blocked), key=lambda e: -e.severity.weight)
 
     def cause(e: Evidence) -> str | None:
-        if e.obstacle is Obstacle.OUTPUT:
-            return next((other.criterion for other in charged if other.criterion not in properties), None)
         titles = {e.title, *(further.title for further in e.also)}
-        return next((o.criterion for o in charged if titles & {o.title, *(further.title for further in o.also)}), None)
+        same = [o.criterion for o in charged if titles & {o.title, *(further.title for further in o.also)}]
+        values = [o.criterion for o in charged if o.criterion not in properties]
+        return next(iter(same if e.obstacle is Obstacle.CALL else same + values), None)
 
     def settled(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in blocked else None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import PASS, judge, worst
-from harness.probing.failures import ArgumentsRejected, CallFailed, NotRun, ProbeFailure, TrivialOutput
+from harness.probing.failures import ArgumentsRejected, CallFailed, NotRun, PlainFailed, ProbeFailure, TrivialOutput
 
 Floats = NDArray[Any]
 
@@ -28,7 +28,7 @@ def close(name: str, actual: Floats, oracle: Floats, spread: float, *, limit: fl
     if judged.ratio <= limit:
         return judged.ratio
     where = _place(name, judged.index)
-    seen = f"{where} is {judged.got:.9g} instead of {judged.expected:.9g}"
+    seen = f"{where} is {apart(judged.got, judged.expected)}"
     detail = f"{seen}: error ratio {judged.ratio:.3g}, at most {limit:g} passes"
     raise ProbeFailure(
         f"{name} is wrong", detail, where=where, expected=judged.expected, got=judged.got,
@@ -56,7 +56,7 @@ def same(name: str, actual: Floats, wanted: Floats, title: str, detail: str = ""
     if gap <= within:
         return gap
     where = _place(name, index)
-    seen = f"{where} is {got:.9g} instead of {expected:.9g}"
+    seen = f"{where} is {apart(got, expected)}"
     raise ProbeFailure(
         title,
         f"{detail}: {seen}" if detail else seen,
@@ -106,6 +106,47 @@ def works(title: str) -> Iterator[None]:
         yield
     except CallFailed as why:
         raise ProbeFailure(title, f"{why.title}: {why.detail}", locations=why.locations) from None
+
+
+@contextmanager
+def renamed(title: str) -> Iterator[None]:
+    """Give a comparison that fails inside the block a title; a call that fails keeps its own.
+
+    Args:
+        title: the fault in a phrase.
+    """
+    try:
+        yield
+    except CallFailed:
+        raise
+    except ProbeFailure as why:
+        raise ProbeFailure(
+            title, why.detail, where=why.where, expected=why.expected, got=why.got, measured=why.measured
+        ) from None
+
+
+@contextmanager
+def only_beside(plain: Callable[[], object]) -> Iterator[None]:
+    """Charge a failure inside the block only where `plain` passes, which does the same without what is asked for."""
+    try:
+        yield
+    except ProbeFailure:
+        try:
+            plain()
+        except ProbeFailure as why:
+            raise PlainFailed(
+                why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations
+            ) from None
+        raise
+
+
+def apart(got: float, expected: float) -> str:
+    """Return `got` instead of `expected` in words, with as many digits as tell them apart."""
+    for digits in range(9, 22):
+        words = f"{got:.{digits}g}", f"{expected:.{digits}g}"
+        if words[0] != words[1]:
+            break
+    return " instead of ".join(words)
 
 
 def refused(attempt: Callable[[], Any], what: str) -> None:

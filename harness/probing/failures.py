@@ -57,6 +57,12 @@ class TrivialOutput(ProbeFailure):
     obstacle = Obstacle.OUTPUT
 
 
+class PlainFailed(ProbeFailure):
+    """The plain case, without what the probe asks for, goes wrong as well."""
+
+    obstacle = Obstacle.PLAIN
+
+
 class WrongOutputs(ProbeFailure):
     """A call of a device ended well and left outputs unwritten, or wrote beside them."""
 
@@ -67,6 +73,10 @@ class ArgumentsRejected(CallFailed):
 
 class NotOffered(ArgumentsRejected):
     """The answer raised NotImplementedError: it does not offer what was asked for."""
+
+
+class Spared(Exception):
+    """A call has a property that a criterion is judged without; see `root_causes.judged_without`."""
 
 
 class NotMeasurable(Exception):

@@ -9,7 +9,7 @@ import numpy as np
 from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Obstacle, Threshold
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, TimeUsedUp, WorkerLost
+from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, Spared, TimeUsedUp, WorkerLost
 from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
 from harness.probing.sizes import DRAW, Case, Drawn
 from harness.probing.sweeping import FURTHER, Sweep, merge
@@ -178,6 +178,8 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
     for case in probe.cases:
         try:
             result = _counted(probe, answer, seed, case)
+        except Spared:
+            continue
         except ProbeFailure as failure:
             small = _shrunk(probe, answer, seed, case, failure) if shrink else Shrunk(case, failure)
             merge(figures, failure.measured)
