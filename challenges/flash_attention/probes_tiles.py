@@ -1,10 +1,10 @@
 """Probes of tiling: the tile size changes nothing but rounding."""
 
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
+from harness.probing.conditions import TILES
 
 from .binding import DTYPES, Floats, Inputs, alive, attention, draw_inputs
 from .bounds import alike
-from .conditions import TILES
 
 MANY = (1, 2, 3, 5, 7, 8, 12, 13, 23, 25, 96)
 """Tile sizes tried at N = 24."""

@@ -1,5 +1,7 @@
 """Probes of the values themselves: the output against the oracle, and laws that only right outputs keep."""
 
+from functools import partial
+
 import numpy as np
 
 from harness.probing import Answer, Array, Draw, expect, probe
@@ -28,12 +30,8 @@ def o_matches_the_oracle_without_the_mask(
     """With causal=False every position sees all of them, where the answer is right with the mask."""
     for _ in range(2):
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=False)
-        with (
-            expect.only_beside(lambda: right(answer, given.but(causal=True), draw)),
-            expect.renamed(  # noqa: B023
-                "o is wrong without the mask"
-            ),
-        ):
+        masked = partial(right, answer, given.but(causal=True), draw)
+        with expect.only_beside(masked), expect.renamed("o is wrong without the mask"):
             right(answer, given, draw)
 
 
