@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
 
 from . import oracle
-from .binding import DIGITS, FIELDS, STRUCTURE, Inputs, Results, draw_inputs, results, share_off
+from .binding import DIGITS, FIELDS, STRUCTURE, Inputs, Results, backward, draw_inputs, forward, results, share_off
 
 Floats = NDArray[Any]
 TIMES = 32.0
@@ -195,12 +195,20 @@ def right(
         rough: as of `right_and_bounds`.
         inputs: what becomes of the arrays.
     """
-    return judged(answer, results(answer, given, inputs), given, draw, rough=rough)
-
-
-def judged(answer: Answer, got: Results, given: Inputs, draw: Draw, *, rough: bool = False) -> dict[str, float]:
-    """As `right`, of results that are there; those that are None are not judged."""
     wanted, bounds = right_and_bounds(given, rough=rough)
+    o, cache = forward(answer, given, inputs)
+    _within(answer, Results(o, None, None, None), wanted, bounds, given, draw)  # before gradients that follow from it
+    return _within(answer, backward(answer, given, cache, o, inputs), wanted, bounds, given, draw)
+
+
+def judged(answer: Answer, got: Results, given: Inputs, draw: Draw) -> dict[str, float]:
+    """As `right`, of results that are there; those that are None are not judged."""
+    return _within(answer, got, *right_and_bounds(given), given, draw)
+
+
+def _within(
+    answer: Answer, got: Results, wanted: Results, bounds: Results, given: Inputs, draw: Draw
+) -> dict[str, float]:
     try:
         return require_within(got, wanted, bounds)
     except ProbeFailure:
