@@ -111,8 +111,8 @@ def require_within(actual: Floats, exact: Floats, bound: Floats, rows: Sequence[
         return {"o_error_over_bound": worst}
     at = (*index[:2], places[index[2]], index[3])
     where = f"o[{', '.join(map(str, at))}]"
-    told_apart = expect.apart(float(judged[index]), float(exact[index]))
-    seen = f"{where} is {told_apart}; rounding may cost {bound[index]:.2g}"
+    values = expect.apart(float(judged[index]), float(exact[index]))
+    seen = f"{where} is {values}; rounding may cost {bound[index]:.2g}"
     raise ProbeFailure(
         "o is wrong", seen, where=where, expected=float(exact[index]), got=float(judged[index]),
         measured={"o_error_over_bound": worst},

@@ -174,8 +174,8 @@ def require_within(got: Results, right: Results, bounds: Results) -> dict[str, f
         shares[f"{name}_error_over_bound"] = worst = float(over[index])
         if not worst <= 1:
             where = f"{name}[{', '.join(map(str, index))}]"
-            told_apart = expect.apart(float(actual[index]), float(exact[index]))
-            seen = f"{told_apart}; rounding may cost {bound[index]:.2g}"
+            values = expect.apart(float(actual[index]), float(exact[index]))
+            seen = f"{values}; rounding may cost {bound[index]:.2g}"
             raise ProbeFailure(
                 f"{name} is wrong", f"{where} is {seen}", where=where, expected=float(exact[index]),
                 got=float(actual[index]), measured={"error_over_bound": worst},
