@@ -26,7 +26,7 @@ from .cache import CACHE_LIMIT, NAMES, cache_of, entry
 
 SHAPES = (
     (1, 1, 1, 1, 1), (1, 1, 1, 5, 4), (3, 1, 2, 1, 1), (1, 4, 3, 2, 2), (2, 1, 7, 3, 3), (1, 2, 5, 33, 16),
-    (1, 1, 33, 4, 64), (5, 3, 2, 7, 1),
+    (1, 1, 33, 4, 64), (5, 3, 2, 7, 1), (2, 2, 4, 1, 2),
 )  # fmt: skip
 PLAIN = (2, 2, 12, 4, 4)
 """B, H, N, D and the tile of inputs that no odd shape excuses."""
@@ -56,7 +56,7 @@ def every_shape_is_served(answer: Answer, draw: Draw, *, B: int, H: int, N: int,
     """Any B, H, N, D from 1 up, odd ones included, with the mask and without."""
     for causal in (True, False):
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
-        with expect.only_beside(lambda: right(answer, draw_inputs(draw, *PLAIN, given.dtype), draw)):  # noqa: B023
+        with expect.only_beside(lambda: right(answer, draw_inputs(draw, *PLAIN, dtype, causal=causal), draw)):  # noqa: B023
             right(answer, given, draw)
 
 

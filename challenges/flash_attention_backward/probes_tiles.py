@@ -1,7 +1,10 @@
 """Probes of tiling: the tile sizes change nothing but rounding."""
 
+import contextlib
+
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 from harness.probing.conditions import TILES
+from harness.probing.failures import Spared
 
 from .binding import DTYPES, Inputs, Results, alive, draw_inputs, results
 from .bounds import alike
@@ -55,18 +58,20 @@ def _tiled(answer: Answer, given: Inputs, whole: Results, draw: Draw) -> None:
 def _where(answer: Answer, like_it: Inputs, draw: Draw) -> str:
     """Return the condition of N and tile sizes that holds where the answer fails and nowhere else, if any does."""
     B, H, _, D = like_it.q.shape
-    failing: dict[str, set[tuple[int, int]]] = {name: set() for name in PASSES}
+    tried: dict[str, dict[tuple[int, int], bool]] = {name: {} for name in PASSES}
     for N, tile in GRID:
         given = draw_inputs(draw, B, H, N, D, N, like_it.dtype, causal=like_it.causal)
         whole = results(answer, given)
         for name, size in PASSES.items():
-            try:
-                _tiled(answer, given.but(**{size: tile}), whole, draw)
-            except ProbeFailure:
-                failing[name].add((N, tile))
-    passes = [name for name, found in failing.items() if found]
-    if len({frozenset(failing[name]) for name in passes}) != 1:
-        return ""
-    fitting = (name for name, met in TILES.items() if failing[passes[0]] == {pair for pair in GRID if met(*pair)})
+            with contextlib.suppress(Spared):
+                try:
+                    _tiled(answer, given.but(**{size: tile}), whole, draw)
+                    tried[name][N, tile] = True
+                except ProbeFailure:
+                    tried[name][N, tile] = False
+    passes = [name for name, found in tried.items() if not all(found.values())]
     words = f" in the {passes[0]}" if len(passes) == 1 else " in either pass"
-    return next((name + words for name in fitting), "")
+    for name, met in TILES.items():
+        if passes and all(met(*pair) is not right for each in passes for pair, right in tried[each].items()):
+            return name + words
+    return ""

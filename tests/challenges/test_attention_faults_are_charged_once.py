@@ -47,7 +47,7 @@ FAULTS = {
     "accuracy": {"after": "o = o.astype('float32').astype(o.dtype)"},
 }
 """A fault of the forward by the criterion that it fails."""
-ALONE = ("full_attention", "causal_default", "tile_invariance", "dtype", "shapes", "extreme_scores")
+ALONE = ("full_attention", "causal_default", "tile_invariance", "dtype", "shapes")
 """Faults that touch nothing that another criterion asks for."""
 
 
@@ -95,14 +95,15 @@ def test_lost_digits_are_charged_as_digits_alone() -> None:
     assert {id: e.title for id, e in evidence.items() if e.faulty} == {
         "values": "o loses digits",
         "accuracy": "results are less accurate than the inputs allow",
+        "extreme_scale": "the output does not survive extreme values",  # float32 ends at 3e38
     }
 
 
 def test_what_fails_where_a_tile_has_one_row_is_charged_once_and_said() -> None:
-    one_row = {"before": "rows = {min(tile_size, q.shape[2] - i) for i in range(0, q.shape[2], tile_size)}"}
+    one_row = {"before": "rows = {min(tile_size, q.shape[2] - i) for i in range(0, q.shape[2], max(tile_size, 1))}"}
     one_row["before"] += "\n    if 1 in rows:\n        raise IndexError('too many indices')"
     evidence = judged(FORWARD, wrapped("reference", one_row))
-    assert faulty(evidence) == {"tile_invariance"}
+    assert faulty(evidence) == {"tile_invariance", "argument_errors"}  # it looks at two axes before it checks them
     assert evidence["tile_invariance"].title == "calls fail where a tile has one row"
     shapes = evidence["shapes"]
     assert (shapes.outcome, shapes.rests_on) == (Outcome.NOT_RUN, "tile_invariance")
@@ -110,9 +111,8 @@ def test_what_fails_where_a_tile_has_one_row_is_charged_once_and_said() -> None:
 
 
 def test_a_fault_beside_that_of_one_row_is_still_charged() -> None:
-    both = {"before": FAULTS["shapes"]["after"].replace("o = o * o", "scale = q").replace("o.shape", "q.shape")}
-    both["before"] += "\n    if tile_size == 1:\n        raise IndexError('too many indices')"
-    both["after"] = "o = o * scale"
+    one_row = "if tile_size == 1:\n        raise IndexError('too many indices')"
+    both = {"before": one_row, "after": FAULTS["shapes"]["after"]}
     assert faulty(judged(FORWARD, wrapped("reference", both))) == {"tile_invariance", "shapes"}
 
 
