@@ -23,14 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding
-from harness.probing import ProbeFailure
+from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
 
 from . import oracle
-from .binding import Inputs
+from .binding import DIGITS, Inputs, attention, draw_inputs
 
 Floats = NDArray[Any]
 SMALL = 0.1
 """Relative errors of weights up to which their squares are left out."""
+STRUCTURE = {"float32": 1e-3, "float64": 1e-6}
+"""Of the root mean square, what two results of one answer may differ by: digits are a criterion of their own."""
+TIMES = 32.0
+"""Times what an answer is off on plain inputs that it may be off elsewhere."""
 LARGEST = 60.0
 """Exponent beyond which a weight may have become anything."""
 
@@ -113,3 +117,80 @@ def require_within(actual: Floats, exact: Floats, bound: Floats, rows: Sequence[
         "o is wrong", seen, where=where, expected=float(exact[index]), got=float(judged[index]),
         measured={"o_error_over_bound": worst},
     )  # fmt: skip
+
+
+def right(
+    answer: Answer, given: Inputs, draw: Draw, rows: Sequence[int] | None = None, inputs: InputUse = InputUse.FRESH
+) -> dict[str, float]:
+    """Require the answer's output to be right but for rounding, and for digits that it loses on plain inputs as well.
+
+    Args:
+        answer: to call.
+        given: the inputs.
+        draw: of plain inputs, where the output is wrong.
+        rows: those that are judged; all by default.
+        inputs: what becomes of the arrays.
+    """
+    o, (wanted, bound) = attention(answer, given, inputs), right_and_bound(given, rows)
+    try:
+        return require_within(o, wanted, bound, rows)
+    except ProbeFailure:
+        _, times = _lost_digits(answer, given, draw)
+        if times <= 1:
+            raise
+        return require_within(o, wanted, TIMES * times * bound, rows)
+
+
+def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:
+    """Require a finite and right output of inputs that have a property, where plain ones of their sizes give one.
+
+    Args:
+        answer: to call.
+        given: the inputs.
+        draw: of plain inputs, where the output is wrong.
+        what: the property, as the subject of a sentence in the plural.
+    """
+    plain = draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal)
+    with expect.only_beside(lambda: right(answer, plain, draw)):
+        try:
+            right(answer, given, draw)
+        except CallFailed:
+            raise
+        except ProbeFailure as why:
+            how = "wrong values" if np.isfinite(float(why.got or 0.0)) else "NaN or infinity"
+            raise ProbeFailure(
+                f"{what} give {how}", why.detail, where=why.where, expected=why.expected, got=why.got,
+                measured=why.measured,
+            ) from None  # fmt: skip
+
+
+def alike(got: Floats, wanted: Floats, title: str, doing: str, answer: Answer, given: Inputs, draw: Draw) -> float:
+    """Require two results of an answer to be alike but for the digits that it loses anyway.
+
+    Args:
+        got: one result.
+        wanted: the other, or what follows from it.
+        title: the fault in a phrase, if they differ.
+        doing: what was done to get the two.
+        answer: whose they are.
+        given: the inputs.
+        draw: of plain inputs, where they differ.
+    """
+    within = STRUCTURE[given.dtype]
+    try:
+        return expect.same("o", got, wanted, title, doing, within=within)
+    except ProbeFailure:
+        off, _ = _lost_digits(answer, given, draw)
+        return expect.same("o", got, wanted, title, doing, within=max(within, TIMES * off))
+
+
+def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, float]:
+    """Return what the answer is off on plain inputs, over the root mean square and over what rounding may cost.
+
+    Digits that are lost everywhere are charged once. Both are 0 where more than digits is lost.
+    """
+    plain = draw_inputs(draw, 1, 2, 16, 8, 8, given.dtype, causal=given.causal)
+    right, bound = right_and_bound(plain)
+    off = abs(attention(answer, plain) - right)
+    share = float(off.max() / np.sqrt(np.mean(right * right)))
+    return (share, float((off / bound).max())) if share <= DIGITS else (0.0, 0.0)

@@ -1,21 +1,24 @@
-"""Probes of what a row may see: not the future, not other heads and batch items, not earlier calls."""
+"""Probes of what a row may see: not the future, not other rows, heads and batch items, not earlier calls."""
+
+from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, InputUse, expect, probe
+from harness.probing import Answer, Array, Draw, InputUse, RemoteObject, laws, probe
 
-from .binding import DTYPES, FUNCTION, agree, alive, attention, draw_inputs, spread
+from .binding import DTYPES, FUNCTION, Floats, Inputs, alive, attention, draw_inputs
+from .bounds import alike
 
-PLAIN = {"B": 2, "H": 3, "N": 10, "D": 4, "tile": 4}
+PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
 LEAST = {"B": 2, "H": 2, "N": 3, "D": 2}
+STRANGE = 1e3
+"""Times as large: scores of what is strange are a million times those of the others."""
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), {**PLAIN, "N": 24, "tile": 5, "dtype": "float64"},
+@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), {**PLAIN, "N": 24, "tile": 6, "dtype": "float64"},
        floors={"N": 3, "D": 2})  # fmt: skip
-def the_future_is_hidden(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
-) -> None:
-    """Other keys and values from position i on leave the output before i as it was, to the last bit."""
+def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str) -> None:
+    """Other keys and values from position i on leave the output before i as it was."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype)
     plain = alive(attention(answer, given), given)
     for cut in {1, N // 2, N - 1, min(tile, N - 1)}:
@@ -24,36 +27,7 @@ def the_future_is_hidden(
         o = attention(answer, given.but(k=k, v=v))
         doing = f"keys and values from position {cut} on exchanged"
         title = "the output at a position depends on later ones"
-        agree(o[:, :, :cut], plain[:, :, :cut], spread(given, draw), title, doing)
-
-
-@probe(PLAIN, floors={"D": 2}, dtype="float64")
-def the_first_row_is_the_first_value(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
-) -> None:
-    """Position 0 sees itself alone, so o[0] = v[0]."""
-    given = draw_inputs(draw, B, H, N, D, tile, dtype)
-    o = alive(attention(answer, given), given)
-    agree(o[:, :, 0], given.v[:, :, 0], spread(given, draw), "the first row is not the first value", "o[0] and v[0]")
-
-
-@probe(PLAIN, floors={"N": 3, "D": 2}, dtype="float64")
-def the_past_is_seen(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
-) -> None:
-    """A key that outweighs all others gives its value to every later query, whichever it is; without the mask, to the
-    earlier ones too."""
-    for place, causal in ((place, causal) for place in range(N) for causal in (True, False)):
-        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
-        k = 0.01 * given.k
-        k[:, :, place] = 100.0
-        pointed = given.but(q=np.abs(given.q) + 1, k=k)
-        o = alive(attention(answer, pointed), pointed)
-        wanted = np.where((np.arange(N) >= (place if causal else 0))[:, None], given.v[:, :, place : place + 1], o)
-        doing = f"a key at position {place} that outweighs all others, causal={causal}"
-        # the others weigh less than exp(-90) beside it
-        moved = float(np.finfo(dtype).eps) * float(np.abs(given.v).max())
-        agree(o, wanted, moved, "a key that outweighs all others does not give its value", doing)
+        alike(o[:, :, :cut], plain[:, :, :cut], title, doing, answer, given, draw)
 
 
 @probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
@@ -63,12 +37,35 @@ def heads_and_items_stand_alone(
     """Each batch item and each head alone gives what it gives among others."""
     for causal in (True, False):
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
-        whole, moved = alive(attention(answer, given), given), spread(given, draw)
-        for axis, name in ((0, "batch item"), (1, "head")):
-            for place in (0, given.q.shape[axis] - 1):
-                alone = given.but(**{n: a.take([place], axis) for n, a in zip("qkv", given.arrays, strict=True)})
-                title = f"a {name} depends on the others"
-                agree(attention(answer, alone), whole.take([place], axis), moved, title, f"{name} {place} alone")
+
+        def alone(axis: int, place: int, given: Inputs = given) -> laws.Arrays:
+            parts = {name: array.take([place], axis) for name, array in zip("qkv", given.arrays, strict=True)}
+            return {"o": attention(answer, given.but(**parts))}
+
+        def agree(_: str, got: Floats, wanted: Floats, title: str, doing: str, given: Inputs = given) -> float:
+            return alike(got, wanted, title, doing, answer, given, draw)
+
+        whole = {"o": alive(attention(answer, given), given)}
+        laws.parts_stand_alone(whole, alone, {0: "batch item", 1: "head"}, agree)
+
+
+@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+def what_is_strange_stays_alone(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """A head, a batch item or a query a thousand times as large leaves the outputs of the others as they were."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    plain = alive(attention(answer, given), given)
+    for name, place, strange in (
+        ("batch item", np.s_[-1:], "qkv"), ("head", np.s_[:, -1:], "qkv"), ("query", np.s_[:, :, -2:-1], "q"),
+    ):  # fmt: skip
+        arrays = {n: a.copy() for n, a in zip("qkv", given.arrays, strict=True)}
+        for n in strange:
+            arrays[n][place] *= STRANGE
+        o = attention(answer, given.but(**arrays))
+        o[place] = plain[place]
+        title, doing = f"a {name} depends on the others", f"another {name} {STRANGE:g} times as large"
+        alike(o, plain, title, doing, answer, given, draw)
 
 
 @probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
@@ -79,10 +76,8 @@ def inputs_stay_as_they_were(
     given = draw_inputs(draw, B, H, N, D, tile, dtype)
     o = answer.call(FUNCTION, *given.arrays, tile, True, returns=Array(given.q.shape, dtype), echo=True)
     alive(o, given)
-    for name, before, after in zip("qkv", given.arrays, answer.echo, strict=True):
-        expect.same(name, after, before, f"a call changes {name}")
-    again = attention(answer, given, InputUse.READ_ONLY)
-    expect.same("o", again, o, "o differs where the inputs are read-only")
+    laws.inputs_stay(dict(zip("qkv", given.arrays, strict=True)), answer.echo)
+    laws.inputs_may_be_read_only(partial(_run, answer, given))
 
 
 @probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
@@ -91,24 +86,22 @@ def identical_calls_get_identical_replies(
 ) -> None:
     """The same call again, with another in between and alone in a new process, to the last bit."""
     given, other = (draw_inputs(draw, B, H, N, D, tile, dtype) for _ in range(2))
-    once = alive(attention(answer, given), given)
-    between = alive(attention(answer, other), other)
-    expect.same("o", attention(answer, given), once, "o differs between identical calls", "the same call again")
-    answer.fresh()
-    alone = attention(answer, other)
-    expect.same("o", between, alone, "o depends on earlier calls", "after another call, and in a new process")
+    laws.equal_calls_get_equal_replies(answer, partial(_run, answer, given), partial(_run, answer, other))
 
 
 @probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
-def earlier_results_stay(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
-) -> None:
+def earlier_results_stay(answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str) -> None:
     """What a call returned is not changed by later calls on other inputs of the same shape."""
     first, second = (draw_inputs(draw, B, H, N, D, tile, dtype) for _ in range(2))
     plan = Array(first.q.shape, dtype)
-    o, held = answer.call(FUNCTION, *first.arrays, tile, True, returns=plan, hold=True)
-    before = alive(o, first).copy()
-    attention(answer, second)
-    expect.same("o", answer.fetch(held, plan), before, "a later call changes the o of an earlier one",
-                "the array returned, looked at again")  # fmt: skip
 
+    def held() -> tuple[laws.Arrays, RemoteObject]:
+        o, kept = answer.call(FUNCTION, *first.arrays, tile, True, returns=plan, hold=True)
+        return {"o": alive(o, first)}, kept
+
+    laws.results_stay(held, partial(_run, answer, second), lambda kept: {"o": answer.fetch(kept, plan)})
+
+
+def _run(answer: Answer, given: Inputs, *, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
+    """One call of the answer, whose output is neither constant nor a copy."""
+    return {"o": alive(attention(answer, given, inputs), given)}

@@ -1,9 +1,11 @@
 """Probes of what nobody chose: drawn sizes, tiles, values and histories of calls."""
 
-from harness.probing import Answer, Axis, Draw, Drawn, InputUse, probe
+from collections.abc import Mapping
 
-from .binding import DTYPES, Inputs, attention
-from .bounds import require_within, right_and_bound
+from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, InputUse, ProbeFailure, probe
+
+from .binding import DTYPES, Inputs
+from .bounds import right
 from .inputs import CHEAP, ROWS, SCORES, inputs_of
 
 SAMPLED = 12
@@ -19,10 +21,16 @@ def cost(B: int, H: int, N: int, D: int, tile: int) -> float:
     return float(B * H * N * (N * (D + 12) + 1000))
 
 
+def wide_tiles(**sizes: int) -> Mapping[str, int]:
+    """Sizes with a tile that cuts N into `TILES` at most: an answer takes its time over every pair of tiles."""
+    return {**sizes, "tile": max(sizes["tile"], sizes["N"] // TILES)}
+
+
 @probe(
     drawn=Drawn(
         {"B": Axis(1, 400), "H": Axis(1, 400), "N": Axis(2, 400), "D": Axis(1, 600), "tile": Axis(1, 600)}, 90, cost,
         2e6, {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "scores": SCORES},
+        adjust=wide_tiles,
     ),
 )  # fmt: skip
 def any_size_is_right(
@@ -33,7 +41,7 @@ def any_size_is_right(
 
     A single position gives its value whatever is wrong; `every_shape_is_served` and the histories have it.
     """
-    given = inputs_of(draw, (B, H, N, D), _wide(tile, N), dtype, causal=causal, q=q, k=k, v=v, scores=scores)
+    given = inputs_of(draw, (B, H, N, D), tile, dtype, causal=causal, q=q, k=k, v=v, scores=scores)
     return _judged(answer, draw, given)
 
 
@@ -42,7 +50,8 @@ LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain", "pl
 
 @probe(
     drawn=Drawn(
-        {"N": Axis(200, 2400), "tile": Axis(16, 3000)}, 12, lambda N, tile: float(N) ** 8, 2400.0**8, LARGE, 1000.0**8
+        {"N": Axis(200, 2400), "tile": Axis(16, 3000)}, 12, lambda N, tile: float(N) ** 8, 2400.0**8, LARGE, 1000.0**8,
+        adjust=wide_tiles,
     ),
 )  # fmt: skip
 def any_long_sequence_is_right(
@@ -51,7 +60,7 @@ def any_long_sequence_is_right(
     """Hundreds and thousands of positions, of which some rows are judged."""
     plain = {"q": "normal", "k": "normal", "v": "normal", "scores": scores}
     sizes = (1, 1, N, draw.integer(1, 24))
-    return _judged(answer, draw, inputs_of(draw, sizes, _wide(tile, N), dtype, causal=causal, **plain))
+    return _judged(answer, draw, inputs_of(draw, sizes, tile, dtype, causal=causal, **plain))
 
 
 @probe(drawn=Drawn({"D": Axis(48, 1500)}, 14, choices=LARGE))
@@ -103,15 +112,10 @@ def any_eight_tiles_are_right(
         _judged(answer, draw, inputs_of(draw, sizes, tile, dtype, causal=causal, **plain))
 
 
-def _wide(tile: int, length: int) -> int:
-    """The tile, or what cuts the length into `TILES`: an answer takes its time over every pair of tiles."""
-    return max(tile, length // TILES)
-
-
 @probe(
     drawn=Drawn(
         {"B": Axis(1, 8), "H": Axis(1, 8), "N": Axis(1, 200), "D": Axis(1, 128), "tile": Axis(1, 260)}, 16, cost, 2e5,
-        {"dtype": DTYPES, "causal": (True, False), "family": CHEAP},
+        {"dtype": DTYPES, "causal": (True, False), "family": CHEAP}, adjust=wide_tiles,
     ),
 )  # fmt: skip
 def any_history_is_right(
@@ -128,15 +132,29 @@ def any_history_is_right(
         rows = tile if draw.integer(0, 2) else draw.integer(1, N + 1)
         names = {"q": "normal", "k": family if turn % 2 else "normal", "v": "normal", "scores": "plain"}
         use = (InputUse.READ_ONLY, InputUse.REUSED)[draw.integer(0, 1)]
-        given = inputs_of(draw, sizes, _wide(rows, N), used, causal=hidden, **names)
-        require_within(attention(answer, given, use), *right_and_bound(given))
+        given = inputs_of(draw, sizes, max(rows, N // TILES), used, causal=hidden, **names)
+        _right_after_others(answer, draw, given, use, turn)
+
+
+def _right_after_others(answer: Answer, draw: Draw, given: Inputs, use: InputUse, earlier: int) -> None:
+    """Require a right output, and blame the earlier calls only where the same call in a new process is right."""
+    try:
+        right(answer, given, draw, inputs=use)
+    except ProbeFailure as why:
+        answer.fresh()
+        right(answer, given, draw, inputs=use)
+        title = why.title if isinstance(why, CallFailed) else "o is wrong"
+        raise ProbeFailure(
+            f"{title} after other calls", f"{why.detail}; after {earlier} others, and right in a new process",
+            where=why.where, expected=why.expected, got=why.got, measured=why.measured, locations=why.locations,
+        ) from None  # fmt: skip
 
 
 def _judged(answer: Answer, draw: Draw, given: Inputs) -> dict[str, float]:
     """The largest error over its bound, at all rows or at some."""
     B, H, N, _ = given.q.shape
     rows = None if B * H * N * N <= MANY else _some(draw, N, given.tile)
-    return require_within(attention(answer, given, InputUse.READ_ONLY), *right_and_bound(given, rows), rows)
+    return right(answer, given, draw, rows, InputUse.READ_ONLY)
 
 
 def _some(draw: Draw, length: int, tile: int) -> list[int]:

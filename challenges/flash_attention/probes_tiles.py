@@ -1,34 +1,63 @@
 """Probes of tiling: the tile size changes nothing but rounding."""
 
-from harness.probing import Answer, Draw, probe
+import contextlib
 
-from .binding import DTYPES, agree, alive, attention, draw_inputs, exact, spread
+from harness.probing import Answer, Draw, ProbeFailure, expect, probe
+from harness.probing.conditions import TILES
+from harness.probing.failures import Spared
 
-ROWS = {"B": 1, "H": 2, "N": 24, "D": 8}
-LEAST = {"N": 3, "D": 2}
+from .binding import DTYPES, Floats, Inputs, alive, attention, draw_inputs
+from .bounds import alike
 
-
-@probe(*({"dtype": d, "causal": c} for c in (True, False) for d in DTYPES), **ROWS, floors=LEAST)
-def the_tile_size_changes_nothing(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, dtype: str, causal: bool
-) -> None:
-    """Tiles of one row, of some, of all but one, of all, and of more than there are."""
-    given = draw_inputs(draw, B, H, N, D, N, dtype, causal=causal)
-    whole, moved = alive(attention(answer, given), given), spread(given, draw)
-    for tile in (1, 2, 3, N // 2, N // 2 + 1, N - 1, N + 1, 4 * N):
-        title, doing = "the output depends on the tile size", f"tiles of {N} and of {tile} rows, N = {N}"
-        agree(attention(answer, given.but(tile=max(1, tile))), whole, moved, title, doing)
+MANY = (1, 2, 3, 5, 7, 8, 12, 13, 23, 25, 96)
+"""Tile sizes tried at N = 24."""
+ODD = ((5, 4), (7, 3), (9, 8), (17, 16), (31, 16), (33, 16))
+"""Further lengths and tile sizes."""
+GRID = [(N, tile) for N in (8, 9, 24) for tile in (*range(1, N + 3), 2 * N, 4 * N)]
+"""Lengths and tile sizes that tell under which condition an answer fails."""
 
 
 @probe(
-    *({"N": N, "tile": tile} for N, tile in ((5, 4), (7, 3), (9, 8), (3, 8), (5, 1), (17, 16), (33, 16), (31, 16))),
-    B=2, H=1, D=4, dtype="float64",
+    *({"N": 24, "tile": tile, "causal": c, "dtype": d} for c in (True, False) for d in DTYPES for tile in MANY),
+    *({"N": N, "tile": tile, "causal": c, "dtype": "float64"} for c in (True, False) for N, tile in ODD),
+    B=1, H=1, D=4, fixed=("N", "D", "tile"),
 )  # fmt: skip
-def a_last_tile_of_any_length_counts(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+def the_tile_size_changes_nothing(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str, causal: bool
 ) -> None:
-    """N that the tile does not divide, N below it, and tiles of one row, with the mask and without."""
-    for causal in (True, False):
-        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
-        title, doing = "a last tile that is not full gives wrong values", f"N = {N}, tiles of {tile}, causal={causal}"
-        agree(attention(answer, given), exact(given), spread(given, draw), title, doing)
+    """Tiles of one row, of some, of all but one and of more than there are give what one tile gives."""
+    given = draw_inputs(draw, B, H, N, D, N, dtype, causal=causal)
+    whole = alive(attention(answer, given), given)
+    try:
+        _tiled(answer, given, whole, tile, draw)
+    except ProbeFailure as why:
+        where, how = _where(answer, given, draw), "calls fail" if why.got is None else "the output is wrong"
+        title = f"{how} where {where}" if where else "the output depends on the tile size"
+        raise ProbeFailure(
+            title, why.detail, where=why.where, expected=why.expected, got=why.got, measured=why.measured,
+            locations=why.locations,
+        ) from None  # fmt: skip
+
+
+def _tiled(answer: Answer, given: Inputs, whole: Floats, tile: int, draw: Draw) -> None:
+    """Require the output in tiles of a size to be that of one tile."""
+    doing = f"N = {given.q.shape[2]}, tiles of {tile} and of {given.tile} rows"
+    with expect.works(f"fails in tiles of {tile}"):
+        o = attention(answer, given.but(tile=tile))
+    alike(o, whole, "the output depends on the tile size", doing, answer, given, draw)
+
+
+def _where(answer: Answer, like_it: Inputs, draw: Draw) -> str:
+    """Return the condition of N and tile sizes that holds where the answer fails and nowhere else, if any does."""
+    B, H, _, D = like_it.q.shape
+    tried: dict[tuple[int, int], bool] = {}
+    for N, tile in GRID:
+        given = draw_inputs(draw, B, H, N, D, N, like_it.dtype, causal=like_it.causal)
+        with contextlib.suppress(Spared):
+            try:
+                _tiled(answer, given, attention(answer, given), tile, draw)
+                tried[N, tile] = True
+            except ProbeFailure:
+                tried[N, tile] = False
+    fitting = (name for name, met in TILES.items() if all(met(*pair) is not right for pair, right in tried.items()))
+    return next(fitting, "")

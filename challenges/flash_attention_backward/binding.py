@@ -3,27 +3,32 @@
 At plain sizes numbers are judged in the conditioning form: the error of an output divided by how far the long-double
 oracle moves when every input moves by half an ulp. Gradients get one addition: where they nearly vanish, their terms
 cancel, which the conditioning of the exact function does not see, so their spread is at least half an ulp of the terms.
-At drawn and large sizes, and on ramps, `bounds` says for each entry what rounding may cost.
+At other sizes and on ramps `bounds` says for each entry what rounding may cost, times what the answer's plain errors
+are over that: an answer that loses digits everywhere is told so once. Properties compare an answer with itself.
 
 Every output is compared at every position, and every relation starts from an output that is neither constant nor a copy
 of an input.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.numerics import PASS, conditioning, distinct
-from harness.probing import Answer, Array, Draw, InputUse, Keep, ProbeFailure, expect
+from harness.numerics import conditioning, distinct
+from harness.probing import Answer, Array, Draw, InputUse, Keep, expect
 
 from . import oracle
 
 Floats = NDArray[Any]
 FORWARD, BACKWARD = "flash_attention_fwd", "flash_attention_bwd"
 DTYPES = ("float32", "float64")
+STRUCTURE = {"float32": 1e-3, "float64": 1e-6}
+"""Of the root mean square, what two results of one answer may differ by: digits are a criterion of their own."""
+DIGITS = 1e-3
+"""Of the root mean square, an error up to which only digits are lost."""
 
 
 class Results(NamedTuple):
@@ -141,36 +146,20 @@ def terms(given: Inputs) -> tuple[Floats, Floats, Floats]:
 
 
 def match_oracle(got: Results, given: Inputs, draw: Draw, names: Iterable[str] = FIELDS) -> dict[str, float]:
-    """Error ratio of the outputs named against the oracle; none may be over the limit."""
-    right, spread = exact(given), spreads(given, draw)
-    return {n: expect.close(n, getattr(got, n), getattr(right, n), getattr(spread, n)) for n in names}
+    """Require the outputs named to be the oracle's, digits included; return their error ratios."""
+    right, spread, ratios = exact(given), spreads(given, draw), {}
+    for name in names:
+        actual, wanted = getattr(got, name), getattr(right, name)
+        title = f"{name} loses digits" if share_off(actual, wanted) <= DIGITS else f"{name} is wrong"
+        with expect.renamed(title):
+            ratios[name] = expect.close(name, actual, wanted, getattr(spread, name))
+    return ratios
 
 
-def agree(name: str, got: Floats, wanted: Floats, spread: float, title: str, doing: str) -> float:
-    """Half the error ratio of two results that are equal but for rounding: each may be off by the limit.
-
-    Args:
-        name: the output.
-        got: one result of the answer.
-        wanted: the other, or what follows from it.
-        spread: of the output, as `spreads` gives it.
-        title: the fault in a phrase, if they differ.
-        doing: what was done to get the two.
-    """
-    try:
-        return expect.close(name, got, wanted.astype(np.longdouble), 2 * spread)
-    except ProbeFailure as why:
-        raise ProbeFailure(
-            title, f"{doing}: {why.detail}", where=why.where, expected=why.expected, got=why.got, measured=why.measured
-        ) from None
-
-
-def all_agree(
-    got: Results, wanted: Results, spread: Results, title: Callable[[str], str], doing: str,
-    names: Iterable[str] = FIELDS,
-) -> float:  # fmt: skip
-    """`agree` for each of the outputs named; the largest ratio."""
-    return max(agree(n, *(getattr(r, n) for r in (got, wanted, spread)), title(n), doing) for n in names)
+def share_off(actual: Floats, wanted: Floats) -> float:
+    """Return the largest error over the root mean square of what is right; infinite where it is no number."""
+    off = float(np.abs(actual - wanted).max() / np.sqrt(np.mean(wanted * wanted)))
+    return off if np.isfinite(off) else np.inf
 
 
 def identical(got: Results, wanted: Results, title: str, doing: str) -> None:
@@ -181,7 +170,7 @@ def identical(got: Results, wanted: Results, title: str, doing: str) -> None:
 
 
 def within_rounding(got: Floats, wanted: Floats, scale: Floats, given: Inputs, title: str) -> None:
-    """Every entry of `got` is `wanted` but for rounding: the limit times the unit of each term summed in it.
+    """Every entry of `got` is `wanted` but for digits: a share of the size of the terms summed in it.
 
     Args:
         got: what follows from the answer's outputs.
@@ -191,9 +180,9 @@ def within_rounding(got: Floats, wanted: Floats, scale: Floats, given: Inputs, t
         title: the fault in a phrase.
     """
     gap = abs(got - wanted) / scale
-    worst, limit = float(gap.max()) if np.isfinite(gap).all() else np.inf, 2 * PASS * given.unit
+    worst, limit = float(gap.max()) if np.isfinite(gap).all() else np.inf, STRUCTURE[given.dtype]
     off, allowed = distinct(worst, limit, 2)
-    seen = f"off by {off} of the size of the terms; rounding may cost {allowed}"
+    seen = f"off by {off} of the size of the terms; at most {allowed} is a matter of digits"
     expect.that(worst <= limit, title, seen, difference=worst)
 
 

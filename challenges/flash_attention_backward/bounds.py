@@ -15,19 +15,21 @@ exp(d) - 1 of itself more or less.
 are. delta may be taken from do and o or from all p do v.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding
-from harness.probing import ProbeFailure
+from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
 
 from . import oracle
-from .binding import FIELDS, Inputs, Results
+from .binding import DIGITS, FIELDS, STRUCTURE, Inputs, Results, backward, draw_inputs, forward, results, share_off
 
 Floats = NDArray[Any]
+TIMES = 32.0
+"""Times what an answer is off on plain inputs that it may be off elsewhere."""
 LARGEST = 60.0
 """Exponent beyond which a weight may have become anything."""
 TINY_TERMS = 4
@@ -179,3 +181,101 @@ def require_within(got: Results, right: Results, bounds: Results) -> dict[str, f
                 got=float(actual[index]), measured={"error_over_bound": worst},
             )  # fmt: skip
     return shares
+
+
+def right(
+    answer: Answer, given: Inputs, draw: Draw, *, rough: bool = False, inputs: InputUse = InputUse.FRESH
+) -> dict[str, float]:
+    """Require the outputs of both passes to be right but for rounding, and for digits lost on plain inputs as well.
+
+    Args:
+        answer: to call.
+        given: the inputs.
+        draw: of plain inputs, where an output is wrong.
+        rough: as of `right_and_bounds`.
+        inputs: what becomes of the arrays.
+    """
+    wanted, bounds = right_and_bounds(given, rough=rough)
+    o, cache = forward(answer, given, inputs)
+    _within(answer, Results(o, None, None, None), wanted, bounds, given, draw)  # before gradients that follow from it
+    return _within(answer, backward(answer, given, cache, o, inputs), wanted, bounds, given, draw)
+
+
+def judged(answer: Answer, got: Results, given: Inputs, draw: Draw) -> dict[str, float]:
+    """As `right`, of results that are there; those that are None are not judged."""
+    return _within(answer, got, *right_and_bounds(given), given, draw)
+
+
+def _within(
+    answer: Answer, got: Results, wanted: Results, bounds: Results, given: Inputs, draw: Draw
+) -> dict[str, float]:
+    try:
+        return require_within(got, wanted, bounds)
+    except ProbeFailure:
+        _, times = _lost_digits(answer, given, draw)
+        if times <= 1:
+            raise
+        return require_within(got, wanted, Results(*(TIMES * times * bound for bound in bounds)))
+
+
+def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:
+    """Require finite and right outputs of inputs that have a property, where plain ones of their sizes give them.
+
+    Args:
+        answer: to call.
+        given: the inputs.
+        draw: of plain inputs, where an output is wrong.
+        what: the property, as the subject of a sentence in the plural.
+    """
+    plain = draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal)
+    with expect.only_beside(lambda: right(answer, plain, draw)):
+        try:
+            right(answer, given, draw)
+        except CallFailed:
+            raise
+        except ProbeFailure as why:
+            how = "wrong values" if np.isfinite(float(why.got or 0.0)) else "NaN or infinity"
+            raise ProbeFailure(
+                f"{what} give {how}", why.detail, where=why.where, expected=why.expected, got=why.got,
+                measured=why.measured,
+            ) from None  # fmt: skip
+
+
+def alike(
+    got: Results, wanted: Results, title: Callable[[str], str], doing: str, answer: Answer, given: Inputs, draw: Draw,
+    names: Iterable[str] = FIELDS,
+) -> None:  # fmt: skip
+    """Require two results of an answer to be alike but for the digits that it loses anyway.
+
+    Args:
+        got: one result.
+        wanted: the other, or what follows from it.
+        title: the fault in a phrase, if an output of a name differs.
+        doing: what was done to get the two.
+        answer: whose they are.
+        given: the inputs.
+        draw: of plain inputs, where they differ.
+        names: of the outputs compared.
+    """
+    within = STRUCTURE[given.dtype]
+    for name in names:
+        pair = getattr(got, name), getattr(wanted, name)
+        try:
+            expect.same(name, *pair, title(name), doing, within=within)
+        except ProbeFailure:
+            off, _ = _lost_digits(answer, given, draw)
+            expect.same(name, *pair, title(name), doing, within=max(within, TIMES * off))
+
+
+def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, float]:
+    """Return what the answer is off on plain inputs, over the root mean square and over what rounding may cost.
+
+    Digits that are lost everywhere are charged once. Both are 0 where more than digits is lost.
+    """
+    plain = draw_inputs(draw, 1, 2, 16, 8, 8, given.dtype, causal=given.causal)
+    got, (wanted, bounds) = results(answer, plain), right_and_bounds(plain)
+    shares = [share_off(*pair) for pair in zip(got, wanted, strict=True)]
+    if max(shares) > DIGITS:
+        return 0.0, 0.0
+    times = (abs(actual - exact) / bound for actual, exact, bound in zip(got, wanted, bounds, strict=True))
+    return max(shares), max(float(each.max()) for each in times)

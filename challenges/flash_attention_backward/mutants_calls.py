@@ -47,7 +47,7 @@ CALLS = (
         (ZEROS, "    place = (q.shape, q.dtype.str)\n"
                 "    dq, dk, dv = _KEPT.setdefault(place, [np.zeros_like(q) for _ in range(3)])\n"
                 "    for gradient in (dq, dk, dv):\n        gradient[:] = 0\n"), (CHECKS, KEEPS)),
-    _of("statelessness", "cache used up", "writes over the cache's keys in the backward",
+    _of("cache_reuse", "cache used up", "writes over the cache's keys in the backward",
         (GRADIENTS, '    cache["K"] = dk.copy()\n' + GRADIENTS)),
     _of("statelessness", "a little noise", "adds noise of a few roundings, another one in each call",
         (GRADIENTS, "    noise = np.random.default_rng().standard_normal(dq.shape)\n"
@@ -69,6 +69,9 @@ FORM = (
         (SAVE, SAVE.replace('"O": o, ', "")),
         (RECALL, '    o = flash_attention_fwd(cache["Q"], cache["K"], cache["V"], tile_size, causal)[0]\n'
                  + RECALL.replace("q, k, v, o, logsumexp", "q, k, v, logsumexp").replace('"O", ', ""))),
+    _of("cache_arrays", "L with an axis of one", "keeps L with an axis of one feature",
+        (SAVE, SAVE.replace('"L": logsumexp', '"L": logsumexp[..., None]')),
+        (RECALL, RECALL + "    logsumexp = logsumexp[..., 0]\n")),
     _of("cache_arrays", "a tuple for the cache", "keeps a tuple instead of a dict",
         (SAVE, "    return o, (o, logsumexp, q, k, v)\n"), (RECALL, "    o, logsumexp, q, k, v = cache\n")),
     _of("cache_arrays", "scaled queries in the cache", "keeps the scaled queries in place of the queries",

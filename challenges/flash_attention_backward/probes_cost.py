@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, expect, probe, timing_lock
+from harness.probing import Answer, Array, Draw, Keep, PlainFailed, expect, probe, timing_lock
 from harness.probing.peak_memory import PeakMeter
 
 from .binding import BACKWARD, FORWARD, GRADIENTS, Floats, Inputs, backward, draw_inputs, forward, gradient_plan
@@ -90,9 +90,7 @@ def _least(best: dict[tuple[str, bool], float], key: tuple[str, bool], cost: flo
     best[key] = min(best.get(key, cost), cost)
 
 
-def _taken(
-    meter: PeakMeter, draw: Draw, length: int, D: int, tile: int, dtype: str, *, causal: bool
-) -> dict[str, int]:
+def _taken(meter: PeakMeter, draw: Draw, length: int, D: int, tile: int, dtype: str, *, causal: bool) -> dict[str, int]:
     """Bytes that each pass takes at most beside its arguments, after a first one of two full tiles."""
     taken: dict[str, int] = {}
     for size in (2 * tile, length):
@@ -124,4 +122,4 @@ def _right_while_measured(gradients: tuple[Floats, ...], given: Inputs) -> None:
             np.abs(dv.sum(axis=2) - do.sum(axis=2)).max() / total)  # fmt: skip
     for name, off in zip(GRADIENTS, offs, strict=True):
         if not off <= OFF:
-            raise ProbeFailure(f"{name} is wrong while its cost is measured", f"off by {off:.3g} of its largest entry")
+            raise PlainFailed(f"{name} is wrong while its cost is measured", f"off by {off:.3g} of its largest entry")

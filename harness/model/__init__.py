@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Evidence,
         Location,
         Observation,
+        Obstacle,
         Outcome,
     )
     from harness.model.finding import INTEGRITY, NO_ANSWER, Finding
@@ -93,6 +94,7 @@ _MODULES = {
         "Evidence",
         "Location",
         "Observation",
+        "Obstacle",
         "Outcome",
     ),
     "harness.model.finding": (
@@ -203,6 +205,7 @@ __all__ = [
     "Mark",
     "Model",
     "Observation",
+    "Obstacle",
     "Origin",
     "Outcome",
     "OwnTests",

@@ -124,6 +124,9 @@ class Criterion(Model):
     """The question a reviewer answers, for what cannot be executed."""
     rests_on: tuple[Identifier, ...] = ()
     """Criteria that see the same faults at plain sizes: what one of them fails for is not charged here again."""
+    judges: Literal["value", "property"] = "value"
+    """What its probes compare an answer with: the oracle, or itself. A property criterion fails only where the property
+    was seen broken; where a fault that another criterion is charged with keeps it from being seen, it is not run."""
     seeded_by: Literal["run", "files"] = "run"
     """What the draws of its probes come from: the run, or the files graded, where credit is the share of what was drawn
     that came out right. Equal files then earn an equal share, as they do of the mutants that their tests meet."""
@@ -150,6 +153,8 @@ class Criterion(Model):
         feeds = (self.probes, self.metric, self.tests, self.claims, self.compiler, self.review)
         if sum(map(bool, feeds)) != 1:
             raise ValueError("needs exactly one of probes, metric, tests, claims, compiler, review")
+        if self.judges == "property" and not self.probes:
+            raise ValueError("only a criterion fed by probes judges a property")
         if self.seeded_by != "run" and not self.probes:
             raise ValueError("only a criterion fed by probes is seeded")
         if self.capability and not self.probes:

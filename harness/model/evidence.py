@@ -39,6 +39,17 @@ class Outcome(StrEnum):
         return self in (Outcome.PASSED, Outcome.FAILED, Outcome.PARTIAL)
 
 
+class Obstacle(StrEnum):
+    """What kept a probe from seeing the property that it asks for."""
+
+    CALL = "call"
+    """A call failed."""
+    OUTPUT = "output"
+    """An output was constant or a copy of an input."""
+    PLAIN = "plain"
+    """The plain case, without what the probe asks for, fails as well."""
+
+
 class ReadableModel(Model):
     """Holds text that a submission may have written: bytes that do not decode become question marks."""
 
@@ -176,10 +187,12 @@ class Evidence(ReadableModel):
     """Where along its sizes the counterexample begins to fail."""
     defect: str = ""
     """Kind of the defect that the device reported, where what failed was one."""
+    obstacle: Obstacle | None = None
+    """What failed, where it was nothing that the probes compared."""
     linked_to: Identifier | None = None
     """The criterion that found a race of threads on which this failure was seen to depend: its finding comes first."""
     rests_on: Identifier | None = None
-    """The criterion whose failure takes this one's credit; such evidence gates nothing by itself."""
+    """The criterion whose failure takes this one's credit, or keeps it from being judged; it gates nothing."""
     own_outcome: Outcome | None = None
     """What came out by itself, where it rests on another; null where nothing was run."""
 
@@ -206,18 +219,18 @@ class Evidence(ReadableModel):
     def _possible(self) -> Self:
         if (self.fraction is not None) != (self.outcome is Outcome.PARTIAL):
             raise ValueError("a fraction belongs to a partial outcome, and only to it")
-        if self.rests_on and self.outcome is not Outcome.FAILED:
-            raise ValueError("only a failed criterion rests on another")
+        if self.rests_on and self.outcome not in (Outcome.FAILED, Outcome.NOT_RUN):
+            raise ValueError("only a criterion that failed or was not run rests on another")
         if self.own_outcome and not self.rests_on:
             raise ValueError("an outcome of its own belongs to a criterion that rests on another")
         faulty = self.faulty
         if bool(self.title) != faulty:
             raise ValueError("a failed or partly met criterion has a title, and no other has one")
         explained = self.counterexample or self.diagnosis or self.loss or self.also or self.thresholds
-        if not faulty and (explained or self.defect or self.linked_to):
+        if not faulty and (explained or self.defect or self.linked_to or self.obstacle):
             raise ValueError(
-                "only a failed criterion has a counterexample, a diagnosis, a loss, thresholds, observations, a defect "
-                "or a link"
+                "only a failed criterion has a counterexample, a diagnosis, a loss, thresholds, observations, "
+                "a defect, a link or an obstacle"
             )
         if not self.outcome.ran:
             if not self.detail:

@@ -4,7 +4,8 @@
   `Partial`.
 * `Drawn` and `Axis` let a probe meet sizes that nobody chose; `harness.probing.families` has values beside normal ones.
 * `expect` compares. What it finds wrong it raises as `ProbeFailure`, and so may a probe. Calls of an answer raise kinds
-  of it: `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `NotMeasurable` and `NotRun` blame no answer.
+  of it: `CallFailed`, `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `PlainFailed` says that what is
+  asked could not be told apart. `NotMeasurable` and `NotRun` blame no answer.
 * `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` say what a call returns. `Keep` brings a `RemoteObject`, which stays
   in the answer's process; a `RemoteFunction` is one of a module loaded there.
 * A `ServedFunction` is one that a call is given and that runs in a process of its own, which counts its calls.
@@ -19,15 +20,18 @@
 
 from harness.model import Location, Loss, LossByDistance, LossMap
 from harness.probing import expectations as expect
+from harness.probing import laws
 from harness.probing.answers import Answer
 from harness.probing.device import located, timed
 from harness.probing.draw import Draw
 from harness.probing.failures import (
     ArgumentsRejected,
+    CallFailed,
     CallTimedOut,
     NotMeasurable,
     NotOffered,
     NotRun,
+    PlainFailed,
     ProbeFailure,
     WorkerLost,
 )
@@ -44,6 +48,7 @@ __all__ = [
     "ArgumentsRejected",
     "Array",
     "Axis",
+    "CallFailed",
     "CallTimedOut",
     "Draw",
     "Drawn",
@@ -59,6 +64,7 @@ __all__ = [
     "NotRun",
     "Nothing",
     "Partial",
+    "PlainFailed",
     "ProbeFailure",
     "RemoteFunction",
     "RemoteObject",
@@ -69,6 +75,7 @@ __all__ = [
     "Variant",
     "WorkerLost",
     "expect",
+    "laws",
     "located",
     "probe",
     "require_subquadratic",

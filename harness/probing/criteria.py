@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from harness.errors import HarnessError
-from harness.model import UNBUILT, Challenge, Criterion, Draws, Evidence, Observation, Outcome, Submission
+from harness.model import UNBUILT, Challenge, Criterion, Draws, Evidence, Observation, Obstacle, Outcome, Submission
 from harness.model.base import is_nan
 from harness.model.seeds import seed_of as seed_of
 from harness.probing.answers import Answer
@@ -135,6 +135,7 @@ def _evidence(
         criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
         locations=first.locations, also=_also(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
         loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
+        obstacle=first.obstacle if all(o.obstacle for o in failed) else None,
     )  # fmt: skip
 
 
@@ -197,7 +198,7 @@ def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, b
 
 UNSHOWN: Mapping[str, object] = {
     "title": "", "measured": {}, "locations": (), "counterexample": None, "diagnosis": None, "loss": None, "also": (),
-    "thresholds": (), "defect": "", "linked_to": None,
+    "thresholds": (), "defect": "", "linked_to": None, "obstacle": None,
 }  # fmt: skip
 """Fields of evidence that is no finding."""
 
@@ -208,7 +209,7 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
     A criterion that rests on others is not charged again for a fault that shows at plain sizes, which is one without a
     threshold, where one of the others failed by itself and is at least as severe. What a probe of fixed cases saw of a
     feature is charged all the same, unless it was to measure something and came to no figure; where all of these pass,
-    the feature is not assessed.
+    the feature is not assessed. A property is not judged where another criterion's fault kept it from being seen.
     """
     items = list(evidence)
     rubric = {c.id: c for c in code.challenge.criteria}
@@ -238,6 +239,33 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
         seen = f"{how} while `{other}` fails: {e.seen}"
         shown = {**UNSHOWN, "measured": e.measured}
         return _with(e, **shown, rests_on=other, own_outcome=own, detail=seen)
+
+    return _properties_apart(code, [settled(e) for e in items])
+
+
+def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
+    """Leave unjudged what a fault kept from being seen, where another criterion is charged with that fault.
+
+    That is a property, or what fails on the plain case of its probe as well. The cause is a criterion in which the same
+    failure is seen and that judges values, or saw its property broken; else, where an output or the plain case is
+    wrong, one that judges values wrong.
+    """
+    properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
+    blocked = {e.criterion for e in items if e.obstacle and (e.criterion in properties or e.obstacle is Obstacle.PLAIN)}
+    charged = sorted((e for e in items if e.faulty and e.criterion not in blocked), key=lambda e: -e.severity.weight)
+
+    def cause(e: Evidence) -> str | None:
+        titles = {e.title, *(further.title for further in e.also)}
+        same = [o.criterion for o in charged if titles & {o.title, *(further.title for further in o.also)}]
+        values = [o.criterion for o in charged if o.criterion not in properties]
+        return next(iter(same if e.obstacle is Obstacle.CALL else same + values), None)
+
+    def settled(e: Evidence) -> Evidence:
+        other = cause(e) if e.criterion in blocked else None
+        if other is None:
+            return e
+        detail = f"could not be told apart from `{other}`, which fails: {e.seen}"
+        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
 
     return [settled(e) for e in items]
 

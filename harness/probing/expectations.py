@@ -1,14 +1,15 @@
 """What a probe expects of an answer. Each function returns a figure or nothing, and raises `ProbeFailure` otherwise."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import PASS, distinct, instead, judge, worst
-from harness.probing.failures import ArgumentsRejected, NotRun, ProbeFailure
+from harness.probing.failures import ArgumentsRejected, CallFailed, NotRun, PlainFailed, ProbeFailure, TrivialOutput
 
 Floats = NDArray[Any]
 
@@ -88,10 +89,55 @@ def alive(name: str, actual: Floats, *inputs: Floats) -> None:
     """`actual` must not be a constant or a copy of an input: relations that a null answer meets start here."""
     finite = actual[np.isfinite(actual)]
     if actual.size > 1 and finite.size and float(finite.max()) == float(finite.min()):
-        raise ProbeFailure(f"{name} is constant", f"every entry is {float(finite.flat[0]):.9g}")
+        raise TrivialOutput(f"{name} is constant", f"every entry is {float(finite.flat[0]):.9g}")
     for given in inputs:
         if given.size > 1 and given.size <= actual.size and np.array_equal(np.resize(given, actual.shape), actual):
-            raise ProbeFailure(f"{name} is a copy of an input")
+            raise TrivialOutput(f"{name} is a copy of an input")
+
+
+@contextmanager
+def works(title: str) -> Iterator[None]:
+    """Charge a call that fails inside the block to the property in question: the same call worked without it.
+
+    Args:
+        title: the fault in a phrase, if it fails.
+    """
+    try:
+        yield
+    except CallFailed as why:
+        raise ProbeFailure(title, f"{why.title}: {why.detail}", locations=why.locations) from None
+
+
+@contextmanager
+def renamed(title: str) -> Iterator[None]:
+    """Give a comparison that fails inside the block a title; a call that fails keeps its own.
+
+    Args:
+        title: the fault in a phrase.
+    """
+    try:
+        yield
+    except CallFailed:
+        raise
+    except ProbeFailure as why:
+        raise ProbeFailure(
+            title, why.detail, where=why.where, expected=why.expected, got=why.got, measured=why.measured
+        ) from None
+
+
+@contextmanager
+def only_beside(plain: Callable[[], object]) -> Iterator[None]:
+    """Charge a failure inside the block only where `plain` passes, which does the same without what is asked for."""
+    try:
+        yield
+    except ProbeFailure:
+        try:
+            plain()
+        except ProbeFailure as why:
+            raise PlainFailed(
+                why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations
+            ) from None
+        raise
 
 
 def refused(attempt: Callable[[], Any], what: str) -> None:

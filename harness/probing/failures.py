@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from harness.model import Draws, Figure, Location, Loss
+from harness.model import Draws, Figure, Location, Loss, Obstacle
 
 
 class ProbeFailure(Exception):
@@ -20,7 +20,10 @@ class ProbeFailure(Exception):
         locations: places in the submission that the detail speaks of.
         program: the calls that lead there, a line each, where it takes more than one.
         defect: kind of the defect that the device reported, where it was one.
+        obstacle: what failed, where it was nothing that the probe compares.
     """
+
+    obstacle: Obstacle | None = None
 
     def __init__(
         self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
@@ -42,16 +45,38 @@ class ProbeFailure(Exception):
         self.defect = defect
 
 
+class CallFailed(ProbeFailure):
+    """A call of the answer brought nothing that the contract speaks of."""
+
+    obstacle = Obstacle.CALL
+
+
+class TrivialOutput(ProbeFailure):
+    """An output is constant or a copy of an input, which keeps many laws."""
+
+    obstacle = Obstacle.OUTPUT
+
+
+class PlainFailed(ProbeFailure):
+    """The plain case, without what the probe asks for, goes wrong as well."""
+
+    obstacle = Obstacle.PLAIN
+
+
 class WrongOutputs(ProbeFailure):
     """A call of a device ended well and left outputs unwritten, or wrote beside them."""
 
 
-class ArgumentsRejected(ProbeFailure):
+class ArgumentsRejected(CallFailed):
     """The answer raised ValueError: right where the arguments are wrong, a fault elsewhere."""
 
 
 class NotOffered(ArgumentsRejected):
     """The answer raised NotImplementedError: it does not offer what was asked for."""
+
+
+class Spared(Exception):
+    """A call has a property that a criterion is judged without; see `root_causes.judged_without`."""
 
 
 class NotMeasurable(Exception):
@@ -70,7 +95,7 @@ class NotRun(Exception):
         self.draws = draws
 
 
-class WorkerLost(ProbeFailure):
+class WorkerLost(CallFailed):
     """The worker is gone: it crashed, hung, flooded its output or broke the protocol."""
 
 
@@ -94,7 +119,7 @@ class TimeUsedUp(WorkerLost):
     """The time for all probes is used up."""
 
 
-class OutOfMemory(ProbeFailure):
+class OutOfMemory(CallFailed):
     """The answer raised MemoryError."""
 
 

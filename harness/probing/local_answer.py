@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from harness.probing.answers import Cost
-from harness.probing.failures import ArgumentsRejected, NotOffered, ProbeFailure
+from harness.probing.failures import ArgumentsRejected, CallFailed, NotOffered, ProbeFailure
 from harness.probing.mutants import module_of
 from harness.probing.reply_failure import misuse
 from harness.sandbox import (
@@ -31,6 +31,7 @@ from harness.sandbox import (
 )
 from harness.sandbox.boot.served import CountedFunction, LocalFunction
 from harness.sandbox.boot.wire import CallerArrays
+from harness.sandbox.returns import converted, plain
 
 
 class LocalAnswer:
@@ -100,7 +101,7 @@ class LocalAnswer:
         except NotImplementedError as error:
             raise NotOffered(f"`{function}` raises NotImplementedError", str(error)) from None
         except Exception as error:
-            kind = ArgumentsRejected if isinstance(error, ValueError) else ProbeFailure
+            kind = ArgumentsRejected if isinstance(error, ValueError) else CallFailed
             raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
         self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
         return result
@@ -151,16 +152,18 @@ class LocalAnswer:
                 return _crossed(value)
         if isinstance(plan, tuple) and isinstance(value, (tuple, list)) and len(value) == len(plan):
             return tuple(self._fit(v, p, function) for v, p in zip(value, plan, strict=True))
-        if isinstance(plan, Array) and isinstance(value, np.ndarray):
-            if (value.shape, value.dtype) == (plan.shape, np.dtype(plan.dtype)):
-                return value.copy()
+        if isinstance(plan, Array) and isinstance(value, np.ndarray) and value.shape == plan.shape:
+            made = converted(value, plan.dtype)
+            if made is not None and (made is value or not plan.exact):
+                return made.copy()
         elif isinstance(plan, Scalar):
-            plain = value.item() if isinstance(value, np.generic) else value
-            if type(plain) is plan.kind:
-                return plain
+            number = value.item() if isinstance(value, np.generic) else value
+            number = number if plan.exact else plain(number, plan.kind)
+            if type(number) is plan.kind:
+                return number
         elif isinstance(plan, Nothing) and value is None:
             return None
-        raise ProbeFailure(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
+        raise CallFailed(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
 
 
 def _crossed(value: Any) -> Any:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Threshold
+from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Obstacle, Threshold
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, TimeUsedUp, WorkerLost
+from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, Spared, TimeUsedUp, WorkerLost
 from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
 from harness.probing.sizes import DRAW, Case, Drawn
 from harness.probing.sweeping import FURTHER, Sweep, merge
@@ -100,6 +100,7 @@ class ProbeResult:
         draws: the drawn cases that were tried; None where none is drawn.
         thresholds: where along its sizes the counterexample begins to fail.
         defect: kind of the defect that the device reported, where it was one.
+        obstacle: what failed, where it was nothing that the probe compares.
     """
 
     probe: str
@@ -117,6 +118,7 @@ class ProbeResult:
     draws: Draws | None = None
     thresholds: tuple[Threshold, ...] = ()
     defect: str = ""
+    obstacle: Obstacle | None = None
 
     @property
     def passed(self) -> bool:
@@ -176,6 +178,8 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
     for case in probe.cases:
         try:
             result = _counted(probe, answer, seed, case)
+        except Spared:
+            continue
         except ProbeFailure as failure:
             small = _shrunk(probe, answer, seed, case, failure) if shrink else Shrunk(case, failure)
             merge(figures, failure.measured)
@@ -252,6 +256,7 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
         broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
+        obstacle=failure.obstacle,
     )  # fmt: skip
 
 

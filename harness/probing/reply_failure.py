@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from harness.model import Location
 from harness.probing.failures import (
     ArgumentsRejected,
+    CallFailed,
     CallTimedOut,
     NotOffered,
     OutOfMemory,
@@ -23,10 +24,10 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
         if "NotImplementedError" in reply.lineage:
             return NotOffered(f"`{function}` raises NotImplementedError", reply.text, locations=reply.locations)
         known = {"ValueError": ArgumentsRejected, "MemoryError": OutOfMemory}
-        kind = next((known[name] for name in reply.lineage if name in known), ProbeFailure)
+        kind = next((known[name] for name in reply.lineage if name in known), CallFailed)
         return kind(f"`{function}` raises {reply.exception}", reply.text, locations=reply.locations)
     if reply.status is CallStatus.MALFORMED:
-        return ProbeFailure(f"`{function}` returns something else than the contract says", reply.text)
+        return CallFailed(f"`{function}` returns something else than the contract says", reply.text)
     if reply.status is CallStatus.TIMEOUT:
         return timed_out(f"`{function}` does not end in time", reply, f"a call of `{function}`")
     titles = {
@@ -68,8 +69,8 @@ def misuse(used: Mapping[str, ServedUse], function: str, locations: tuple[Locati
     for name, use in used.items():
         if use.fault:
             title = f"`{function}` calls `{name}` with what it does not take"
-            return ProbeFailure(title, use.fault, locations=locations)
+            return CallFailed(title, use.fault, locations=locations)
         if use.exhausted:
             title = f"`{function}` calls `{name}` more often than it is answered"
-            return ProbeFailure(title, f"{use.calls:,} calls, and the last is not answered", locations=locations)
+            return CallFailed(title, f"{use.calls:,} calls, and the last is not answered", locations=locations)
     return None

@@ -1,12 +1,14 @@
-"""Root causes first: a failure that changes with the order of threads is linked to the race in the same calls."""
+"""Root causes first: what fails under one condition alone is charged once, what changes with threads to their race."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from harness.cuda.report import parse
-from harness.model import Evidence
+from harness.model import Evidence, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
+from harness.probing.conditions import Condition, SparingAnswer
+from harness.probing.criteria import UNSHOWN, probe_criterion
 from harness.probing.failures import BEYOND_LIMITS, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case
@@ -19,6 +21,48 @@ DEVICE_CALL = "launch"
 """The function by which an answer in CUDA is called."""
 SCHEDULES = (1, 2, 3)
 """Orders of threads in which a failing case is tried again."""
+
+
+def judged_without_conditions(
+    code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer, adapters: Collection[str] = ()
+) -> list[Evidence]:
+    """The evidence, in which what fails under one condition alone is charged once.
+
+    Where the criterion that is charged with a condition fails under it alone, each other failed criterion is judged
+    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own.
+    """
+    items = list(evidence)
+    for condition in code.conditions:
+        charged = next((e for e in items if e.criterion == condition.criterion and e.faulty), None)
+        if charged is None:
+            continue
+        if _without(code, condition, charged, answer, adapters, explain=False).outcome is Outcome.PASSED:
+            return [e if e is charged else _judged_again(code, condition, e, answer, adapters) for e in items]
+    return items
+
+
+def _judged_again(
+    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str]
+) -> Evidence:
+    probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
+    if not probes or any(probe.measures_cost for probe in probes):
+        return evidence
+    again = _without(code, condition, evidence, answer, adapters, explain=True)
+    if again.outcome is not Outcome.PASSED:
+        return again if again.faulty else evidence
+    detail = f"fails only where {condition.name}, which `{condition.criterion}` is charged with: {evidence.seen}"
+    changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": condition.criterion, "detail": detail}
+    return Evidence.model_validate({**evidence.model_dump(), **changes})
+
+
+def _without(
+    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str],
+    explain: bool,
+) -> Evidence:  # fmt: skip
+    """What the probes of a criterion see where the condition is never met, with the same inputs otherwise."""
+    assert evidence.seed is not None
+    criterion, sparing = code.challenge.criterion(evidence.criterion), SparingAnswer(answer, condition)
+    return probe_criterion(code, criterion, sparing, evidence.seed, explain=explain, adapters=adapters)
 
 
 class OtherwiseCalledAnswer(AnswerWrapper):

@@ -66,6 +66,7 @@ class Drawn:
         brief: the most that a case may cost in brief, where that is less.
         in_large: whether the leading size of the first cases, one for each size, is one of the largest.
         salt: what the settings of such draws are dealt by.
+        adjust: changes the sizes drawn so that the answer can bear them, where less than a bound on the cost does.
     """
 
     axes: Mapping[str, Axis]
@@ -76,6 +77,7 @@ class Drawn:
     brief: float | None = None
     in_large: bool = False
     salt: int = 0
+    adjust: Callable[..., Mapping[str, int]] = dict
 
     def in_brief(self) -> "Drawn":
         """The same with few cases: one for each size, in which that size is one of the largest, and then as many small
@@ -114,7 +116,7 @@ class Drawn:
         if index % FULL == FULL - 1:
             self._fill(sizes, leading, most * rng.uniform(0.5, 1), rng)
         dealt = {name: _dealt(values, index, name, self.salt) for name, values in self.choices.items()}
-        return {**sizes, **dealt, DRAW: index}
+        return {**self.adjust(**sizes), **dealt, DRAW: index}
 
     def _part(self, index: int, name: str) -> tuple[int, int]:
         """The part of its range that the leading size lies in, and how many parts it has: one for each of its turns,

@@ -246,7 +246,7 @@ def outcome(evidence: Evidence) -> str:
     """The outcome of a criterion, in a word or two."""
     if evidence.outcome is Outcome.PARTIAL:
         return f"{percent(evidence.satisfied)} met"
-    if evidence.rests_on:
+    if evidence.rests_on and evidence.outcome is Outcome.FAILED:
         return "no credit"
     return _OUTCOME[evidence.outcome]
 
@@ -260,6 +260,8 @@ def uncredited(evidence: Evidence) -> str:
     """What came out for a criterion that earns nothing while another one fails."""
     if evidence.rests_on == UNBUILT and evidence.own_outcome is None:
         return "Not run"
+    if evidence.outcome is Outcome.NOT_RUN:
+        return "Not told apart"
     if evidence.own_outcome is Outcome.FAILED:
         return "Failed as well, and gates nothing again"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):

@@ -17,7 +17,7 @@ from harness.probing.criteria import anchored, charged_once, probe_criterion, se
 from harness.probing.determinism import nondeterminism
 from harness.probing.opening import GradedAnswer, opened
 from harness.probing.probe import ProbeResult
-from harness.probing.root_causes import linked_to_races
+from harness.probing.root_causes import judged_without_conditions, linked_to_races
 from harness.quality.compiled import compiler_evidence
 from harness.quality.contract_calls import ContractCalls
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
@@ -285,7 +285,8 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged
-    return linked_to_races(job.code, settled_names(job.code, charged, answer), answer)
+    apart = judged_without_conditions(job.code, charged, answer, job.adapters)
+    return linked_to_races(job.code, settled_names(job.code, apart, answer), answer)
 
 
 def _in_order(job: Job, criteria: list[Criterion]) -> list[Criterion]:

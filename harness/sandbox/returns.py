@@ -11,12 +11,15 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.sandbox.boot import wire
 
 WHOLE = range(-(2**63), 2**64)
 """Integers that may cross: those an array can hold."""
 
+WIDEST = 8
+"""Bytes of the widest number that crosses."""
 Plan = Any
 """`Array`, `Tree`, `Scalar`, `Nothing`, `Keep`, or a tuple of plans."""
 
@@ -27,15 +30,25 @@ class MalformedReply(Exception):
 
 @dataclass(frozen=True)
 class Array:
-    """One array of exactly this shape and dtype."""
+    """One array of this shape and dtype.
+
+    An array of another dtype, a plain number or a nested list of them is converted where that loses nothing but digits
+    that the dtype does not hold; see `converted`.
+
+    Attributes:
+        shape: its shape.
+        dtype: its dtype.
+        exact: whether nothing is converted: the form is what is asked.
+    """
 
     shape: tuple[int, ...]
     dtype: str
+    exact: bool = False
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
-        return prod(self.shape) * np.dtype(self.dtype).itemsize
+        """Bytes that the array may take."""
+        return prod(self.shape) * (np.dtype(self.dtype).itemsize if self.exact else WIDEST)
 
 
 @dataclass(frozen=True)
@@ -51,9 +64,15 @@ class Tree:
 
 @dataclass(frozen=True)
 class Scalar:
-    """One plain `bool`, `int` or `float`."""
+    """One plain `bool`, `int` or `float`; a number of the other kind, or in an array of no axes, is converted.
+
+    Attributes:
+        kind: which of the three.
+        exact: whether nothing is converted: the form is what is asked.
+    """
 
     kind: type
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,6 +91,8 @@ def room(plan: Plan) -> int:
     for leaf in _leaves(plan):
         if isinstance(leaf, Array):
             arena.place(leaf.nbytes)
+        elif isinstance(leaf, Scalar):
+            arena.place(WIDEST)
         elif isinstance(leaf, Tree):
             arena.place(leaf.limit + wire.ALIGNMENT * 64)
     return arena.size
@@ -125,9 +146,17 @@ class Reader:
             if claim is not None:
                 raise MalformedReply(f"{name}: {summary(claim)} instead of None")
             return None
-        if type(claim) is not plan.kind:
+        return self._scalar(claim, plan, name)
+
+    def _scalar(self, claim: Any, plan: Scalar, name: str) -> Any:
+        value = _of_a_word(claim, name)
+        body = claim.get("array") if isinstance(claim, dict) else None
+        if not plan.exact and isinstance(body, list) and len(body) == 3 and body[1] == [] and _is_dtype(body[0]):
+            value = self._array(claim, Array((), body[0]), name).item()
+        made = value if plan.exact else plain(value, plan.kind)
+        if type(made) is not plan.kind:
             raise MalformedReply(f"{name}: {summary(claim)} instead of one {plan.kind.__name__}")
-        return _of_a_word(claim, name)
+        return made
 
     def echo(self, claims: Any, sent: wire.Arena) -> tuple[Any, ...]:
         """The arguments of `sent` as they were after the call.
@@ -138,7 +167,7 @@ class Reader:
         if not isinstance(claims, list) or len(claims) != len(sent.arrays):
             raise MalformedReply("the arguments did not come back")
         return tuple(
-            self._array(claim, Array(array.shape, array.dtype.str), "argument")
+            self._array(claim, Array(array.shape, array.dtype.str, exact=True), "argument")
             for claim, (_, array) in zip(claims, sent.arrays, strict=True)
         )
 
@@ -152,18 +181,30 @@ class Reader:
         )
 
     def _array(self, claim: Any, plan: Array, name: str) -> Any:
-        dtype = np.dtype(plan.dtype).str
         body = claim.get("array") if isinstance(claim, dict) else None
         if not isinstance(body, list) or len(body) != 3:
-            raise MalformedReply(f"{name}: {summary(claim)} instead of an array")
-        if body[0] != dtype:
+            return self._numbers(claim, plan, name)
+        if not _is_dtype(body[0]) or (plan.exact and np.dtype(body[0]) != np.dtype(plan.dtype)):
             raise MalformedReply(f"{name}: dtype {_dtype(body[0])} instead of {plan.dtype}")
         if body[1] != list(plan.shape) or any(type(n) is not int for n in body[1]):
             raise MalformedReply(f"{name}: shape {_shape(body[1])} instead of {_shape(list(plan.shape))}")
-        offset = self.arena.place(plan.nbytes)
-        if type(body[2]) is not int or body[2] != offset or offset + plan.nbytes > self.size:
+        nbytes = prod(plan.shape) * np.dtype(body[0]).itemsize
+        offset = self.arena.place(nbytes)
+        if type(body[2]) is not int or body[2] != offset or offset + nbytes > self.size:
             raise MalformedReply(f"{name}: array is not where it was asked for")
-        return wire.read_array(self.fd, dtype, list(plan.shape), offset)
+        return _converted(wire.read_array(self.fd, body[0], list(plan.shape), offset), plan, name)
+
+    def _numbers(self, claim: Any, plan: Array, name: str) -> Any:
+        """Read a number, or nested lists of numbers, in place of an array."""
+        try:
+            numbers = None if plan.exact else _rectangle(claim)
+        except (ValueError, OverflowError):
+            numbers = None
+        if numbers is None or numbers.dtype.str not in wire.DTYPES:
+            raise MalformedReply(f"{name}: {summary(claim)} instead of an array")
+        if numbers.shape != plan.shape:
+            raise MalformedReply(f"{name}: shape {_shape(list(numbers.shape))} instead of {_shape(list(plan.shape))}")
+        return _converted(numbers, plan, name)
 
     def _tree(self, claim: Any, name: str, depth: int) -> Any:
         self.nodes += 1
@@ -193,6 +234,54 @@ class Reader:
         if type(offset) is not int or offset != self.arena.place(nbytes) or self.arena.size > self.size:
             raise MalformedReply(f"{name}: array is not where it was asked for")
         return wire.read_array(self.fd, dtype, shape, offset)
+
+
+def converted(array: NDArray[Any], dtype: str) -> NDArray[Any] | None:
+    """Return the array in another dtype; None where that loses more than digits that the dtype does not hold.
+
+    Numbers become numbers of another width or kind where their values stay; booleans are no numbers. Floats may be
+    rounded to narrower ones, as long as none becomes infinite.
+    """
+    if array.dtype == np.dtype(dtype):
+        return array
+    if "b" in (array.dtype.kind, np.dtype(dtype).kind):
+        return None
+    with np.errstate(all="ignore"):
+        made = array.astype(dtype)
+    if array.dtype.kind == made.dtype.kind == "f":
+        kept = np.array_equal(np.isinf(array), np.isinf(made))
+    else:
+        kept = np.array_equal(array, made)
+    return made if kept else None
+
+
+def plain(value: Any, kind: type) -> Any:
+    """Return a number as an int or a float where its value stays, else as it is; a bool is no number."""
+    if type(value) is kind or type(value) not in (int, float) or kind is bool:
+        return value
+    try:
+        made = kind(value)
+    except (ValueError, OverflowError):  # no integer is infinite or NaN
+        return value
+    return made if made == value else value
+
+
+def _converted(array: NDArray[Any], plan: Array, name: str) -> NDArray[Any]:
+    made = converted(array, plan.dtype)
+    if made is None:
+        raise MalformedReply(f"{name}: dtype {array.dtype.name} instead of {plan.dtype}")
+    return made
+
+
+def _rectangle(claim: Any) -> NDArray[Any] | None:
+    """Return the array that nested lists of numbers stand for; None where there are none."""
+    if type(claim) in (bool, int, float):
+        return np.array(claim)
+    items = claim.get("list", claim.get("tuple")) if isinstance(claim, dict) and len(claim) == 1 else None
+    if not isinstance(items, list) or not items:
+        return None
+    parts = [_rectangle(item) for item in items]
+    return None if any(part is None for part in parts) else np.array(parts)
 
 
 def summary(claim: Any) -> str:

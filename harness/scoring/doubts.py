@@ -272,6 +272,8 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
 
 def _allowed_causes(rubric: Challenge, criteria: dict[str, Criterion], criterion: Criterion, e: Evidence) -> set[str]:
     """Return the criteria that the failure of a criterion may be charged to."""
+    if e.outcome is Outcome.NOT_RUN:
+        return {*criteria} if criterion.probes else set()
     anchors = {UNBUILT, rubric.anchor} if criterion.executed else {UNBUILT}
     if e.own_outcome not in (Outcome.FAILED, Outcome.NOT_RUN):
         return anchors

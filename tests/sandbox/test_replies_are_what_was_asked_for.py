@@ -65,13 +65,70 @@ def test_any_honest_array_of_that_shape_and_dtype_counts(opened, tier, name):
 )
 def test_anything_else_is_named_and_does_not_count(opened, tier, name, words):
     box = opened(SOURCE)
-    reply = box.call("answer", name, returns=Array((2, 3), "float64"))
+    reply = box.call("answer", name, returns=Array((2, 3), "float64", exact=True))
     assert reply.status is CallStatus.MALFORMED and reply.value is None
     assert words in reply.text
     assert box.call("answer", "right", returns=Array((2, 3), "float64")).status is CallStatus.RETURNED
 
 
-def test_scalars_are_of_exactly_the_kind_asked_for(opened, tier):
+FORMS = """
+import numpy as np
+FORMS = {
+    "wider": lambda: np.array([1.5, np.inf, np.nan], np.float64),
+    "narrower": lambda: np.array([1.5, np.inf, np.nan], np.float16),
+    "list": lambda: [1.5, float("inf"), float("nan")],
+    "list of scalars": lambda: [np.float32(1.5), np.float64("inf"), np.float16("nan")],
+    "integers": lambda: np.array([1, 2, 3], np.int64),
+    "too large": lambda: np.array([1.5, 1e300, 0.0]),
+    "booleans": lambda: np.array([True, False, True]),
+    "whole floats": lambda: np.array([1.0, 2.0, 3.0]),
+    "fractions": lambda: np.array([1.0, 2.5, 3.0]),
+    "int of 64 bits": lambda: np.array([1, 2**40, 3]),
+    "ragged": lambda: [[1.0, 2.0], [3.0]],
+    "a number": lambda: 2.0,
+    "an array of no axes": lambda: np.array(2, np.int8),
+}
+def form(name): return FORMS[name]()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "wanted"),
+    [
+        ("wider", "float32", [1.5, np.inf, np.nan]),
+        ("narrower", "float64", [1.5, np.inf, np.nan]),
+        ("list", "float32", [1.5, np.inf, np.nan]),
+        ("list of scalars", "float32", [1.5, np.inf, np.nan]),
+        ("integers", "float32", [1, 2, 3]),
+        ("integers", "int32", [1, 2, 3]),
+        ("whole floats", "int32", [1, 2, 3]),
+        ("too large", "float32", None),
+        ("booleans", "float32", None),
+        ("integers", "bool", None),
+        ("fractions", "int32", None),
+        ("int of 64 bits", "int32", None),
+        ("ragged", "float64", None),
+    ],
+)
+def test_another_form_is_converted_where_that_loses_nothing(opened, name, dtype, wanted):
+    box = opened(FORMS, "form")
+    reply = box.call("form", name, returns=Array((3,), dtype))
+    if wanted is None:
+        assert reply.status is CallStatus.MALFORMED
+    else:
+        assert reply.value.dtype == dtype
+        np.testing.assert_array_equal(reply.value, np.array(wanted, dtype))
+    assert box.call("form", name, returns=Array((3,), dtype, exact=True)).status is CallStatus.MALFORMED
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("name", ["a number", "an array of no axes"])
+def test_a_number_is_converted_where_its_value_stays(opened, name, kind):
+    reply = opened(FORMS, "form").call("form", name, returns=Scalar(kind))
+    assert type(reply.value) is kind and reply.value == 2
+
+
+def test_scalars_are_of_the_kind_asked_for(opened, tier):
     box = opened(SOURCE)
     assert box.call("nan", returns=Scalar(int)).status is CallStatus.MALFORMED
     assert np.isnan(box.call("nan", returns=Scalar(float)).value)

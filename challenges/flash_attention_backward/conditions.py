@@ -1,0 +1,27 @@
+"""Tile sizes of a pass, or of either, under which an attention may fail whatever else is asked of it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.probing.conditions import EDGES, Condition, Sizes
+
+from .binding import BACKWARD, FORWARD
+
+TILE_AT = {FORWARD: 3, BACKWARD: 2}
+"""The argument that is the tile size."""
+PASSES = {"the forward": (FORWARD,), "the backward": (BACKWARD,), "either pass": (FORWARD, BACKWARD)}
+
+
+def _met(sizes: Sizes, functions: Sequence[str]) -> Callable[[str, Sequence[Any]], bool]:
+    def met(function: str, args: Sequence[Any]) -> bool:
+        tile = args[TILE_AT[function]]
+        return function in functions and args[0].ndim == 4 and tile > 0 and sizes(args[0].shape[2], tile)
+
+    return met
+
+
+CONDITIONS = tuple(
+    Condition(f"{name} in {words}", "tile_invariance", _met(sizes, functions))
+    for name, sizes in EDGES.items()
+    for words, functions in PASSES.items()
+)

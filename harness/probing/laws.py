@@ -1,0 +1,104 @@
+"""Properties that every function of arrays has, whatever it computes: an answer is compared with itself.
+
+Each law is called with `run`, which calls the answer once and returns its outputs by name. A law fails only where the
+property is seen broken: a wrong value breaks none of them. Outputs that are constant or copies keep all of them, so
+that `run` is expected to refuse such outputs (`expect.alive`).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from harness.probing import expectations as expect
+from harness.probing.answers import Answer
+from harness.sandbox import InputUse, RemoteObject
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class ArrayCall(Protocol):
+    """One call of the answer on inputs of its own."""
+
+    def __call__(self, *, inputs: InputUse = InputUse.FRESH) -> Arrays:
+        """Return the outputs by name.
+
+        Args:
+            inputs: what becomes of the arrays that are passed.
+        """
+
+
+def inputs_stay(passed: Arrays, echo: tuple[NDArray[Any], ...]) -> None:
+    """Require that a call left its array arguments alone.
+
+    Args:
+        passed: the arrays by name, in the order in which they were passed.
+        echo: what they were after the call (`Answer.echo`).
+    """
+    for (name, before), after in zip(passed.items(), echo, strict=True):
+        expect.same(name, after, before, f"a call changes {name}")
+
+
+def inputs_may_be_read_only(run: ArrayCall) -> None:
+    """Require the same reply where the arrays passed cannot be written to."""
+    plain = run()
+    with expect.works("a call fails where its inputs are read-only"):
+        again = run(inputs=InputUse.READ_ONLY)
+    with expect.only_beside(lambda: _same(run(), plain, "{} differs between identical calls")):
+        _same(again, plain, "{} differs where the inputs are read-only")
+
+
+def equal_calls_get_equal_replies(answer: Answer, run: ArrayCall, other: ArrayCall) -> None:
+    """Require equal replies to equal calls: again, after a call with other inputs, and in a new process.
+
+    Args:
+        answer: whose calls they are.
+        run: a call.
+        other: a call with other inputs of the same shapes.
+    """
+    once, between = run(), other()
+    _same(run(), once, "{} differs between identical calls", "the same call again, another one in between")
+    answer.fresh()
+    _same(other(), between, "{} depends on earlier calls", "after another call, and first in a new process")
+
+
+def results_stay(
+    run: Callable[[], tuple[Arrays, RemoteObject]], other: ArrayCall, look: Callable[[RemoteObject], Arrays]
+) -> None:
+    """Require that a later call leaves alone what an earlier one returned.
+
+    Args:
+        run: a call whose result is held in the answer's process as well.
+        other: a later one.
+        look: fetches what is held.
+    """
+    before, held = run()
+    copies = {name: array.copy() for name, array in before.items()}
+    other()
+    _same(look(held), copies, "a later call changes the {} of an earlier one", "the array returned, looked at again")
+
+
+def parts_stand_alone(
+    whole: Arrays, alone: Callable[[int, int], Arrays], axes: Mapping[int, str],
+    agree: Callable[[str, NDArray[Any], NDArray[Any], str, str], object],
+) -> None:  # fmt: skip
+    """Require of the first and the last part along each axis that it gives alone what it gives among others.
+
+    Args:
+        whole: the outputs of the call with all parts; each has the axes.
+        alone: the outputs for one part, called with the axis and the place along it.
+        axes: what a part along each axis is called.
+        agree: compares the output of a name with what it must be; called with a title and what was done.
+    """
+    for axis, part in axes.items():
+        size = next(iter(whole.values())).shape[axis]
+        for place in sorted({0, size - 1}):
+            for name, got in alone(axis, place).items():
+                wanted = whole[name].take([place], axis)
+                agree(name, got, wanted, f"a {part} depends on the others", f"{part} {place} alone")
+
+
+def _same(got: Arrays, wanted: Arrays, title: str, doing: str = "") -> None:
+    """Require equal bits; `title` has a place for the name of the output."""
+    for name, array in wanted.items():
+        expect.same(name, got[name], array, title.format(name), doing)

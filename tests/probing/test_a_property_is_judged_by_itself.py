@@ -1,0 +1,62 @@
+"""A property fails where it was seen broken, and is not judged where the fault of another criterion hid it."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.model import Counterexample, Evidence, Obstacle, Outcome
+from harness.probing import expect
+from harness.probing.criteria import charged_once
+from harness.probing.failures import CallFailed, ProbeFailure
+
+RAISES = "`rows` raises ValueError"
+
+
+@pytest.fixture
+def code(toy):
+    """The toy, whose criterion `linear` judges a property."""
+    criteria = [c.model_copy(update={"judges": "property"}) if c.id == "linear" else c for c in toy.challenge.criteria]
+    return replace(toy, challenge=toy.challenge.model_copy(update={"criteria": tuple(criteria)}))
+
+
+def settled(code, **failed):
+    """The evidence for `linear`, where criteria failed with a title and for an obstacle."""
+
+    def evidence(c):
+        if c.id not in failed:
+            return Evidence.of(c, Outcome.PASSED)
+        title, obstacle = failed[c.id]
+        seen = Counterexample(probe="rows_match_the_oracle")
+        return Evidence.of(c, Outcome.FAILED, title=title, detail="seen", counterexample=seen, obstacle=obstacle)
+
+    return {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}["linear"]
+
+
+def test_a_call_that_fails_is_charged_where_it_is_judged(code):
+    found = settled(code, values=(RAISES, Obstacle.CALL), linear=(RAISES, Obstacle.CALL))
+    assert (found.outcome, found.rests_on, found.faulty) == (Outcome.NOT_RUN, "values", False)
+    assert "values" in found.detail and RAISES in found.detail
+
+
+def test_an_output_that_says_nothing_is_charged_where_it_is_judged(code):
+    found = settled(code, values=("y is wrong", None), linear=("y is constant", Obstacle.OUTPUT))
+    assert (found.outcome, found.rests_on) == (Outcome.NOT_RUN, "values")
+
+
+def test_a_property_that_was_seen_broken_fails_whatever_else_does(code):
+    assert settled(code, values=("y is wrong", None), linear=("y is not linear", None)).faulty
+
+
+@pytest.mark.parametrize(
+    "values", [None, ("y is wrong", None), ("`rows` raises TypeError", Obstacle.CALL)], ids=["passes", "wrong", "other"]
+)
+def test_a_call_that_fails_for_the_property_alone_is_charged_to_it(code, values):
+    others = {} if values is None else {"values": values}
+    assert settled(code, **others, linear=(RAISES, Obstacle.CALL)).faulty
+
+
+def test_a_call_that_works_otherwise_is_evidence_of_the_property():
+    with pytest.raises(ProbeFailure) as seen, expect.works("fails on read-only inputs"):
+        raise CallFailed(RAISES, "output array is read-only")
+    assert (seen.value.title, seen.value.obstacle) == ("fails on read-only inputs", None)
+    assert RAISES in seen.value.detail
