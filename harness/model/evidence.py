@@ -40,12 +40,14 @@ class Outcome(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """What kept a probe from seeing the property that it asks for."""
+    """What kept a probe from seeing what it asks for."""
 
     CALL = "call"
     """A call failed."""
     OUTPUT = "output"
     """An output was constant or a copy of an input."""
+    FAULT = "fault"
+    """A fault that another criterion judges, under the same title."""
 
 
 class ReadableModel(Model):

@@ -4,7 +4,8 @@
   `Partial`.
 * `Drawn` and `Axis` let a probe meet sizes that nobody chose; `harness.probing.families` has values beside normal ones.
 * `expect` compares. What it finds wrong it raises as `ProbeFailure`, and so may a probe. Calls of an answer raise kinds
-  of it: `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `NotMeasurable` and `NotRun` blame no answer.
+  of it: `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `NotMeasurable` and `NotRun` blame no answer,
+  and `FaultElsewhere` leaves the blame to the criterion that sees the same fault.
 * `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` say what a call returns. `Keep` brings a `RemoteObject`, which stays
   in the answer's process; a `RemoteFunction` is one of a module loaded there.
 * A `ServedFunction` is one that a call is given and that runs in a process of its own, which counts its calls.
@@ -19,12 +20,15 @@
 
 from harness.model import Location, Loss, LossByDistance, LossMap
 from harness.probing import expectations as expect
+from harness.probing import laws as laws
 from harness.probing.answers import Answer
 from harness.probing.device import located, timed
 from harness.probing.draw import Draw
 from harness.probing.failures import (
     ArgumentsRejected,
+    CallFailed,
     CallTimedOut,
+    FaultElsewhere,
     NotMeasurable,
     NotOffered,
     NotRun,
@@ -44,9 +48,11 @@ __all__ = [
     "ArgumentsRejected",
     "Array",
     "Axis",
+    "CallFailed",
     "CallTimedOut",
     "Draw",
     "Drawn",
+    "FaultElsewhere",
     "InputUse",
     "Keep",
     "Location",

@@ -102,14 +102,15 @@ def _real(result: ProbeResult) -> ProbeResult:
 
 
 def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
-    """The result.
+    """The result, without places in `adapters`.
 
     Raises:
         NotRun: it failed, and saw nothing but an exception that only lines of `adapters` raised.
     """
-    raised = bool(result.locations) and all(place.file in adapters for place in result.locations)
+    ours = [place for place in result.locations if place.file in adapters]
+    raised = bool(ours) and len(ours) == len(result.locations)
     if result.passed or not raised or (result.counterexample and result.counterexample.where):
-        return result
+        return replace(result, locations=tuple(place for place in result.locations if place not in ours))
     raise NotRun(f"our adapter does not serve it: {result.title}: {result.detail}", draws=result.draws)
 
 
@@ -117,7 +118,7 @@ def _evidence(
     code: ChallengeCode, criterion: Criterion, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
 ) -> Evidence:
     measured = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
-    failed = [o for o in outcomes if not o.passed]
+    failed = sorted((o for o in outcomes if not o.passed), key=lambda o: o.obstacle is not None)
     draws = _sum([o.draws for o in outcomes])
     if not failed:
         fraction = min(o.fraction for o in outcomes)
@@ -129,7 +130,7 @@ def _evidence(
         return Evidence.of(criterion, Outcome.PASSED, seed=seed, measured=measured, detail=detail, draws=draws)
     first, *others = failed
     diagnosis = first.diagnosis
-    if diagnosis is None and explain:
+    if diagnosis is None and explain and first.obstacle is not Obstacle.FAULT:
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
     return Evidence.of(
         criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
@@ -227,10 +228,11 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
     """Leave properties unjudged that a fault kept from being seen, where another criterion is charged with that fault.
 
     A call that fails is charged where the same failure is seen by a criterion that judges values, or one that saw its
-    property broken; an output that is constant or a copy, where values are judged wrong.
+    property broken; an output that is constant or a copy, where values are judged wrong. What a probe itself traced to
+    a fault that another criterion judges is charged there alone, values too.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
-    blocked = {e.criterion for e in items if e.obstacle and e.criterion in properties}
+    blocked = {e.criterion for e in items if e.obstacle is Obstacle.FAULT or (e.obstacle and e.criterion in properties)}
     charged = sorted((e for e in items if e.faulty and e.criterion not in blocked), key=lambda e: -e.severity.weight)
 
     def cause(e: Evidence) -> str | None:

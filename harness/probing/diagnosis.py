@@ -294,8 +294,8 @@ def _farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | N
     if len(left) != len(right):
         return None
     for a, b in zip(left, right, strict=True):
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            step = _apart(a, b, tolerance)
+        if isinstance(a, (np.ndarray, float)) and type(a) is type(b):
+            step = _apart(np.asarray(a), np.asarray(b), tolerance)
             if step is None:
                 return None
             gap = max(gap, step)
@@ -321,13 +321,14 @@ def _apart(a: Any, b: Any, tolerance: Mapping[str, float]) -> float | None:
 
 
 def _leaves(notes: Any) -> Iterator[Any]:
+    """Every value in lists, tuples and dicts; None stands for no value, and what stays in the worker is not seen."""
     if isinstance(notes, (list, tuple)):
         for item in notes:
             yield from _leaves(item)
     elif isinstance(notes, dict):
         for key in notes:
             yield from _leaves(notes[key])
-    elif not isinstance(notes, RemoteObject):
+    elif notes is not None and not isinstance(notes, RemoteObject):
         yield notes
 
 

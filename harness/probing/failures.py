@@ -57,6 +57,12 @@ class TrivialOutput(ProbeFailure):
     obstacle = Obstacle.OUTPUT
 
 
+class FaultElsewhere(ProbeFailure):
+    """A fault that another criterion judges, under the same title, explains what went wrong."""
+
+    obstacle = Obstacle.FAULT
+
+
 class WrongOutputs(ProbeFailure):
     """A call of a device ended well and left outputs unwritten, or wrote beside them."""
 

@@ -259,7 +259,7 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
 def _allowed_causes(rubric: Challenge, criteria: dict[str, Criterion], criterion: Criterion, e: Evidence) -> set[str]:
     """Return the criteria that the failure of a criterion may be charged to."""
     if e.outcome is Outcome.NOT_RUN:
-        return {*criteria} if criterion.judges == "property" else set()
+        return {*criteria} if criterion.probes else set()
     if e.own_outcome is not Outcome.FAILED:
         return {UNBUILT, rubric.anchor} if criterion.probes else {UNBUILT}
     found, waiting = set[str](), [criterion.id]

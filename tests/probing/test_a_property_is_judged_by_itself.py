@@ -1,4 +1,4 @@
-"""A property fails where it was seen broken, and is not judged where another criterion's fault kept it from being seen."""
+"""A property fails where it was seen broken, and is not judged where another criterion's fault is in the way."""
 
 from dataclasses import replace
 
@@ -15,9 +15,7 @@ RAISES = "`rows` raises ValueError"
 @pytest.fixture
 def code(toy):
     """The toy, whose criterion `linear` judges a property."""
-    criteria = [
-        c.model_copy(update={"judges": "property"}) if c.id == "linear" else c for c in toy.challenge.criteria
-    ]
+    criteria = [c.model_copy(update={"judges": "property"}) if c.id == "linear" else c for c in toy.challenge.criteria]
     return replace(toy, challenge=toy.challenge.model_copy(update={"criteria": tuple(criteria)}))
 
 
@@ -55,6 +53,41 @@ def test_a_property_that_was_seen_broken_fails_whatever_else_does(code):
 def test_a_call_that_fails_for_the_property_alone_is_charged_to_it(code, values):
     others = {} if values is None else {"values": values}
     assert settled(code, **others, linear=(RAISES, Obstacle.CALL)).faulty
+
+
+def test_a_value_that_another_criterions_fault_explains_is_charged_there(code):
+    evidence = {e.criterion: e for e in charged_once(code, explained(code, "y is wrong"))}
+    assert (evidence["values"].outcome, evidence["values"].rests_on) == (Outcome.NOT_RUN, "linear")
+    assert evidence["linear"].faulty
+
+
+def test_a_fault_that_no_other_criterion_shows_stays_where_it_was_seen(code):
+    evidence = {e.criterion: e for e in charged_once(code, explained(code, "y is something else"))}
+    assert evidence["values"].faulty and evidence["linear"].faulty
+
+
+def explained(code, title):
+    """The evidence where `values` was traced to a fault of that title, and `linear` fails with "y is wrong"."""
+    seen = {"detail": "seen", "counterexample": Counterexample(probe="rows_match_the_oracle")}
+    for c in code.challenge.criteria:
+        if c.id == "values":
+            yield Evidence.of(c, Outcome.FAILED, title=title, obstacle=Obstacle.FAULT, **seen)
+        elif c.id == "linear":
+            yield Evidence.of(c, Outcome.FAILED, title="y is wrong", **seen)
+        else:
+            yield Evidence.of(c, Outcome.PASSED)
+
+
+def test_arguments_that_are_not_refused_are_named():
+    """Another exception is no refusal, and no acceptance either."""
+
+    def attempt():
+        raise CallFailed("`rows` raises AssertionError", "parents come first")
+
+    with pytest.raises(CallFailed) as seen:
+        expect.refused(attempt, "a node that is its own parent")
+    assert seen.value.title == "does not refuse a node that is its own parent with ValueError"
+    assert seen.value.detail == "`rows` raises AssertionError: parents come first"
 
 
 def test_a_call_that_works_otherwise_is_evidence_of_the_property():
