@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.model import Counterexample, Evidence, Obstacle, Outcome
+from harness.model import Counterexample, Evidence, Location, Obstacle, Outcome
 from harness.probing import expect
-from harness.probing.criteria import charged_once
+from harness.probing.criteria import _charged, charged_once
 from harness.probing.failures import CallFailed, ProbeFailure
+from harness.probing.probe import ProbeResult
 
 RAISES = "`rows` raises ValueError"
 
@@ -95,3 +96,9 @@ def test_a_call_that_works_otherwise_is_evidence_of_the_property():
         raise CallFailed(RAISES, "output array is read-only")
     assert (seen.value.title, seen.value.obstacle) == ("fails on read-only inputs", None)
     assert RAISES in seen.value.detail
+
+
+def test_a_place_in_our_adapter_is_never_shown_as_the_answers():
+    ours, theirs = (Location(file=file, line=3, function="rows") for file in ("adapter.py", "rows.py"))
+    seen = ProbeResult("rows_match_the_oracle", 0.0, {}, title=RAISES, locations=(ours, theirs))
+    assert _charged(seen, {"adapter.py"}).locations == (theirs,)
