@@ -24,6 +24,16 @@ RESULTS = "    results = []\n"
 UNFINISHED = "        for beam in unfinished:\n"
 MODEL = "Model = Callable[[list[int]], Any]\n"
 CHECK = "    check(model, prompts, beam_width, max_new_tokens, eos_token_id)\n"
+ASIDE = (
+    (START, START + "    aside = []\n"), (POOL, "        pool = []\n"),
+    (BEST, BEST + "        aside += [beam for beam in beams if beam.finished]\n"
+           "        beams = [beam for beam in beams if not beam.finished]\n"),
+    (STOP, "        if not beams:\n"),
+    ("    return beams\n", "    return best(beams + aside, width, alpha)\n"),
+)  # fmt: skip
+"""Finished beams are ranked again only at the end."""
+FREE = "        logprob = beam.logprob + (0.0 if token == eos else float(logprobs[token]))\n"
+UNCOUNTED = "    length = max(len(beam.tokens) - beam.finished, 1)\n"
 
 
 def _mutant(name: str, fault: str, criterion: str, *edits: tuple[str, str]) -> Mutant:
@@ -34,12 +44,7 @@ FINISHED = (
     _mutant("finished dropped", "drops beams that have taken EOS from the pool", "finished_beams",
             (POOL, "        pool = []\n")),
     _mutant("finished added at the end", "sets finished beams aside and ranks them again only at the end",
-            "finished_beams",
-            (START, START + "    aside = []\n"), (POOL, "        pool = []\n"),
-            (BEST, BEST + "        aside += [beam for beam in beams if beam.finished]\n"
-                   "        beams = [beam for beam in beams if not beam.finished]\n"),
-            (STOP, "        if not beams:\n"),
-            ("    return beams\n", "    return best(beams + aside, width, alpha)\n")),
+            "finished_beams", *ASIDE),
     _mutant("finished never leave", "keeps every finished beam, however good later ones are", "finished_beams",
             (CUT, "    done = [beam for beam in ranked if beam.finished][:width]\n"
                   "    kept = done + [beam for beam in ranked if not beam.finished][: width - len(done)]\n"
@@ -48,7 +53,7 @@ FINISHED = (
             (RANK, RANK.replace("score(beam, alpha),", "(beam.finished, score(beam, alpha)),"))),
     _mutant("unfinished first", "ranks unfinished beams before finished ones", "finished_beams",
             (RANK, RANK.replace("score(beam, alpha),", "(not beam.finished, score(beam, alpha)),"))),
-    _mutant("only finished returned", "returns only finished beams where there are any", "every_width",
+    _mutant("only finished returned", "returns only finished beams where there are any", "finished_beams",
             ("    return beams\n", "    return [beam for beam in beams if beam.finished] or beams\n")),
     _mutant("ends at the first EOS", "ends a prompt when one of its beams has taken EOS", "finished_beams",
             (STOP, "        if any(beam.finished for beam in beams):\n")),
@@ -65,7 +70,7 @@ PENALTIES = (
             (START, "    global offset\n    offset = len(prompt)\n" + START),
             (LENGTH, "    length = offset + len(beam.tokens)\n")),
     _mutant("EOS not counted", "leaves EOS out of the penalised length", "length_penalty",
-            (LENGTH, "    length = max(len(beam.tokens) - beam.finished, 1)\n")),
+            (LENGTH, UNCOUNTED)),
     _mutant("one too long", "penalises by the length plus one", "length_penalty",
             (LENGTH, "    length = len(beam.tokens) + 1\n")),
     _mutant("no penalty", "does not penalise length", "length_penalty", (PENALTY, "    penalty = 1.0\n")),
@@ -96,8 +101,14 @@ SUMS = (
             (ORDER, "    logprobs = logprobs - logprobs.max()\n" + ORDER)),
     _mutant("divided by two", "flattens the log-probabilities by a temperature", "plain_search",
             (ORDER, "    logprobs = logprobs / 2.0\n" + ORDER)),
-    _mutant("EOS for nothing", "takes EOS without adding its log-probability", "eos",
-            (SUM, "        logprob = beam.logprob + (0.0 if token == eos else float(logprobs[token]))\n")),
+    _mutant("EOS for nothing", "takes EOS without adding its log-probability", "eos_score",
+            (SUM, FREE)),
+    _mutant("EOS for nothing and not counted",
+            "takes EOS for nothing: neither its log-probability nor its place in the length counts", "eos_score",
+            (SUM, FREE), (LENGTH, UNCOUNTED)),
+    _mutant("EOS for nothing, set aside",
+            "takes EOS for nothing, neither its log-probability nor its place in the length counts, and sets finished "
+            "beams aside", "eos_score", (SUM, FREE), (LENGTH, UNCOUNTED), *ASIDE),
     _mutant("float32 sums", "takes log-probabilities in single precision", "precision",
             (ASK, ASK.replace("float64", "float32"))),
     _mutant("rounded scores", "rounds scores to eight decimals", "precision",

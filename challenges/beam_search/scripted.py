@@ -33,6 +33,18 @@ def scripted(seed, vocab, eos, spread, bias, first_bias, prompts):
     return model
 
 
+def unended(seed, vocab, eos, *script):
+    """The same model, which refuses sequences that hold EOS; no prompt may hold it."""
+    model = scripted(seed, vocab, eos, *script)
+
+    def unended_model(tokens):
+        if eos in checked(tokens, vocab):
+            raise ValueError(f"tokens is {list(tokens)}, which has taken EOS ({eos}) and is not continued")
+        return model(tokens)
+
+    return unended_model
+
+
 def checked(tokens, vocab):
     """The tokens as a tuple of ints.
 

@@ -2,29 +2,45 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from harness.numerics import instead
-from harness.probing import Answer, Draw, InputUse, ProbeFailure, RemoteObject, ServedFunction, Tree
+from harness.probing import (
+    Answer,
+    CallFailed,
+    Draw,
+    FaultElsewhere,
+    InputUse,
+    ProbeFailure,
+    RemoteObject,
+    ServedFunction,
+    Tree,
+)
 
 from . import oracle, scripted
 
 SOURCE = Path(scripted.__file__).read_text(encoding="utf-8")
 MARGIN = 2e-6
 """No two candidates of a pool score nearer to each other."""
-NEAR = 1e-6
-"""Of a score, or of 1 where that is larger: by how much a score may be off before it is another one."""
+NEAR = 1e-5
+"""Of a score, or of 1 where that is larger: by how much a score may be off before it is another one, and not one that
+lost digits."""
 EXACT = 1e-12
 """The same for an answer that sums in double precision: tens of terms, each with an error of 1e-16."""
 TRIES = 200
 """Models that are drawn for one in which no two candidates are too near, and what is wanted happens."""
 RESULT = Tree(1 << 14)
-EOS = {"even": 0.0, "frequent": 1.2, "rare": -3.0, "never": -60.0, "first": 0.0}
+EOS = {"never": -60.0, "even": 0.0, "frequent": 1.2, "rare": -3.0, "first": 0.0}
 """What is added to the logit of EOS, in units of how sure the model is, by how often it is to be taken."""
+EOS_SCORE = "a beam that took EOS has another score than its tokens"
+"""The title of the fault that shows wherever EOS is taken."""
 
 Results = list[list[tuple[list[int], float]]]
 
@@ -88,21 +104,36 @@ class Search:
     @property
     def model(self) -> ServedFunction:
         """What the answer is given; it answers far more calls than the contract allows."""
-        most = 1000 + 50 * self.steps * self.width * max(len(self.prompts), 1)
-        return ServedFunction("model", SOURCE, "scripted", self._script, {"vocab_size": self.vocab}, most)
+        return self._served("scripted")
 
-    def ask(self, answer: Answer, prompts: RemoteObject | None = None, inputs: InputUse = InputUse.FRESH) -> Results:
+    @property
+    def unended(self) -> ServedFunction:
+        """The same model, which refuses to continue what has taken EOS."""
+        return self._served("unended")
+
+    def _served(self, factory: str) -> ServedFunction:
+        most = 1000 + 50 * self.steps * self.width * max(len(self.prompts), 1)
+        return ServedFunction("model", SOURCE, factory, self._script, {"vocab_size": self.vocab}, most)
+
+    def ask(
+        self, answer: Answer, prompts: RemoteObject | None = None, inputs: InputUse = InputUse.FRESH,
+        model: ServedFunction | None = None, items: Sequence[int] | None = None,
+    ) -> Results:  # fmt: skip
         """What the answer returns, in the form of the contract.
 
         Args:
             answer: whom to ask.
             prompts: kept in its process, where they are not passed anew.
             inputs: what the arrays are like that the model gives.
+            model: instead of the plain one.
+            items: the prompts that are passed; all by default.
         """
-        given = prompts if prompts is not None else [list(prompt) for prompt in self.prompts]
+        chosen = self.prompts if items is None else [self.prompts[item] for item in items]
+        given = prompts if prompts is not None else [list(prompt) for prompt in chosen]
         settings = (self.width, self.steps, self.alpha, self.eos)
-        found = answer.call("batched_beam_search", self.model, given, *settings, returns=RESULT, inputs=inputs)
-        return formed(found, len(self.prompts))
+        used = model or self.model
+        found = answer.call("batched_beam_search", used, given, *settings, returns=RESULT, inputs=inputs)
+        return formed(found, len(chosen))
 
     def judge(self, answer: Answer, what: str = "") -> Results:
         """Ask, and compare with what it must come to; the results."""
@@ -110,20 +141,33 @@ class Search:
         self.compare(found, what)
         return found
 
-    def compare(self, found: Results, what: str = "", within: float = NEAR) -> float:
+    def compare(
+        self, found: Results, what: str = "", within: float = NEAR, title: str = "a score is wrong"
+    ) -> float:
         """The largest error of a score, relative to it or to 1 where that is larger.
+
+        Args:
+            found: what the answer returned.
+            what: the case in words.
+            within: largest error that passes.
+            title: of the failure where a score is off by more.
 
         Raises:
             ProbeFailure: a sequence, an order or a score is another one.
         """
         words = f"{what}: " if what else ""
         pairs = enumerate(zip(found, self.expected, strict=True))
-        return max((_compared(beams, one, self, f"results[{item}]", words, within) for item, (beams, one) in pairs),
-                   default=0.0)  # fmt: skip
+        errors = (
+            _compared(beams, one, f"results[{item}]", f" ({words}{self})", within, title)
+            for item, (beams, one) in pairs
+        )
+        return max(errors, default=0.0)
 
-    def alone(self, item: int) -> "Search":
-        """The same for one of its prompts, with the same model."""
-        return _OfOne(**vars_of(self), item=item)
+    def logprob(self, item: int, tokens: Sequence[int]) -> float:
+        """The sum of the log-probabilities of tokens after a prompt."""
+        model, prompt = scripted.scripted(*self._script), list(self.prompts[item])
+        terms = (model([*prompt, *tokens[:n]])[token] for n, token in enumerate(tokens))
+        return float(sum(terms, np.longdouble(0)))
 
     def __str__(self) -> str:
         lengths = ", ".join(str(len(prompt)) for prompt in self.prompts)
@@ -133,31 +177,15 @@ class Search:
         )
 
 
-@dataclass(frozen=True)
-class _OfOne(Search):
-    """A search for one prompt of several, by the model of them all."""
-
-    item: int = 0
-
-    @cached_property
-    def expected(self) -> tuple[oracle.Expected, ...]:
-        return (Search(**vars_of(self)).expected[self.item],)
-
-    def ask(self, answer: Answer, prompts: RemoteObject | None = None, inputs: InputUse = InputUse.FRESH) -> Results:
-        given, settings = [list(self.prompts[self.item])], (self.width, self.steps, self.alpha, self.eos)
-        return formed(
-            answer.call("batched_beam_search", self.model, given, *settings, returns=RESULT, inputs=inputs), 1
-        )
-
-
 def vars_of(search: Search) -> dict[str, Any]:
     """The fields of a search."""
     return {name: getattr(search, name) for name in Search.__dataclass_fields__}
 
 
 def drawn(
-    draw: Draw, *, vocab: int, lengths: Sequence[int], width: int, steps: int, alpha: float = 0.0, ends: str = "rare",
-    spread: float = 1.0, eos: int | None = None, wanted: Callable[[Search], bool] = lambda search: True,
+    draw: Draw, *, vocab: int, lengths: Sequence[int], width: int, steps: int, alpha: float = 0.0, ends: str = "never",
+    spread: float = 1.0, eos: int | None = None, inside: bool = True,
+    wanted: Callable[[Search], bool] = lambda search: True,
 ) -> Search:  # fmt: skip
     """A search in which no two candidates are too near, and which is as `wanted`.
 
@@ -171,10 +199,12 @@ def drawn(
         ends: how often EOS is taken.
         spread: how sure the model is.
         eos: the token; any by default.
+        inside: whether prompts may hold it.
         wanted: what must happen in it.
     """
     end = draw.integer(0, vocab - 1) if eos is None else eos
-    prompts = tuple(tuple(draw.integer(0, vocab - 1) for _ in range(length)) for length in lengths)
+    tokens = [token for token in range(vocab) if inside or token != end]
+    prompts = tuple(tuple(tokens[draw.integer(0, len(tokens) - 1)] for _ in range(length)) for length in lengths)
     return redrawn(draw, Search(0, vocab, prompts, width, steps, alpha, end, ends, spread), wanted)
 
 
@@ -193,16 +223,55 @@ def redrawn(
     raise LookupError(f"no model was drawn in {tries} that fits: {given}")
 
 
+def score_eos(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
+    """Require that beams which took EOS have the sums of their log-probabilities, whichever beams come back.
+
+    Raises:
+        ProbeFailure: one has another score.
+        FaultElsewhere: none comes back.
+    """
+    search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="frequent",
+                   wanted=lambda search: any(search.expected[0].finished))  # fmt: skip
+    found = search.ask(answer)
+    taken = [(n, tokens, score) for n, (tokens, score) in enumerate(found[0]) if tokens[-1:] == [search.eos]]
+    if not taken:
+        raise FaultElsewhere("another sequence is found", f"none that takes EOS ({search})")
+    for n, tokens, got in taken:
+        if not all(0 <= token < vocab for token in tokens):
+            continue
+        right = search.logprob(0, tokens)
+        if not math.isclose(got, right, rel_tol=NEAR, abs_tol=NEAR):
+            detail = f"the score of {tokens} is {got:.9g} instead of {right:.9g} ({search})"
+            raise ProbeFailure(EOS_SCORE, detail, where=f"results[0][{n}][1]", expected=right, got=got)
+
+
+@contextmanager
+def apart_from_eos(answer: Answer, draw: Draw) -> Iterator[None]:
+    """Charge what goes wrong in the block to the score of EOS, where that is wrong by itself."""
+    try:
+        yield
+    except CallFailed:
+        raise
+    except ProbeFailure:
+        try:
+            score_eos(answer, draw, width=3, steps=1, vocab=7)
+        except (CallFailed, FaultElsewhere):
+            pass
+        except ProbeFailure as cause:
+            raise FaultElsewhere(cause.title, cause.detail) from None
+        raise
+
+
 def formed(found: Any, prompts: int) -> Results:
     """Results in the form of the contract.
 
     Raises:
-        ProbeFailure: they have another one.
+        CallFailed: they have another one.
     """
     if not isinstance(found, (list, tuple)):
         raise _misshapen("the result", found, "a list with an entry for each prompt")
     if len(found) != prompts:
-        raise ProbeFailure("there is not one result for each prompt", f"{len(found)} for {prompts} prompts",
+        raise CallFailed("there is not one result for each prompt", f"{len(found)} for {prompts} prompts",
                            where="results", expected=prompts, got=len(found))  # fmt: skip
     return [_beams(item, f"results[{n}]") for n, item in enumerate(found)]
 
@@ -223,34 +292,43 @@ def _beams(item: Any, place: str) -> list[tuple[list[int], float]]:
     return beams
 
 
-def _misshapen(place: str, value: Any, wanted: str) -> ProbeFailure:
+def _misshapen(place: str, value: Any, wanted: str) -> CallFailed:
     seen = "None" if value is None else f"the {type(value).__name__} {value!r:.60}"
-    return ProbeFailure("the results do not have the form of the contract", f"{place} is {seen}, not {wanted}",
-                        where=place)  # fmt: skip
+    return CallFailed("the results do not have the form of the contract", f"{place} is {seen}, not {wanted}",
+                      where=place)  # fmt: skip
+
+
+def same_results(got: Results, wanted: Results, title: str, detail: str) -> None:
+    """Require of two replies of the answer the same sequences, and the same scores but for rounding."""
+    for n, (mine, other) in enumerate(zip(got, wanted, strict=True)):
+        tokens, scores = ([one[place] for one in mine] for place in (0, 1))
+        if tokens != [one[0] for one in other] or not np.allclose(
+            scores, [one[1] for one in other], rtol=NEAR, atol=NEAR, equal_nan=True
+        ):
+            raise ProbeFailure(title, f"{detail}: {mine!r:.200} instead of {other!r:.200}", where=f"results[{n}]")
 
 
 def _compared(
-    beams: list[tuple[list[int], float]], one: oracle.Expected, search: Search, place: str, words: str, within: float
+    beams: list[tuple[list[int], float]], one: oracle.Expected, place: str, context: str, within: float, title: str
 ) -> float:
     wanted = [(list(tokens), float(score)) for tokens, score in one.beams]
-    context = f" ({words}{search})"
     if len(beams) != len(wanted):
-        title = "there are too few results" if len(beams) < len(wanted) else "there are too many results"
-        raise ProbeFailure(title, f"{place} has {len(beams)} instead of {len(wanted)}{context}", where=place,
+        number = "there are too few results" if len(beams) < len(wanted) else "there are too many results"
+        raise ProbeFailure(number, f"{place} has {len(beams)} instead of {len(wanted)}{context}", where=place,
                            expected=len(wanted), got=len(beams))  # fmt: skip
     order = [tokens for tokens, _ in wanted]
     for n, (tokens, _) in enumerate(beams):
         if tokens != order[n]:
             same = sorted(tokens for tokens, _ in beams) == sorted(order)
-            title = "the results are in another order" if same else "another sequence is found"
-            raise ProbeFailure(title, f"{place}[{n}] is {tokens} instead of {order[n]}{context}",
+            other = "the results are in another order" if same else "another sequence is found"
+            raise ProbeFailure(other, f"{place}[{n}] is {tokens} instead of {order[n]}{context}",
                                where=f"{place}[{n}]", expected=f"{order[n]}", got=f"{tokens}")  # fmt: skip
     worst = 0.0
     for n, ((_, got), (_, right)) in enumerate(zip(beams, wanted, strict=True)):
         error = abs(got - right) / max(1.0, abs(right))
         if not error <= within or not math.isfinite(got):
             detail = f"the score of {place}[{n}] is {instead(got, right)}{context}"
-            raise ProbeFailure("a score is wrong", detail, where=f"{place}[{n}][1]", expected=right, got=got,
+            raise ProbeFailure(title, detail, where=f"{place}[{n}][1]", expected=right, got=got,
                                measured={"score_error": error})  # fmt: skip
         worst = max(worst, error)
     return worst

@@ -71,7 +71,7 @@ def decoding(answer: Answer, draw: Draw, t: int) -> None:
     """Decoding with drafts, of more than t tokens."""
     for draft in ("right", "mixed", "half", "none"):
         start = drawn(draw, (), prompt=draw.integer(1, 6), vocab=15, draft="right", ordered=True)
-        generated(answer, start, draft, draw.integer(1, 5), over(draw, t) + 4)
+        generated(answer, draw, start, draft, draw.integer(1, 5), over(draw, t) + 4)
 
 
 def many(answer: Answer, draw: Draw, t: int) -> None:

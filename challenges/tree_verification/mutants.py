@@ -29,6 +29,19 @@ EARLIER = "        if not -1 <= parent < node:\n"
 MODEL = "Model = Callable[..., Any]\n"
 MASK_DONE = "    return mask\n"
 LOOP = "    while True:\n"
+LITERAL = """\
+    literal, rejected = [], set()
+    for one, parent in enumerate(parents):
+        if parent in rejected:
+            rejected.add(one)
+            continue
+        literal.append(int(choices[row_of(prompt_len, parent)]))
+        if tree_tokens[one] != literal[-1]:
+            break
+    if literal:
+        return literal[:-1], literal[-1]
+""" + ACCEPTED
+"""The nodes one after the other, until the first that is wrong: the model's token is emitted for each."""
 
 
 def _mutant(name: str, fault: str, criterion: str, *edits: tuple[str, str]) -> Mutant:
@@ -85,6 +98,12 @@ LOGITS = (
             (CHILDREN, CHILDREN + WANTED.replace("node)", "children[0] if children else node)"))),
     _mutant("logits of the slot before", "compares a node with the logits of the slot before it", "parent_logits",
             (MATCHING, MATCHING.replace("== wanted", "== int(choices[prompt_len + child - 1])"))),
+    _mutant("logits by slot", "compares each node with the logits of the place before it in the list, up to the first "
+            "wrong one, and emits no token after a path that is right to its end", "parent_logits",
+            (ACCEPTED, LITERAL.replace("row_of(prompt_len, parent)", "prompt_len + one - 1"))),
+    _mutant("logits by depth", "compares a node with the logits of the place in the list that is its depth",
+            "parent_logits",
+            (WANTED, "        wanted = int(choices[prompt_len - 1 + len(accepted)])\n")),
     _mutant("logits of the sibling before", "compares a sibling with the logits of the one before it", "parent_logits",
             (MATCHING, "        rows = [row_of(prompt_len, node), *(prompt_len + child for child in children)]\n"
                        "        matching = [child for child, row in zip(children, rows) "
@@ -121,8 +140,12 @@ PATHS = (
             (CHILDREN, "        deep = tree_positions(prompt_len, parents)[prompt_len:]\n"
                        "        level = deep[node] if node >= 0 else prompt_len - 1\n"
                        "        children = [child for child in range(len(parents)) if deep[child] == level + 1]\n")),
-    _mutant("a token for each wrong sibling", "emits the model's token for each wrong sibling it meets", "golden_rule",
+    _mutant("a token for each wrong sibling", "emits the model's token for each wrong sibling it meets",
+            "golden_rule",
             (TAKE, "        accepted.extend(wanted for child in children if child < matching[0])\n" + TAKE)),
+    _mutant("a wrong sibling ends it", "ends at the first wrong node with the model's token, also where it is the "
+            "sibling of a right one, and emits no token after a path that is right to its end", "golden_rule",
+            (ACCEPTED, LITERAL)),
     _mutant("read as a chain", "takes the nodes for a chain", "parent_logits",
             (CHILDREN, "        children = [node + 1] if node + 1 < len(parents) else []\n")),
     _mutant("one token twice", "keeps back the last accepted token", "plain_chain",
@@ -195,7 +218,11 @@ GENERATION = (
             (CUT, "    return [*prompt, *generated][:max_new_tokens]\n")),
     _mutant("one token too few", "returns one token too few", "generation",
             (CUT, "    return generated[: max_new_tokens - 1]\n")),
-    _mutant("ends with the draft", "ends where the draft has nothing to say", "generation",
+    _mutant("no tree refused", "refuses an empty tree", "empty_tree",
+            (ASK, '    if not parents:\n        raise ValueError("there is no tree")\n' + ASK)),
+    _mutant("no tree unserved", "emits nothing for an empty tree", "empty_tree",
+            (ACCEPTED, "    if not parents:\n        return [], None\n" + ACCEPTED)),
+    _mutant("ends with the draft", "ends where the draft has nothing to say", "empty_tree",
             (DRAFTED, DRAFTED + "        if not tree_tokens:\n            break\n")),
     _mutant("one verification", "ends after the first verification", "generation",
             (NEXT, NEXT + "        break\n")),

@@ -1,41 +1,71 @@
 """Probes of how an answer deals with what it is given, and of decoding with a draft."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from harness.probing import Answer, Draw, InputUse, Keep, NotOffered, ProbeFailure, RemoteObject, Tree, expect, probe
+from harness.probing import (
+    Answer,
+    CallFailed,
+    Draw,
+    FaultElsewhere,
+    NotOffered,
+    ProbeFailure,
+    Tree,
+    expect,
+    laws,
+    probe,
+)
 
 from .scripted import drafting
-from .trees import RESULT, SHAPES, Verification, drawn, misshapen, served
+from .trees import RESULT, SHAPES, Verification, drawn, explained, misshapen, served
 
-KEEPER = """
-def keep(values):
-    return values
-"""
+MANY_CALLS = "the model is called more than once for a verification"
 
 
-@probe({"shape": "empty"}, {"shape": "chain"}, {"shape": "binary"}, prompt=3, vocab=13, fixed=("vocab",))
+@probe({"shape": "chain"}, {"shape": "binary"}, {"shape": "siblings at each level"}, prompt=3, vocab=13,
+       fixed=("vocab",))  # fmt: skip
 def a_verification_takes_one_call(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> dict[str, int]:
-    """One pass over prompt and tree, however much of it is right."""
+    """One pass over prompt and tree, however much of it is right, and whatever comes of it."""
     calls = 0
     for draft in ("right", "wrong"):
         tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False)
-        tree.judge(answer, draft)
-        calls = max(calls, answer.served["model"].calls)
-        expect.that(calls <= 1, "the model is called more than once for a verification", f"{calls} calls ({tree})",
-                    model_calls=calls)  # fmt: skip
+        failed: CallFailed | None = None
+        try:
+            tree.ask(answer)
+        except CallFailed as failure:
+            failed = failure
+        used = answer.served.get("model")
+        calls = max(calls, used.calls if used else 0)
+        expect.that(calls <= 1, MANY_CALLS, f"{calls} calls ({tree})", model_calls=calls)
+        if failed is not None:
+            raise failed
     return {"model_calls": calls}
 
 
 @probe({"draft": "right", "depth": 3}, {"draft": "wrong", "depth": 2}, {"draft": "mixed", "depth": 3},
-       {"draft": "half", "depth": 4}, {"draft": "none", "depth": 1}, prompt=2, vocab=11, tokens=7,
+       {"draft": "beside", "depth": 3}, {"draft": "half", "depth": 4}, prompt=2, vocab=11, tokens=7,
        fixed=("vocab",))  # fmt: skip
 def generation_is_greedy_decoding(
     answer: Answer, draw: Draw, *, draft: str, depth: int, prompt: int, vocab: int, tokens: int
 ) -> None:
-    """Whatever the draft says: always right, never right, half right, or nothing at all."""
+    """Whatever the draft says: always right, never right, half right, wrong siblings before right nodes and behind."""
     start = drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
-    generated(answer, start, draft, depth, tokens)
+    generated(answer, draw, start, draft, depth, tokens)
+
+
+@probe(prompt=2, vocab=11, tokens=3, fixed=("vocab",))
+def generation_needs_no_draft(answer: Answer, draw: Draw, *, prompt: int, vocab: int, tokens: int) -> None:
+    """The draft has nothing to say; what goes wrong where it says what is right is judged elsewhere."""
+    start = drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
+    try:
+        generated(answer, draw, start, "none", 1, tokens)
+    except ProbeFailure as failure:
+        try:
+            generated(answer, draw, start, "right", 1, tokens)
+        except ProbeFailure as plain:
+            raise FaultElsewhere(plain.title, plain.detail) from None
+        raise failure from None
 
 
 @probe({"depth": 1, "tokens": 4}, {"depth": 4, "tokens": 12}, prompt=2, vocab=11, fixed=("vocab", "depth", "tokens"))
@@ -44,45 +74,69 @@ def the_draft_is_used(
 ) -> dict[str, float]:
     """With a right chain of depth d, n tokens take at most n / d calls of the model."""
     start = drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
-    calls, most = generated(answer, start, "right", depth, tokens), -(-tokens // depth)
-    expect.that(calls <= most, "the model is called more often than right chains need",
-                f"{calls} calls for {tokens} tokens with right chains of {depth}, at most {most} are needed",
-                generation_calls=calls)  # fmt: skip
+    try:
+        calls, rounds = generated(answer, draw, start, "right", depth, tokens)
+    except CallFailed:
+        raise
+    except ProbeFailure as failure:
+        raise FaultElsewhere(failure.title, failure.detail) from None
+    most = -(-tokens // depth)
+    seen = f"{calls} calls for {tokens} tokens with right chains of {depth}, at most {most} are needed"
+    if calls > most >= rounds:
+        raise FaultElsewhere(MANY_CALLS, f"{seen}: the draft is asked {rounds} times")
+    expect.that(calls <= most, "the model is called more often than right chains need", seen, generation_calls=calls)
     return {"tokens_per_call": tokens / max(calls, 1)}
 
 
-def generated(answer: Answer, start: Verification, draft: str, depth: int, tokens: int) -> int:
-    """Decode with a draft and compare with greedy decoding; the calls of the model.
+def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth: int, tokens: int) -> tuple[int, int]:
+    """Decode with a draft and compare with greedy decoding; the calls of the model, and of the draft.
 
-    Where the answer has no `generate`, the harness loops over its `verify_and_accept`.
+    Where the answer has no `generate`, the harness loops over its `verify_and_accept`. Where one of its verifications
+    is wrong on the way, what comes of that is no fault of its `generate`.
     """
-    script = (start.seed, start.vocab, start.ordered)
-    proposing = served("draft", "drafting", (*script, draft, depth))
+    script = (start.seed, start.vocab, start.ordered, draft, depth)
+    proposing = served("draft", "drafting", script)
     try:
         if not answer.has("generate"):
             raise NotOffered("`generate` is not offered")
         found = answer.call("generate", start.model, proposing, list(start.prompt), tokens, returns=RESULT)
     except NotOffered:
-        return _looped(answer, start, proposing.arguments, tokens)
+        return _looped(answer, draw, start, script, tokens)
     if not isinstance(found, (list, tuple)) or any(type(token) is not int for token in found):
         raise misshapen("the result", found, "a list of ints")
-    right = start.decoded(tokens)
+    calls, right = (answer.served["model"].calls, answer.served["draft"].calls), start.decoded(tokens)
     if len(found) < tokens:
         raise ProbeFailure("too few tokens are generated", f"{len(found)} instead of {tokens}", where="generated",
                            expected=tokens, got=len(found))  # fmt: skip
-    _compare(found, right, f"draft: {draft} to depth {depth}")
-    return answer.served["model"].calls
+    try:
+        _compare(found, right, f"draft: {draft} to depth {depth}")
+    except ProbeFailure as failure:
+        try:
+            _looped(answer, draw, start, script, tokens)
+        except CallFailed:
+            raise failure from None
+        raise
+    return calls
 
 
-def _looped(answer: Answer, start: Verification, script: tuple[Any, ...], tokens: int) -> int:
-    draft, found, calls = drafting(*script), list[int](), 0
+def _looped(answer: Answer, draw: Draw, start: Verification, script: tuple[Any, ...], tokens: int) -> tuple[int, int]:
+    draft, found, calls, rounds = drafting(*script), list[int](), 0, 0
     while len(found) < tokens:
         nodes, parents = draft([*start.prompt, *found])
         context = (*start.prompt, *found)
-        step = replace(start, prompt=context, tokens=tuple(nodes), parents=tuple(parents)).judge(answer)
-        found += step
+        step = replace(start, prompt=context, tokens=tuple(nodes), parents=tuple(parents))
+        emitted = step.ask(answer)
         calls += answer.served["model"].calls
-    return calls
+        rounds += 1
+        try:
+            step.compare(emitted)
+        except CallFailed:
+            raise
+        except ProbeFailure as failure:
+            with explained(answer, draw, step):
+                raise FaultElsewhere(failure.title, failure.detail) from None
+        found += emitted
+    return calls, rounds
 
 
 def _compare(found: list[int], right: list[int], what: str) -> None:
@@ -97,40 +151,34 @@ def _compare(found: list[int], right: list[int], what: str) -> None:
 def logits_are_only_read(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
     """The model's arrays cannot be written to."""
     tree = drawn(draw, SHAPES["comb"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
-    tree.compare(tree.ask(answer, inputs=InputUse.READ_ONLY), "the model's arrays are read-only")
+    laws.inputs_may_be_read_only(partial(tree.ask, answer))
 
 
 @probe(prompt=3, vocab=13)
 def arguments_stay_as_they_were(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
-    """The lists that were passed; and the same call on them again returns the same."""
+    """The lists that were passed; equal calls get equal replies, another model's between them."""
     tree = drawn(draw, SHAPES["comb"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
-    lists = [list(tree.prompt), list(tree.tokens), list(tree.parents)]
-    answer.load("keeper", KEEPER)
-    kept: list[RemoteObject] = [answer.call("keep", one, module="keeper", returns=Keep()) for one in lists]
-    first = tree.ask(answer, kept)
-    tree.compare(first)
-    for name, one, before in zip(("prompt", "tree_tokens", "parents"), kept, lists, strict=True):
-        now = answer.fetch(one, Tree(0))
-        expect.that(now == before, "an argument is changed", f"{name} is {now!r:.100} instead of {before!r:.100}")
-    again = tree.ask(answer, kept)
-    expect.that(again == first, "identical calls get different replies", f"{again!r:.200} after {first!r:.200}")
+    given = {"prompt": [*tree.prompt], "tree_tokens": [*tree.tokens], "parents": [*tree.parents]}
+    laws.lists_stay(answer, given, lambda kept: tree.ask(answer, list(kept.values())))
+    other = replace(tree, seed=tree.seed + 1)
+    laws.equal_calls_get_equal_replies(answer, partial(tree.ask, answer), partial(other.ask, answer))
 
 
 @probe(prompt=2, vocab=9, fixed=("vocab", "prompt"))
 def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
     """Parents that do not come first, lists of different lengths, an empty prompt raise ValueError."""
     tree = drawn(draw, SHAPES["chain"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
-    tree.judge(answer)
+    tree.ask(answer)
     for what, changes in (
-        ("a node that is its own parent", {"parents": (-1, 1, 1, 2, 3)}),
-        ("a parent that comes later", {"parents": (-1, 3, 1, 2, 3)}),
-        ("a parent of -2", {"parents": (-2, 0, 1, 2, 3)}),
-        ("a parent too few", {"parents": (-1, 0, 1, 2)}),
+        ("lists of different lengths, 5 tokens and 4 parents", {"parents": (-1, 0, 1, 2)}),
         ("an empty prompt", {"prompt": ()}),
+        ("a tree in which node 0 has the parent -2", {"parents": (-2, 0, 1, 2, 3)}),
+        ("a tree in which node 1 has a later parent", {"parents": (-1, 3, 1, 2, 3)}),
+        ("a tree in which node 1 is its own parent", {"parents": (-1, 1, 1, 2, 3)}),  # some never end here
     ):
         wrong = replace(tree, **changes)
         expect.refused(lambda wrong=wrong: wrong.ask(answer), what)
-        if what != "a parent too few":
+        if len(wrong.parents) == len(wrong.tokens):
             length, parents = len(wrong.prompt), list(wrong.parents)
             attempt = lambda n=length, p=parents: answer.call("build_tree_mask", n, p, returns=Tree(4096))  # noqa: E731
             expect.refused(attempt, f"{what} in build_tree_mask")

@@ -1,20 +1,30 @@
 """Probes of what a verification emits: always what greedy decoding gives, on models that a script gives."""
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 
-from harness.probing import Answer, Axis, Draw, Drawn, NotRun, ProbeFailure, Tree, probe
+from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, ProbeFailure, Tree, probe
 
 from . import oracle
 from .scripted import allowed
-from .trees import DRAFTS, SHAPES, Verification, drawn, misshapen, with_model
+from .trees import DRAFTS, SHAPES, Verification, depths, drawn, explained, lured, misshapen, with_model
 
+SIBLINGS = tuple(
+    (SHAPES[shape], end)
+    for shape, ends in {"roots": (0, 3), "siblings at each level": (6,), "right after wrong siblings": (6,)}.items()
+    for end in ends
+)  # fmt: skip
+"""Forms in which wrong children of right nodes lie before right ones, and behind, with the node that ends the path."""
+BRANCHES = (
+    ((-1, 0, 0, 1), -1), ((-1, 0, 1, 1), 0), ((-1, -1, 0, 2), 1), ((-1, -1, 0, 0, 1), 4), ((-1, -1, 0, 2, 1), 1),
+)  # fmt: skip
+"""The same, where something hangs on a wrong root, on a child of the right one, on one beside it, or deeper."""
+LURES = 2
+"""Tokens that each rejected node is tried with."""
 FORMS = ("random", "chain", "wide", "deep", "interleaved")
-SIZES = {"prompt": Axis(1, 64), "nodes": Axis(0, 64), "vocab": Axis(2, 64)}
+SIZES = {"prompt": Axis(1, 64), "nodes": Axis(1, 64), "vocab": Axis(2, 64)}
 SETTINGS = {"form": FORMS, "draft": ("right", "half", "mixed")}
-WITHOUT_POSITIONS = 12
-"""Trees in which a fault that is none of positions has its chance to show."""
-SLOT_BEFORE, ONE_DEEPER = 2, 4
-"""Lures, as `drawn` numbers them."""
 TREES = 48
 MOST = 110.0 * 110.0
 """What the largest tree may cost, as `_cost` counts: so much of a mask and of logits fits into a message."""
@@ -60,86 +70,109 @@ def compare_mask(answer: Answer, prompt: int, parents: tuple[int, ...]) -> None:
                            expected=bool(right[row, column]), got=bool(seen[row, column]))  # fmt: skip
 
 
-@probe(*({"shape": shape} for shape in SHAPES), prompt=3, vocab=13, fixed=("vocab",))
+@probe(*({"shape": shape} for shape, parents in SHAPES.items() if parents), prompt=3, vocab=13, fixed=("vocab",))
 def every_shape_is_decoded_greedily(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """Fifteen forms of trees, each with a path that is right, wrong, half right, and any part right."""
+    """Many forms of trees, each with a path that is right, wrong, half right, and any part right."""
     for draft in DRAFTS:
         drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False).judge(answer, draft)
 
 
-@probe({"shape": "right after wrong siblings"}, {"shape": "roots, then a chain"}, {"shape": "siblings at each level"},
-       {"shape": "children far away"}, {"shape": "two chains in turn"}, prompt=2, vocab=13,
-       fixed=("vocab",))  # fmt: skip
-def a_node_is_held_to_its_parent(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """Between it and its parent lie others, which hold what the slot before them names, or what comes one deeper."""
-    for last in (True, False):
-        for lure in (SLOT_BEFORE, ONE_DEEPER):
-            tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False, last=last,
-                         lure=lure)  # fmt: skip
-            tree.judge(answer)
+@probe({"prompt": 1}, {"prompt": 4}, vocab=13, fixed=("vocab",))
+def an_empty_tree_is_served(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
+    """What is emitted is the token that greedy decoding takes."""
+    drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=False).judge(answer)
+
+
+@probe(prompt=2, vocab=97, fixed=("prompt", "vocab"))
+def a_node_is_held_to_its_parent(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
+    """A wrong child of a right node changes nothing, whichever other row names what it holds."""
+    _rejected_nodes_change_nothing(
+        answer, draw, SIBLINGS, prompt, vocab, lambda tree, node: _on_path(tree, node),
+        "a wrong node is taken by another row than its parent's",
+    )  # fmt: skip
+
+
+@probe(prompt=2, vocab=97, fixed=("prompt", "vocab"))
+def children_of_rejected_nodes_are_rejected(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
+    """What hangs on a wrong node changes nothing, though the model would take it there, or greedy decoding so deep."""
+    _rejected_nodes_change_nothing(
+        answer, draw, BRANCHES, prompt, vocab, lambda tree, node: not _on_path(tree, node),
+        "what hangs on a rejected node changes what is emitted",
+    )  # fmt: skip
+
+
+def _rejected_nodes_change_nothing(
+    answer: Answer, draw: Draw, forms: Iterable[tuple[tuple[int, ...], int]], prompt: int, vocab: int,
+    changed: Callable[[Verification, int], bool], title: str,
+) -> None:  # fmt: skip
+    """Require the same to be emitted whatever nodes off the right path hold, by a model that sees by the right mask.
+
+    Raises:
+        FaultElsewhere: nothing changed, and trees in which no row names these nodes go wrong by themselves.
+    """
+    wrong: ProbeFailure | None = None
+    for parents, end in forms:
+        tree = lured(draw, parents, end, prompt=prompt, vocab=vocab)
+        plain = tree.ask(answer, model=tree.masked)
+        wrong = wrong or _failure(tree, plain)
+        rejected = (node for node in range(len(parents)) if node not in tree.path and changed(tree, node))
+        for other in (tree.holding(node, token) for node in rejected for token in _lures(tree, node)):
+            found = other.ask(answer, model=other.masked)
+            if found != plain and (failure := _failure(other, found)) is not None:
+                detail = f"{found} for {other}; {plain} where its rejected nodes hold {list(tree.tokens)}"
+                raise ProbeFailure(title, detail, where=failure.where, expected=failure.expected, got=failure.got)
+    if wrong is not None:
+        raise FaultElsewhere(wrong.title, wrong.detail)
+
+
+def _failure(tree: Verification, found: list[int]) -> ProbeFailure | None:
+    try:
+        tree.compare(found)
+    except CallFailed:
+        raise
+    except ProbeFailure as failure:
+        return failure
+    return None
+
+
+def _on_path(tree: Verification, node: int) -> bool:
+    """Whether a node hangs on a right one, or on the prompt."""
+    return tree.parents[node] < 0 or tree.parents[node] in tree.path
+
+
+def _lures(tree: Verification, node: int) -> list[int]:
+    """What a careless check takes a rejected node for: what the row before it names, or that of its place by depth.
+
+    Where it hangs on a rejected node: what the model takes there, what greedy decoding takes so deep. None of it is
+    right there, nor another child's of its parent.
+    """
+    depth, parent = depths(tree.parents)[node], tree.parents[node]
+    taken = {tree.tokens[one] for one, other in enumerate(tree.parents) if other == parent}
+    if _on_path(tree, node):
+        taken.add(tree.named[1 + parent])
+        named = [tree.named[1 + row] for row in (node - 1, depth - 2, node, *tree.path)]
+    else:
+        named = [tree.named[1 + parent], *tree.decoded(depth)[-1:], tree.named[node]]
+    return [token for token in dict.fromkeys(named) if token not in taken][:LURES]
 
 
 @probe({"shape": "roots"}, {"shape": "siblings at each level"}, {"shape": "binary"}, {"shape": "children far away"},
        {"shape": "chain, then a root"}, prompt=2, vocab=13, fixed=("vocab",))  # fmt: skip
 def positions_go_by_depth(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """A model that minds positions, and so tells a node's place in the tree from its place in the list.
-
-    Where trees of this shape go wrong with a model that minds none, what it gets wrong says nothing of positions.
-    """
-
-    def judged(draft: str, ordered: bool) -> None:
-        drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=ordered, last=True).judge(answer)
-
-    for draft in ("right", "mixed"):
-        try:
-            judged(draft, ordered=True)
-        except ProbeFailure:
-            try:
-                for _ in range(WITHOUT_POSITIONS):
-                    judged(draft, ordered=False)
-            except ProbeFailure as failure:
-                raise NotRun(f"a model that minds no positions goes wrong as well: {failure}") from None
-            raise
-
-
-@probe({"side": 0}, {"side": 1}, {"side": 2}, {"side": 3}, prompt=2, vocab=12, fixed=("side", "vocab"))
-def children_of_rejected_nodes_are_rejected(answer: Answer, draw: Draw, *, side: int, prompt: int, vocab: int) -> None:
-    """What hangs on a wrong node is no path, though the model would take it there, or greedy decoding takes it so deep.
-
-    The rejected node is a root, a child of the right one, has a right sibling, or has a grandchild.
-    """
-    for _ in range(3):
-        base = drawn(draw, (-1, -1, 1), prompt=prompt, vocab=vocab, draft="right", ordered=False, last=True)
-        first, second, third = base.decoded(3)
-        wrong = next(token for token in range(vocab) if token not in (first, second, third))
-        after = chosen_after(base, [wrong] if side != 1 else [first, wrong])
-        parents, tokens = {
-            0: ((-1, 0, 0, 1), (wrong, after, *_others(second, after), third)),
-            1: ((-1, 0, 1, 1), (first, wrong, after, *_others(third, after))),
-            3: ((-1, -1, 0, 2), (wrong, first, after, chosen_after(base, [wrong, after]))),
-            2: ((-1, -1, 0, 0, 1), (wrong, first, after, *_others(second, after), second)),
-        }[side]
-        Verification(base.seed, vocab, base.prompt, tokens, parents, False).judge(answer, "a child of a rejected node")
-
-
-def chosen_after(base: Verification, tokens: list[int]) -> int:
-    """What the model takes after tokens that follow the prompt."""
-    (choice,) = Verification(base.seed, base.vocab, (*base.prompt, *tokens), (), (), base.ordered).decoded(1)
-    return choice
-
-
-def _others(token: int, taken: int) -> tuple[int]:
-    """The token, or another one where it is a sibling's."""
-    return (token if token != taken else (taken + 1) % 12,)
+    """What the model is called with, on trees in which a node's depth is not its place in the list."""
+    drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False).place(answer)
 
 
 @probe({"shape": "chain"}, {"shape": "right after wrong siblings"}, {"shape": "binary"}, {"shape": "comb"},
        {"shape": "children far away"}, {"shape": "children apart"}, prompt=3, vocab=13, fixed=("vocab",))  # fmt: skip
 def the_whole_path_is_emitted(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """As much as the tree holds, and the token after it."""
+    """As much as the tree holds, and the token after it; what goes wrong on the way is judged elsewhere."""
     for draft in ("right", "half", "wrong"):
         tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, last=True)
-        tree.judge(answer, draft, whole=True)
+        found = tree.ask(answer)
+        if (failure := _failure(tree, found)) is not None:
+            raise FaultElsewhere(failure.title, failure.detail)
+        tree.compare(found, draft, whole=True)
 
 
 def _cost(prompt: int, nodes: int, vocab: int) -> float:
@@ -153,7 +186,9 @@ def any_tree_is_right(
     """Any form and size: the mask is exact, and what is emitted is what greedy decoding gives."""
     parents = grown(draw, form, nodes, vocab)
     compare_mask(answer, prompt, parents)
-    drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=True).judge(answer)
+    tree = drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=True)
+    with explained(answer, draw, tree):
+        tree.judge(answer)
 
 
 def grown(draw: Draw, form: str, nodes: int, vocab: int) -> tuple[int, ...]:

@@ -36,6 +36,46 @@ def scripted(seed, vocab, ordered):
     return model
 
 
+def placed(seed, vocab, ordered, tokens, places):
+    """The same model, which refuses positions that are not those of the tokens.
+
+    Args:
+        seed, vocab, ordered: of the model.
+        tokens: of prompt and tree.
+        places: the position of each.
+    """
+    model = scripted(seed, vocab, ordered)
+
+    def placed_model(given, mask, positions=None):
+        logits = model(given, mask, positions)
+        if positions is not None and list(given) == tokens and list(positions) != places:
+            raise ValueError(f"positions are {[int(one) for one in positions]} instead of {places}")
+        return logits
+
+    return placed_model
+
+
+def masked(seed, vocab, ordered, tokens, parents):
+    """The same model, which sees by the right mask where it is given prompt and tree, whatever mask it is given.
+
+    Args:
+        seed, vocab, ordered: of the model.
+        tokens: of prompt and tree.
+        parents: of the tree.
+    """
+    model, prompt = scripted(seed, vocab, ordered), len(tokens) - len(parents)
+    seen = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
+    for node, parent in enumerate(parents):
+        seen[prompt + node] = seen[prompt + parent]
+        seen[prompt + node, prompt + node] = True
+
+    def masked_model(given, mask, positions=None):
+        logits = model(given, mask, positions)
+        return model(given, seen, None) if list(given) == tokens else logits
+
+    return masked_model
+
+
 def chosen(model, tokens):
     """The token that greedy decoding takes after `tokens`."""
     return ranked(model, tokens)[0]
@@ -53,7 +93,8 @@ def drafting(seed, vocab, ordered, kind, depth):
     Args:
         seed, vocab, ordered: of the model.
         kind: "right": a chain of what the model takes; "wrong": one that it does not take; "mixed": a chain of what it
-            takes with a wrong sibling before each node, and children of these; "half": a chain that goes wrong; "none".
+            takes with a wrong sibling before each node, and children of these; "beside": the same with the siblings
+            behind; "half": a chain that goes wrong; "none".
         depth: of the tree.
     """
     model = scripted(seed, vocab, ordered)
@@ -64,12 +105,16 @@ def drafting(seed, vocab, ordered, kind, depth):
             right = chosen(model, context)
             wrong = (right + 1 + level % (vocab - 1)) % vocab if vocab > 1 else right
             token = wrong if kind == "wrong" or (kind == "half" and 2 * level >= depth) else right
+            side, before = [wrong, chosen(model, [*context, wrong])], last
             if kind == "mixed" and vocab > 1:
-                found += [wrong, chosen(model, [*context, wrong])]
-                parents += [last, len(parents)]
+                found += side
+                parents += [before, len(parents)]
             found.append(token)
-            parents.append(last)
+            parents.append(before)
             last = len(parents) - 1
+            if kind == "beside" and vocab > 1:
+                found += side
+                parents += [before, len(parents)]
             context.append(token)
         return found, parents
 

@@ -1,18 +1,32 @@
 """A tree to ask an answer about: scripted model, prompt, nodes, what greedy decoding gives, and the comparison."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.probing import Answer, Draw, InputUse, ProbeFailure, RemoteObject, ServedFunction, Tree
+from harness.probing import (
+    Answer,
+    CallFailed,
+    Draw,
+    FaultElsewhere,
+    InputUse,
+    ProbeFailure,
+    RemoteObject,
+    ServedFunction,
+    Tree,
+    expect,
+)
 
 from . import oracle, scripted
 
 SOURCE = Path(scripted.__file__).read_text(encoding="utf-8")
 MOST_CALLS = 2000
 """Calls of the model or the draft that are answered: many times what any of these trees needs."""
+TRIES = 500
+"""Trees that are drawn for one that is as wanted."""
 LONGEST = 200
 """Tokens that an answer may emit before it is not asked what they are."""
 RESULT = Tree(1 << 14)
@@ -35,6 +49,9 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "children of the last": (-1, -1, 1, -1, 3, 3, 5, -1, 7, 8),
 }
 """Parents, by the form of the tree."""
+NOT_GREEDY = "what is emitted is not what greedy decoding gives"
+PLACES = "positions are not those of the tokens"
+"""Titles of faults that other criteria depend on."""
 DRAFTS = ("right", "wrong", "half", "mixed")
 """What the nodes hold: the whole path of greedy decoding, none of it, the first half of it, any part of it."""
 
@@ -62,7 +79,27 @@ class Verification:
     @property
     def model(self) -> ServedFunction:
         """What the answer is given."""
-        return served("model", "scripted", (self.seed, self.vocab, self.ordered))
+        return self._served("scripted")
+
+    @property
+    def placed(self) -> ServedFunction:
+        """The same model, which refuses positions that do not go by depth."""
+        length = len(self.prompt)
+        return self._served("placed", [*range(length), *(length + one - 1 for one in depths(self.parents))])
+
+    @property
+    def by_slot(self) -> ServedFunction:
+        """The same model, which refuses positions that do not go by the place in the list."""
+        return self._served("placed", list(range(len(self.prompt) + len(self.parents))))
+
+    @property
+    def masked(self) -> ServedFunction:
+        """The same model, which sees by the right mask whatever it is asked."""
+        return self._served("masked", list(self.parents))
+
+    def _served(self, factory: str, *more: Any) -> ServedFunction:
+        given = [[*self.prompt, *self.tokens], *more] if more else []
+        return served("model", factory, (self.seed, self.vocab, self.ordered, *given))
 
     @cached_property
     def wanted(self) -> list[int]:
@@ -74,22 +111,53 @@ class Verification:
         """How much of it the tree holds."""
         return oracle.longest(self.tokens, self.parents, self.decoded(depth_of(self.parents)))
 
+    @cached_property
+    def path(self) -> list[int]:
+        """The right nodes, from the root on."""
+        wanted = self.decoded(self.longest)
+        paths = (path_to(self.parents, node) for node in range(len(self.parents)))
+        return next((path for path in paths if [self.tokens[node] for node in path] == wanted), [])
+
+    @cached_property
+    def named(self) -> list[int]:
+        """The token that each row of the model names, from the last of the prompt on: that of node i is at i + 1."""
+        model = scripted.scripted(self.seed, self.vocab, self.ordered)
+        logits = model([*self.prompt, *self.tokens], oracle.mask(len(self.prompt), self.parents))
+        return [int(token) for token in logits[len(self.prompt) - 1 :].argmax(axis=1)]
+
+    def holding(self, node: int, token: int) -> "Verification":
+        """Return the same tree with a token in a node, and what the model takes next in its first child, and so on."""
+        tokens = list(self.tokens)
+        tokens[node] = token
+        for child, parent in enumerate(self.parents):
+            if parent == node:
+                before = [*self.prompt, *(tokens[one] for one in path_to(self.parents, parent))]
+                tokens[child] = scripted.chosen(scripted.scripted(self.seed, self.vocab, False), before)
+                siblings = [one for one, other in enumerate(self.parents) if other == parent and one != child]
+                if tokens[child] in [tokens[one] for one in siblings]:
+                    tokens[child] = self.tokens[child]
+                node = child
+        return replace(self, tokens=tuple(tokens))
+
     def decoded(self, count: int) -> list[int]:
         """The first tokens of greedy decoding."""
         return oracle.greedy(scripted.scripted(self.seed, self.vocab, self.ordered), self.prompt, count)
 
     def ask(
-        self, answer: Answer, kept: Sequence[RemoteObject] | None = None, inputs: InputUse = InputUse.FRESH
-    ) -> list[int]:
+        self, answer: Answer, kept: Sequence[RemoteObject] | None = None, inputs: InputUse = InputUse.FRESH,
+        model: ServedFunction | None = None,
+    ) -> list[int]:  # fmt: skip
         """What the answer emits.
 
         Args:
             answer: whom to ask.
             kept: prompt, tokens and parents where they are in its process.
             inputs: what the arrays are like that the model gives.
+            model: instead of the plain one.
         """
         given = kept or [list(self.prompt), list(self.tokens), list(self.parents)]
-        return emitted(answer.call("verify_and_accept", self.model, *given, returns=RESULT, inputs=inputs))
+        used = model or self.model
+        return emitted(answer.call("verify_and_accept", used, *given, returns=RESULT, inputs=inputs))
 
     def judge(self, answer: Answer, what: str = "", *, whole: bool = False) -> list[int]:
         """Ask, and compare with greedy decoding; what is emitted.
@@ -111,8 +179,8 @@ class Verification:
         """
         context = f" ({what + ': ' if what else ''}{self})"
         if not found:
-            raise ProbeFailure("nothing is emitted", f"neither an accepted nor a next token{context}",
-                               where="emitted", expected=f"{self.wanted[:1]}", got="[]")  # fmt: skip
+            raise CallFailed("nothing is emitted", f"neither an accepted nor a next token{context}",
+                             where="emitted", expected=f"{self.wanted[:1]}", got="[]")  # fmt: skip
         if len(found) > LONGEST:
             raise ProbeFailure("more is emitted than the tree holds", f"{len(found)} tokens{context}", where="emitted",
                                expected=len(self.wanted), got=len(found))  # fmt: skip
@@ -120,16 +188,59 @@ class Verification:
         for place, (got, expected) in enumerate(zip(found, right, strict=False)):
             if got != expected:
                 detail = f"emitted[{place}] is {got} instead of {expected}: {found} instead of {self.wanted}{context}"
-                raise ProbeFailure("what is emitted is not what greedy decoding gives", detail,
-                                   where=f"emitted[{place}]", expected=expected, got=got)  # fmt: skip
+                raise ProbeFailure(NOT_GREEDY, detail, where=f"emitted[{place}]", expected=expected,
+                                   got=got)  # fmt: skip
         if whole and len(found) < len(self.wanted):
             detail = f"{found} instead of {self.wanted}{context}"
             raise ProbeFailure("less is emitted than could be", detail, where="emitted", expected=len(self.wanted),
                                got=len(found))  # fmt: skip
 
+    def place(self, answer: Answer) -> None:
+        """Require that the model is called with the position of each token in its own sequence, or with none."""
+        self.ask(answer)
+        try:
+            with expect.works(PLACES):
+                self.ask(answer, model=self.placed)
+        except ProbeFailure as failure:
+            words = "the answer gives each token the position of its place in the list" if self._slots(answer) else None
+            raise ProbeFailure(PLACES, f"{failure.detail} ({self})", where="positions", diagnosis=words,
+                               locations=failure.locations) from None  # fmt: skip
+
+    def _slots(self, answer: Answer) -> bool:
+        """Whether the positions are places in the list."""
+        try:
+            self.ask(answer, model=self.by_slot)
+        except CallFailed:
+            return False
+        return True
+
     def __str__(self) -> str:
         nodes = f"tokens {list(self.tokens)}, parents {list(self.parents)}"
         return f"prompt of {len(self.prompt)} tokens, {nodes[:300]}"
+
+
+@contextmanager
+def explained(answer: Answer, draw: Draw, tree: Verification) -> Iterator[None]:
+    """Charge what goes wrong in the block, of a verification of `tree`, to a fault that the plainest siblings show.
+
+    Raises:
+        FaultElsewhere: a wrong sibling does harm where nothing else is in the tree, or the model, which minds
+            positions, is called with wrong ones there.
+    """
+    try:
+        yield
+    except CallFailed:
+        raise
+    except ProbeFailure:
+        siblings = drawn(draw, (-1, -1), prompt=2, vocab=13, draft="right", ordered=False, last=False, lure=2)
+        for check in (siblings.judge, siblings.place) if tree.ordered else (siblings.judge,):
+            try:
+                check(answer)
+            except CallFailed:
+                continue
+            except ProbeFailure as cause:
+                raise FaultElsewhere(cause.title, cause.detail) from None
+        raise
 
 
 def served(name: str, factory: str, arguments: tuple[Any, ...]) -> ServedFunction:
@@ -161,7 +272,7 @@ def path_to(parents: Sequence[int], node: int) -> list[int]:
 
 def drawn(
     draw: Draw, parents: Sequence[int], *, prompt: int, vocab: int, draft: str, ordered: bool, last: bool | None = None,
-    lure: int | None = None,
+    lure: int | None = None, end: int | None = None,
 ) -> Verification:  # fmt: skip
     """A tree of some form, of whose nodes those of one path are right, as far as the draft says.
 
@@ -177,13 +288,15 @@ def drawn(
         ordered: whether the model minds positions.
         last: whether the path ends at the last of the deepest nodes, or at the first; either by default.
         lure: which of these things the others hold, from 0 on; any by default.
+        end: the node that the path ends at, -1 for none; one of the deepest by default.
     """
     seed = draw.integer(0, 2**53)
     model = scripted.scripted(seed, vocab, ordered)
     start = [draw.integer(0, vocab - 1) for _ in range(prompt)]
     depth = depths(parents)
     ends = [node for node, level in enumerate(depth) if level == max(depth)]
-    end = -1 if not ends else ends[-1 if last else 0] if last is not None else ends[draw.integer(0, len(ends) - 1)]
+    if end is None:
+        end = -1 if not ends else ends[-1 if last else 0] if last is not None else ends[draw.integer(0, len(ends) - 1)]
     path = path_to(parents, end)
     kept = {"right": len(path), "wrong": 0, "half": len(path) // 2}.get(draft, draw.integer(0, len(path)))
     right, golden = set(path[:kept]), oracle.greedy(model, start, max(depth, default=0) + 1)
@@ -203,6 +316,24 @@ def drawn(
         free = [token for token in range(vocab) if token not in taken]
         tokens.append(free[draw.integer(0, len(free) - 1)])
     return Verification(seed, vocab, tuple(start), tuple(tokens), tuple(parents), ordered)
+
+
+def lured(draw: Draw, parents: Sequence[int], end: int, *, prompt: int, vocab: int) -> Verification:
+    """A tree that is right down to a node, whose other nodes hold nothing that any row of the model names.
+
+    Raises:
+        LookupError: there is hardly such a tree.
+    """
+    for _ in range(TRIES):
+        base = drawn(draw, parents, prompt=prompt, vocab=vocab, draft="right", ordered=False, end=end)
+        golden, path = base.decoded(base.longest + 1), base.path
+        plain = [draw.integer(0, vocab - 1) for _ in parents]
+        tokens = tuple(base.tokens[node] if node in path else plain[node] for node in range(len(parents)))
+        tree = replace(base, tokens=tokens)
+        others = [token for node, token in enumerate(tokens) if node not in path]
+        if len({*golden, *others}) == len(golden) + len(others) and not {*others} & {*tree.named}:
+            return tree
+    raise LookupError("no tree was drawn that fits")
 
 
 def _tempting(
@@ -227,7 +358,7 @@ def emitted(found: Any) -> list[int]:
     """What a result emits.
 
     Raises:
-        ProbeFailure: it does not have the form of the contract.
+        CallFailed: it does not have the form of the contract.
     """
     if not isinstance(found, (list, tuple)) or len(found) != 2:
         raise misshapen("the result", found, "a pair of accepted tokens and next token")
@@ -239,8 +370,8 @@ def emitted(found: Any) -> list[int]:
     return [*accepted, *([] if next_token is None else [next_token])]
 
 
-def misshapen(place: str, value: Any, wanted: str) -> ProbeFailure:
+def misshapen(place: str, value: Any, wanted: str) -> CallFailed:
     """The failure of a value that has another form than the contract gives it."""
     seen = "None" if value is None else f"the {type(value).__name__} {value!r:.60}"
     title = "the result does not have the form of the contract"
-    return ProbeFailure(title, f"{place} is {seen}, not {wanted}", where=place)
+    return CallFailed(title, f"{place} is {seen}, not {wanted}", where=place)

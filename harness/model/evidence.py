@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """What kept a probe from seeing the property that it asks for."""
+    """What kept a probe from seeing what it asks for."""
 
     CALL = "call"
     """A call failed."""
@@ -48,6 +48,8 @@ class Obstacle(StrEnum):
     """An output was constant or a copy of an input."""
     PLAIN = "plain"
     """The plain case, without what the probe asks for, fails as well."""
+    FAULT = "fault"
+    """A fault that another criterion judges, under the same title."""
 
 
 class ReadableModel(Model):

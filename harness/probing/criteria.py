@@ -102,14 +102,15 @@ def _real(result: ProbeResult) -> ProbeResult:
 
 
 def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
-    """The result.
+    """The result, without places in `adapters`.
 
     Raises:
         NotRun: it failed, and saw nothing but an exception that only lines of `adapters` raised.
     """
-    raised = bool(result.locations) and all(place.file in adapters for place in result.locations)
+    ours = [place for place in result.locations if place.file in adapters]
+    raised = bool(ours) and len(ours) == len(result.locations)
     if result.passed or not raised or (result.counterexample and result.counterexample.where):
-        return result
+        return replace(result, locations=tuple(place for place in result.locations if place not in ours))
     raise NotRun(f"our adapter does not serve it: {result.title}: {result.detail}", draws=result.draws)
 
 
@@ -117,7 +118,7 @@ def _evidence(
     code: ChallengeCode, criterion: Criterion, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
 ) -> Evidence:
     measured = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
-    failed = [o for o in outcomes if not o.passed]
+    failed = sorted((o for o in outcomes if not o.passed), key=lambda o: o.obstacle is not None)
     draws = _sum([o.draws for o in outcomes])
     if not failed:
         fraction = min(o.fraction for o in outcomes)
@@ -129,7 +130,7 @@ def _evidence(
         return Evidence.of(criterion, Outcome.PASSED, seed=seed, measured=measured, detail=detail, draws=draws)
     first, *others = failed
     diagnosis = first.diagnosis
-    if diagnosis is None and explain:
+    if diagnosis is None and explain and first.obstacle is not Obstacle.FAULT:
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
     return Evidence.of(
         criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
@@ -248,17 +249,19 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
 
     That is a property, or what fails on the plain case of its probe as well. The cause is a criterion in which the same
     failure is seen and that judges values, or saw its property broken; else, where an output or the plain case is
-    wrong, one that judges values wrong.
+    wrong, one that judges values wrong. What a probe traced to a fault that another criterion judges is charged there
+    alone.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
-    blocked = {e.criterion for e in items if e.obstacle and (e.criterion in properties or e.obstacle is Obstacle.PLAIN)}
+    elsewhere = (Obstacle.PLAIN, Obstacle.FAULT)
+    blocked = {e.criterion for e in items if e.obstacle in elsewhere or (e.obstacle and e.criterion in properties)}
     charged = sorted((e for e in items if e.faulty and e.criterion not in blocked), key=lambda e: -e.severity.weight)
 
     def cause(e: Evidence) -> str | None:
         titles = {e.title, *(further.title for further in e.also)}
         same = [o.criterion for o in charged if titles & {o.title, *(further.title for further in o.also)}]
         values = [o.criterion for o in charged if o.criterion not in properties]
-        return next(iter(same if e.obstacle is Obstacle.CALL else same + values), None)
+        return next(iter(same if e.obstacle in (Obstacle.CALL, Obstacle.FAULT) else same + values), None)
 
     def settled(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in blocked else None

@@ -333,13 +333,14 @@ def _apart(a: Any, b: Any, tolerance: Mapping[str, float]) -> float | None:
 
 
 def _leaves(notes: Any) -> Iterator[Any]:
+    """Every value in lists, tuples and dicts; None stands for no value, and what stays in the worker is not seen."""
     if isinstance(notes, (list, tuple)):
         for item in notes:
             yield from _leaves(item)
     elif isinstance(notes, dict):
         for key in notes:
             yield from _leaves(notes[key])
-    elif not isinstance(notes, RemoteObject):
+    elif notes is not None and not isinstance(notes, RemoteObject):
         yield notes
 
 

@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import PASS, distinct, instead, judge, worst
-from harness.probing.failures import ArgumentsRejected, CallFailed, NotRun, PlainFailed, ProbeFailure, TrivialOutput
+from harness.probing.failures import (
+    ArgumentsRejected,
+    CallFailed,
+    NotRun,
+    PlainFailed,
+    ProbeFailure,
+    TimeUsedUp,
+    TrivialOutput,
+)
 
 Floats = NDArray[Any]
 
@@ -141,11 +149,21 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
 
 
 def refused(attempt: Callable[[], Any], what: str) -> None:
-    """`attempt` must raise ValueError."""
+    """`attempt` must raise ValueError.
+
+    Args:
+        attempt: the call.
+        what: is wrong with its arguments, in a phrase.
+    """
     try:
         attempt()
-    except ArgumentsRejected:
+    except (ArgumentsRejected, TimeUsedUp) as ended:
+        if isinstance(ended, TimeUsedUp):
+            raise
         return
+    except CallFailed as why:  # how the call ended stays, a busy machine may be the cause
+        why.title, why.detail = f"does not refuse {what} with ValueError", f"{why.title}: {why.detail}"
+        raise
     raise ProbeFailure(f"accepts {what}", f"{what} must raise ValueError")
 
 

@@ -63,6 +63,12 @@ class PlainFailed(ProbeFailure):
     obstacle = Obstacle.PLAIN
 
 
+class FaultElsewhere(ProbeFailure):
+    """A fault that another criterion judges, under the same title, explains what went wrong."""
+
+    obstacle = Obstacle.FAULT
+
+
 class WrongOutputs(ProbeFailure):
     """A call of a device ended well and left outputs unwritten, or wrote beside them."""
 

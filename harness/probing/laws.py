@@ -1,4 +1,4 @@
-"""Properties that every function of arrays has, whatever it computes: an answer is compared with itself.
+"""Properties that every function has, whatever it computes: an answer is compared with itself.
 
 Each law is called with `run`, which calls the answer once and returns its outputs by name. A law fails only where the
 property is seen broken: a wrong value breaks none of them. Outputs that are constant or copies keep all of them, so
@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer
-from harness.sandbox import InputUse, RemoteObject
+from harness.sandbox import InputUse, Keep, RemoteObject, Tree
 
 Arrays = Mapping[str, NDArray[Any]]
+Reply = Any
+"""What a call returns: arrays by name, or plain data that compares."""
 
 
 class ArrayCall(Protocol):
     """One call of the answer on inputs of its own."""
 
-    def __call__(self, *, inputs: InputUse = InputUse.FRESH) -> Arrays:
-        """Return the outputs by name.
+    def __call__(self, *, inputs: InputUse = InputUse.FRESH) -> Reply:
+        """Return the outputs by name, or plain data.
 
         Args:
             inputs: what becomes of the arrays that are passed.
@@ -37,6 +39,22 @@ def inputs_stay(passed: Arrays, echo: tuple[NDArray[Any], ...]) -> None:
     """
     for (name, before), after in zip(passed.items(), echo, strict=True):
         expect.same(name, after, before, f"a call changes {name}")
+
+
+def lists_stay(answer: Answer, given: Mapping[str, Any], run: Callable[[Mapping[str, RemoteObject]], object]) -> None:
+    """Require that a call left its plain arguments alone.
+
+    Args:
+        answer: whose call it is.
+        given: the arguments by name: lists, and lists in them.
+        run: the call on these, which are kept in the answer's process.
+    """
+    answer.load("keeper", "def keep(value):\n    return value\n")
+    kept = {name: answer.call("keep", value, module="keeper", returns=Keep()) for name, value in given.items()}
+    run(kept)
+    for name, before in given.items():
+        after = answer.fetch(kept[name], Tree(0))
+        expect.that(after == before, f"a call changes {name}", f"{after!r:.200} instead of {before!r:.200}")
 
 
 def inputs_may_be_read_only(run: ArrayCall) -> None:
@@ -98,7 +116,11 @@ def parts_stand_alone(
                 agree(name, got, wanted, f"a {part} depends on the others", f"{part} {place} alone")
 
 
-def _same(got: Arrays, wanted: Arrays, title: str, doing: str = "") -> None:
+def _same(got: Reply, wanted: Reply, title: str, doing: str = "") -> None:
     """Require equal bits; `title` has a place for the name of the output."""
+    if not isinstance(wanted, Mapping):
+        title = title.format("the reply")
+        expect.that(got == wanted, title, f"{doing or title}: {got!r:.200} instead of {wanted!r:.200}")
+        return
     for name, array in wanted.items():
         expect.same(name, got[name], array, title.format(name), doing)

@@ -9,7 +9,15 @@ import numpy as np
 from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Obstacle, Threshold
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, Spared, TimeUsedUp, WorkerLost
+from harness.probing.failures import (
+    CallTimedOut,
+    FaultElsewhere,
+    NotRun,
+    ProbeFailure,
+    Spared,
+    TimeUsedUp,
+    WorkerLost,
+)
 from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
 from harness.probing.sizes import DRAW, Case, Drawn
 from harness.probing.sweeping import FURTHER, Sweep, merge
@@ -202,7 +210,8 @@ def _swept(
     if found.failure is not None and found.case is not None:
         merge(passed.figures, found.failure.measured)
         # each smaller case of one that does not end may take all the time that a call has
-        shrink = shrink and not isinstance(found.failure, CallTimedOut)
+        # and what another criterion judges has its smallest case there
+        shrink = shrink and not isinstance(found.failure, (CallTimedOut, FaultElsewhere))
         small = _shrunk(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
         return replace(_failed(probe, passed.figures, found.case, found.failure, small), draws=found.draws)
     if found.unreached:

@@ -37,9 +37,10 @@ class AnswerWrapper:
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
         """As the answer, with its cost, its echo and its use of functions."""
-        value = self.answer.call(function, *args, returns=returns, **options)
-        self.cost, self.echo, self.served = self.answer.cost, self.answer.echo, self.answer.served
-        return value
+        try:
+            return self.answer.call(function, *args, returns=returns, **options)
+        finally:
+            self.cost, self.echo, self.served = self.answer.cost, self.answer.echo, self.answer.served
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """As the answer."""

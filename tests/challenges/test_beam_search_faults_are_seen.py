@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from any_design import designs, failing, judged
 from corpora import (
     assert_caught,
     assert_enough,
@@ -12,6 +13,7 @@ from corpora import (
     drawn_variants,
 )
 
+from harness.model import Outcome
 from harness.probing import Draw, Mutant, Variant
 from harness.probing.code import ChallengeCode
 from harness.probing.null_answer import NullAnswer
@@ -53,3 +55,57 @@ def test_no_two_candidates_of_a_drawn_search_are_too_near(alpha: float, ends: st
     assert all(one.gap > 1e-6 for one in search.expected)
     again = SEARCHES.Search(**SEARCHES.vars_of(search))
     assert again.expected == search.expected
+
+
+HEAD = """
+_search = batched_beam_search
+
+
+class _Model:
+    def __init__(self, model):
+        self.model, self.vocab_size, self.seen = model, model.vocab_size, []
+
+    def __call__(self, tokens):
+        {asked}
+
+
+def batched_beam_search(model, prompts, width, steps, alpha, eos):
+    {called}
+"""
+PLAIN = "return self.model(tokens)"
+BROKEN = {
+    "independent_prompts": (PLAIN, "longest = max(map(len, prompts), default=0)\n    prompts = [[0] * "
+                            "(longest - len(p)) * bool(p) + list(p) for p in prompts]\n    "
+                            "return _search(model, prompts, width, steps, alpha, eos)"),
+    "ownership": (PLAIN, "found = _search(model, [list(p) for p in prompts], width, steps, alpha, eos)\n    "
+                  "prompts[:] = prompts[::-1]\n    return found"),
+    "read_only_arrays": ("found = self.model(tokens)\n        found -= 0.0\n        return found",
+                         "return _search(_Model(model), prompts, width, steps, alpha, eos)"),
+    "model_calls": ("return [self.model(tokens) for _ in range(3)][0]",
+                    "return _search(_Model(model), prompts, width, steps, alpha, eos)"),
+    "no_idle_calls": (PLAIN, "found = _search(model, prompts, width, steps, alpha, eos)\n    [model([*p, *t]) for p, "
+                      "beams in zip(prompts, found) for t, _ in beams if t[-1] == eos]\n    return found"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("design", designs(CODE))
+@pytest.mark.parametrize("criterion", BROKEN)
+def test_a_property_broken_around_any_design_fails_its_criterion_alone(criterion: str, design: str) -> None:
+    asked, called = BROKEN[criterion]
+    evidence = judged(CODE, designs(CODE)[design] + HEAD.format(asked=asked, called=called))
+    assert failing(evidence) - {"any_search"} == {criterion}
+
+
+@pytest.mark.parametrize("name", ["EOS for nothing", "EOS for nothing, set aside"])
+def test_a_wrong_search_keeps_the_properties_that_it_has(name: str) -> None:
+    """What is wrong about EOS is charged once, and says nothing of prompts, arguments, arrays and calls."""
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
+    evidence = judged(CODE, CODE.source(mutant))
+    assert failing(evidence) == {"eos_score"}
+    assert {e.rests_on for e in evidence.values() if e.outcome is not Outcome.PASSED} == {None, "eos_score"}
+    assert all(evidence[id].outcome is Outcome.PASSED for id in (*BROKEN, "plain_search", "every_width", "precision"))
+
+
+def test_a_vocabulary_that_is_too_small_is_charged_once() -> None:
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "2K tokens needed")
+    assert failing(judged(CODE, CODE.source(mutant))) == {"small_vocabularies"}

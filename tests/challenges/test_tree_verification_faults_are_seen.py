@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from any_design import designs, failing, judged
 from corpora import (
     assert_caught,
     assert_enough,
@@ -24,6 +25,10 @@ from harness.workspace import Workspace
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("tree_verification"))
 TREES, ORACLE = CODE.module("trees"), CODE.module("oracle")
+WITHOUT_ITS_MASK = CODE.source().replace(
+    "    mask = build_tree_mask(prompt_len, parents)\n    positions",
+    "    mask = np.tri(prompt_len + len(tree_tokens), dtype=bool)\n    positions",
+)
 
 
 @pytest.mark.slow
@@ -67,14 +72,78 @@ def test_a_fault_that_emits_the_same_wrong_token_by_chance_is_not_named(seed: in
     assert evidence.diagnosis is None
 
 
-def test_a_fault_that_needs_no_positions_is_not_charged_to_them() -> None:
-    evidence = probe_criterion(CODE, CODE.challenge.criterion("positions"), without_its_mask(), seed=1)
-    assert evidence.outcome is Outcome.NOT_RUN
-    assert "goes wrong as well" in evidence.detail
+def test_a_wrong_mask_is_not_charged_to_positions_logits_or_subtrees() -> None:
+    evidence = judged(CODE, WITHOUT_ITS_MASK)
+    assert failing(evidence) - {"argument_errors"} == {"golden_rule"}  # its own mask refused wrong parents
+    assert all(evidence[id].outcome is Outcome.PASSED for id in ("positions", "parent_logits", "subtree_invalidation"))
+
+
+HEAD = """
+_verify, _generate = verify_and_accept, globals().get("generate")
+
+
+class _Model:
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, tokens, mask, positions=None):
+        {asked}
+
+
+def verify_and_accept(model, prompt, tokens, parents):
+    {called}
+
+
+if _generate:
+    def generate(model, draft, prompt, count):
+        {generated}
+"""
+PLAIN = "return self.model(tokens, mask, positions)"
+WRAPPED = "return _verify(_Model(model), prompt, tokens, parents)"
+GENERATED = "return _generate(model, draft, prompt, count)"
+BROKEN = {
+    "positions": ("return self.model(tokens, mask, list(range(len(tokens))))", WRAPPED, GENERATED),
+    "ownership": (PLAIN, "found = _verify(model, prompt, tokens, parents)\n    parents[:] = [-1 for _ in parents]\n"
+                  "    return found", GENERATED),
+    "read_only_arrays": ("found = self.model(tokens, mask, positions)\n        found -= 0.0\n        return found",
+                         WRAPPED, GENERATED),
+    "one_call": ("self.model(tokens, mask, positions)\n        " + PLAIN, WRAPPED, GENERATED),
+    "longest_path": (PLAIN, "found, after = _verify(model, prompt, tokens, parents)\n    "
+                     "chain = parents == list(range(-1, len(parents) - 1))\n    "
+                     "return (found, after) if chain or not found else (found[:-1], found[-1])", GENERATED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("design", designs(CODE))
+@pytest.mark.parametrize("criterion", BROKEN)
+def test_a_property_broken_around_any_design_fails_its_criterion_alone(criterion: str, design: str) -> None:
+    asked, called, generated = BROKEN[criterion]
+    source = designs(CODE)[design] + HEAD.format(asked=asked, called=called, generated=generated)
+    assert failing(judged(CODE, source)) == {criterion}
+
+
+def test_a_generation_that_is_wrong_beside_right_verifications_is_charged() -> None:
+    source = CODE.source() + HEAD.format(asked=PLAIN, called="return _verify(model, prompt, tokens, parents)",
+                                         generated="return _generate(model, draft, prompt, count)[::-1]")  # fmt: skip
+    assert failing(judged(CODE, source)) == {"generation"}
+
+
+@pytest.mark.parametrize(
+    ("name", "charged", "hidden", "held"),
+    [
+        ("a wrong sibling ends it", {"golden_rule", "longest_path"}, {"parent_logits", "generation"}, {"one_call"}),
+        ("logits by slot", {"golden_rule", "parent_logits", "longest_path"}, set(), {"one_call", "generation"}),
+        ("positions by slot", {"positions"}, {"generation"}, {"golden_rule", "parent_logits", "one_call"}),
+        ("no tree refused", {"empty_tree"}, set(), {"golden_rule", "generation", "any_tree", "one_call"}),
+    ],
+)
+def test_a_fault_is_charged_where_it_is_judged(name: str, charged: set[str], hidden: set[str], held: set[str]) -> None:
+    evidence = judged(CODE, CODE.source(next(mutant for mutant in CODE.mutants if mutant.name == name)))
+    assert failing(evidence) == charged
+    assert {id for id in hidden if evidence[id].outcome is Outcome.NOT_RUN and evidence[id].rests_on} == hidden
+    assert {id for id in held if evidence[id].outcome is Outcome.PASSED} == held
 
 
 def without_its_mask() -> LocalAnswer:
     """The reference, which builds the right mask and verifies with another one."""
-    told = "    mask = build_tree_mask(prompt_len, parents)\n    positions"
-    kept = "    mask = np.tri(prompt_len + len(tree_tokens), dtype=bool)\n    positions"
-    return LocalAnswer(module_of("answer", CODE.source().replace(told, kept)))
+    return LocalAnswer(module_of("answer", WITHOUT_ITS_MASK))

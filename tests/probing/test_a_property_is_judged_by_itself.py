@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.model import Counterexample, Evidence, Obstacle, Outcome
+from harness.model import Counterexample, Evidence, Location, Obstacle, Outcome
 from harness.probing import expect
-from harness.probing.criteria import charged_once
+from harness.probing.criteria import _charged, charged_once
 from harness.probing.failures import CallFailed, ProbeFailure
+from harness.probing.probe import ProbeResult
 
 RAISES = "`rows` raises ValueError"
 
@@ -55,8 +56,49 @@ def test_a_call_that_fails_for_the_property_alone_is_charged_to_it(code, values)
     assert settled(code, **others, linear=(RAISES, Obstacle.CALL)).faulty
 
 
+def test_a_value_that_another_criterions_fault_explains_is_charged_there(code):
+    evidence = {e.criterion: e for e in charged_once(code, explained(code, "y is wrong"))}
+    assert (evidence["values"].outcome, evidence["values"].rests_on) == (Outcome.NOT_RUN, "linear")
+    assert evidence["linear"].faulty
+
+
+def test_a_fault_that_no_other_criterion_shows_stays_where_it_was_seen(code):
+    evidence = {e.criterion: e for e in charged_once(code, explained(code, "y is something else"))}
+    assert evidence["values"].faulty and evidence["linear"].faulty
+
+
+def explained(code, title):
+    """The evidence where `values` was traced to a fault of that title, and `linear` fails with "y is wrong"."""
+    seen = {"detail": "seen", "counterexample": Counterexample(probe="rows_match_the_oracle")}
+    for c in code.challenge.criteria:
+        if c.id == "values":
+            yield Evidence.of(c, Outcome.FAILED, title=title, obstacle=Obstacle.FAULT, **seen)
+        elif c.id == "linear":
+            yield Evidence.of(c, Outcome.FAILED, title="y is wrong", **seen)
+        else:
+            yield Evidence.of(c, Outcome.PASSED)
+
+
+def test_arguments_that_are_not_refused_are_named():
+    """Another exception is no refusal, and no acceptance either."""
+
+    def attempt():
+        raise CallFailed("`rows` raises AssertionError", "parents come first")
+
+    with pytest.raises(CallFailed) as seen:
+        expect.refused(attempt, "a node that is its own parent")
+    assert seen.value.title == "does not refuse a node that is its own parent with ValueError"
+    assert seen.value.detail == "`rows` raises AssertionError: parents come first"
+
+
 def test_a_call_that_works_otherwise_is_evidence_of_the_property():
     with pytest.raises(ProbeFailure) as seen, expect.works("fails on read-only inputs"):
         raise CallFailed(RAISES, "output array is read-only")
     assert (seen.value.title, seen.value.obstacle) == ("fails on read-only inputs", None)
     assert RAISES in seen.value.detail
+
+
+def test_a_place_in_our_adapter_is_never_shown_as_the_answers():
+    ours, theirs = (Location(file=file, line=3, function="rows") for file in ("adapter.py", "rows.py"))
+    seen = ProbeResult("rows_match_the_oracle", 0.0, {}, title=RAISES, locations=(ours, theirs))
+    assert _charged(seen, {"adapter.py"}).locations == (theirs,)
