@@ -75,6 +75,12 @@ class Probe:
         """Whether time or memory is the question, and not whether what it brings is right."""
         return self.races or not self.traced
 
+    def at(self, settings: Case) -> "Probe":
+        """The same, its cases held to some settings where they have these."""
+        cases = ({name: settings.get(name, value) for name, value in case.items()} for case in self.cases)
+        distinct = tuple({tuple(case.items()): case for case in cases}.values())
+        return replace(self, cases=distinct, drawn=self.drawn.at(settings) if self.drawn else None)
+
     def in_brief(self) -> "Probe":
         """The same with few drawn cases: a large one for each size."""
         return replace(self, drawn=self.drawn.in_brief()) if self.drawn else self

@@ -1,12 +1,15 @@
-"""Root causes first: a failure that changes with the order of threads is linked to the race in the same calls."""
+"""Root causes first: a failure that changes with the order of threads is linked to the race in the same calls, and one
+that another criterion's fault may explain is judged where that fault cannot show."""
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from harness.cuda.report import parse
-from harness.model import Evidence
+from harness.model import Criterion, Evidence, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
+from harness.probing.criteria import left_unjudged, probe_criterion
 from harness.probing.failures import BEYOND_LIMITS, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case
@@ -41,6 +44,58 @@ class OtherwiseCalledAnswer(AnswerWrapper):
         if report := parse(value[-1].tobytes()):
             self.races |= {defect.kind for defect in report.found()} & RACES
         return value
+
+
+def judged_apart(
+    code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer, adapters: Collection[str] = ()
+) -> list[Evidence]:
+    """Return the evidence, in which failures are judged again where the fault of a criterion they rest on cannot show.
+
+    What passes there is not judged: it depends on the other criterion. What fails there is a fault of its own.
+
+    Args:
+        code: the challenge's code.
+        evidence: of the answer.
+        answer: to judge again.
+        adapters: files of the harness's own, as in `probe_criterion`.
+    """
+    rubric = {c.id: c for c in code.challenge.criteria}
+    failed = {e.criterion for e in evidence if e.outcome is Outcome.FAILED and e.faulty}
+
+    def settled(e: Evidence) -> Evidence:
+        for cause in (c for c in _supports(rubric, e.criterion) if c.absent_at and c.id in failed):
+            if e.outcome is Outcome.FAILED and e.faulty:
+                e = _judged_at(code, e, cause, answer, adapters)
+        return e
+
+    return [settled(e) for e in evidence]
+
+
+def _supports(rubric: dict[str, Criterion], criterion: str) -> Iterator[Criterion]:
+    """All criteria that one rests on, directly or through others."""
+    waiting, met = list(rubric[criterion].rests_on), {criterion}
+    while waiting:
+        if (each := waiting.pop(0)) not in met:
+            met.add(each)
+            waiting += rubric[each].rests_on
+            yield rubric[each]
+
+
+def _judged_at(
+    code: ChallengeCode, evidence: Evidence, cause: Criterion, answer: Answer, adapters: Collection[str]
+) -> Evidence:
+    """Judge a failure by the probes that saw it, at the settings at which the fault of `cause` cannot show."""
+    failed = [code.probes[name] for name in evidence.failed_probes if name in code.probes]
+    apart = [probe.at(cause.absent_at) for probe in failed]
+    if not apart or evidence.seed is None or any(map(operator.eq, apart, failed)):
+        return evidence  # what some probe saw has no such setting, and so no such cause
+    again = probe_criterion(
+        code, code.challenge.criterion(evidence.criterion), answer, evidence.seed, probes=apart, adapters=adapters
+    )
+    if again.outcome not in (Outcome.PASSED, Outcome.PARTIAL):
+        return again if again.outcome is Outcome.FAILED else evidence
+    where = ", ".join(f"{name} = {value}" for name, value in cause.absent_at.items())
+    return left_unjudged(evidence, cause.id, f"passes with {where}, where the fault of `{cause.id}` cannot show")
 
 
 def linked_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:
