@@ -217,8 +217,9 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
         if not unmeasured and any(probe.drawn is None and not probe.apart for probe in probes):
             detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
             return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
-        how = "was not measured" if unmeasured else "fails as well"
-        seen = f"{how}, and gates nothing again while `{other}` fails: {e.seen}"
+        if unmeasured:
+            return left_unjudged(e, other, f"was not measured, for `{other}` fails")
+        seen = f"fails as well, and gates nothing again while `{other}` fails: {e.seen}"
         shown = {**UNSHOWN, "measured": e.measured}
         return _with(e, **shown, rests_on=other, own_outcome=e.outcome, detail=seen)
 
