@@ -124,9 +124,6 @@ class Criterion(Model):
     """The question a reviewer answers, for what cannot be executed."""
     rests_on: tuple[Identifier, ...] = ()
     """Criteria that see the same faults at plain sizes: what one of them fails for is not charged here again."""
-    absent_at: dict[Identifier, int | str] = Field(default_factory=dict)
-    """Settings of a probe's case at which its fault cannot show. Where it fails, and another that rests on it as well,
-    the other is judged again at these settings."""
     judges: Literal["value", "property"] = "value"
     """What its probes compare an answer with: the oracle, or itself. A property criterion fails only where the property
     was seen broken; where a fault that another criterion is charged with keeps it from being seen, it is not run."""

@@ -11,6 +11,7 @@ from functools import cached_property
 from harness.errors import SpecError, nearest
 from harness.languages import Language, language
 from harness.model import Challenge, Criterion
+from harness.probing.conditions import Condition
 from harness.probing.guards import Guards
 from harness.probing.mutants import Mutant, Variant, module_of, source_of
 from harness.probing.probe import Probe
@@ -80,6 +81,12 @@ class ChallengeCode:
     def variants(self) -> tuple[Variant, ...]:
         """The right answers that the probes must leave in peace."""
         return tuple(self.module("variants").VARIANTS)
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions of a call that may be the cause of many failures, from `conditions.py` if there is one."""
+        place = self.workspace.challenge_folder(self.challenge.id) / "conditions.py"
+        return tuple(self.module("conditions").CONDITIONS) if place.exists() else ()
 
     @cached_property
     def guards(self) -> Guards:

@@ -20,7 +20,6 @@ def probe_criterion(
     code: ChallengeCode, criterion: Criterion, answer: Answer, seed: int, *, submission: Submission | None = None,
     explain: bool = True, share: float = 1.0, adapters: Collection[str] = (), until_failed: bool = False,
     brief: bool = False, known: Mapping[str, ProbeResult | Exception] = MappingProxyType({}),
-    probes: Sequence[Probe] | None = None,
 ) -> Evidence:  # fmt: skip
     """Run the probes of one criterion.
 
@@ -37,12 +36,11 @@ def probe_criterion(
         brief: whether few cases are drawn, see `Drawn.in_brief`, and all probes meet one worker: most of what a
             short probe costs is a worker of its own.
         known: what probes showed or raised, by name, that were run before, on this seed, each in a worker of its own.
-        probes: to run in place of the criterion's.
     """
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
-        results = _run(probes or code.probes_of(criterion), answer, seed, explain, share, adapters, brief, known)
+        results = _run(code.probes_of(criterion), answer, seed, explain, share, adapters, brief, known)
         outcomes, unassessed = _divided(results, until_failed)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
@@ -218,7 +216,8 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
             detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
             return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
         if unmeasured:
-            return left_unjudged(e, other, f"was not measured, for `{other}` fails")
+            detail = f"was not measured, for `{other}` fails: {e.seen}"
+            return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
         seen = f"fails as well, and gates nothing again while `{other}` fails: {e.seen}"
         shown = {**UNSHOWN, "measured": e.measured}
         return _with(e, **shown, rests_on=other, own_outcome=e.outcome, detail=seen)
@@ -244,15 +243,12 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
 
     def settled(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in blocked else None
-        return e if other is None else left_unjudged(e, other, f"could not be told apart from `{other}`, which fails")
+        if other is None:
+            return e
+        detail = f"could not be told apart from `{other}`, which fails: {e.seen}"
+        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
 
     return [settled(e) for e in items]
-
-
-def left_unjudged(evidence: Evidence, other: str, why: str) -> Evidence:
-    """Return evidence that is not run, because the fault of another criterion is all that was seen."""
-    detail = f"{why}: {evidence.seen}"
-    return _with(evidence, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
 
 
 def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:

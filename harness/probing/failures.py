@@ -69,6 +69,10 @@ class NotOffered(ArgumentsRejected):
     """The answer raised NotImplementedError: it does not offer what was asked for."""
 
 
+class Spared(Exception):
+    """A call has a property that a criterion is judged without; see `root_causes.judged_without`."""
+
+
 class NotMeasurable(Exception):
     """What the probe asks for cannot be found out on this device: no fault of the answer."""
 

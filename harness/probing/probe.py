@@ -9,7 +9,7 @@ import numpy as np
 from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Obstacle, Threshold
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, TimeUsedUp, WorkerLost
+from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, Spared, TimeUsedUp, WorkerLost
 from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
 from harness.probing.sizes import DRAW, Case, Drawn
 from harness.probing.sweeping import FURTHER, Sweep, merge
@@ -74,12 +74,6 @@ class Probe:
     def measures_cost(self) -> bool:
         """Whether time or memory is the question, and not whether what it brings is right."""
         return self.races or not self.traced
-
-    def at(self, settings: Case) -> "Probe":
-        """The same, its cases held to some settings where they have these."""
-        cases = ({name: settings.get(name, value) for name, value in case.items()} for case in self.cases)
-        distinct = tuple({tuple(case.items()): case for case in cases}.values())
-        return replace(self, cases=distinct, drawn=self.drawn.at(settings) if self.drawn else None)
 
     def in_brief(self) -> "Probe":
         """The same with few drawn cases: a large one for each size."""
@@ -184,6 +178,8 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
     for case in probe.cases:
         try:
             result = _counted(probe, answer, seed, case)
+        except Spared:
+            continue
         except ProbeFailure as failure:
             small = _shrunk(probe, answer, seed, case, failure) if shrink else Shrunk(case, failure)
             merge(figures, failure.measured)

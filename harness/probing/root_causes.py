@@ -1,15 +1,14 @@
-"""Root causes first: a failure that changes with the order of threads is linked to the race in the same calls, and one
-that another criterion's fault may explain is judged where that fault cannot show."""
+"""Root causes first: what fails under one condition alone is charged once, what changes with threads to their race."""
 
-import operator
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from harness.cuda.report import parse
-from harness.model import Criterion, Evidence, Outcome
+from harness.model import Evidence, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
-from harness.probing.criteria import left_unjudged, probe_criterion
+from harness.probing.conditions import Condition, SparingAnswer
+from harness.probing.criteria import UNSHOWN, probe_criterion
 from harness.probing.failures import BEYOND_LIMITS, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case
@@ -22,6 +21,48 @@ DEVICE_CALL = "launch"
 """The function by which an answer in CUDA is called."""
 SCHEDULES = (1, 2, 3)
 """Orders of threads in which a failing case is tried again."""
+
+
+def judged_without_conditions(
+    code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer, adapters: Collection[str] = ()
+) -> list[Evidence]:
+    """The evidence, in which what fails under one condition alone is charged once.
+
+    Where the criterion that is charged with a condition fails under it alone, each other failed criterion is judged
+    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own.
+    """
+    items = list(evidence)
+    for condition in code.conditions:
+        charged = next((e for e in items if e.criterion == condition.criterion and e.faulty), None)
+        if charged is None:
+            continue
+        if _without(code, condition, charged, answer, adapters, explain=False).outcome is Outcome.PASSED:
+            return [e if e is charged else _judged_again(code, condition, e, answer, adapters) for e in items]
+    return items
+
+
+def _judged_again(
+    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str]
+) -> Evidence:
+    probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
+    if not probes or any(probe.measures_cost for probe in probes):
+        return evidence
+    again = _without(code, condition, evidence, answer, adapters, explain=True)
+    if again.outcome is not Outcome.PASSED:
+        return again if again.faulty else evidence
+    detail = f"fails only where {condition.name}, which `{condition.criterion}` is charged with: {evidence.seen}"
+    changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": condition.criterion, "detail": detail}
+    return Evidence.model_validate({**evidence.model_dump(), **changes})
+
+
+def _without(
+    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str],
+    explain: bool,
+) -> Evidence:  # fmt: skip
+    """What the probes of a criterion see where the condition is never met, with the same inputs otherwise."""
+    assert evidence.seed is not None
+    criterion, sparing = code.challenge.criterion(evidence.criterion), SparingAnswer(answer, condition)
+    return probe_criterion(code, criterion, sparing, evidence.seed, explain=explain, adapters=adapters)
 
 
 class OtherwiseCalledAnswer(AnswerWrapper):
@@ -44,58 +85,6 @@ class OtherwiseCalledAnswer(AnswerWrapper):
         if report := parse(value[-1].tobytes()):
             self.races |= {defect.kind for defect in report.found()} & RACES
         return value
-
-
-def judged_apart(
-    code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer, adapters: Collection[str] = ()
-) -> list[Evidence]:
-    """Return the evidence, in which failures are judged again where the fault of a criterion they rest on cannot show.
-
-    What passes there is not judged: it depends on the other criterion. What fails there is a fault of its own.
-
-    Args:
-        code: the challenge's code.
-        evidence: of the answer.
-        answer: to judge again.
-        adapters: files of the harness's own, as in `probe_criterion`.
-    """
-    rubric = {c.id: c for c in code.challenge.criteria}
-    failed = {e.criterion for e in evidence if e.outcome is Outcome.FAILED and e.faulty}
-
-    def settled(e: Evidence) -> Evidence:
-        for cause in (c for c in _supports(rubric, e.criterion) if c.absent_at and c.id in failed):
-            if e.outcome is Outcome.FAILED and e.faulty:
-                e = _judged_at(code, e, cause, answer, adapters)
-        return e
-
-    return [settled(e) for e in evidence]
-
-
-def _supports(rubric: dict[str, Criterion], criterion: str) -> Iterator[Criterion]:
-    """All criteria that one rests on, directly or through others."""
-    waiting, met = list(rubric[criterion].rests_on), {criterion}
-    while waiting:
-        if (each := waiting.pop(0)) not in met:
-            met.add(each)
-            waiting += rubric[each].rests_on
-            yield rubric[each]
-
-
-def _judged_at(
-    code: ChallengeCode, evidence: Evidence, cause: Criterion, answer: Answer, adapters: Collection[str]
-) -> Evidence:
-    """Judge a failure by the probes that saw it, at the settings at which the fault of `cause` cannot show."""
-    failed = [code.probes[name] for name in evidence.failed_probes if name in code.probes]
-    apart = [probe.at(cause.absent_at) for probe in failed]
-    if not apart or evidence.seed is None or any(map(operator.eq, apart, failed)):
-        return evidence  # what some probe saw has no such setting, and so no such cause
-    again = probe_criterion(
-        code, code.challenge.criterion(evidence.criterion), answer, evidence.seed, probes=apart, adapters=adapters
-    )
-    if again.outcome not in (Outcome.PASSED, Outcome.PARTIAL):
-        return again if again.outcome is Outcome.FAILED else evidence
-    where = ", ".join(f"{name} = {value}" for name, value in cause.absent_at.items())
-    return left_unjudged(evidence, cause.id, f"passes with {where}, where the fault of `{cause.id}` cannot show")
 
 
 def linked_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:

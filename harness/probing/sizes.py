@@ -83,13 +83,6 @@ class Drawn:
         values = (len(given) for given in self.choices.values() if len(given) <= COVERED)
         return replace(self, count=max(len(self.axes), *values, 1), most=self.brief or self.most, in_large=True)
 
-    def at(self, settings: Case) -> "Drawn":
-        """The same, its cases held to some settings where they have these."""
-        sizes = {name: int(size) for name, size in settings.items() if name in self.axes}
-        axes = {**self.axes, **{name: Axis(size, size) for name, size in sizes.items()}}
-        choices = {**self.choices, **{name: (value,) for name, value in settings.items() if name in self.choices}}
-        return replace(self, axes=axes, choices=choices)
-
     def case(self, index: int, rng: np.random.Generator, literals: Collection[int], most: float) -> dict[str, Figure]:
         """The case of one draw.
 

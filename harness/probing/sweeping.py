@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.model import Draws, Figure
 from harness.probing.answers import Answer
-from harness.probing.failures import BEYOND_LIMITS, CallTimedOut, NotMeasurable, NotRun, ProbeFailure
+from harness.probing.failures import BEYOND_LIMITS, CallTimedOut, NotMeasurable, NotRun, ProbeFailure, Spared
 from harness.probing.sizes import DRAW, Case, Drawn
 
 FURTHER = 24
@@ -88,6 +88,8 @@ class Sweep:
         before = self._spent
         try:
             merge(self.figures, attempt(case))
+        except Spared:
+            return
         except CallTimedOut as late:
             endless = self._endless(attempt, case, late, self._spent - before)
             if endless is None:

@@ -17,7 +17,7 @@ from harness.probing.criteria import anchored, charged_once, probe_criterion, se
 from harness.probing.determinism import nondeterminism
 from harness.probing.opening import GradedAnswer, opened
 from harness.probing.probe import ProbeResult
-from harness.probing.root_causes import judged_apart, linked_to_races
+from harness.probing.root_causes import judged_without_conditions, linked_to_races
 from harness.quality.compiled import compiler_evidence
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
 from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
@@ -283,7 +283,7 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged
-    apart = judged_apart(job.code, charged, answer, job.adapters)
+    apart = judged_without_conditions(job.code, charged, answer, job.adapters)
     return linked_to_races(job.code, settled_names(job.code, apart, answer), answer)
 
 

@@ -1,33 +1,28 @@
-"""A failure that another criterion's fault may explain is judged again where that fault cannot show."""
-
-from dataclasses import replace
+"""A failure that another criterion's fault may explain is judged again without the calls that show that fault."""
 
 import pytest
 
 from harness.model import Outcome
-from harness.probing import ProbeFailure
+from harness.probing.conditions import Condition
 from harness.probing.criteria import probe_criterion
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
-from harness.probing.root_causes import judged_apart
-from harness.probing.sizes import Axis, Drawn
+from harness.probing.root_causes import judged_without_conditions
 
-FIRST_ROW_RIGHT = "    total[1:] = total[1:] ** 2\n"
-"""Later rows are neither right nor linear."""
-NEVER_LINEAR = FIRST_ROW_RIGHT + "    total = total + 1.0\n"
-
-
-def never_linear(answer, draw, *, D):
-    """Fail at any size."""
-    raise ProbeFailure("is not linear")
+MANY_ROWS_WRONG = "    total = total ** 2 if len(x) > 2 else total\n"
+"""Of three rows and more all are neither right nor linear."""
+NEVER_LINEAR = MANY_ROWS_WRONG + "    total = total if len(x) > 2 or scale == 3.0 else total + 1.0\n"
 
 
 @pytest.fixture
 def code(toy):
-    """The toy, whose `values` cannot fail by other rows at B = 1, and whose `linear` rests on it."""
-    changes = {"values": {"absent_at": {"B": 1}}, "linear": {"rests_on": ("values",)}}
-    criteria = [c.model_copy(update=changes[c.id]) for c in toy.challenge.criteria]
-    return replace(toy, challenge=toy.challenge.model_copy(update={"criteria": tuple(criteria)}))
+    """The toy, whose `values` is charged with more than two rows, and whose probes ask for two rows as well."""
+    for name, probe in list(toy.probes.items()):
+        fewer = tuple({**case, "B": 2} for case in probe.cases)
+        toy.probes[name] = probe.__class__(**{**vars(probe), "cases": (*fewer, *probe.cases)})
+    many = Condition("there are more than two rows", "values", lambda function, args: len(args[0]) > 2)
+    toy.__dict__["conditions"] = (many,)
+    return toy
 
 
 def judged(code, fault):
@@ -36,28 +31,17 @@ def judged(code, fault):
     answer = LocalAnswer(module_of("faulty", source))
     evidence = [probe_criterion(code, c, answer, 3, explain=False) for c in code.challenge.criteria]
     assert [e.outcome for e in evidence] == [Outcome.FAILED, Outcome.FAILED]
-    return judged_apart(code, evidence, answer)[1]
+    return judged_without_conditions(code, evidence, answer)
 
 
-def test_what_passes_there_depends_on_the_other_fault(code):
-    found = judged(code, FIRST_ROW_RIGHT)
-    assert (found.outcome, found.rests_on, found.title) == (Outcome.NOT_RUN, "values", "")
-    assert "passes with B = 1" in found.detail and "is not linear" in found.detail
+def test_what_passes_without_the_condition_depends_on_the_other_fault(code):
+    values, linear = judged(code, MANY_ROWS_WRONG)
+    assert values.faulty
+    assert (linear.outcome, linear.rests_on, linear.title) == (Outcome.NOT_RUN, "values", "")
+    assert "more than two rows" in linear.detail and "is not linear" in linear.detail
 
 
-def test_what_fails_there_is_a_fault_of_its_own(code):
-    found = judged(code, NEVER_LINEAR)
-    assert found.faulty
-    assert found.counterexample.case["B"] == 1
-
-
-def test_a_probe_without_the_setting_keeps_its_failure(code):
-    """Its inputs cannot hold what the other fault needs."""
-    name = code.challenge.criterion("linear").probes[0]
-    code.probes[name] = replace(code.probes[name], cases=({"D": 5},), body=never_linear)
-    assert judged(code, FIRST_ROW_RIGHT).faulty
-
-
-def test_drawn_cases_are_held_to_a_setting():
-    drawn = Drawn({"B": Axis(1, 9), "D": Axis(1, 9)}, 4, choices={"kind": ("a", "b")}).at({"B": 1, "kind": "b", "N": 3})
-    assert (drawn.axes, drawn.choices) == ({"B": Axis(1, 1), "D": Axis(1, 9)}, {"kind": ("b",)})
+def test_what_fails_without_the_condition_is_a_fault_of_its_own(code):
+    values, linear = judged(code, NEVER_LINEAR)
+    assert values.faulty and linear.faulty
+    assert linear.counterexample.case["B"] <= 2
