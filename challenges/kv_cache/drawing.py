@@ -117,8 +117,8 @@ class Writer:
             if kind != "same" and "quantization" not in self.options:
                 dtype = {"float32": "float64", "float64": "float32"}[dtype]
             if kind == "small":
-                sizes = {"layers": self._between(1, 3), "H": self._between(1, 3), "B": self._between(1, 4),
-                         "D": self._one((sizes["D"], max(self.least, sizes["D"] // 2))),
+                sizes = {"layers": self._between(1, min(3, sizes["layers"])), "H": self._between(1, 3),
+                         "B": self._between(1, 4), "D": self._one((sizes["D"], max(self.least, sizes["D"] // 2))),
                          "length": min(sizes["length"], 40)}  # fmt: skip
         room = sizes["length"] + self._one((0, 0, 1, 3, sizes["length"]))
         create = Create(name, sizes["layers"], sizes["H"], self.groups, sizes["D"], sizes["B"], room, dtype,

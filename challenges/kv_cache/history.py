@@ -301,9 +301,10 @@ class History:
             self.answer.call(function, *args, returns=Keep(), inputs=InputUse.OVERWRITTEN)
         except ArgumentsRejected:
             return
-        except ProbeFailure as failure:
-            if type(failure) is not ProbeFailure:
-                raise
+        except WorkerLost:
+            raise
+        except ProbeFailure:
+            pass
         raise NotRefused(fault)
 
     def _look_again(self) -> None:

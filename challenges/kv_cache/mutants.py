@@ -425,6 +425,20 @@ LIFE = (
         edits=((PREFILL, CHUNK_ALONE),),
     ),
     Mutant(
+        "ragged chunks behind the shortest",
+        "attends from the chunks of a call to no more past than the slot that holds least has",
+        criterion="appended_prefill",
+        edits=(
+            (
+                PREFILL,
+                "        past = from_rows(store.read(slot), cache.bits, cache.head_dim)[:least]\n"
+                "        both = np.concatenate([past, pair(k[row, :, :n], v[row, :, :n])])\n"
+                "        out[row, :, :n] = attend(q[row, :, :n], both[:, 0], both[:, 1], len(past), cache.window)\n",
+            ),
+            (ROWS_OF_PREFILL, "    least = min(store.lengths[slot] for slot in slots)\n" + ROWS_OF_PREFILL),
+        ),
+    ),
+    Mutant(
         "chunk replaces the slot",
         "drops what the slot held when a chunk is appended",
         criterion="appended_prefill",
@@ -518,6 +532,18 @@ LIFE = (
         "returns the same buffer from every decode",
         criterion="ownership",
         edits=((ROWS_OF_DECODE, '    out = cache.__dict__.setdefault(f"out {q.shape}", out)\n' + ROWS_OF_DECODE),),
+    ),
+    Mutant(
+        "queries scaled and put back",
+        "changes the queries of its caller, and puts them back",
+        criterion="ownership",
+        edits=(
+            (
+                SCORES,
+                "    held = groups.copy()\n    groups *= head_dim**-0.5\n    scores = groups @ k.swapaxes(-1, -2)\n"
+                "    groups[...] = held\n",
+            ),
+        ),
     ),
     Mutant(
         "queries scaled in place",
@@ -696,6 +722,21 @@ OPTIONS = (
                 COPY_TO_FORK,
                 "        store.release(dst)\n        store.tables[dst] = list(store.tables[src])\n"
                 "        store.lengths[dst] = store.lengths[src]\n",
+            ),
+        ),
+    ),
+    Mutant(
+        "fork's pages given back",
+        "shares whole pages with a fork and hands them out again when one of the two is released",
+        criterion="fork",
+        edits=(
+            (
+                COPY_TO_FORK,
+                "        if src == dst:\n            continue\n"
+                "        rows, whole = store.read(src), store.lengths[src] // store.page_size\n"
+                "        store.release(dst)\n        store.tables[dst] = store.tables[src][:whole]\n"
+                "        store.lengths[dst] = whole * store.page_size\n"
+                "        store.append(dst, [part[store.lengths[dst] :] for part in rows])\n",
             ),
         ),
     ),

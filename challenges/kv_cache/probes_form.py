@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.probing import Answer, Draw, expect, probe
+from harness.probing import Answer, Draw, Tree, expect, probe
 
 from .binding import SLOT, Cache, Tokens, exact, normal, returned, right
 
@@ -21,6 +21,18 @@ def any_shape_is_served(answer: Answer, draw: Draw, *, B: int, H: int, S: int, D
         right("a shape gives wrong values", f"out of row {row}", out[[row], :, -1:], oracle, spread, shape)
     token = normal(draw, 1, H, 1, D, dtype)
     returned("a shape gives wrong values in a decode", "out", Cache(answer, tokens).decode([1], token), token.v, shape)
+
+
+@probe({"dtype": "float64"}, {"dtype": "float32"}, S=3, H=2, D=4)
+def results_have_the_dtype_of_the_inputs(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+    """K20: what a prompt and a decode return is an array of the dtype of their inputs."""
+    tokens, room = normal(draw, 1, H, S + 1, D, dtype), Tree(1 << 16)
+    cache = Cache(answer, tokens)
+    for call, part in ((cache.prefill, tokens.part(0, S)), (cache.decode, tokens.part(S))):
+        out = call([SLOT], part, returns=room)
+        found = out.dtype.name if isinstance(out, np.ndarray) else type(out).__name__
+        title = f"`{call.__name__}` returns another dtype than its inputs have"
+        expect.that(found == dtype, title, f"{found} for {dtype} inputs")
 
 
 @probe(H=2, D=4, dtype="float32", fixed=("H", "D"))

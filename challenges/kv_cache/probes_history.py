@@ -1,11 +1,13 @@
 """Probes of what a slot remembers: one sequence, a prompt and the decodes that follow it."""
 
 import contextlib
+import functools
+import itertools
 from collections.abc import Callable
 
 import numpy as np
 
-from harness.probing import Answer, ArgumentsRejected, Array, Draw, ProbeFailure, expect, probe
+from harness.probing import Answer, ArgumentsRejected, Array, Draw, InputUse, ProbeFailure, expect, laws, probe
 
 from .binding import (
     SHARPNESS,
@@ -19,6 +21,7 @@ from .binding import (
     normal,
     returned,
     right,
+    right_or_like,
     stepped,
     weighed,
 )
@@ -172,20 +175,21 @@ def a_call_that_does_not_fit_is_refused(
     expect.refused(lambda: cache.decode(slots, last), "a decode with a row that has no room")
 
 
-@probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 6, "H": 2, "D": 4, "dtype": "float32"})
-def a_released_slot_is_empty(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+@probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 6, "H": 2, "D": 4, "dtype": "float32"}, layers=2)
+def a_released_slot_is_empty(answer: Answer, draw: Draw, *, S: int, layers: int, H: int, D: int, dtype: str) -> None:
     """K15: after release a slot begins anew, in every layer, with a prompt or with a decode.
 
     Each in a cache of its own, so that only the release can matter, and not what another layer was asked since.
     """
     tokens = normal(draw, 1, H, S, D, dtype)
-    for layer, function in ((0, "prefill"), (0, "decode"), (1, "decode"), (1, "prefill")):
-        cache, first = Cache(answer, tokens, layers=2), normal(draw, 1, H, 1, D, dtype)
-        for each in (0, 1):
+    for layer, function in itertools.product(range(layers), ("prefill", "decode")):
+        cache, first = Cache(answer, tokens, layers=layers), normal(draw, 1, H, 1, D, dtype)
+        for each in range(layers):
             cache.store([SLOT], tokens, layer=each)
         cache.release(SLOT)
         out = getattr(cache, function)([SLOT], first, layer=layer)
-        returned("a released slot is not empty", "out", out, first.v, f"layer {layer} after release")
+        anew = functools.partial(getattr(Cache(answer, first), function), [SLOT], first)
+        right_or_like("a released slot is not empty", out, first, draw, anew, f"layer {layer} after release")
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 5, "dtype": "float32"})
@@ -235,9 +239,21 @@ def inputs_stay_as_they_were(answer: Answer, draw: Draw, *, S: int, H: int, D: i
     for call, part in ((cache.prefill, tokens.part(0, S)), (cache.decode, tokens.part(S))):
         out = call([SLOT], part, echo=True)
         expect.alive("out", out, part.q)
-        for name, before, after in zip("qkv", part, answer.echo[1:4], strict=True):
-            expect.same(name, after, before, f"`{call.__name__}` changes {name}")
-        expect.that(int(answer.echo[0][0]) == SLOT, f"`{call.__name__}` changes slots")
+        laws.inputs_stay({"slots": np.array([SLOT]), "q": part.q, "k": part.k, "v": part.v}, answer.echo[:4])
+
+
+@probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 5, "H": 2, "D": 4, "dtype": "float32"})
+def inputs_may_be_read_only(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+    """K21: neither prefill nor decode writes to its arguments, not even for a while."""
+    tokens = normal(draw, 1, H, S + 1, D, dtype)
+
+    def run(*, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
+        cache = Cache(answer, tokens)
+        prompt = cache.prefill([SLOT], tokens.part(0, S), inputs=inputs)
+        expect.alive("out", prompt, *tokens.part(0, S))
+        return {"a prompt": prompt, "a decode": cache.decode([SLOT], tokens.part(S), inputs=inputs)}
+
+    laws.inputs_may_be_read_only(run)
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 1, "D": 4, "dtype": "float32"}, {"H": 3, "D": 7, "dtype": "float64"},

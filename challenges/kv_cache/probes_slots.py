@@ -1,6 +1,7 @@
 """Probes of several sequences in one cache: rows, slots, lengths and layers do not mix."""
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -135,6 +136,30 @@ def ragged_rows_decode_as_alone(answer: Answer, draw: Draw, *, B: int, S: int, H
         agree("a row's length is not honoured", "out", together[[row]], wanted, spread, doing)
 
 
+@probe({"B": 2, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "S": 7, "H": 2, "D": 8, "dtype": "float64"},
+       floors={"B": 2, "S": 2})  # fmt: skip
+def ragged_chunks_follow_ragged_prompts(
+    answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
+) -> None:
+    """K07, K17: prompts of different lengths in one call, then chunks of other lengths: each row comes to the same as
+    alone, in its last position. Where rows of equal lengths do not, that is `batch_isolation`'s."""
+    prompts, chunks = (normal(draw, B, H, S, D, dtype) for _ in range(2))
+    lengths, slots = _ragged(B, S, 1), ORDER[:B]
+    cache, more = Cache(answer, prompts), lengths[::-1]
+    cache.store(slots, prompts, lengths)
+    together = cache.prefill(slots, chunks, more)
+    expect.alive("out", together[0, :, : more[0]], *chunks)
+    if not _rows_apart(answer, draw, B, S, H, D, dtype):
+        return
+    for row, (first, second) in enumerate(zip(lengths, more, strict=True)):
+        parts = [prompts.rows(row).part(0, first), chunks.rows(row).part(0, second)]
+        out = together[[row], :, second - 1 : second]
+        doing = f"a chunk of {second} behind a prompt of {first}, among prompts of {lengths} in one call"
+        alone = functools.partial(_chunks_alone, answer, parts)
+        title = "a chunk behind a prompt of another length than its neighbours' is wrong"
+        right_or_like(title, out, parts[0].then(parts[1]), draw, alone, doing)
+
+
 @probe({"S": 3, "n": 1, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "n": 3, "H": 2, "D": 4, "dtype": "float32"},
        floors={"S": 2})  # fmt: skip
 def padding_takes_no_room(answer: Answer, draw: Draw, *, S: int, n: int, H: int, D: int, dtype: str) -> None:
@@ -164,14 +189,17 @@ def rows_go_to_the_slots_they_name(answer: Answer, draw: Draw, *, B: int, H: int
 @probe({"layers": 2, "H": 1, "D": 4, "dtype": "float64"}, {"layers": 4, "H": 2, "D": 4, "dtype": "float32"},
        floors={"layers": 2})  # fmt: skip
 def tokens_of_other_layers_stay_out(answer: Answer, draw: Draw, *, layers: int, H: int, D: int, dtype: str) -> None:
-    """K18: one slot, all values of a layer alike: each layer gives its own back, after a prompt and a decode in all."""
-    tokens, value = alike(draw, layers, H, 2, D, dtype)
+    """K18: one slot, all values of a layer alike: a prompt and a decode in each give what they give alone."""
+    tokens, _ = alike(draw, layers, H, 2, D, dtype)
     cache = Cache(answer, tokens, layers=layers)
     for at in (0, 1):
         for layer in range(layers):
             call = cache.decode if at else cache.prefill
-            out = call([SLOT], tokens.rows(layer).part(at, at + 1), layer=layer)
-            returned(MIXES_LAYERS, "out", out, value[[layer]], f"layer {layer} of {layers}, its token {at}")
+            own = tokens.rows(layer)
+            out = call([SLOT], own.part(at, at + 1), layer=layer)
+            alone = functools.partial(_alone, answer, [own.part(each, each + 1) for each in range(at + 1)])
+            doing = f"layer {layer} of {layers}, its token {at}"
+            right_or_like(MIXES_LAYERS, out, own.part(0, at + 1), draw, alone, doing)
 
 
 @probe({"calls": 12, "H": 1, "D": 4, "dtype": "float64"}, {"calls": 40, "H": 2, "D": 6, "dtype": "float64"},
@@ -212,6 +240,14 @@ def _alone(answer: Answer, life: list[Tokens]) -> Floats:
     for step in steps:
         out = cache.decode([SLOT], step)
     return out
+
+
+def _chunks_alone(answer: Answer, parts: Sequence[Tokens]) -> Floats:
+    """What the last position of a prompt in chunks comes to in a cache of its own."""
+    cache = Cache(answer, parts[0])
+    outs = [cache.prefill([SLOT], part) for part in parts]
+    last: Floats = outs[-1][:, :, -1:]
+    return last
 
 
 def _same_for_any_padding(

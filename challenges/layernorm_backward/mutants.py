@@ -311,6 +311,12 @@ STATE = (
         edits=((CENTRED, "    x -= mean\n    centred = x\n"),),
     ),
     Mutant(
+        "centres in place and puts back",
+        "subtracts the mean from the caller's x, and puts x back",
+        criterion="statelessness",
+        edits=((CENTRED, "    held = x.copy()\n    x -= mean\n    centred = x.copy()\n    x[...] = held\n"),),
+    ),
+    Mutant(
         "scales dy in place",
         "multiplies the caller's dy by gamma",
         criterion="statelessness",

@@ -57,7 +57,8 @@ def the_cache_is_enough_in_another_process(answer: Answer, draw: Draw, *, B: int
     y, cache = cache_of(answer, given)
     here = alive(backward(answer, given.dy, cache, y), given)
     answer.fresh()
-    there = backward(answer, given.dy, cache, y)
+    with expect.works("backward needs more than the cache"):
+        there = backward(answer, given.dy, cache, y)
     title = "{} needs more than the cache".format
     all_agree(there, here, spreads(given, draw), title, "backward beside the forward and in a new process", GRADIENTS)
 

@@ -1,6 +1,5 @@
 """A probe of drawn histories: forwards, backwards and refused calls in any order, in one process."""
 
-import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from harness.probing import (
     Answer,
+    ArgumentsRejected,
     Array,
     Axis,
     Draw,
@@ -35,6 +35,10 @@ REFUSED, FORWARD = 0.12, 0.4
 NOTHING = Results(None, None, None, None)
 
 
+class NotRefused(Exception):
+    """The answer took a call that it must refuse: another probe's matter, but nobody knows what it holds now."""
+
+
 @dataclass(frozen=True)
 class Returned:
     """What a call returned: the names and values of its arrays, and the handle and plan by which to see them again."""
@@ -59,12 +63,14 @@ class Alive:
 class History:
     """The calls so far: a line each, the forwards that are alive, and what was returned.
 
-    Which calls come is drawn from `choices`, values from `draw`: other sizes then meet the same calls.
+    Which calls come is drawn from `choices`, values from `draw`: other sizes then meet the same calls. Calls that must
+    be refused are left out where the answer does not refuse them.
     """
 
     answer: Answer
     draw: Draw
     choices: Draw
+    refuses: bool = True
     program: list[str] = field(default_factory=list)
     alive: list[Alive] = field(default_factory=list)
     returned: list[Returned] = field(default_factory=list)
@@ -106,17 +112,25 @@ class History:
 
     def refused(self) -> None:
         """A call with wrong shapes: whether it is refused is judged elsewhere, what it leaves behind is judged here."""
-        of = self.any()
+        of, backward = self.any(), self._chance(0.5)
+        if not self.refuses:
+            return
         given, long = of.given, np.ones(of.given.x.shape[-1] + 1, of.given.dtype)
-        with _whatever_comes():
-            if self._chance(0.5):
+        try:
+            if backward:
                 self.program.append(f"backward(dy, cache{of.number})    # dy has one feature more: refused")
                 dy = np.ones((*given.x.shape[:2], len(long)), given.dtype)
-                self.answer.call("backward", dy, of.cache, returns=gradient_plan(given.dy))
+                self.answer.call("backward", dy, of.cache, returns=(Keep(), Keep(), Keep()))
             else:
                 self.program.append(f"forward(x{of.number}, gamma, beta{of.number}, 1e-05)    # longer gamma: refused")
-                plan = (Array(given.x.shape, given.dtype), Keep())
-                self.answer.call("forward", given.x, long, given.beta, 1e-5, returns=plan)
+                self.answer.call("forward", given.x, long, given.beta, 1e-5, returns=(Keep(), Keep()))
+        except ArgumentsRejected:
+            return
+        except WorkerLost:
+            raise
+        except ProbeFailure:
+            pass
+        raise NotRefused
 
     def require_unchanged(self) -> None:
         """Everything that was returned is as it was."""
@@ -150,9 +164,17 @@ def any_history_is_right(answer: Answer, draw: Draw, *, B: int, T: int, D: int, 
 
     Arguments of forward stay until the last backward of its cache; then others lie in their memory.
     """
-    answer.fresh()
-    history = History(answer, draw, Draw(draw.integer(0, 2**31), "calls"))
-    choices, base = history.choices, {"sizes": (B, T, D), "dtype": dtype, "family": family}
+    seed, base = draw.integer(0, 2**31), {"sizes": (B, T, D), "dtype": dtype, "family": family}
+    try:
+        _judge(History(answer, draw, Draw(seed, "calls")), **base)
+    except NotRefused:
+        _judge(History(answer, draw, Draw(seed, "calls"), refuses=False), **base)
+
+
+def _judge(history: History, **base: Any) -> None:
+    """Make the calls of a history in a new process, and judge what each brings."""
+    history.answer.fresh()
+    choices = history.choices
     try:
         history.forward(_next(history, **base))
         for _ in range(choices.integer(*LENGTHS) - 1):
@@ -193,14 +215,3 @@ def _next(history: History, sizes: tuple[int, int, int], dtype: str, family: str
     earlier = history.alive[-1].given if again and history.alive else given
     same = (earlier.x.shape, earlier.dtype) == (given.x.shape, given.dtype)
     return given.but(x=earlier.x) if same else given
-
-
-@contextlib.contextmanager
-def _whatever_comes() -> Any:
-    """Let pass what the answer does with a wrong call, unless its process is gone."""
-    try:
-        yield
-    except WorkerLost:
-        raise
-    except ProbeFailure:
-        pass

@@ -119,7 +119,7 @@ def y_follows_eps(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: 
     expect.alive("y", y, given.x)
     right = oracle.forward(given.x, given.gamma, given.beta, given.eps)
     title, doing = "eps does not enter y as var + eps", f"eps {eps:g}, deviation {std:g}"
-    agree("y", y, right, spread_of_y(given, draw), title, doing)
+    agree("y", y, right, spread_of_y(given, draw), title, doing, digits=True)
 
 
 @probe(*SETTINGS, B=2, T=3, D=8, floors={"D": 3})

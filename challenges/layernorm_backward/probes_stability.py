@@ -78,7 +78,8 @@ def extreme_scales_lose_nothing(answer: Answer, draw: Draw, *, B: int, T: int, D
     scaled = results(answer, given.but(x=given.x * 2.0**power, eps=given.eps * 4.0**power))
     back = scaled._replace(dx=scaled.dx * np.longdouble(2) ** power)
     title = "{} does not survive extreme scales of x".format
-    all_agree(back, plain, spreads(given, draw), title, f"x times 2^{power}, eps times 2^{2 * power}")
+    doing = f"x times 2^{power}, eps times 2^{2 * power}"
+    all_agree(back, plain, spreads(given, draw), title, doing, digits=True)
 
 
 @probe(
@@ -108,4 +109,5 @@ def _shifted(answer: Answer, draw: Draw, given: Inputs, offset: float) -> float:
     plain = alive(results(answer, given), given)
     moved = given.but(x=given.x + offset)
     title = "{} loses digits when the mean of x is large".format
-    return all_agree(results(answer, moved), plain, spreads(moved, draw), title, f"x and x + {offset:g}")
+    doing = f"x and x + {offset:g}"
+    return all_agree(results(answer, moved), plain, spreads(moved, draw), title, doing, digits=True)

@@ -254,6 +254,11 @@ LAYER = (
         edits=((FORWARD, FORWARD + "    w[:] = used\n"),),
     ),
     Mutant(
+        "w projected in place and put back", "writes the ternary weights into w, and puts w back",
+        criterion="statelessness",
+        edits=((FORWARD, "    held = w.copy()\n" + FORWARD + "    w[:] = used\n    w[:] = held\n"),),
+    ),
+    Mutant(
         "shared output", "returns the same array of y again and again", criterion="statelessness",
         edits=((RETURN_Y, "    kept = _KEPT.setdefault((y.shape, y.dtype), y)\n    kept[:] = y\n"
                 "    return kept, (x, used)\n"),

@@ -35,7 +35,7 @@ def every_config_is_followed(answer: Answer, draw: Draw, *, kind: str) -> None:
     """Weights of the names, shapes and dtype that the config says, finite, and not all the same."""
     config = config_of(**CONFIGS[kind])
     text = text_of(draw, 1, 8, config["vocab"], 400, 60)
-    weights = trained(answer, text.training, config, 7)
+    weights = trained(answer, text.training, config, 7, exact=True)
     expect.alive("embed", weights["embed"])
     expect.that(not projected(weights["embed"], config["group_size"]), "the weights are projected, not latent",
                 "every group of `embed` holds one size beside zero")  # fmt: skip

@@ -1,8 +1,8 @@
 """Probes of what calls leave behind: inputs, earlier results and other caches stay as they were."""
 
-from harness.probing import Answer, Array, Draw, InputUse, Keep, expect, probe
+from harness.probing import Answer, Array, Draw, InputUse, Keep, expect, laws, probe
 
-from .binding import DTYPES, Floats, Inputs, Results, backward, draw_inputs, forward, projected
+from .binding import DTYPES, Floats, Inputs, Results, backward, draw_inputs, forward, projected, results
 
 SIZES = {"rows": 3, "columns": 24, "out": 4, "group": 8}
 AGAIN = 1000.0
@@ -16,17 +16,20 @@ def inputs_stay_as_they_were(
     """No call changes w, x or dy."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     projected(answer, given, echo=True)
-    _same_as_sent(answer, given.w)
+    laws.inputs_stay({"w": given.w}, answer.echo)
     _, cache = forward(answer, given, echo=True)
-    _same_as_sent(answer, given.x, given.w)
+    laws.inputs_stay({"x": given.x, "w": given.w}, answer.echo)
     dx, _ = backward(answer, given, cache, echo=True)
-    _same_as_sent(answer, given.dy)
+    laws.inputs_stay({"dy": given.dy}, answer.echo)
     expect.alive("dx", dx, given.dy, given.x)
 
 
-def _same_as_sent(answer: Answer, *sent: object) -> None:
-    for before, after in zip(sent, answer.echo, strict=True):
-        expect.same("an argument", after, before, "a call changes its inputs")  # type: ignore[arg-type]
+@probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
+def inputs_may_be_read_only(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """No call writes to its arguments, not even for a while."""
+    laws.inputs_may_be_read_only(_run_of(answer, draw_inputs(draw, rows, columns, out, group, dtype)))
 
 
 @probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
@@ -74,15 +77,10 @@ def _same_gradients(given: Inputs, found: tuple[Floats, Floats], alone: tuple[Fl
 def identical_calls_get_identical_replies(
     answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
 ) -> None:
-    """The same call twice, with others between, in one process: the same bits."""
+    """The same call twice, with others between, in one process and in a new one: the same bits."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     other = given.but(w=draw.normal(out, columns), x=draw.normal(rows, columns))
-    first = _all(answer, given)
-    _all(answer, other)
-    again = _all(answer, given)
-    for name, one, two in zip(Results._fields, first, again, strict=True):
-        expect.same(name, two, one, "identical calls get different replies")
-    expect.alive("y", first.y, given.x)
+    laws.equal_calls_get_equal_replies(answer, _run_of(answer, given), _run_of(answer, other))
 
 
 @probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
@@ -99,7 +97,7 @@ def earlier_results_stay(
     signs, kept_signs = answer.call("project", given.w, group, returns=plans[0], hold=True)
     layer, kept_layer = answer.call("linear_forward", given.x, given.w, group, returns=plans[1], hold=True)
     slopes, kept_slopes = answer.call("linear_backward", given.dy, layer[1], returns=plans[2], hold=True)
-    _all(answer, given.but(w=draw.normal(out, columns), x=draw.normal(rows, columns), dy=draw.normal(rows, out)))
+    results(answer, given.but(w=draw.normal(out, columns), x=draw.normal(rows, columns), dy=draw.normal(rows, out)))
     now = (*answer.fetch(kept_signs, plans[0]), answer.fetch(kept_layer, plans[1])[0],
            *answer.fetch(kept_slopes, plans[2]))  # fmt: skip
     for name, after, before in zip(Results._fields, now, (*signs, layer[0], *slopes), strict=True):
@@ -107,6 +105,13 @@ def earlier_results_stay(
     expect.alive("y", layer[0], given.x)
 
 
-def _all(answer: Answer, given: Inputs) -> Results:
-    y, cache = forward(answer, given)
-    return Results(*projected(answer, given), y, *backward(answer, given, cache))
+def _run_of(answer: Answer, given: Inputs) -> laws.Run:
+    """Return a projection, a forward and its backward as the laws call them."""
+
+    def run(*, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
+        y, cache = forward(answer, given, inputs=inputs)
+        expect.alive("y", y, given.x)
+        both = (*projected(answer, given, inputs=inputs), y, *backward(answer, given, cache, inputs=inputs))
+        return Results(*both)._asdict()
+
+    return run

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.probing import Answer, ProbeFailure, Tree
+from harness.sandbox.returns import converted
 
 from . import oracle, reference
 from .texts import Bytes, Text, config_of, windows_of
@@ -82,19 +83,21 @@ def shapes_of(config: Config) -> dict[str, tuple[int, ...]]:
     return shapes | {"norm": (width,)}
 
 
-def trained(answer: Answer, tokens: Bytes, config: Config, seed: int) -> Weights:
-    """The weights that an answer trains.
+def trained(answer: Answer, tokens: Bytes, config: Config, seed: int, *, exact: bool = False) -> Weights:
+    """The weights that an answer trains; of another dtype only where `exact` does not ask for float32 itself.
 
     Raises:
         ProbeFailure: it does not return, or they are not of the form that the contract asks for.
     """
     size = sum(4 * int(np.prod(shape)) for shape in shapes_of(config).values())
     found = answer.call("train", tokens, dict(config), seed, returns=Tree(ROOM * size))
-    return checked(found, config)
+    return checked(found, config, exact=exact)
 
 
-def checked(found: Any, config: Config) -> Weights:
+def checked(found: Any, config: Config, *, exact: bool = False) -> Weights:
     """Weights whose names, shapes and dtypes are those of the contract, all finite.
+
+    Those of another dtype are converted, where that loses no more than digits, unless `exact`.
 
     Raises:
         ProbeFailure: they are not.
@@ -108,9 +111,7 @@ def checked(found: Any, config: Config) -> Weights:
         raise ProbeFailure("weights are missing", f"{named}{'; others are there: ' * bool(other)}{_some(other)}")
     if other:
         raise ProbeFailure("there are weights that the contract does not name", _some(other))
-    for name, shape in shapes.items():
-        _check(name, found[name], shape)
-    return found
+    return {name: _checked(name, found[name], shape, exact) for name, shape in shapes.items()}
 
 
 def _some(names: list[str]) -> str:
@@ -118,16 +119,18 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:5])[:200]
 
 
-def _check(name: str, values: Any, shape: tuple[int, ...]) -> None:
+def _checked(name: str, values: Any, shape: tuple[int, ...], exact: bool) -> NDArray[np.float32]:
     if not isinstance(values, np.ndarray):
         raise ProbeFailure("a weight is no array", f"{name} is {type(values).__name__}")
     if values.shape != shape:
         raise ProbeFailure("a weight has another shape", f"{name} is {values.shape} instead of {shape}")
-    if values.dtype != np.float32:
+    made = None if exact and values.dtype != np.float32 else converted(values, "float32")
+    if made is None:
         raise ProbeFailure("a weight is not float32", f"{name} is {values.dtype.name}")
-    if not np.isfinite(values).all():
-        count = int((~np.isfinite(values)).sum())
-        raise ProbeFailure("weights are not finite", f"{count:,} of {values.size:,} entries of {name}")
+    if not np.isfinite(made).all():
+        count = int((~np.isfinite(made)).sum())
+        raise ProbeFailure("weights are not finite", f"{count:,} of {made.size:,} entries of {name}")
+    return made
 
 
 def expected_by(weights: Weights, windows: Bytes, config: Config) -> NDArray[np.float64]:

@@ -234,12 +234,12 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
         if not unmeasured and any(probe.drawn is None and not probe.apart for probe in probes):
             detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
             return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
-        own, how = e.outcome, "fails as well, and gates nothing again"
-        if unmeasured and not (e.draws and e.draws.failed):
-            own, how = Outcome.NOT_RUN, "was not measured, and earns nothing"
-        seen = f"{how} while `{other}` fails: {e.seen}"
+        if unmeasured:
+            detail = f"was not measured, for `{other}` fails: {e.seen}"
+            return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
+        seen = f"fails as well, and gates nothing again while `{other}` fails: {e.seen}"
         shown = {**UNSHOWN, "measured": e.measured}
-        return _with(e, **shown, rests_on=other, own_outcome=own, detail=seen)
+        return _with(e, **shown, rests_on=other, own_outcome=e.outcome, detail=seen)
 
     return _properties_apart(code, [settled(e) for e in items])
 

@@ -8,6 +8,7 @@ that `run` is expected to refuse such outputs (`expect.alive`).
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from harness.probing import expectations as expect
@@ -17,6 +18,9 @@ from harness.sandbox import InputUse, Keep, RemoteObject, Tree
 Arrays = Mapping[str, NDArray[Any]]
 Reply = Any
 """What a call returns: arrays by name, or plain data that compares."""
+DIGITS = {"float64": 1e-6, "float32": 1e-3}
+"""Difference of two results, over the largest entry, up to which only digits are lost: those are charged as accuracy.
+An answer that computes in the next narrower type stays below it."""
 
 
 class ArrayCall(Protocol):
@@ -28,6 +32,12 @@ class ArrayCall(Protocol):
         Args:
             inputs: what becomes of the arrays that are passed.
         """
+
+
+def only_digits_apart(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
+    """Return whether two results of an answer differ by lost digits at most, in the dtype of the first."""
+    least = DIGITS[got.dtype.name] * np.abs(wanted).max(initial=0.0)
+    return bool(np.isfinite(wanted).all() and (np.abs(got - wanted) <= least).all())
 
 
 def inputs_stay(passed: Arrays, echo: tuple[NDArray[Any], ...]) -> None:

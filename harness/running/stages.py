@@ -314,9 +314,8 @@ def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> St
 
 def _untimed(job: Job, criterion: Criterion) -> Evidence | None:
     """The evidence of a criterion that a clock decides, where nothing may be timed."""
-    if criterion.id not in job.left_out:
-        return None
-    return Evidence.of(criterion, Outcome.NOT_RUN, detail="not timed: no machine for it could be had")
+    unrun = Evidence.of(criterion, Outcome.NOT_RUN, detail="not timed: no machine for it could be had")
+    return unrun if criterion.id in job.left_out else None
 
 
 def _in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence]) -> Evidence | None:
