@@ -156,6 +156,24 @@ def test_what_the_answer_does_wrong_is_charged_beside_what_our_adapter_raises(pu
     assert not values.locations
 
 
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_case_that_our_adapter_does_not_serve_leaves_the_others_to_judge(published: Published, power: int) -> None:
+    """Two rows are not served: six decide whether the criterion passes, and a note says what was left out."""
+    probes = published.workspace.challenge_folder(CHALLENGE_ID) / "probes.py"
+    probes.write_text(probes.read_text().replace('{"B": 6, "D": 40}', '{"B": 2, "D": 3}, {"B": 6, "D": 40}'))
+    serves = (
+        "import theirs\n\n\ndef scaled(x, scale):\n    if len(x) == 2:\n        raise NotImplementedError('two rows')\n"
+        f"    return theirs.scaled(x, scale) ** {power}\n"
+    )
+    (published.manifest.parent / NAME / "adapter.py").write_text(serves)
+    with opened(published.workspace, "published", published.clone) as importer:
+        folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
+    values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
+    assert values.outcome is (Outcome.PASSED if power == 1 else Outcome.FAILED)
+    noted = "without what our adapter does not serve: NotImplementedError: two rows (adapter.py:6)" in values.detail
+    assert noted is (power == 1)
+
+
 def test_an_answer_that_fails_behind_its_adapter_is_the_answers_failure(published: Published) -> None:
     record = graded(published, "import numpy\nscaled = numpy.no_such_function\n", redistribute=False)
     assert record.status is Status.BUILD_FAILED
