@@ -126,6 +126,20 @@ def test_an_adapter_that_fails_is_our_failure(published: Published, tmp_path: Pa
     assert record.overall.score is None
 
 
+def test_an_adapter_without_its_package_says_what_to_install(published: Published) -> None:
+    needs = (
+        "try:\n    import no_such_package\nexcept ImportError as missing:\n"
+        "    raise ImportError(\"the answer needs it: pip install 'kernel-harness[mlx]'\") from missing\n"
+        "from theirs import scaled\n"
+    )
+    (published.manifest.parent / NAME / "adapter.py").write_text(needs)
+    with opened(published.workspace, "published", published.clone) as importer:
+        folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
+    record = grade_one(published.workspace, folder).record
+    assert record.status is Status.JUDGE_ERROR and record.build is None
+    assert "the answer needs it: pip install 'kernel-harness[mlx]'" in str(record.error)
+
+
 def test_what_our_adapter_alone_raises_is_not_charged(published: Published) -> None:
     """Its line is named, and the criterion is not run."""
     raises = "from theirs import scaled as theirs\n\n\ndef scaled(x, scale):\n    return [][int(scale)]\n"
