@@ -1,8 +1,9 @@
 """From probes to evidence: runs what feeds a criterion, names the fault, and applies the anchor rule."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from harness.errors import HarnessError
@@ -67,8 +68,8 @@ def _run(
         if before is None and (not brief or number == 0):
             answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
-            result = before or run(probe.in_brief() if brief else probe, answer, seed, shrink=explain, share=share)
-            yield _charged(_real(result), adapters)
+            again = partial(run, answer=answer, seed=seed, shrink=explain, share=share)
+            yield _charged(_real(_served(probe.in_brief() if brief else probe, before, again, adapters)), adapters)
         except (NotMeasurable, NotRun) as reason:
             yield reason
 
@@ -101,16 +102,42 @@ def _real(result: ProbeResult) -> ProbeResult:
     return replace(result, figures=result.figures | dict.fromkeys(unreal, math.inf))
 
 
+def _is_ours(result: ProbeResult, adapters: Collection[str]) -> bool:
+    """Say whether a result failed and saw nothing but an exception that only lines of `adapters` raised."""
+    raised = bool(result.locations) and all(place.file in adapters for place in result.locations)
+    return raised and not result.passed and not (result.counterexample and result.counterexample.where)
+
+
+def _served(
+    probe: Probe, known: ProbeResult | None, again: Callable[[Probe], ProbeResult], adapters: Collection[str]
+) -> ProbeResult:
+    """Run a probe without the fixed cases that an adapter does not serve, as long as others are left to judge.
+
+    Args:
+        probe: to run.
+        known: what it showed before; None where it was not run.
+        again: runs it.
+        adapters: files of the harness's own.
+    """
+    result, left_out = known or again(probe), dict[str, None]()
+    while result.draws is None and _is_ours(result, adapters) and len(probe.cases) > 1:
+        left_out[result.detail] = None
+        probe = replace(probe, cases=tuple(case for case in probe.cases if case != result.case))
+        result = again(probe)
+    if not left_out or not result.passed:
+        return result
+    note = f"without what our adapter does not serve: {'; '.join(left_out)}"
+    return replace(result, detail="; ".join(filter(None, (note, result.detail))))
+
+
 def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
     """The result, without places in `adapters`.
 
     Raises:
         NotRun: it failed, and saw nothing but an exception that only lines of `adapters` raised.
     """
-    ours = [place for place in result.locations if place.file in adapters]
-    raised = bool(ours) and len(ours) == len(result.locations)
-    if result.passed or not raised or (result.counterexample and result.counterexample.where):
-        return replace(result, locations=tuple(place for place in result.locations if place not in ours))
+    if not _is_ours(result, adapters):
+        return replace(result, locations=tuple(place for place in result.locations if place.file not in adapters))
     raise NotRun(f"our adapter does not serve it: {result.title}: {result.detail}", draws=result.draws)
 
 

@@ -126,6 +126,20 @@ def test_an_adapter_that_fails_is_our_failure(published: Published, tmp_path: Pa
     assert record.overall.score is None
 
 
+def test_an_adapter_without_its_package_says_what_to_install(published: Published) -> None:
+    needs = (
+        "try:\n    import no_such_package\nexcept ImportError as missing:\n"
+        "    raise ImportError(\"the answer needs it: pip install 'kernel-harness[mlx]'\") from missing\n"
+        "from theirs import scaled\n"
+    )
+    (published.manifest.parent / NAME / "adapter.py").write_text(needs)
+    with opened(published.workspace, "published", published.clone) as importer:
+        folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
+    record = grade_one(published.workspace, folder).record
+    assert record.status is Status.JUDGE_ERROR and record.build is None
+    assert "the answer needs it: pip install 'kernel-harness[mlx]'" in str(record.error)
+
+
 def test_what_our_adapter_alone_raises_is_not_charged(published: Published) -> None:
     """Its line is named, and the criterion is not run."""
     raises = "from theirs import scaled as theirs\n\n\ndef scaled(x, scale):\n    return [][int(scale)]\n"
@@ -154,6 +168,24 @@ def test_what_the_answer_does_wrong_is_charged_beside_what_our_adapter_raises(pu
     values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
     assert (values.outcome, values.title, values.also) == (Outcome.FAILED, "is not linear", ())
     assert not values.locations
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_case_that_our_adapter_does_not_serve_leaves_the_others_to_judge(published: Published, power: int) -> None:
+    """Two rows are not served: six decide whether the criterion passes, and a note says what was left out."""
+    probes = published.workspace.challenge_folder(CHALLENGE_ID) / "probes.py"
+    probes.write_text(probes.read_text().replace('{"B": 6, "D": 40}', '{"B": 2, "D": 3}, {"B": 6, "D": 40}'))
+    serves = (
+        "import theirs\n\n\ndef scaled(x, scale):\n    if len(x) == 2:\n        raise NotImplementedError('two rows')\n"
+        f"    return theirs.scaled(x, scale) ** {power}\n"
+    )
+    (published.manifest.parent / NAME / "adapter.py").write_text(serves)
+    with opened(published.workspace, "published", published.clone) as importer:
+        folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
+    values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
+    assert values.outcome is (Outcome.PASSED if power == 1 else Outcome.FAILED)
+    noted = "without what our adapter does not serve: NotImplementedError: two rows (adapter.py:6)" in values.detail
+    assert noted is (power == 1)
 
 
 def test_an_answer_that_fails_behind_its_adapter_is_the_answers_failure(published: Published) -> None:

@@ -23,6 +23,10 @@ RECONSTRUCTED = (ANSWERS,)
 ANYBODYS = re.compile(
     r"self\.(\w+) = \1|from [\w.]+ import [\w, ]+|#include \S+|//\s*=+|\w+ = np\.random\.default_rng\(\w+\)"
     r"|def memory_bytes\(self\) -> int:|mean = x\.mean\(axis=-1, keepdims=True\)|int main\(int argc, char\*\* argv\) \{"
+    r"|for _ in range\(max_new_tokens\):|for [ij] in range\(0, N, tile_size\):"
+    r"|[qk]_end = min\([qk]_start \+ tile_size, N\)|mask = np\.zeros\(\(total, total\), dtype=bool\)"
+    r"|scores = scores - scores\.max\(axis=-1, keepdims=True\)|mu = x\.mean\(-1, keepdims=True\)"
+    r"|var = (np\.var\(x, axis=|x\.var\()-1, keepdims=True\)"
 )
 """Lines that come about without having been copied."""
 

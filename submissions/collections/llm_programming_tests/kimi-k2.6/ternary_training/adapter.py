@@ -1,0 +1,56 @@
+"""Serves the ternary_training contract with the published Kimi K2.6 answer.
+
+Its module `ternary_linear` is served, in MLX on the CPU: the layer of its fine-tuning, which takes only widths that the
+group size divides; others are not offered. (The layer of its model from scratch fills rows up with random weights, which
+the contract cannot name.) It defines no gradient of its own, and its trainings load a checkpoint or train another
+model: neither is offered.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+try:
+    import mlx.core as mx
+except ImportError as missing:
+    wanted = "the answer computes in MLX, whose CPU build is the extra `mlx`: pip install 'kernel-harness[mlx]'"
+    raise ImportError(wanted) from missing
+
+mx.set_default_device(mx.cpu)  # the only device of MLX that has float64
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import ternary_linear as original  # noqa: E402
+
+
+def _mlx(values: np.ndarray) -> mx.array:
+    return mx.array(values, dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
+
+
+def _layer(w: np.ndarray, group_size: int) -> Any:
+    out, columns = w.shape
+    if columns % group_size:  # the answer refuses it as well
+        raise NotImplementedError(f"a width of {columns} is no multiple of the group size, {group_size}")
+    layer = original.TernaryLinear(columns, out, group_size)
+    layer.weight = _mlx(w)
+    return layer
+
+
+def project(w: np.ndarray, group_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
+    used, scales = _layer(w, group_size).get_ternary_weights()
+    return np.sign(np.array(used)).astype(np.int8), np.array(scales)[..., 0]
+
+
+def linear_forward(x: np.ndarray, w: np.ndarray, group_size: int) -> tuple[np.ndarray, tuple]:
+    return np.array(_layer(w, group_size)(_mlx(x))), ()
+
+
+def linear_backward(dy: np.ndarray, cache: tuple) -> tuple[np.ndarray, np.ndarray]:
+    raise NotImplementedError("the answer defines no gradient of its own: MLX differentiates its layer")
+
+
+def train(tokens: np.ndarray, config: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
+    raise NotImplementedError("the answer fine-tunes a checkpoint or trains a Qwen3-like model on tokens of its own")
