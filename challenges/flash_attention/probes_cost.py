@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, PlainFailed, expect, probe, timing_lock
+from harness.probing import Answer, Array, Draw, FaultElsewhere, expect, probe, timing_lock
 from harness.probing.peak_memory import PeakMeter
 
 from .binding import FUNCTION, Floats, Inputs, attention, draw_inputs, exact
@@ -94,4 +94,4 @@ def _right_while_measured(o: Floats, given: Inputs) -> None:
     right = exact(given, rows)
     off = float(np.abs(o[:, :, rows] - right).max() / np.abs(right).max())
     if not off <= OFF:
-        raise PlainFailed("o is wrong while its cost is measured", f"off by {off:.3g} of its largest entry")
+        raise FaultElsewhere("o is wrong while its cost is measured", f"off by {off:.3g} of its largest entry")

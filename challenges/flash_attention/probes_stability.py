@@ -3,7 +3,7 @@
 import numpy as np
 
 from harness.numerics import PASS, credit, distinct, judge
-from harness.probing import Answer, Draw, Partial, PlainFailed, ProbeFailure, expect, probe
+from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, probe
 
 from .binding import DIGITS, DTYPES, alive, attention, draw_inputs, exact, spread
 from .bounds import alike, right_beside_plain
@@ -90,7 +90,7 @@ def error_ratios_are_small(
         given = draw_inputs(draw, B, H, N, D, tile, dtype)
         o, right = attention(answer, given), exact(given)
         if not np.abs(o - right).max() <= DIGITS * np.sqrt(np.mean(right * right)):
-            raise PlainFailed("o is wrong", "by more than digits")
+            raise FaultElsewhere("o is wrong", "by more than digits")
         ratios.append(judge(o, right, spread(given, draw)).ratio)
     ratio = float(np.median(ratios))
     figures = {"o_error_ratio": ratio}

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Keep, PlainFailed, expect, probe, timing_lock
+from harness.probing import Answer, Array, Draw, FaultElsewhere, Keep, expect, probe, timing_lock
 from harness.probing.peak_memory import PeakMeter
 
 from .binding import BACKWARD, FORWARD, GRADIENTS, Floats, Inputs, backward, draw_inputs, forward, gradient_plan
@@ -122,4 +122,5 @@ def _right_while_measured(gradients: tuple[Floats, ...], given: Inputs) -> None:
             np.abs(dv.sum(axis=2) - do.sum(axis=2)).max() / total)  # fmt: skip
     for name, off in zip(GRADIENTS, offs, strict=True):
         if not off <= OFF:
-            raise PlainFailed(f"{name} is wrong while its cost is measured", f"off by {off:.3g} of its largest entry")
+            seen = f"off by {off:.3g} of its largest entry"
+            raise FaultElsewhere(f"{name} is wrong while its cost is measured", seen)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from harness.numerics import PASS, credit, distinct, judge
-from harness.probing import Answer, Draw, Partial, PlainFailed, ProbeFailure, expect, probe
+from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, probe
 
 from .binding import DIGITS, DTYPES, FIELDS, alive, draw_inputs, exact, results, share_off, spreads
 from .bounds import alike, right_beside_plain
@@ -91,7 +91,7 @@ def error_ratios_are_small(
         each = list(zip(results(answer, given), exact(given), spreads(given, draw), strict=True))
         for name, (got, right, _) in zip(FIELDS, each, strict=True):
             if share_off(got, right) > DIGITS:
-                raise PlainFailed(f"{name} is wrong", "by more than digits")
+                raise FaultElsewhere(f"{name} is wrong", "by more than digits")
         ratios.append([judge(got, right, spread).ratio for got, right, spread in each])
     figures = {f"{name}_error_ratio": float(r) for name, r in zip(FIELDS, np.median(ratios, axis=0), strict=True)}
     worst = max(figures, key=figures.__getitem__)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from harness.numerics import instead
-from harness.probing import Answer, Array, Draw, Keep, PlainFailed, ProbeFailure, expect, probe
+from harness.probing import Answer, Array, Draw, FaultElsewhere, Keep, ProbeFailure, expect, probe
 from harness.probing.failures import TrivialOutput
 
 from . import oracle
@@ -72,9 +72,9 @@ def l_is_the_logarithm_of_the_sum(
         try:
             found = entry(cache_of(answer, given)[1], "L")
         except ProbeFailure as why:  # the form of the cache is another criterion's
-            raise PlainFailed(why.title, why.detail) from None
+            raise FaultElsewhere(why.title, why.detail) from None
         if found.size != B * H * N or found.dtype.kind != "f":
-            raise PlainFailed(
+            raise FaultElsewhere(
                 "L of the cache has another shape or holds no real numbers", f"{found.dtype} {found.shape}"
             )
         found = found.reshape(B, H, N)

@@ -46,10 +46,8 @@ class Obstacle(StrEnum):
     """A call failed."""
     OUTPUT = "output"
     """An output was constant or a copy of an input."""
-    PLAIN = "plain"
-    """The plain case, without what the probe asks for, fails as well."""
     FAULT = "fault"
-    """A fault that another criterion judges, under the same title."""
+    """A fault that another criterion judges: the plain case, without what the probe asks for, shows it as well."""
 
 
 class ReadableModel(Model):

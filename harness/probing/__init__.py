@@ -4,9 +4,8 @@
   `Partial`.
 * `Drawn` and `Axis` let a probe meet sizes that nobody chose; `harness.probing.families` has values beside normal ones.
 * `expect` compares. What it finds wrong it raises as `ProbeFailure`, and so may a probe. Calls of an answer raise kinds
-  of it: `CallFailed`, `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `PlainFailed` says that what is
-  asked could not be told apart. `NotMeasurable` and `NotRun` blame no answer, and `FaultElsewhere` leaves the blame to
-  the criterion that sees the same fault.
+  of it: `CallFailed`, `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `FaultElsewhere` leaves the
+  blame to the criterion that judges the fault. `NotMeasurable` and `NotRun` blame no answer.
 * `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` say what a call returns. `Keep` brings a `RemoteObject`, which stays
   in the answer's process; a `RemoteFunction` is one of a module loaded there.
 * A `ServedFunction` is one that a call is given and that runs in a process of its own, which counts its calls.
@@ -33,7 +32,6 @@ from harness.probing.failures import (
     NotMeasurable,
     NotOffered,
     NotRun,
-    PlainFailed,
     ProbeFailure,
     WorkerLost,
 )
@@ -67,7 +65,6 @@ __all__ = [
     "NotRun",
     "Nothing",
     "Partial",
-    "PlainFailed",
     "ProbeFailure",
     "RemoteFunction",
     "RemoteObject",

@@ -274,21 +274,19 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
 def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
     """Leave unjudged what a fault kept from being seen, where another criterion is charged with that fault.
 
-    That is a property, or what fails on the plain case of its probe as well. The cause is a criterion in which the same
-    failure is seen and that judges values, or saw its property broken; else, where an output or the plain case is
-    wrong, one that judges values wrong. What a probe traced to a fault that another criterion judges is charged there
-    alone.
+    That is a property, or what a probe traced to another fault, such as one that its plain case shows as well. The
+    cause is a criterion in which the same failure is seen and that judges values, or saw its property broken; else,
+    unless it is a call that failed, one that judges values wrong.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
-    elsewhere = (Obstacle.PLAIN, Obstacle.FAULT)
-    blocked = {e.criterion for e in items if e.obstacle in elsewhere or (e.obstacle and e.criterion in properties)}
+    blocked = {e.criterion for e in items if e.obstacle is Obstacle.FAULT or (e.obstacle and e.criterion in properties)}
     charged = sorted((e for e in items if e.faulty and e.criterion not in blocked), key=lambda e: -e.severity.weight)
 
     def cause(e: Evidence) -> str | None:
         titles = {e.title, *(further.title for further in e.also)}
         same = [o.criterion for o in charged if titles & {o.title, *(further.title for further in o.also)}]
         values = [o.criterion for o in charged if o.criterion not in properties]
-        return next(iter(same if e.obstacle in (Obstacle.CALL, Obstacle.FAULT) else same + values), None)
+        return next(iter(same if e.obstacle is Obstacle.CALL else same + values), None)
 
     def settled(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in blocked else None

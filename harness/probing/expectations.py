@@ -12,8 +12,8 @@ from harness.numerics import PASS, distinct, instead, judge, worst
 from harness.probing.failures import (
     ArgumentsRejected,
     CallFailed,
+    FaultElsewhere,
     NotRun,
-    PlainFailed,
     ProbeFailure,
     TimeUsedUp,
     TrivialOutput,
@@ -142,7 +142,7 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
         try:
             plain()
         except ProbeFailure as why:
-            raise PlainFailed(
+            raise FaultElsewhere(
                 why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations
             ) from None
         raise

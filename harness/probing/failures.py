@@ -57,14 +57,8 @@ class TrivialOutput(ProbeFailure):
     obstacle = Obstacle.OUTPUT
 
 
-class PlainFailed(ProbeFailure):
-    """The plain case, without what the probe asks for, goes wrong as well."""
-
-    obstacle = Obstacle.PLAIN
-
-
 class FaultElsewhere(ProbeFailure):
-    """A fault that another criterion judges, under the same title, explains what went wrong."""
+    """A fault that another criterion judges explains what went wrong: the plain case shows it as well, for one."""
 
     obstacle = Obstacle.FAULT
 

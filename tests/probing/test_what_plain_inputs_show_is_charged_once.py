@@ -6,7 +6,7 @@ import pytest
 from harness.model import Counterexample, Evidence, Obstacle, Outcome
 from harness.probing import Axis, Drawn, expect
 from harness.probing.criteria import charged_once
-from harness.probing.failures import PlainFailed, ProbeFailure
+from harness.probing.failures import FaultElsewhere, ProbeFailure
 from harness.scoring.doubts import _allowed_causes
 
 
@@ -21,9 +21,9 @@ def test_what_fails_beside_plain_inputs_that_pass_is_charged():
 
 
 def test_what_fails_on_plain_inputs_too_is_charged_as_they_are():
-    with pytest.raises(PlainFailed) as seen, expect.only_beside(wrong):
+    with pytest.raises(FaultElsewhere) as seen, expect.only_beside(wrong):
         wrong("large inputs give wrong values")
-    assert (seen.value.title, seen.value.obstacle) == ("y is wrong", Obstacle.PLAIN)
+    assert (seen.value.title, seen.value.obstacle) == ("y is wrong", Obstacle.FAULT)
 
 
 @pytest.mark.parametrize(("title", "own"), [("y is wrong", False), ("another", False), (None, True)])
@@ -31,7 +31,7 @@ def test_a_criterion_rests_on_that_which_is_charged_with_the_plain_case(toy, tit
     """The one with the same title, else one that judges values; where none fails it keeps its failure."""
 
     def evidence(c):
-        failed = {"values": (title, None), "linear": ("y is wrong", Obstacle.PLAIN)}
+        failed = {"values": (title, None), "linear": ("y is wrong", Obstacle.FAULT)}
         words, obstacle = failed.get(c.id, (None, None))
         if words is None:
             return Evidence.of(c, Outcome.PASSED)
