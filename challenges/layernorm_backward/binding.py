@@ -106,7 +106,7 @@ def results(answer: Answer, given: Inputs) -> Results:
     return backward(answer, given.dy, cache, y)
 
 
-def run_of(answer: Answer, given: Inputs) -> laws.Run:
+def run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:
     """Return a forward and its backward as the laws call them."""
 
     def run(*, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:

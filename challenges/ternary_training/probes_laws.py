@@ -105,7 +105,7 @@ def earlier_results_stay(
     expect.alive("y", layer[0], given.x)
 
 
-def _run_of(answer: Answer, given: Inputs) -> laws.Run:
+def _run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:
     """Return a projection, a forward and its backward as the laws call them."""
 
     def run(*, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
