@@ -24,7 +24,7 @@ CALL = {
     "too many": ("return x.sum(-1), x", "a tuple of 2"),
     "object": ("return np.array([object()] * len(x))", "dtype object"),
     "none": ("return None", "None instead of an array"),
-    "nan": ("return x.sum(-1) * np.nan", "nan"),
+    "nan": ("return x.sum(-1) * np.nan", "NaN"),
     "raises": ("raise RuntimeError('lost')", "lost"),
     "exits": ("sys.exit(0)", "SystemExit"),
     "crashes": ("os._exit(1)", "status 1"),
