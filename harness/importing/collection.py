@@ -32,7 +32,7 @@ class CollectionImporter:
     def read(self, name: str) -> Mapping[str, bytes]:
         """As `Importer.read`: every file as committed, and held to its SHA-256."""
         answer = self._collection.by_name[name]
-        self._check_prompt(answer.challenge)
+        self._check_prompt(answer)
         ours = {path: (self._folder / name / path).read_bytes() for path in answer.own_files}
         return {path: self._file(answer, path) for path in answer.files} | ours
 
@@ -40,10 +40,12 @@ class CollectionImporter:
         field = f"answers.{answer.name}.files.{path}"
         return self._committed(f"{answer.folder}/{path}", answer.files[path], field)
 
-    def _check_prompt(self, challenge: str) -> None:
+    def _check_prompt(self, answer: CollectedAnswer) -> None:
         """Refuse a prompt that is not the one of which the manifest states what it did not ask."""
-        if asked := self._collection.challenges.get(challenge):
-            self._committed(asked.prompt, asked.sha256, f"challenges.{challenge}.prompt")
+        if asked := self._collection.challenges.get(answer.challenge):
+            self._committed(asked.prompt, asked.sha256, f"challenges.{answer.challenge}.prompt")
+        if answer.prompt and answer.prompt_sha256:
+            self._committed(answer.prompt, answer.prompt_sha256, f"answers.{answer.name}.prompt")
 
     def _committed(self, place: str, sha256: str, field: str) -> bytes:
         manifest, folder = self._folder / COLLECTION_FILE, place.rpartition("/")[0] or "."

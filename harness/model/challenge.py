@@ -108,6 +108,8 @@ class Criterion(Model):
     """Its weight, and whether failing it gates the grade."""
     title: Text
     """The requirement as a sentence that is true of a good answer."""
+    asked: Text | None = None
+    """The words of PROMPT.md that ask for it, up to white space."""
     unmet: Text | None = None
     """The fault as a phrase, where the feed has no name for it; "not met" and the title without it."""
     probes: tuple[str, ...] = ()

@@ -53,6 +53,10 @@ class CollectedAnswer(Model):
     """What the adapter decides, so that it is not taken for the answer's doing."""
     not_charged: dict[Identifier, Text] = Field(default_factory=dict)
     """Criteria that judge the adapter more than the answer, and why: they are not run, whatever they find."""
+    prompt: RelativePath | None = None
+    """The prompt that it was written to, in the repository, where that is not the challenge's."""
+    prompt_sha256: Sha256 | None = None
+    """SHA-256 of that prompt, as committed."""
 
     @property
     def name(self) -> str:
@@ -68,6 +72,8 @@ class CollectedAnswer(Model):
     def _possible(self) -> Self:
         if ours := next((name for name in self.own_files if name in self.files), None):
             raise ValueError(f"{ours!r} of the answer would hide our own file of that name")
+        if (self.prompt is None) is not (self.prompt_sha256 is None):
+            raise ValueError("a prompt of its own needs both prompt and prompt_sha256")
         return self
 
 
@@ -80,6 +86,8 @@ class OriginalPrompt(Model):
     """SHA-256 of it, as committed."""
     not_asked: dict[Identifier, Text] = Field(default_factory=dict)
     """Criteria that it did not ask for, and why that is so: they are shown beside and enter no mark."""
+    contradicted: dict[Identifier, Text] = Field(default_factory=dict)
+    """Criteria that it asked for while it asked for the contrary elsewhere, and how: marked, with this shown beside."""
 
 
 class Collection(Model):
@@ -124,8 +132,9 @@ class Collection(Model):
         return Origin(
             collection=self.id, repository=self.repository, commit=self.commit, folder=answer.folder,
             licence=self.licence, redistribute=self.redistribute, adapter=answer.adapter, decides=answer.decides,
-            not_charged=answer.not_charged, prompt=asked.prompt if asked else None,
-            prompt_sha256=asked.sha256 if asked else None, not_asked=asked.not_asked if asked else {},
+            not_charged=answer.not_charged, prompt=answer.prompt or (asked.prompt if asked else None),
+            prompt_sha256=answer.prompt_sha256 or (asked.sha256 if asked else None),
+            not_asked=asked.not_asked if asked else {}, contradicted=asked.contradicted if asked else {},
             dispute=self.dispute,
         )  # fmt: skip
 
@@ -157,6 +166,8 @@ class Origin(Model):
     """SHA-256 of that prompt."""
     not_asked: dict[Identifier, Text] = Field(default_factory=dict)
     """Criteria that the prompt did not ask for, and why that is so: they are shown beside and enter no mark."""
+    contradicted: dict[Identifier, Text] = Field(default_factory=dict)
+    """Criteria that the prompt asked for while it asked for the contrary elsewhere, and how: marked all the same."""
     dispute: Text
     """What somebody who made the answer can do about a finding that is wrong."""
 
