@@ -107,7 +107,8 @@ def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
     from harness.probing.null_answer import NullAnswer
     from harness.probing.tampering import TAMPERINGS
 
-    total = 1 + len(code.variants) + len(code.mutants) + len(NullAnswer.KINDS) + len(TAMPERINGS)
+    wrapped = len(code.property_mutants) * len(code.designs)
+    total = 1 + len(code.variants) + len(code.mutants) + wrapped + len(NullAnswer.KINDS) + len(TAMPERINGS)
     verdicts = []
     with output.ProgressLine(total) as steps:
         for verdict in check(code, seed, progress=steps.now):

@@ -1,5 +1,6 @@
 """`harness collection`: what is known of published answers, and whether grading shows it."""
 
+import random
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,7 +8,11 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from harness.importing.verification import VerifiedFinding
+    from harness.model import Collection, Record
+    from harness.workspace import Workspace
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Work with collections of published answers.")
 
@@ -21,12 +26,16 @@ def options() -> None:
 def verify(
     id: Annotated[str, typer.Argument(metavar="ID", help="The collection.", autocompletion=complete.collections)],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of the findings.")] = False,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Also break properties around the fetched answers that have them.")
+    ] = False,
 ) -> None:
     """Hold a collection's records to what was found in its answers by hand.
 
     Compares the records in reports/records/ with the collection's expected.toml, field by field, and lists on stderr
     what the records report beyond it. Exits with 1 if a finding that must be there is missing, one that must not be
-    there is present, or an answer has no record.
+    there is present, or an answer has no record. With --mutants, each fault that breaks one property of any right
+    answer is put around every fetched answer that has the property, and must be noticed; this takes minutes.
 
     \b
     harness collection verify llm_programming_tests
@@ -55,8 +64,22 @@ def verify(
     output.note(f"{found} of {len(musts)} found that must be there, {present} present that must not be; {graded}")
     for name, criterion in unlisted(findings, records):
         output.note(f"not listed: {name} fails {criterion}")
-    if not all(row.right for row in rows):
+    noticed = _all_noticed(workspace, collection, records) if mutants else True
+    if not noticed or not all(row.right for row in rows):
         raise typer.Exit(1)
+
+
+def _all_noticed(workspace: "Workspace", collection: "Collection", records: "Mapping[str, Record]") -> bool:
+    """Try property mutants around the fetched answers; say which are not noticed, and return whether all are."""
+    from harness.running.property_check import check_published
+
+    verdicts = list(check_published(workspace, collection, records, seed=random.getrandbits(32), progress=output.note))
+    missed = [verdict for verdict in verdicts if not verdict.right]
+    for verdict in missed:
+        output.note(f"not noticed by `{verdict.criterion}`: {verdict.name}: {verdict.detail}")
+    noticed = len(verdicts) - len(missed)
+    output.note(f"{noticed} of {len(verdicts)} faults noticed that break a property around an answer which has it")
+    return not missed
 
 
 def _cells(row: "VerifiedFinding") -> list[object]:

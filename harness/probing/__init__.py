@@ -35,7 +35,7 @@ from harness.probing.failures import (
     ProbeFailure,
     WorkerLost,
 )
-from harness.probing.mutants import Mutant, Variant
+from harness.probing.mutants import Mutant, PropertyMutant, Variant
 from harness.probing.probe import Partial, probe
 from harness.probing.scaling import require_subquadratic, timings
 from harness.probing.shrinking import Shrunk
@@ -66,6 +66,7 @@ __all__ = [
     "Nothing",
     "Partial",
     "ProbeFailure",
+    "PropertyMutant",
     "RemoteFunction",
     "RemoteObject",
     "Scalar",

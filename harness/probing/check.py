@@ -1,6 +1,7 @@
 """`harness check`: probes against what must pass and what must not."""
 
 import dataclasses
+import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.device import GpuAnswer
-from harness.probing.mutants import Mutant, Variant
+from harness.probing.mutants import Mutant, PropertyMutant, Variant
 from harness.probing.null_answer import NullAnswer
 from harness.probing.opening import opened
 from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
@@ -24,7 +25,7 @@ class CheckResult:
     """How the probes treated one answer that the challenge supplies.
 
     Attributes:
-        kind: reference, variant, mutant, null or tampered.
+        kind: reference, variant, mutant, wrapped, null or tampered.
         name: which.
         expected: what should have happened, in words.
         right: whether it did.
@@ -59,6 +60,12 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
         progress(mutant.name)
         with sandboxed(code, code.source(mutant)) as answer:
             yield _killed(code, answer, seed, mutant)
+    for around in code.property_mutants:
+        for design in code.designs:
+            name = design.name if design else "reference"
+            progress(f"{around.name} around {name}")
+            with sandboxed(code, code.source(design) + around.around) as answer:
+                yield _killed_around(code, answer, seed, around, name)
     for kind in NullAnswer.KINDS:
         progress(kind)
         yield _worthless(code, NullAnswer(kind), seed, "null", kind)
@@ -90,10 +97,34 @@ def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | Gp
     name = code.language.entry
     with scratch.folder() as folder:
         (folder / name).write_text(source, encoding="utf-8")
-        with opened(code.challenge, AnswerFiles(folder, (name,))) as opening:
-            if opening.answer is None or opening.fault:
-                raise JudgeError(f"an answer of the challenge does not build: {opening.fault or opening.unsupported}")
-            yield opening.answer
+        with _built(code, AnswerFiles(folder, (name,))) as answer:
+            yield answer
+
+
+@contextmanager
+def _built(code: ChallengeCode, files: AnswerFiles) -> Iterator[SandboxedAnswer | GpuAnswer]:
+    with opened(code.challenge, files) as opening:
+        if opening.answer is None or opening.fault:
+            raise JudgeError(f"an answer of the challenge does not build: {opening.fault or opening.unsupported}")
+        yield opening.answer
+
+
+def check_around(code: ChallengeCode, seed: int, mutant: PropertyMutant, name: str, files: AnswerFiles) -> CheckResult:
+    """Run the criterion of a property mutant on that fault around an answer that meets it.
+
+    Args:
+        code: the challenge's code.
+        seed: of the run.
+        mutant: the fault.
+        name: of the answer.
+        files: of the answer; the first entry defines the functions of the contract.
+    """
+    with scratch.folder() as folder:
+        shutil.copytree(files.folder, folder, dirs_exist_ok=True)
+        with (folder / files.entries[0]).open("a", encoding="utf-8") as entry:
+            entry.write(mutant.around)
+        with _built(code, dataclasses.replace(files, folder=folder)) as answer:
+            return _killed_around(code, answer, seed, mutant, name)
 
 
 def assess(
@@ -115,7 +146,7 @@ def assess(
     return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
 
 
-def mutant_evidence(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> Evidence:
+def mutant_evidence(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant) -> Evidence:
     """Evidence of the criterion that a mutant must fail; the first probe that fails settles it."""
     criterion = code.challenge.criterion(mutant.criterion)
     return probe_criterion(code, criterion, answer, seed_of(seed, criterion.id), explain=False, until_failed=True)
@@ -154,7 +185,7 @@ def _measured(code: ChallengeCode, answer: Answer, seed: int, evidence: Evidence
     return evidence if evidence.outcome is not Outcome.NOT_RUN else assess(code, answer, seed, evidence.criterion)[0]
 
 
-def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> CheckResult:
+def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant) -> CheckResult:
     if not any(c.id == mutant.criterion and c.probes for c in code.challenge.criteria):
         return CheckResult(
             "mutant", mutant.name, "killed", False, mutant.criterion, f"no probe feeds `{mutant.criterion}`"
@@ -162,9 +193,18 @@ def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant) -> C
     evidence = mutant_evidence(code, answer, seed, mutant)
     if evidence.outcome is Outcome.NOT_RUN:  # as in `_measured`
         evidence = mutant_evidence(code, answer, seed, mutant)
-    killed = evidence.outcome is Outcome.FAILED
+    # a call that fails says nothing of a property
+    killed = evidence.outcome is Outcome.FAILED and not (isinstance(mutant, PropertyMutant) and evidence.obstacle)
     detail = "" if killed else f"`{mutant.criterion}` is {evidence.outcome.value}{_seen(evidence)}"
     return CheckResult("mutant", mutant.name, "killed", killed, mutant.criterion, detail)
+
+
+def _killed_around(code: ChallengeCode, answer: Answer, seed: int, mutant: PropertyMutant, design: str) -> CheckResult:
+    name = f"{mutant.name} around {design}"
+    if mutant.needs and not answer.has(mutant.needs):
+        why = f"the answer has no `{mutant.needs}`"
+        return CheckResult("wrapped", name, "killed", True, mutant.criterion, why, applies=False)
+    return dataclasses.replace(_killed(code, answer, seed, mutant), kind="wrapped", name=name)
 
 
 def _seen(evidence: Evidence) -> str:

@@ -13,9 +13,12 @@ from harness.languages import Language, language
 from harness.model import Challenge, Criterion
 from harness.probing.conditions import Condition
 from harness.probing.guards import Guards
-from harness.probing.mutants import Mutant, Variant, module_of, source_of
+from harness.probing.mutants import Mutant, PropertyMutant, Variant, module_of, source_of
 from harness.probing.probe import Probe
 from harness.workspace import Workspace
+
+DESIGNS = 4
+"""Right answers around which each property mutant is tried."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,18 @@ class ChallengeCode:
     def variants(self) -> tuple[Variant, ...]:
         """The right answers that the probes must leave in peace."""
         return tuple(self.module("variants").VARIANTS)
+
+    @cached_property
+    def property_mutants(self) -> tuple[PropertyMutant, ...]:
+        """The faults around any right answer that the probes must notice, if there is a property_mutants.py."""
+        place = self.workspace.challenge_folder(self.challenge.id) / "property_mutants.py"
+        return tuple(self.module("property_mutants").PROPERTY_MUTANTS) if place.exists() else ()
+
+    @property
+    def designs(self) -> tuple[Variant | None, ...]:
+        """Right answers that share little, None for the reference: variants that are files of their own come first."""
+        apart = sorted((v for v in self.variants if not v.unmet), key=lambda variant: not variant.file)
+        return (None, *apart[: DESIGNS - 1])
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

@@ -1,4 +1,4 @@
-"""Mutants and variants: the reference with a fault planted, or with its way of working exchanged."""
+"""Mutants and variants: a right answer with a fault planted, or with its way of working exchanged."""
 
 import types
 from dataclasses import dataclass, field
@@ -25,6 +25,23 @@ class Mutant:
     fault: str
     criterion: str = field(kw_only=True)
     edits: Edits = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class PropertyMutant:
+    """A fault that breaks one property around any right answer, whatever its design.
+
+    Attributes:
+        name: the fault in two or three words.
+        criterion: the property criterion that must notice it.
+        around: what follows the source of a right answer, and wraps its functions.
+        needs: an optional function of the contract without which an answer is left out; empty where there is none.
+    """
+
+    name: str
+    criterion: str = field(kw_only=True)
+    around: str = field(kw_only=True)
+    needs: str = field(kw_only=True, default="")
 
 
 @dataclass(frozen=True)

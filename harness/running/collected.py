@@ -55,11 +55,12 @@ def _check_unmarked(workspace: Workspace, answer: CollectedAnswer, origin: Origi
     for table, names in (
         (f"answers.{answer.name}.not_charged", origin.not_charged),
         (f"challenges.{answer.challenge}.not_asked", origin.not_asked),
+        (f"challenges.{answer.challenge}.contradicted", origin.contradicted),
     ):
         for name in sorted(names):
             if name not in known:
                 raise SpecError(manifest, f"is no criterion of {answer.challenge}", field=f"{table}.{name}")
-            if name == rubric.anchor:
+            if name == rubric.anchor and names is not origin.contradicted:
                 raise SpecError(manifest, "is the anchor, and enters every mark", field=f"{table}.{name}")
 
 

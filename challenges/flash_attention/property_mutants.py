@@ -1,0 +1,34 @@
+"""Faults that break one property of any right attention: what follows its source, and wraps it."""
+
+from harness.probing import PropertyMutant
+
+AROUND = """
+
+_right, _calls = flash_attention_fwd, []
+
+
+def flash_attention_fwd(q, k, v, tile_size, causal={default}):
+    _calls.append(1)
+    {before}
+    o = _right(q, k, v, tile_size, causal)
+    return {result}
+"""
+
+
+def _mutant(name: str, criterion: str, result: str = "o", before: str = "pass", default: bool = True) -> PropertyMutant:
+    around = AROUND.format(result=result, before=before, default=default)
+    return PropertyMutant(name, criterion=criterion, around=around)
+
+
+PROPERTY_MUTANTS = (
+    _mutant("later values seen", "causality", "o + (causal * 0.1 * v.mean(axis=2, keepdims=True)).astype(o.dtype)"),
+    _mutant("not causal by default", "causal_default", default=False),
+    _mutant("tiles that do not fit", "tile_invariance", "o * o.dtype.type(1.01 if q.shape[2] % tile_size else 1)"),
+    _mutant("the first head in all", "independence", "o + o.dtype.type(0.1) * o[:, :1] * (o.shape[1] > 1)"),
+    _mutant("calls counted", "statelessness", "o * o.dtype.type(1 + 1e-3 * len(_calls))"),
+    _mutant("always float64", "dtype", "o.astype('float64')"),
+    _mutant("k of another length cut", "argument_errors", before="k = k[:, :, : q.shape[2]]"),
+    _mutant("all scores at once", "no_score_matrix", before="scores = q @ k.swapaxes(2, 3)"),
+    _mutant("memory of the square", "memory_growth", before="square = bytearray(q.shape[2] ** 2 // 2)"),
+    _mutant("no tile skipped", "tile_skipping", before="causal and _right(q, k, v, tile_size, False)"),
+)
