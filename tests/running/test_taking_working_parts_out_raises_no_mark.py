@@ -1,4 +1,4 @@
-"""An answer that does less never has a higher mark or reward: what it lacks is failed, or not met, and never forgotten."""
+"""An answer that does less never has a higher mark or reward: what it lacks is not met, and never left out."""
 
 from pathlib import Path
 

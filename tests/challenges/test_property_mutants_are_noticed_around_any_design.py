@@ -1,0 +1,53 @@
+"""A fault that breaks one property fails the criterion of that property, whatever right answer it is put around."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.languages import AnswerFiles
+from harness.probing import PropertyMutant
+from harness.probing.check import CheckResult, check_around
+from harness.probing.code import ChallengeCode
+from harness.workspace import Workspace
+from tests import shares
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODES = [ChallengeCode(WORKSPACE, WORKSPACE.challenge(id)) for id in WORKSPACE.challenges()]
+ALL = [(code, mutant, design) for code in CODES for mutant in code.property_mutants for design in code.designs]
+ONE_IN = 8
+"""Of how many pairs of fault and design one is tried in one run of the tests."""
+
+
+def noticed(code: ChallengeCode, mutant: PropertyMutant, source: str, folder: Path) -> CheckResult:
+    (folder / "answer.py").write_text(source, encoding="utf-8")
+    return check_around(code, shares.number(), mutant, "a design", AnswerFiles(folder, ("answer.py",)))
+
+
+@pytest.mark.parametrize(
+    ("code", "mutant", "design"),
+    shares.share(ALL, ONE_IN, lambda each: (each[0].challenge.id, each[1].criterion)),
+    ids=lambda each: each.challenge.id if isinstance(each, ChallengeCode) else each.name if each else "reference",
+)
+def test_a_fault_around_a_right_answer_is_noticed(code, mutant, design, tmp_path) -> None:
+    result = noticed(code, mutant, code.source(design), tmp_path)
+    assert result.right, result.detail
+
+
+def test_a_fault_that_only_fails_calls_is_not_taken_for_a_broken_property(tmp_path) -> None:
+    code = next(code for code in CODES if code.challenge.id == "beam_search")
+    fails = "\n\ndef batched_beam_search(*args):\n    raise RuntimeError\n"
+    mutant = PropertyMutant("every call fails", criterion="independent_prompts", around=fails)
+    assert not noticed(code, mutant, code.source(), tmp_path).right
+
+
+def test_a_fault_of_an_optional_function_leaves_an_answer_without_it_alone(tmp_path) -> None:
+    code = next(code for code in CODES if code.challenge.id == "tree_verification")
+    mutant = next(each for each in code.property_mutants if each.needs)
+    without = next(design for design in code.designs if "def generate" not in code.source(design))
+    assert not noticed(code, mutant, code.source(without), tmp_path).applies
+
+
+def test_every_fault_is_tried_around_three_designs_at_least() -> None:
+    assert {
+        code.challenge.id: len(code.designs) for code in CODES if code.property_mutants and len(code.designs) < 3
+    } == {}
