@@ -3,10 +3,10 @@
 from harness.probing import PropertyMutant
 
 AROUND = """
-_search = batched_beam_search
+_planted_search = batched_beam_search
 
 
-class _Model:
+class _PlantedModel:
     def __init__(self, model):
         self.model, self.vocab_size = model, model.vocab_size
 
@@ -27,21 +27,21 @@ PROPERTY_MUTANTS = (
     _mutant("prompts padded to the longest", "independent_prompts", """\
 longest = max(map(len, prompts), default=0)
     prompts = [[0] * (longest - len(prompt)) * bool(prompt) + list(prompt) for prompt in prompts]
-    return _search(model, prompts, width, steps, alpha, eos)"""),
+    return _planted_search(model, prompts, width, steps, alpha, eos)"""),
     _mutant("prompts put in another order", "ownership", """\
-found = _search(model, [list(prompt) for prompt in prompts], width, steps, alpha, eos)
+found = _planted_search(model, [list(prompt) for prompt in prompts], width, steps, alpha, eos)
     prompts[:] = prompts[::-1]
     return found"""),
     _mutant("writes to log-probabilities", "read_only_arrays", """\
-return _search(_Model(model), prompts, width, steps, alpha, eos)""", """\
+return _planted_search(_PlantedModel(model), prompts, width, steps, alpha, eos)""", """\
 found = self.model(tokens)
         found -= 0.0
         return found"""),
     _mutant("every call made three times", "model_calls", """\
-return _search(_Model(model), prompts, width, steps, alpha, eos)""", """\
+return _planted_search(_PlantedModel(model), prompts, width, steps, alpha, eos)""", """\
 return [self.model(tokens) for _ in range(3)][0]"""),
     _mutant("a call for what has ended", "no_idle_calls", """\
-found = _search(model, prompts, width, steps, alpha, eos)
+found = _planted_search(model, prompts, width, steps, alpha, eos)
     [model([*prompt, *tokens]) for prompt, beams in zip(prompts, found) for tokens, _ in beams if tokens[-1] == eos]
     return found"""),
 )  # fmt: skip

@@ -4,13 +4,13 @@ from harness.probing import PropertyMutant
 
 AROUND = """
 
-_right, _calls = flash_attention_fwd, []
+_planted_right, _planted_calls = flash_attention_fwd, []
 
 
 def flash_attention_fwd(q, k, v, tile_size, causal={default}):
-    _calls.append(1)
+    _planted_calls.append(1)
     {before}
-    o = _right(q, k, v, tile_size, causal)
+    o = _planted_right(q, k, v, tile_size, causal)
     return {result}
 """
 
@@ -25,10 +25,10 @@ PROPERTY_MUTANTS = (
     _mutant("not causal by default", "causal_default", default=False),
     _mutant("tiles that do not fit", "tile_invariance", "o * o.dtype.type(1.01 if q.shape[2] % tile_size else 1)"),
     _mutant("the first head in all", "independence", "o + o.dtype.type(0.1) * o[:, :1] * (o.shape[1] > 1)"),
-    _mutant("calls counted", "statelessness", "o * o.dtype.type(1 + 1e-3 * len(_calls))"),
+    _mutant("calls counted", "statelessness", "o * o.dtype.type(1 + 1e-3 * len(_planted_calls))"),
     _mutant("always float64", "dtype", "o.astype('float64')"),
     _mutant("k of another length cut", "argument_errors", before="k = k[:, :, : q.shape[2]]"),
     _mutant("all scores at once", "no_score_matrix", before="scores = q @ k.swapaxes(2, 3)"),
-    _mutant("memory of the square", "memory_growth", before="square = bytearray(q.shape[2] ** 2 // 2)"),
-    _mutant("no tile skipped", "tile_skipping", before="causal and _right(q, k, v, tile_size, False)"),
+    _mutant("memory of the square", "memory_growth", before="square = bytearray(4 * q.shape[2] ** 2)"),
+    _mutant("no tile skipped", "tile_skipping", before="causal and _planted_right(q, k, v, tile_size, False)"),
 )

@@ -4,13 +4,13 @@ from harness.probing import PropertyMutant
 
 AROUND = """
 
-_forward, _backward, _calls = flash_attention_fwd, flash_attention_bwd, []
+_planted_forward, _planted_backward, _planted_calls = flash_attention_fwd, flash_attention_bwd, []
 
 
 def flash_attention_fwd(q, k, v, tile_size, causal={default}):
-    _calls.append(1)
+    _planted_calls.append(1)
     {before}
-    o, cache = _forward(q, k, v, tile_size, causal)
+    o, cache = _planted_forward(q, k, v, tile_size, causal)
     {forward}
     return o, cache
 
@@ -18,7 +18,7 @@ def flash_attention_fwd(q, k, v, tile_size, causal={default}):
 def flash_attention_bwd(do, cache, tile_size, causal={default}):
     q, k, v = cache["Q"], cache["K"], cache["V"]
     {between}
-    dq, dk, dv = _backward(do, cache, tile_size, causal)
+    dq, dk, dv = _planted_backward(do, cache, tile_size, causal)
     {backward}
     return dq, dk, dv
 """
@@ -40,13 +40,13 @@ PROPERTY_MUTANTS = (
             backward="dk = dk * dk.dtype.type(1 + 0.01 * (q.shape[2] % tile_size > 0))"),
     _mutant("the first head in all", "independence",
             backward="dv = dv + dv.dtype.type(0.1) * dv[:, :1] * (dv.shape[1] > 1)"),
-    _mutant("calls counted", "statelessness", backward="dq = dq * dq.dtype.type(1 + 1e-3 * len(_calls))"),
+    _mutant("calls counted", "statelessness", backward="dq = dq * dq.dtype.type(1 + 1e-3 * len(_planted_calls))"),
     _mutant("a cache used up", "cache_reuse", backward="cache['K'] = cache['K'] * 0"),
     _mutant("always float64", "dtype", backward="dq, dk, dv = (each.astype('float64') for each in (dq, dk, dv))"),
-    _mutant("kept outside the cache", "cache_is_data", forward="_calls.append(id(q))",
-            between="do = do * (len(_calls) > 1)"),
+    _mutant("kept outside the cache", "cache_is_data", forward="_planted_calls.append(id(q))",
+            between="do = do * (len(_planted_calls) > 1)"),
     _mutant("k of another length cut", "argument_errors", before="k = k[:, :, : q.shape[2]]"),
     _mutant("all scores at once", "no_score_matrix", between="scores = q @ k.swapaxes(2, 3)"),
-    _mutant("memory of the square", "memory_growth", between="square = bytearray(q.shape[2] ** 2)"),
-    _mutant("no tile skipped", "tile_skipping", between="causal and _backward(do, cache, tile_size, False)"),
+    _mutant("memory of the square", "memory_growth", between="square = bytearray(4 * q.shape[2] ** 2)"),
+    _mutant("no tile skipped", "tile_skipping", between="causal and _planted_backward(do, cache, tile_size, False)"),
 )  # fmt: skip
