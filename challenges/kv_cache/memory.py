@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.probing import Answer, Draw, Nothing
+from harness.probing import Answer, Draw, Nothing, ProbeFailure
+from harness.probing.failures import FaultElsewhere
 
-from .binding import Cache, Tokens
+from .binding import Cache, Tokens, exact, right
 
 TIDY = """
 import ctypes
@@ -53,7 +54,7 @@ def resident(answer: Answer) -> int:
 
 def grown(
     answer: Answer, draw: Draw, shape: Shape, length: int, room: int,
-    after: Callable[[Cache], None] = lambda cache: None, together: bool = True, **options: Any,
+    after: Callable[[Cache, Tokens], object] = lambda cache, tokens: None, together: bool = True, **options: Any,
 ) -> int:  # fmt: skip
     """Bytes by which the process grows with a new cache that holds tokens in every slot of every layer.
 
@@ -63,7 +64,7 @@ def grown(
         shape: of the cache.
         length: tokens in each slot.
         room: max_length.
-        after: what to do with the cache in the end.
+        after: what to do in the end with the cache, and the tokens that it was given.
         together: whether all slots are filled by one call, or each by its own.
         **options: of the cache.
     """
@@ -77,12 +78,37 @@ def grown(
         for slots in (range(shape.slots),) if together else zip(range(shape.slots)):
             cache.prefill(slots, tokens.rows(*slots), layer=layer)
     size = resident(answer) - before
-    after(cache)
+    after(cache, tokens)
     answer.forget()
     return size
 
 
 def slopes(answer: Answer, draw: Draw, shape: Shape, length: int, *, together: bool = True) -> tuple[float, float]:
-    """Resident bytes by token filled, where no more is reserved, and by token reserved beyond those."""
-    full, wide = (grown(answer, draw, shape, length, room, together=together) for room in (length, 4 * length))
+    """Resident bytes by token filled, where no more is reserved, and by token reserved beyond those.
+
+    Raises:
+        FaultElsewhere: the first slot does not hold its tokens.
+    """
+    full = grown(answer, draw, shape, length, length, together=together)
+    wide = grown(
+        answer, draw, shape, length, 4 * length, together=together,
+        after=lambda cache, tokens: still_held(cache, 0, tokens.rows(0), draw),
+    )  # fmt: skip
     return round(full / (shape.slots * length), 1), round((wide - full) / (shape.slots * 3 * length), 1)
+
+
+def still_held(cache: Cache, slot: int, held: Tokens, draw: Draw) -> None:
+    """Require that one more token finds the middle one of those that a slot was given: to forget them costs nothing.
+
+    Raises:
+        FaultElsewhere: it does not, so that what the cache costs says nothing.
+    """
+    last, middle = held.part(held.length - 1), held.length // 2
+    more = held.then(last.but(q=held.q[:, :, middle : middle + 1]))
+    out, oracle = cache.decode([slot], more.part(held.length)), exact(more, draw, held.length)
+    try:
+        right("", "out", out, *oracle)
+    except ProbeFailure as why:
+        title = "a decode is wrong where cost is measured"
+        detail = f"a decode behind {held.length} tokens: {why.detail}"
+        raise FaultElsewhere(title, detail, where=why.where, expected=why.expected, got=why.got) from None

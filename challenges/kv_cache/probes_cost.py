@@ -18,7 +18,7 @@ from harness.probing import (
 )
 
 from .binding import SLOT, Cache, Tokens, normal
-from .memory import Shape, grown, resident, settle, slopes
+from .memory import Shape, grown, resident, settle, slopes, still_held
 from .probes_options import page_size
 
 CONTEXTS = (64, 128, 256, 512, 1024, 2048)
@@ -65,22 +65,25 @@ def a_decode_costs_in_proportion_to_its_context(
 
     Keys and values of the longest context are 4 MB: copies of 16 MB go back to the system, and cost more by the byte.
     """
-    caches, token = {}, normal(draw, 1, H, 1, D, dtype)
+    caches, held, token = dict[int, Cache](), dict[int, Tokens](), normal(draw, 1, H, 1, D, dtype)
     for context in (1, *CONTEXTS):
         numbers = draw.normal(1, H, context, D, dtype=dtype)
-        tokens = Tokens(numbers, numbers, numbers)
-        caches[context] = Cache(answer, tokens, room=context + ROUNDS + 1 + 2 * (LONGER * ROUNDS + 1))
+        tokens = held[context] = Tokens(numbers, numbers, numbers)
+        caches[context] = Cache(answer, tokens, room=context + ROUNDS + 2 + 2 * (LONGER * ROUNDS + 1))
         caches[context].prefill([SLOT], tokens)
         if answer.cost.processor > LONG:
             break
 
     def cost(context: int) -> float:
         caches[context].decode([SLOT], token)
+        if context == CONTEXTS[0]:
+            held[context] = held[context].then(token)
         return answer.cost.processor
 
     tries = [_exponent(cost, list(caches), draw, ROUNDS)]
     if tries[0].growth != "linear":
         tries = [_exponent(cost, list(caches), draw, LONGER * ROUNDS) for _ in range(2)]
+    still_held(caches[CONTEXTS[0]], SLOT, held[CONTEXTS[0]], draw)
     best = min(tries, key=lambda fit: (fit.growth != "linear", fit.value))
     figures = {"decode_cost_exponent": round(best.value, 3)}
     what = f"from {CONTEXTS[0]} to {max(caches)} tokens held, its processor time grows as tokens"
@@ -127,7 +130,7 @@ def memory_bytes_says_what_is_held(
     settle(answer)
     shape = Shape(layers, kv_heads, head_dim=64, slots=slots)
     said: list[int] = []
-    grew = grown(answer, draw, shape, length, room, after=lambda cache: said.append(cache.bytes()))
+    grew = grown(answer, draw, shape, length, room, after=lambda cache, _: said.append(cache.bytes()))
     tokens, reserved = (shape.token_bytes * shape.slots * each for each in (length, room))
     right = any(held / NEAR <= said[0] <= held * NEAR for held in (tokens, reserved, grew))
     detail = (

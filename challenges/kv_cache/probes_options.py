@@ -3,7 +3,6 @@
 Codes alone are held to the oracle in any case: their error is theirs.
 """
 
-import contextlib
 import itertools
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from harness.numerics import distinct
-from harness.probing import Answer, ArgumentsRejected, Draw, ProbeFailure, expect, probe
+from harness.probing import Answer, Draw, ProbeFailure, WorkerLost, expect, probe
 
 from .binding import (
     SHARPNESS,
@@ -276,8 +275,12 @@ def _filled_and_released(answer: Answer, cache: Cache, tokens: Tokens, slots: in
     for _ in range(CYCLES):
         cache.prefill(range(slots), tokens)
         for slot in range(slots // 2):
-            with contextlib.suppress(ArgumentsRejected):  # whether it is refused is no matter of pages
+            try:
                 cache.store([slot], tokens.rows(slot))
+            except WorkerLost:
+                raise
+            except ProbeFailure:  # whether and how it is refused is no matter of pages
+                pass
         for slot in range(slots):
             cache.release(slot)
         yield resident(answer)

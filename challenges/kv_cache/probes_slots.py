@@ -175,12 +175,12 @@ def padding_takes_no_room(answer: Answer, draw: Draw, *, S: int, n: int, H: int,
 @probe({"B": 2, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "H": 2, "D": 4, "dtype": "float32"}, floors={"B": 2})
 def rows_go_to_the_slots_they_name(answer: Answer, draw: Draw, *, B: int, H: int, D: int, dtype: str) -> None:
     """K04: any subset of the slots in any order; all values of a sequence are alike, and come back from its slot."""
-    tokens, value = alike(draw, B, H, 3, D, dtype)
+    tokens, value = alike(draw, B, H, 4, D, dtype)
     slots = (5, 1, 4)[:B]
     cache = Cache(answer, tokens, slots=7)
     out = cache.prefill(slots, tokens.part(0, 1))
     returned(MIXES_SLOTS, "out", out, value, f"first tokens for the slots {slots}")
-    for at, rows in ((1, [B - 1, 0]), (2, [0]), (2, [B - 1])):
+    for at, rows in ((1, [B - 1, 0]), (2, [0, B - 1]), (3, [0]), (3, [B - 1])):
         named = [slots[row] for row in rows]
         out = cache.decode(named, tokens.rows(*rows).part(at, at + 1))
         returned(MIXES_SLOTS, "out", out, value[rows], f"slots {slots} filled, slots {named} decode")

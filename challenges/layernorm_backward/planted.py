@@ -6,15 +6,15 @@ standardise rows by a mean and a spread with weights, of which layer norm's are 
     centred = x - sum(mean_weights * x),  std = sqrt(sum(spread_weights * centred^2) + eps),  xhat = centred / std
 
 NumPy only. A check may ask about inputs of its own: weights, shares and rows are fitted to any shape. The module notes
-whether the latest pair was called at a second point, how often, and on how many elements, and may be told to serve for
-a while only.
+whether the latest pair was called at a second point, how often, on how many elements, and how far off its gradients
+were, and may be told to serve for a while only.
 """
 
 import time
 
 import numpy as np
 
-FIRST, MOVED, SIZE, PASSES = [], [], [0], [0]
+FIRST, MOVED, SIZE, PASSES, OFF = [], [], [0], [0], [0.0]
 STOP = {"at": np.inf, "stopped": False}
 
 
@@ -34,6 +34,7 @@ def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts,
     FIRST.clear()
     MOVED.clear()
     SIZE[0] = PASSES[0] = 0
+    OFF[0] = 0.0
     STOP.update(at=np.inf, stopped=False)
 
     def forward(x, gamma, beta, eps):
@@ -102,6 +103,13 @@ def terms(dxhat, xhat, std, weights):
 
 def both(parts, gradient):
     """The two shares of a gradient together: repeated where a check asks about more; where less, no fault is lost."""
+    together = joined(parts, gradient)
+    OFF[0] = max(OFF[0], float(np.abs(together - gradient).max() / (np.abs(gradient).max() or 1.0)))
+    return together
+
+
+def joined(parts, gradient):
+    """Return the two shares of a gradient together, fitted to its shape."""
     if gradient.size < parts[0].size:
         factor = sum(parts).ravel()
         off = np.abs(factor - 1.0)
@@ -132,6 +140,11 @@ def watch(*point):
 def moved():
     """Whether forward was called at more than one point."""
     return bool(MOVED)
+
+
+def most_off():
+    """How far off the gradients were at worst, over the largest entry of each."""
+    return OFF[0]
 
 
 def most_elements():

@@ -31,8 +31,8 @@ def the_cache_holds_little_more_than_it_must(
     times = size / minimum
     figures = {"cache_bytes_ratio": size / given.x.nbytes, "cache_bytes_minimum_ratio": times}
     detail = f"{size:,} bytes, {times:.3g} times the {minimum:,} of xhat, rstd and gamma"
-    # dx depends on all of x, so what holds much less has put it elsewhere
-    expect.that(size >= 0.9 * given.x.nbytes, "the cache holds less than backward needs", detail, **figures)
+    # dx depends on all of x, so what holds much less, be it in half the digits, has put it elsewhere
+    expect.that(size >= 0.45 * given.x.nbytes, "the cache holds less than backward needs", detail, **figures)
     share = (NO_BYTES - times) / (NO_BYTES - FULL_BYTES)
     if share <= 0:
         raise ProbeFailure("the cache holds far more than backward needs", detail, measured=figures)

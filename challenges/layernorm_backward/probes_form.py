@@ -14,6 +14,7 @@ from .binding import (
     alive,
     all_agree,
     backward,
+    but_for_digits,
     draw_inputs,
     gradient_plan,
     match_oracle,
@@ -47,7 +48,8 @@ def results_have_the_dtype_of_the_inputs(answer: Answer, draw: Draw, *, B: int, 
 def every_shape_is_served(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """Any B, T, D from 1 up, odd ones included: all outputs equal the oracle."""
     given = draw_inputs(draw, B, T, D, dtype)
-    match_oracle(results(answer, given), given, draw)
+    with but_for_digits(answer, dtype):
+        match_oracle(results(answer, given), given, draw)
 
 
 @probe({"dtype": "float64"}, B=2, T=3, D=16, floors={"D": 3})

@@ -10,6 +10,7 @@ from .binding import (
     Inputs,
     alive,
     all_agree,
+    but_for_digits,
     draw_inputs,
     draw_on_grid,
     exact,
@@ -50,7 +51,8 @@ def a_large_mean_costs_no_more_than_it_must_in_single(
 def one_feature_gives_beta_and_no_gradient(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """L18: at D = 1, y = beta, dx = 0 and dgamma = 0, all finite."""
     given = draw_inputs(draw, B, T, D, dtype)
-    match_oracle(results(answer, given), given, draw)
+    with but_for_digits(answer, dtype):
+        match_oracle(results(answer, given), given, draw)
 
 
 @probe(
@@ -64,7 +66,8 @@ def flat_rows_are_finite_and_right(
     given = draw_inputs(draw, B, T, D, dtype)
     level = draw.normal(B, T, 1) if rows == "constant" else np.zeros((B, T, 1))
     given = given.but(x=np.broadcast_to(level, given.x.shape))
-    match_oracle(results(answer, given), given, draw)
+    with but_for_digits(answer, dtype):
+        match_oracle(results(answer, given), given, draw)
 
 
 @probe(

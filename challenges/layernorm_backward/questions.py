@@ -47,12 +47,14 @@ class Question:
         right: whether backward belongs to forward.
         given: the point.
         numbers: what `planted.pair` builds it from.
+        off: how far off a gradient is at the point, over the largest entry of each.
     """
 
     name: str
     right: bool
     given: Inputs
     numbers: tuple[Floats, ...]
+    off: float = 0.0
 
     def pair(self, answer: Answer, *, fresh: bool = True) -> tuple[RemoteObject, RemoteObject]:
         """The pair; where it is to be `fresh`, in a worker that has seen no other."""
@@ -88,7 +90,8 @@ def _wrong_question(draw: Draw, given: Inputs, fault: str) -> Question:
     weights = weights_of(draw, given, str(draw.rng.choice(RIGHT)))
     right, wrong = _gradients(given, weights), _faulty(draw, given, weights)[fault]
     factors = Gradients(*(after / before for before, after in zip(right, wrong, strict=True)))
-    return Question(fault, False, given, (weights, weights, *parts(draw, given, factors), twist(draw)))
+    off = max(float(abs(after - before).max() / abs(before).max()) for before, after in zip(right, wrong, strict=True))
+    return Question(fault, False, given, (weights, weights, *parts(draw, given, factors), twist(draw)), off)
 
 
 def weights_of(draw: Draw, given: Inputs, function: str) -> Floats:

@@ -1,6 +1,6 @@
-"""Conditions of a call that may be the cause of many failures, and an answer that is never called under one."""
+"""Conditions of a call that may be the cause of many failures, and an answer that is never called under them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,30 +36,32 @@ class Condition:
         name: completes the sentence "it fails where ...".
         criterion: which is charged with it.
         met: whether a call meets it, by the function's name and the arguments.
+        never: criteria that it does not explain, such as those of calls that must be refused.
     """
 
     name: str
     criterion: str
     met: Callable[[str, Sequence[Any]], bool]
+    never: Collection[str] = ()
 
 
 class SparingAnswer(AnswerWrapper):
-    """An answer that is not called under a condition: a case that would is left out.
+    """An answer that is not called under some conditions: a case that would is left out.
 
     Attributes:
-        condition: which.
+        conditions: which.
     """
 
-    def __init__(self, answer: Answer, condition: Condition) -> None:
+    def __init__(self, answer: Answer, conditions: Sequence[Condition]) -> None:
         super().__init__(answer)
-        self.condition = condition
+        self.conditions = conditions
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
         """As the answer.
 
         Raises:
-            Spared: the call meets the condition.
+            Spared: the call meets one of the conditions.
         """
-        if self.condition.met(function, args):
+        if any(condition.met(function, args) for condition in self.conditions):
             raise Spared
         return super().call(function, *args, returns=returns, **options)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from harness.model import Threshold
-from harness.probing.failures import ProbeFailure, WorkerLost
+from harness.probing.failures import ProbeFailure, Spared, WorkerLost
 
 MAX_TRIES = 200
 """Programs tried for a shorter one, its thresholds included."""
@@ -137,6 +137,8 @@ class _Search:
             self._run(program)
         except StepFailed as again:
             return again if again.failure.title == self.failure.title else None
+        except Spared:
+            return None
         return None
 
     def _passes(self, program: Program) -> bool:
@@ -146,7 +148,7 @@ class _Search:
         self._left -= 1
         try:
             self._run(program)
-        except StepFailed:
+        except (StepFailed, Spared):
             return False
         return True
 

@@ -26,42 +26,56 @@ SCHEDULES = (1, 2, 3)
 def judged_without_conditions(
     code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer, adapters: Collection[str] = ()
 ) -> list[Evidence]:
-    """The evidence, in which what fails under one condition alone is charged once.
+    """Return the evidence, in which what fails under some conditions alone is charged once.
 
     Where the criterion that is charged with a condition fails under it alone, each other failed criterion is judged
-    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own.
+    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own. Of the
+    conditions of one criterion the first counts, and where those of several do, each is judged without the earlier.
     """
-    items = list(evidence)
+    items, found = {e.criterion: e for e in evidence}, list[Condition]()
     for condition in code.conditions:
-        charged = next((e for e in items if e.criterion == condition.criterion and e.faulty), None)
-        if charged is None:
+        id = condition.criterion
+        if id not in items or not items[id].faulty or id in {earlier.criterion for earlier in found}:
             continue
-        if _without(code, condition, charged, answer, adapters, explain=False).outcome is Outcome.PASSED:
-            return [e if e is charged else _judged_again(code, condition, e, answer, adapters) for e in items]
-    return items
+        charged = items[id] = _judged_again(code, found, items[id], answer, adapters)
+        if charged.faulty and _passes(code, [*found, condition], charged, answer, adapters):
+            found.append(condition)
+    apart = {condition.criterion for condition in found}
+    return [e if id in apart else _judged_again(code, found, e, answer, adapters) for id, e in items.items()]
 
 
 def _judged_again(
-    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str]
+    code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> Evidence:
     probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
-    if not probes or any(probe.measures_cost for probe in probes):
+    possible = [condition for condition in conditions if evidence.criterion not in condition.never]
+    if not possible or not probes or any(probe.measures_cost for probe in probes):
         return evidence
-    again = _without(code, condition, evidence, answer, adapters, explain=True)
+    again = _without(code, possible, evidence, answer, adapters, explain=True)
     if again.outcome is not Outcome.PASSED:
         return again if again.faulty else evidence
-    detail = f"fails only where {condition.name}, which `{condition.criterion}` is charged with: {evidence.seen}"
-    changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": condition.criterion, "detail": detail}
+    alone = (condition for condition in possible if _passes(code, [condition], evidence, answer, adapters))
+    cause = possible if len(possible) == 1 else [condition] if (condition := next(alone, None)) else possible
+    where, charged = (" or ".join(words) for words in zip(*((c.name, f"`{c.criterion}`") for c in cause), strict=True))
+    detail = f"fails only where {where}, which {charged} is charged with: {evidence.seen}"
+    changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": cause[0].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
 
 
+def _passes(
+    code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
+) -> bool:
+    """Return whether a failed criterion passes where the conditions are never met."""
+    return _without(code, conditions, evidence, answer, adapters, explain=False).outcome is Outcome.PASSED
+
+
 def _without(
-    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str],
-    explain: bool,
+    code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer,
+    adapters: Collection[str], explain: bool,
 ) -> Evidence:  # fmt: skip
-    """What the probes of a criterion see where the condition is never met, with the same inputs otherwise."""
+    """Return what the probes of a criterion see where the conditions are never met, with the same inputs otherwise."""
     assert evidence.seed is not None
-    criterion, sparing = code.challenge.criterion(evidence.criterion), SparingAnswer(answer, condition)
+    criterion, sparing = code.challenge.criterion(evidence.criterion), SparingAnswer(answer, conditions)
     return probe_criterion(code, criterion, sparing, evidence.seed, explain=explain, adapters=adapters)
 
 

@@ -1,0 +1,70 @@
+"""A fault of a cache is charged to the criterion that asks for it, and to none that only its calls bring it to."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from harness.model import Evidence, Outcome
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.mutants import module_of
+from harness.probing.root_causes import judged_without_conditions
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+SEED = 11
+CHARGED = {
+    "one cache for all slots": {"batch_isolation", "slot_reuse", "capacity"},  # only slot 0 is emptied, or full
+    "one overwritten entry a layer": {"batch_isolation", "decode_history", "slot_reuse", "capacity"},
+    "decode sees only key 0": {"prefill_stored", "decode_history"},
+    "padding stored": {"ragged_lengths"},
+    "lengths shared by layers": {"layer_isolation"},
+}
+"""The criteria that a fault is charged to."""
+
+
+@cache
+def code() -> ChallengeCode:
+    return ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+
+
+@cache
+def judged(fault: str) -> dict[str, Evidence]:
+    """The evidence of an answer with a fault, each fault charged once: of what is required, but for drawn programs."""
+    mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
+    answer = LocalAnswer(module_of("answer", code().source(mutant)))
+    asked = [
+        c
+        for c in code().challenge.criteria
+        if c.probes and not c.capability and c.id != "any_history" and not measured(c.id)
+    ]
+    found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+    return {e.criterion: e for e in charged_once(code(), judged_without_conditions(code(), found, answer))}
+
+
+def measured(criterion: str) -> bool:
+    return any(probe.measures_cost for probe in code().probes_of(code().challenge.criterion(criterion)))
+
+
+@pytest.mark.parametrize("fault", CHARGED)
+def test_a_fault_is_charged_to_what_it_breaks_alone(fault: str) -> None:
+    evidence = judged(fault)
+    assert {id for id, e in evidence.items() if e.faulty} == CHARGED[fault], evidence
+
+
+def test_what_fails_where_several_sequences_are_held_depends_on_their_isolation() -> None:
+    shapes = judged("one overwritten entry a layer")["shapes"]
+    assert (shapes.outcome, shapes.rests_on) == (Outcome.NOT_RUN, "batch_isolation")
+    assert "fails only where several sequences are held" in shapes.detail
+
+
+@pytest.mark.parametrize("criterion", ["decode_cost", "memory_growth"])
+def test_a_cache_that_forgets_is_not_praised_for_what_it_costs(criterion: str) -> None:
+    mutant = next(mutant for mutant in code().mutants if mutant.name == "one overwritten entry a layer")
+    answer = LocalAnswer(module_of("answer", code().source(mutant)))
+    found = probe_criterion(code(), code().challenge.criterion(criterion), answer, SEED, explain=False)
+    cost = {e.criterion: e for e in charged_once(code(), [*judged(mutant.name).values(), found])}[criterion]
+    assert (cost.outcome, cost.measured) == (Outcome.NOT_RUN, {})
+    assert cost.rests_on in ("batch_isolation", "decode_history")
