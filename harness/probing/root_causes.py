@@ -26,42 +26,57 @@ SCHEDULES = (1, 2, 3)
 def judged_without_conditions(
     code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer, adapters: Collection[str] = ()
 ) -> list[Evidence]:
-    """The evidence, in which what fails under one condition alone is charged once.
+    """Return the evidence, in which what fails under a condition alone is charged once.
 
     Where the criterion that is charged with a condition fails under it alone, each other failed criterion is judged
-    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own.
+    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own. So it
+    goes on with the conditions of further criteria, and each fault is judged without those found before.
     """
-    items = list(evidence)
+    items, found = list(evidence), list[Condition]()
     for condition in code.conditions:
         charged = next((e for e in items if e.criterion == condition.criterion and e.faulty), None)
-        if charged is None:
+        if charged is None or any(known.criterion == condition.criterion for known in found):
             continue
-        if _without(code, condition, charged, answer, adapters, explain=False).outcome is Outcome.PASSED:
-            return [e if e is charged else _judged_again(code, condition, e, answer, adapters) for e in items]
+        if _without(code, [*found, condition], charged, answer, adapters, explain=False).outcome is Outcome.PASSED:
+            found.append(condition)
+            items = [_judged_again(code, found, e, answer, adapters) for e in items]
     return items
 
 
 def _judged_again(
-    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str]
+    code: ChallengeCode, found: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> Evidence:
+    """Judge a failed criterion without the last condition, or without all of them; one of its own stays."""
     probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
-    if not probes or any(probe.measures_cost for probe in probes):
+    if not probes or found[-1].criterion == evidence.criterion or any(probe.measures_cost for probe in probes):
         return evidence
-    again = _without(code, condition, evidence, answer, adapters, explain=True)
-    if again.outcome is not Outcome.PASSED:
-        return again if again.faulty else evidence
-    detail = f"fails only where {condition.name}, which `{condition.criterion}` is charged with: {evidence.seen}"
-    changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": condition.criterion, "detail": detail}
+    others = [condition for condition in found if condition.criterion != evidence.criterion]
+    for conditions in [others[-1:], others][: len(others)]:
+        again = _without(code, conditions, evidence, answer, adapters, explain=conditions == others)
+        # an adapter may leave drawn cases out: of those that are left, none fails
+        right = again.draws is not None and again.draws.tried > again.draws.failed == 0
+        if again.outcome is Outcome.PASSED or (again.outcome is Outcome.NOT_RUN and right):
+            return _left_to(conditions, evidence)
+    return again if again.faulty else evidence
+
+
+def _left_to(conditions: Sequence[Condition], evidence: Evidence) -> Evidence:
+    """Return the evidence as not judged, for what failed is charged to the criteria of conditions."""
+    where = " or ".join(condition.name for condition in conditions)
+    charged = " and ".join(f"`{condition.criterion}`" for condition in conditions)
+    verb = "is" if len(conditions) == 1 else "are"
+    detail = f"fails only where {where}, which {charged} {verb} charged with: {evidence.title}"
+    changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": conditions[-1].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
 
 
 def _without(
-    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str],
-    explain: bool,
+    code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer,
+    adapters: Collection[str], explain: bool,
 ) -> Evidence:  # fmt: skip
-    """What the probes of a criterion see where the condition is never met, with the same inputs otherwise."""
+    """What the probes of a criterion see where no condition is met, with the same inputs otherwise."""
     assert evidence.seed is not None
-    criterion, sparing = code.challenge.criterion(evidence.criterion), SparingAnswer(answer, condition)
+    criterion, sparing = code.challenge.criterion(evidence.criterion), SparingAnswer(answer, conditions)
     return probe_criterion(code, criterion, sparing, evidence.seed, explain=explain, adapters=adapters)
 
 
