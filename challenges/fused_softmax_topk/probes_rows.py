@@ -13,8 +13,10 @@ MIXED = "a row depends on other rows"
 @probe({"rows": 40}, {"rows": 1}, {"rows": 2}, {"rows": 3}, {"rows": 7}, {"rows": 33}, {"rows": 257}, vocab=67, k=3,
        fixed=("vocab", "k"))  # fmt: skip
 def every_row_is_written(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
-    """Any number of rows; every entry of both outputs holds something new and right."""
-    right(launch(answer, draw, scaled(draw, rows, vocab), served(answer, k)), answer, draw)
+    """Any number of rows; every entry of both outputs holds something new, and is right where one row is."""
+    run = launch(answer, draw, scaled(draw, rows, vocab), served(answer, k))
+    with expect.only_beside(lambda: right(launch(answer, draw, run.logits[:1], run.k), answer, draw)):
+        right(run, answer, draw)
 
 
 @probe({"rows": 2, "vocab": 30, "k": 3}, {"rows": 6, "vocab": 531, "k": 20}, {"rows": 9, "vocab": 1301, "k": 64},

@@ -6,7 +6,7 @@ from harness.numerics import beyond_rounding, conditioning
 from harness.probing import Answer, Draw, Partial, expect, probe
 
 from . import oracle
-from .binding import DTYPES, Floats, Results, backward, draw_inputs, forward, projected
+from .binding import DTYPES, Floats, Results, backward, draw_inputs, forward, gradients, projected
 from .bounds import open_entries, require_within
 
 SMALL = {"rows": 2, "columns": 8, "out": 3, "group": 4}
@@ -86,7 +86,7 @@ def the_gradient_passes_straight_through(
         _, cache = forward(answer, each)
         dx, dw = backward(answer, each, cache)
         expect.alive("dx", dx, each.dy, each.x)
-        require_within(Results(None, None, None, None, dw), each, name)
+        require_within(Results(None, None, None, None, dw), each, name, digits=False)
 
 
 @probe({"dtype": "float64"}, {"dtype": "float32"}, rows=4, columns=24, out=6, group=8, fixed=("group",))
@@ -97,7 +97,7 @@ def dx_passes_through_the_ternary_weights(
     given = draw_inputs(draw, out, columns, out, group, dtype, scale="groups apart").but(dy=np.eye(out))
     _, cache = forward(answer, given)
     dx, _ = backward(answer, given, cache)
-    require_within(Results(None, None, None, dx, None), given, "dy of one unit a row")
+    require_within(Results(None, None, None, dx, None), given, "dy of one unit a row", digits=False)
 
 
 @probe({"dtype": "float64"}, {"dtype": "float32"}, columns=40, out=5, group=8, fixed=("columns", "group"))
@@ -123,16 +123,17 @@ def groups_do_not_see_each_other(
 def signs_and_scales_follow_w(
     answer: Answer, draw: Draw, *, columns: int, out: int, group: int, dtype: str
 ) -> None:
-    """-w gives -t and the same s; w times a power of two gives the same t and s times that power."""
+    """-w gives -t and the same s; w times a power of two gives the same t and s times that power, where no scale is
+    tiny or huge."""
     given = draw_inputs(draw, 1, columns, out, group, dtype)
     t, s = projected(answer, given)
     expect.alive("s", s)
-    for factor in (-1.0, 2.0**-20, 2.0**20):
+    for factor in (-1.0, 2.0**-8, 2.0**8):
         t_after, s_after = projected(answer, given.but(w=given.w * factor))
-        title = "the projection does not follow the size or sign of w"
+        title = f"the projection does not follow the {'sign' if factor < 0 else 'size'} of w"
         expect.same("s", s_after, s * given.w.dtype.type(abs(factor)), title, f"w times {factor:g}")
-        same = np.array_equal(t_after, t * np.int8(np.sign(factor)))
-        expect.that(same, title, f"w times {factor:g} gives another t")
+        moved = (t_after != t * np.int8(np.sign(factor))) & ~open_entries(given)
+        expect.that(not moved.any(), title, f"w times {factor:g} gives another t")
 
 
 @probe(*({**MIDDLE, "dtype": dtype} for dtype in DTYPES))
@@ -145,7 +146,7 @@ def error_ratios_are_small(
     given = given.but(w=np.where(free, 0.0, given.w)) if free.any() else given
     _, s = projected(answer, given)
     y, cache = forward(answer, given)
-    dx, dw = backward(answer, given, cache)
+    found = (s, y, *gradients(answer, given, cache))
     expect.alive("y", y, given.x)
     exact = _ratio_outputs(given.w, given.x, given.dy, group)
     # the signs t are held: whether an entry rounds up is asked elsewhere
@@ -155,7 +156,8 @@ def error_ratios_are_small(
     )
     worst = max(
         expect.close(name, got, right, spread, limit=PASSING)
-        for name, got, right, spread in zip(("s", "y", "dx", "dw"), (s, y, dx, dw), exact, spreads, strict=True)
+        for name, got, right, spread in zip(("s", "y", "dx", "dw"), found, exact, spreads, strict=True)
+        if got is not None
     )
     share = 1.0 if worst <= FULL else 0.7
     return Partial(share, {"error_ratio": worst}, f"error ratio {worst:.3g}" if share < 1 else "")

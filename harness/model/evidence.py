@@ -183,6 +183,8 @@ class Evidence(ReadableModel):
     """Which places of the output are lost, where a probe mapped them."""
     draws: Draws | None = None
     """The drawn cases that were tried; None where nothing is drawn."""
+    unserved: tuple[NonEmpty, ...] = ()
+    """Functions of which calls were left out, for an adapter of ours does not serve them."""
     thresholds: tuple[Threshold, ...] = ()
     """Where along its sizes the counterexample begins to fail."""
     defect: str = ""

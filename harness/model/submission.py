@@ -53,6 +53,9 @@ class About(Model):
     entry: Annotated[RelativePath | tuple[RelativePath, ...], Field(union_mode="left_to_right")]
     """The file with the contract's functions, or, where the language allows several, all that are to be compiled; an
     empty list where the reply holds no answer."""
+    programs: tuple[RelativePath, ...] = Field(default=(), max_length=100)
+    """Further files that are run by themselves and that nothing imports, such as a training script: source metrics
+    count them, and what they import."""
     provenance: Provenance
     """Where the files come from."""
     attempt: int | None = Field(default=None, ge=1, strict=True)

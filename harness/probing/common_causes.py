@@ -1,12 +1,13 @@
 """One fault behind several failures: names that hold together, and that nothing the answer passed contradicts."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
-from harness.model import Evidence
+from harness.model import Diagnosis, Evidence
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
-from harness.probing.diagnosis import ROUNDING, Fit, named, without_refuted
+from harness.probing.diagnosis import ROUNDING, Fit, without_refuted
 from harness.probing.mutants import Mutant
 
 
@@ -36,7 +37,7 @@ def _with_fewest_names(code: ChallengeCode, items: list[Evidence], answer: Answe
             break
         chosen |= dict.fromkeys(covered, best)
     return [
-        e.model_copy(update={"diagnosis": named(chosen[e.criterion], fitting[e.criterion][chosen[e.criterion].name])})
+        e.model_copy(update={"diagnosis": fitting[e.criterion][chosen[e.criterion].name]()})
         if e.criterion in chosen and chosen[e.criterion].name != _name(e)
         else e
         for e in items
@@ -48,8 +49,10 @@ def _name(evidence: Evidence) -> str | None:
     return diagnosis.mutant if diagnosis and diagnosis.established == "agreement" else None
 
 
-def _fitting(code: ChallengeCode, evidence: Evidence, known: Sequence[Mutant], answer: Answer) -> Mapping[str, float]:
-    """How far the answer is from each known fault that behaves as it does, on the smallest input of a failure.
+def _fitting(
+    code: ChallengeCode, evidence: Evidence, known: Sequence[Mutant], answer: Answer
+) -> Mapping[str, Callable[[], Diagnosis]]:
+    """Return what names each known fault that behaves as the answer does, on the smallest input of a failure.
 
     A fault that is named already stays the best there is: another is no worse by more than rounding, and behaves as the
     answer does on as many other cases that it fails.
@@ -62,4 +65,5 @@ def _fitting(code: ChallengeCode, evidence: Evidence, known: Sequence[Mutant], a
     best = max(fits.get(own, ROUNDING), ROUNDING)
     near = [mutant for mutant in known if fits.get(mutant.name, math.inf) <= best]
     agreeing = {mutant.name: fit.agreeing(mutant) for mutant in near} if len(near) > 1 else {}
-    return {m.name: fits[m.name] for m in near if agreeing.get(m.name, 0) >= agreeing.get(own, 0)}
+    kept = (mutant for mutant in near if agreeing.get(mutant.name, 0) >= agreeing.get(own, 0))
+    return {mutant.name: partial(fit.named, mutant, fits[mutant.name]) for mutant in kept}

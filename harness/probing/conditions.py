@@ -1,11 +1,11 @@
-"""Conditions of a call that may be the cause of many failures, and an answer that is never called under them."""
+"""Calls that a criterion is judged without: those under a condition, and those that our adapter does not serve."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.probing.answers import Answer
-from harness.probing.failures import Spared
+from harness.probing.failures import ProbeFailure, Spared
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Plan
 
@@ -46,7 +46,7 @@ class Condition:
 
 
 class SparingAnswer(AnswerWrapper):
-    """An answer that is not called under some conditions: a case that would is left out.
+    """An answer that is not called under conditions: a case that would is left out.
 
     Attributes:
         conditions: which.
@@ -65,3 +65,44 @@ class SparingAnswer(AnswerWrapper):
         if any(condition.met(function, args) for condition in self.conditions):
             raise Spared
         return super().call(function, *args, returns=returns, **options)
+
+
+class PartlyServedAnswer(AnswerWrapper):
+    """An answer judged by what an adapter of ours serves: a case that calls for more is left out.
+
+    A function that was never served does not count as one of the answer's, so that a probe can judge the rest.
+
+    Attributes:
+        adapters: files of the harness's own: what only their lines raise, they do not serve.
+        refused: what such a call said first, by function.
+    """
+
+    def __init__(self, answer: Answer, adapters: Collection[str]) -> None:
+        super().__init__(answer)
+        self.adapters, self.refused = adapters, dict[str, str]()
+        self._returned = set[str]()
+
+    @property
+    def never_served(self) -> set[str]:
+        """Functions of which every call was refused."""
+        return self.refused.keys() - self._returned
+
+    def has(self, function: str) -> bool:
+        """Say whether the answer exposes a function, and the adapter serves it."""
+        return function not in self.never_served and super().has(function)
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        """As the answer.
+
+        Raises:
+            Spared: only lines of the adapters raised something.
+        """
+        try:
+            value = super().call(function, *args, returns=returns, **options)
+        except ProbeFailure as failure:
+            if not failure.locations or any(place.file not in self.adapters for place in failure.locations):
+                raise
+            self.refused.setdefault(function, failure.detail)
+            raise Spared from None
+        self._returned.add(function)
+        return value

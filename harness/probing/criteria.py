@@ -12,6 +12,7 @@ from harness.model.base import is_nan
 from harness.model.seeds import seed_of as seed_of
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
+from harness.probing.conditions import PartlyServedAnswer
 from harness.probing.diagnosis import diagnose
 from harness.probing.failures import NotMeasurable, NotRun
 from harness.probing.probe import Probe, ProbeResult, run
@@ -68,8 +69,12 @@ def _run(
         if before is None and (not brief or number == 0):
             answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
-            again = partial(run, answer=answer, seed=seed, shrink=explain, share=share)
-            yield _charged(_real(_served(probe.in_brief() if brief else probe, before, again, adapters)), adapters)
+            probe = probe.in_brief() if brief else probe
+            again = partial(run, probe, seed=seed, share=share)
+            result = again(answer, shrink=explain) if before is None else before
+            if _is_ours(result, adapters):
+                result = _served(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
+            yield _charged(_real(result), adapters)
         except (NotMeasurable, NotRun) as reason:
             yield reason
 
@@ -108,37 +113,35 @@ def _is_ours(result: ProbeResult, adapters: Collection[str]) -> bool:
     return raised and not result.passed and not (result.counterexample and result.counterexample.where)
 
 
-def _served(
-    probe: Probe, known: ProbeResult | None, again: Callable[[Probe], ProbeResult], adapters: Collection[str]
-) -> ProbeResult:
-    """Run a probe without the fixed cases that an adapter does not serve, as long as others are left to judge.
+def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
+    """Run a probe again without what an adapter does not serve.
 
     Args:
-        probe: to run.
-        known: what it showed before; None where it was not run.
+        probe: which asked for something that is not served.
         again: runs it.
-        adapters: files of the harness's own.
+        answer: leaves out what is not served.
+
+    Raises:
+        NotRun: nothing is left to judge, or not all drawn sizes are, and the others are right.
     """
-    result, left_out = known or again(probe), dict[str, None]()
-    while result.draws is None and _is_ours(result, adapters) and len(probe.cases) > 1:
-        left_out[result.detail] = None
-        probe = replace(probe, cases=tuple(case for case in probe.cases if case != result.case))
-        result = again(probe)
-    if not left_out or not result.passed:
+    again(answer)  # shows which functions are never served; those that a probe asks about are left out below
+    result = again(answer)
+    reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
+    cases = len(probe.cases) + (result.draws.planned if result.draws else 0)
+    if result.spared == cases or _is_ours(result, answer.adapters):
+        raise NotRun(f"our adapter does not serve {reasons or result.detail}")
+    if not result.passed:
         return result
-    note = f"without what our adapter does not serve: {'; '.join(left_out)}"
-    return replace(result, detail="; ".join(filter(None, (note, result.detail))))
+    if result.draws is not None and result.spared:
+        share = f"{result.spared} of {cases} cases"
+        raise NotRun(f"our adapter does not serve {share}, and the others are right: {reasons}", result.draws)
+    note = f"without what our adapter does not serve: {reasons}"
+    return replace(result, detail="; ".join(filter(None, (note, result.detail))), unserved=tuple(answer.refused))
 
 
 def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
-    """The result, without places in `adapters`.
-
-    Raises:
-        NotRun: it failed, and saw nothing but an exception that only lines of `adapters` raised.
-    """
-    if not _is_ours(result, adapters):
-        return replace(result, locations=tuple(place for place in result.locations if place.file not in adapters))
-    raise NotRun(f"our adapter does not serve it: {result.title}: {result.detail}", draws=result.draws)
+    """Return the result without places in `adapters`."""
+    return replace(result, locations=tuple(place for place in result.locations if place.file not in adapters))
 
 
 def _evidence(
@@ -149,12 +152,11 @@ def _evidence(
     draws = _sum([o.draws for o in outcomes])
     if not failed:
         fraction = min(o.fraction for o in outcomes)
-        detail = "; ".join(o.detail for o in outcomes if o.detail)
-        if fraction < 1:
-            return Evidence.of(
-                criterion, Outcome.PARTIAL, fraction=fraction, seed=seed, measured=measured, detail=detail, draws=draws
-            )
-        return Evidence.of(criterion, Outcome.PASSED, seed=seed, measured=measured, detail=detail, draws=draws)
+        return Evidence.of(
+            criterion, Outcome.PARTIAL if fraction < 1 else Outcome.PASSED, fraction=fraction if fraction < 1 else None,
+            seed=seed, measured=measured, detail="; ".join(dict.fromkeys(o.detail for o in outcomes if o.detail)),
+            draws=draws, unserved=tuple(dict.fromkeys(name for o in outcomes for name in o.unserved)),
+        )  # fmt: skip
     first, *others = failed
     diagnosis = first.diagnosis
     if diagnosis is None and explain and first.obstacle is not Obstacle.FAULT:
@@ -226,7 +228,7 @@ def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, b
 
 UNSHOWN: Mapping[str, object] = {
     "title": "", "measured": {}, "locations": (), "counterexample": None, "diagnosis": None, "loss": None, "also": (),
-    "thresholds": (), "defect": "", "linked_to": None, "obstacle": None,
+    "thresholds": (), "defect": "", "linked_to": None, "obstacle": None, "unserved": (),
 }  # fmt: skip
 """Fields of evidence that is no finding."""
 

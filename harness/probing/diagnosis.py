@@ -14,7 +14,7 @@ from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.failures import CallTimedOut, ProbeFailure
 from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import Mutant
+from harness.probing.mutants import NUMBER, Mutant
 from harness.probing.probe import Probe, ProbeResult, once
 from harness.probing.sizes import DRAW, Case
 from harness.probing.wrapper import AnswerWrapper
@@ -28,6 +28,8 @@ OTHER_DRAWS = range(2_000_000, 2_000_004)
 """Further inputs on which answers without floating-point numbers must agree: whole numbers agree by chance."""
 APART = 1e3
 """How many times further the reference must be from the mutant than the answer is."""
+NEAR = (0.99, 1.01)
+"""Times a number of a known fault: where one of these does as well, the answer's own number is not known."""
 SILENT = object()
 """Where an answer returned nothing."""
 ROUNDING = 1e-6
@@ -155,14 +157,7 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     nearest = max(ROUNDING, min(gap for gap, _ in gaps))
     tied = [(gap, mutant) for gap, mutant in gaps if gap <= nearest]
     gap, mutant = max(tied, key=lambda one: fits.agreeing(one[1])) if len(tied) > 1 else tied[0]
-    return named(mutant, gap)
-
-
-def named(mutant: Mutant, gap: float) -> Diagnosis:
-    """The diagnosis that an answer agrees with a known fault, but for a relative difference."""
-    how = "to the last bit" if gap == 0 else f"to {gap:.0e}"
-    words = f"agrees with `{mutant.name}` {how} on the same inputs: the answer {mutant.fault}"
-    return Diagnosis(words=words, established="agreement", mutant=mutant.name)
+    return fits.named(mutant, gap)
 
 
 class Fit:
@@ -196,6 +191,21 @@ class Fit:
         """How far the answer is from a known fault, when that is near and the reference is not; else None."""
         known = (self._notes(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
         return _agreement(self._theirs, known, self._right, self._tolerance)
+
+    def named(self, mutant: Mutant, gap: float) -> Diagnosis:
+        """Return the diagnosis that the answer agrees with a known fault, but for a relative difference.
+
+        A number of the fault is stated as the answer's only where the fault with a number near it does not agree.
+        """
+        unknown = {
+            number
+            for number in mutant.chosen_numbers
+            if any(self.gap(mutant.with_number_near(number, factor)) is not None for factor in NEAR)
+        }
+        fault = NUMBER.sub(lambda m: f"a number such as {m[0]}" if m[0] in unknown else m[0], mutant.fault)
+        how = "to the last bit" if gap == 0 else f"to {gap:.0e}"
+        words = f"agrees with `{mutant.name}` {how} on the same inputs: the answer {fault}"
+        return Diagnosis(words=words, established="agreement", mutant=mutant.name)
 
     def agreeing(self, mutant: Mutant) -> int:
         """On how many further fixed cases that the answer fails it agrees with a known fault."""

@@ -66,6 +66,8 @@ class FaultElsewhere(ProbeFailure):
 class WrongOutputs(ProbeFailure):
     """A call of a device ended well and left outputs unwritten, or wrote beside them."""
 
+    obstacle = Obstacle.OUTPUT
+
 
 class ArgumentsRejected(CallFailed):
     """The answer raised ValueError: right where the arguments are wrong, a fault elsewhere."""
@@ -76,7 +78,7 @@ class NotOffered(ArgumentsRejected):
 
 
 class Spared(Exception):
-    """A call has a property that a criterion is judged without; see `root_causes.judged_without`."""
+    """A call is one that a criterion is judged without; see `conditions`."""
 
 
 class NotMeasurable(Exception):

@@ -1,13 +1,16 @@
 """Mutants and variants: a right answer with a fault planted, or with its way of working exchanged."""
 
+import re
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from harness.errors import SpecError
 
 Edits = tuple[tuple[str, str], ...]
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]|,\d)")
+"""A number in words or in source, whole numbers with or without commas."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,26 @@ class Mutant:
     fault: str
     criterion: str = field(kw_only=True)
     edits: Edits = field(kw_only=True)
+
+    @property
+    def chosen_numbers(self) -> tuple[str, ...]:
+        """The numbers in the words of the fault that stand in the edits too: a like fault has others."""
+        planted = {_value(found) for _, new in self.edits for found in NUMBER.findall(new)}
+        return tuple(text for text in dict.fromkeys(NUMBER.findall(self.fault)) if _value(text) in planted)
+
+    def with_number_near(self, number: str, factor: float) -> "Mutant":
+        """Return the same fault with another number: a whole one is one more or less, any other is multiplied."""
+        value = _value(number)
+        other = value + (1 if factor > 1 else -1) if value.is_integer() else value * factor
+
+        def changed(found: re.Match[str]) -> str:
+            return found[0] if _value(found[0]) != value else f"{int(other) if value.is_integer() else other!r}"
+
+        return replace(self, edits=tuple((old, NUMBER.sub(changed, new)) for old, new in self.edits))
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,8 @@ class ProbeResult:
         thresholds: where along its sizes the counterexample begins to fail.
         defect: kind of the defect that the device reported, where it was one.
         obstacle: what failed, where it was nothing that the probe compares.
+        spared: how many cases were left out.
+        unserved: functions of which calls were left out, for an adapter of ours does not serve them.
     """
 
     probe: str
@@ -127,6 +129,8 @@ class ProbeResult:
     thresholds: tuple[Threshold, ...] = ()
     defect: str = ""
     obstacle: Obstacle | None = None
+    spared: int = 0
+    unserved: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -182,11 +186,12 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
         NotRun: this run could not tell.
     """
     figures: dict[str, Figure] = {}
-    fraction, details = 1.0, []
+    fraction, details, spared = 1.0, [], 0
     for case in probe.cases:
         try:
             result = _counted(probe, answer, seed, case)
         except Spared:
+            spared += 1
             continue
         except ProbeFailure as failure:
             small = _shrunk(probe, answer, seed, case, failure) if shrink else Shrunk(case, failure)
@@ -196,7 +201,7 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
         fraction = min(fraction, result.fraction)
         if result.detail:
             details.append(result.detail)
-    passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)))
+    passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)), spared=spared)
     return passed if probe.drawn is None else _swept(probe, probe.drawn, answer, seed, passed, shrink, share)
 
 
@@ -217,7 +222,7 @@ def _swept(
     if found.unreached:
         raise NotRun(f"no drawn case failed, but the largest were not reached: {found.reason} at {found.unreached}",
                      found.draws)  # fmt: skip
-    return replace(passed, draws=found.draws)
+    return replace(passed, draws=found.draws, spared=passed.spared + found.spared)
 
 
 def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:

@@ -47,17 +47,20 @@ def judged_without_conditions(
 def _judged_again(
     code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> Evidence:
+    """Judge a failed criterion again without the conditions, and name the one that explains it alone if there is one."""
     probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
     possible = [condition for condition in conditions if evidence.criterion not in condition.never]
     if not possible or not probes or any(probe.measures_cost for probe in probes):
         return evidence
     again = _without(code, possible, evidence, answer, adapters, explain=True)
-    if again.outcome is not Outcome.PASSED:
+    if not _right(again):
         return again if again.faulty else evidence
     alone = (condition for condition in possible if _passes(code, [condition], evidence, answer, adapters))
     cause = possible if len(possible) == 1 else [condition] if (condition := next(alone, None)) else possible
-    where, charged = (" or ".join(words) for words in zip(*((c.name, f"`{c.criterion}`") for c in cause), strict=True))
-    detail = f"fails only where {where}, which {charged} is charged with: {evidence.seen}"
+    where = " or ".join(condition.name for condition in cause)
+    charged = " and ".join(f"`{condition.criterion}`" for condition in cause)
+    verb = "is" if len(cause) == 1 else "are"
+    detail = f"fails only where {where}, which {charged} {verb} charged with: {evidence.title}"
     changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": cause[0].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
 
@@ -66,7 +69,14 @@ def _passes(
     code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> bool:
     """Return whether a failed criterion passes where the conditions are never met."""
-    return _without(code, conditions, evidence, answer, adapters, explain=False).outcome is Outcome.PASSED
+    return _right(_without(code, conditions, evidence, answer, adapters, explain=False))
+
+
+def _right(evidence: Evidence) -> bool:
+    """Return whether a criterion passed, or no case failed of those that an adapter left."""
+    draws = evidence.draws
+    left = evidence.outcome is Outcome.NOT_RUN and draws is not None and draws.tried > draws.failed == 0
+    return evidence.outcome is Outcome.PASSED or left
 
 
 def _without(

@@ -41,6 +41,7 @@ class Sweep:
         failure: how.
         unreached: the first case that was too large.
         reason: why.
+        spared: how many were left out.
     """
 
     def __init__(self, drawn: Drawn, answer: Answer, planned: int) -> None:
@@ -49,6 +50,7 @@ class Sweep:
         self.failure: ProbeFailure | None = None
         self.unreached = ""
         self.reason = ""
+        self.spared = 0
         self._drawn, self._answer, self._planned = drawn, answer, planned
         self._most = drawn.most
         self._tried = self._failed = 0
@@ -89,6 +91,7 @@ class Sweep:
         try:
             merge(self.figures, attempt(case))
         except Spared:
+            self.spared += 1
             return
         except CallTimedOut as late:
             endless = self._endless(attempt, case, late, self._spent - before)

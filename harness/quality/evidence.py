@@ -35,7 +35,8 @@ def source_evidence(
     """Evidence of the criteria fed by source metrics, by criterion; files that nothing imports are named once."""
     if not criteria:
         return {}
-    report = measure(folder, submission.entries, tuple(adapters), _test_command(submission))
+    run = (*_test_command(submission), *submission.about.programs)
+    report = measure(folder, submission.entries, tuple(adapters), run)
     size: dict[str, Figure] = {"source_files": report.files, "source_lines": report.sloc}
     found = {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
     for criterion in criteria:

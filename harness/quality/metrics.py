@@ -97,7 +97,7 @@ def measure(
         folder: a submission or the snapshot of one.
         entries: files of the submission's `entry`; they are source whatever they are called.
         adapters: files that are the harness's own: no line of them counts.
-        command: words of its test command.
+        command: words of its test command, and of what else is run.
 
     Raises:
         PrerequisiteError: ruff is not installed beside the harness.

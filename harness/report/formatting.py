@@ -166,9 +166,20 @@ def _figure(name: str, value: Figure) -> str:
 
 
 def measured(evidence: Evidence, sure: bool = True) -> str:
-    """Return the figures of a criterion and what its drawn cases showed; with `sure`, how rare a fault they miss."""
+    """Return the figures of a criterion, what its drawn cases showed and what was left out of them.
+
+    Args:
+        evidence: of the criterion.
+        sure: whether to say how rare a fault the drawn cases miss.
+    """
     drawn = (draws if sure else drawn_cases)(evidence.draws) if evidence.draws else ""
-    return "; ".join(filter(None, (figures(evidence.measured), drawn)))
+    return "; ".join(filter(None, (figures(evidence.measured), drawn, left_out(evidence.unserved))))
+
+
+def left_out(functions: Iterable[str]) -> str:
+    """Say of which functions calls were left out; empty where of none."""
+    named = ", ".join(f"`{name}`" for name in functions)
+    return f"without calls of {named} that our adapter does not serve" if named else ""
 
 
 def draws(seen: Draws) -> str:

@@ -54,6 +54,8 @@ def test_a_new_challenge_shows_its_mutants_to_every_probed_criterion(tmp_path: P
     assert all(code.probes_of(criterion) for criterion in probed)
     assert {mutant.criterion for mutant in code.mutants} == {c.id for c in probed}
     assert all(code.source(edited) != code.source() for edited in (*code.mutants, *code.variants))
+    prompt = " ".join((tmp_path / "challenges" / "made" / "PROMPT.md").read_text().split())
+    assert [c.id for c in code.challenge.criteria if not c.asked or c.asked not in prompt] == []
 
 
 def test_a_language_without_templates_is_refused(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_what_our_adapter_alone_raises_is_not_charged(published: Published) -> N
     with opened(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     record = grade_one(published.workspace, folder).record
-    told = [e for e in record.evidence if "our adapter does not serve it" in e.detail]
+    told = [e for e in record.evidence if "our adapter does not serve `scaled`: " in e.detail]
     assert told, [e.outcome for e in record.evidence]
     assert all("adapter.py:5" in e.detail and not e.locations for e in told)
     assert {e.outcome for e in told} == {Outcome.NOT_RUN}
@@ -184,7 +184,8 @@ def test_a_case_that_our_adapter_does_not_serve_leaves_the_others_to_judge(publi
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
     assert values.outcome is (Outcome.PASSED if power == 1 else Outcome.FAILED)
-    noted = "without what our adapter does not serve: NotImplementedError: two rows (adapter.py:6)" in values.detail
+    words = "without what our adapter does not serve: `scaled`: NotImplementedError: two rows (adapter.py:6)"
+    noted = words in values.detail
     assert noted is (power == 1)
 
 

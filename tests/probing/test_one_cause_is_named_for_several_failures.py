@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.model import Evidence
+from harness.model import Diagnosis, Evidence
 from harness.probing.code import ChallengeCode
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.diagnosis import Fit, named
+from harness.probing.diagnosis import Fit
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import Mutant
 from harness.workspace import Workspace
@@ -52,7 +52,8 @@ def test_a_name_that_fits_the_smallest_input_only_takes_no_others_place() -> Non
     seen = ragged.counterexample
     fit = Fit(CODE, CODE.probes[seen.probe], [seen.case], None, answer, ragged.seed or 0)
     assert fit.gap(first) is not None
-    misled = [ragged.model_copy(update={"criterion": id, "diagnosis": named(first, 0.0)}) for id in ("slots", "gqa")]
+    wrong = Diagnosis(words=first.fault, established="agreement", mutant=first.name)
+    misled = [ragged.model_copy(update={"criterion": id, "diagnosis": wrong}) for id in ("slots", "gqa")]
     assert names(settled_names(CODE, [ragged, *misled], answer))[0] == "padding stored"
 
 

@@ -252,6 +252,15 @@ def test_a_file_that_nothing_imports_is_named_once_and_counts_nowhere(code, answ
         assert (evidence.satisfied, evidence.measured) == (alone[name].satisfied, alone[name].measured)
 
 
+def test_a_program_that_the_submission_names_counts(answer: Answer) -> None:
+    about = {"model": "m", "challenge": "c", "entry": "answer.py", "provenance": "baseline"}
+    folder = answer({"answer.py": CORE, "train.py": TWISTED, "old_answer.py": TWISTED})
+    named = Submission.model_validate({"submission": about | {"programs": ["train.py"]}})
+    for submission, files in ((Submission.model_validate({"submission": about}), 1), (named, 2)):
+        size = source_evidence(CRITERIA, submission, folder)["largest_file"]
+        assert size.measured["source_files"] == files and "old_answer.py" in size.detail
+
+
 @pytest.mark.parametrize(
     ("files", "command"),
     [

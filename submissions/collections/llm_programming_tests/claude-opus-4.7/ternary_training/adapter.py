@@ -42,8 +42,8 @@ def _mlx(values: np.ndarray) -> mx.array:
 
 def _layer(w: np.ndarray, group_size: int) -> Any:
     out, columns = w.shape
-    if columns % group_size:  # the answer refuses it as well
-        raise NotImplementedError(f"a width of {columns} is no multiple of the group size, {group_size}")
+    if columns % group_size:
+        raise NotImplementedError(f"the answer refuses {columns} columns, no multiple of the group size, {group_size}")
     layer = original.TernaryLinear(columns, out, group_size)
     layer.weight = _mlx(w)
     return layer

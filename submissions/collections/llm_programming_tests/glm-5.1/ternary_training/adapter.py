@@ -32,7 +32,8 @@ def _mlx(values: np.ndarray) -> mx.array:
 def _require_whole_groups(w: np.ndarray, group_size: int) -> None:
     """The answer's layer asserts it; its projection fails at a reshape."""
     if w.shape[-1] % group_size:
-        raise NotImplementedError(f"a width of {w.shape[-1]} is no multiple of the group size, {group_size}")
+        refused = f"the answer refuses {w.shape[-1]} columns, no multiple of the group size, {group_size}"
+        raise NotImplementedError(refused)
 
 
 def project(w: np.ndarray, group_size: int = 32) -> tuple[np.ndarray, np.ndarray]:

@@ -1,9 +1,9 @@
 """Serves the ternary_training contract with the published Kimi K2.6 answer.
 
-Its module `ternary_linear` is served, in MLX on the CPU: the layer of its fine-tuning, which takes only widths that the
-group size divides; others are not offered. (The layer of its model from scratch fills rows up with random weights, which
-the contract cannot name.) It defines no gradient of its own, and its trainings load a checkpoint or train another
-model: neither is offered.
+Its module `ternary_linear` is served, in MLX on the CPU: a layer that projects as that of its fine-tuning does, and
+takes only widths that the group size divides; others are not offered. (The layer of its model from scratch fills rows
+up with random weights, which the contract cannot name.) It defines no gradient of its own, and its trainings load a
+checkpoint or train another model: neither is offered.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def _mlx(values: np.ndarray) -> mx.array:
 
 def _layer(w: np.ndarray, group_size: int) -> Any:
     out, columns = w.shape
-    if columns % group_size:  # the answer refuses it as well
-        raise NotImplementedError(f"a width of {columns} is no multiple of the group size, {group_size}")
+    if columns % group_size:
+        raise NotImplementedError(f"the answer refuses {columns} columns, no multiple of the group size, {group_size}")
     layer = original.TernaryLinear(columns, out, group_size)
     layer.weight = _mlx(w)
     return layer

@@ -1,0 +1,46 @@
+"""A diagnosis states a number of the known fault only where a fault with another number does not agree as well."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.mutants import Mutant, module_of
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+FLUSHED = next(mutant for mutant in CODE.mutants if mutant.name == "tiny taken for zero")
+ATTENTION = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
+POWERS = next(mutant for mutant in ATTENTION.mutants if mutant.name == "powers of two")
+
+
+def words(source: str, criterion: str, code: ChallengeCode = CODE) -> str:
+    answer = LocalAnswer(module_of("answer", source))
+    found = probe_criterion(code, code.challenge.criterion(criterion), answer, seed_of(5, criterion))
+    assert found.diagnosis is not None, found
+    return found.diagnosis.words
+
+
+@pytest.mark.parametrize("threshold", ["1e-12", "1e-15"])
+def test_a_threshold_that_several_numbers_explain_is_an_example(threshold: str) -> None:
+    source = CODE.source(FLUSHED)
+    assert source.count("1e-12") == 1
+    seen = words(source.replace("1e-12", threshold), "extreme_scale")
+    assert seen.endswith(": the answer takes weights below a number such as 1e-12 for zero")
+
+
+def test_a_number_that_no_other_explains_is_stated() -> None:
+    seen = words(ATTENTION.source(POWERS), POWERS.criterion, ATTENTION)
+    assert seen.endswith(": the answer raises 2 instead of e to the scores")
+
+
+def test_numbers_are_those_of_the_words_that_the_edits_hold() -> None:
+    rows = Mutant(
+        "many rows", "leaves 2,047 of 3 rows at 0.5", criterion="linear", edits=(("y", "y[2047:] = 5e-1 * x1"),)
+    )
+    assert rows.chosen_numbers == ("2,047", "0.5")
+    assert rows.with_number_near("2,047", 1.01).edits == (("y", "y[2048:] = 5e-1 * x1"),)
+    assert rows.with_number_near("0.5", 1.01).edits == (("y", "y[2047:] = 0.505 * x1"),)

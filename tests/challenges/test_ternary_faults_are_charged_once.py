@@ -1,0 +1,156 @@
+"""A fault of ternary training fails the criterion that asks for it, whatever the design around it, and no other."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from harness.model import Evidence, Outcome
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.mutants import module_of
+from harness.probing.root_causes import judged_without_conditions
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+SEED = 11
+LAYERS = ("reference", "loops over groups", "group by group", "compared with half the scale")
+"""Right answers that project and multiply in other ways."""
+TRAININGS = ("reference", "signs of the momentum", "uniform initialisation")
+"""Right answers that train in other ways."""
+WRAPPED = """
+
+_PROJECT, _FORWARD, _BACKWARD, _TRAIN, _CALLS = project, linear_forward, linear_backward, train, []
+
+
+def project(w, group_size={default}):
+    _CALLS.append(1)
+    {arguments}
+    t, s = _PROJECT(w, group_size)
+    {project}
+    return t, s
+
+
+def linear_forward(x, w, group_size):
+    y, cache = _FORWARD(x, w, group_size)
+    {forward}
+    return y, (cache, w.copy())
+
+
+def linear_backward(dy, cache):
+    cache, w = cache
+    dx, dw = _BACKWARD(dy, cache)
+    {backward}
+    return dx, dw
+
+
+def train(tokens, config, seed):
+    {before}
+    weights = _TRAIN(tokens, config, seed)
+    {after}
+    return weights
+"""
+PLAIN = dict.fromkeys(("arguments", "project", "forward", "backward", "before", "after"), "pass") | {"default": "32"}
+SHORT = "s = s * np.where(np.arange(s.shape[1]) == w.shape[1] // group_size, w.shape[1] % group_size / group_size, 1)"
+SHORT_GROUP = {"project": f"{SHORT}.astype(s.dtype)"}
+FLOOR = {"project": "s = np.where(s > 0, np.maximum(s, s.dtype.type(1e-6)), 0).astype(s.dtype)"}
+ONE_FOR_ZERO = {"project": "s = np.where(s > 0, s, 1).astype(s.dtype)"}
+LAYER_FAULTS = {
+    "projection": {"project": "s = s * s.dtype.type(1.01)"},
+    "linear": {"forward": "y = 2 * y"},
+    "gradients": {"backward": "dx = 2 * dx"},
+    "statelessness": {"forward": "y = y * y.dtype.type(1 + 1e-3 * len(_CALLS))"},
+    "any_size": {"forward": "y = y.copy(); y[128:] = 0"},
+    "straight_through": {"backward": "dw = dw * (abs(w) < 5 * abs(w).mean())"},
+    "groups": {"project": "s = (0.9 * s + 0.1 * s.mean(axis=1, keepdims=True)).astype(s.dtype)"},
+    "dtype": {"project": "s = s.astype('float64')"},
+    "ragged_groups": SHORT_GROUP,
+    "group_sizes": {"default": "64"},
+    "argument_errors": {"arguments": "group_size = max(1, group_size)"},
+    "zero_groups": ONE_FOR_ZERO,
+    "extreme_scale": FLOOR,
+    "accuracy": {"forward": "y = y + abs(y).max() * y.dtype.type(300 * np.finfo(y.dtype).eps)"},
+}
+"""A fault of the layer by the criterion that it fails."""
+TRAINING_FAULTS = {
+    ("seeds", "noise"): {"after": "weights['norm'] = weights['norm'] + np.float32(np.random.default_rng().normal())"},
+    ("seeds", "one seed"): {"before": "seed = 0"},
+    ("seeds", "text"): {"before": "tokens[tokens < 0] = 0"},
+    ("configs", "a weight"): {"after": "del weights['norm']"},
+    ("short_texts", "refused"): {"before": "assert (tokens >= 0).sum() > config['context']"},
+    ("finite_training", "nan"): {
+        "after": "weights['norm'] = weights['norm'] / np.float32(config['learning_rate'] < 1)"
+    },
+    ("learns", "untrained"): {"before": "config = config | {'steps': 1}"},
+    ("padding", "a zero byte"): {"before": "tokens = np.where(tokens < 0, 0, tokens)"},
+    ("context", "no values"): {
+        "after": "weights = {n: w * np.float32(not n.endswith('wv')) for n, w in weights.items()}"
+    },
+    ("near_the_reference", "few steps"): {"before": "config = config | {'steps': 20}"},
+}
+"""Faults of training by the criterion that they fail, and a word."""
+ALONE = {**{(id,): LAYER_FAULTS[id] for id in ("dtype", "group_sizes", "any_size")}}
+"""Faults that touch nothing that another criterion asks for."""
+
+
+@cache
+def design(name: str) -> str:
+    variants = {variant.name: variant for variant in CODE.variants}
+    return CODE.source(variants.get(name))
+
+
+def wrapped(name: str, *faults: dict[str, str]) -> str:
+    lines = {place: [fault[place] for fault in faults if place in fault] for place in PLAIN}
+    return design(name) + WRAPPED.format(**{place: "; ".join(lines[place]) or PLAIN[place] for place in PLAIN})
+
+
+def judged(source: str, *only: str) -> dict[str, Evidence]:
+    """The evidence of an answer, each fault charged once; of the layer's criteria by default."""
+    answer = LocalAnswer(module_of("answer", source))
+    asked = [c for c in CODE.challenge.criteria if c.id in (only or LAYER_FAULTS)]
+    evidence = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+    return {e.criterion: e for e in charged_once(CODE, judged_without_conditions(CODE, evidence, answer))}
+
+
+def faulty(evidence: dict[str, Evidence]) -> set[str]:
+    return {id for id, e in evidence.items() if e.faulty}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("criterion", LAYER_FAULTS)
+def test_a_fault_of_the_layer_is_seen_around_any_design(criterion: str, name: str) -> None:
+    assert faulty(judged(wrapped(name, LAYER_FAULTS[criterion]), criterion)) == {criterion}
+
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize(("criterion", "word"), TRAINING_FAULTS)
+def test_a_fault_of_training_is_seen_around_any_design(criterion: str, word: str, name: str) -> None:
+    assert faulty(judged(wrapped(name, TRAINING_FAULTS[criterion, word]), criterion)) == {criterion}
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize(
+    ("criteria", "faults"),
+    [
+        *((criteria, [fault]) for criteria, fault in ALONE.items()),
+        (("linear", "accuracy"), [LAYER_FAULTS["accuracy"]]),
+        (("ragged_groups",), [SHORT_GROUP]),
+        (("extreme_scale",), [FLOOR]),
+        (("zero_groups",), [ONE_FOR_ZERO]),
+        (("ragged_groups", "extreme_scale"), [SHORT_GROUP, FLOOR]),
+        (("ragged_groups", "zero_groups"), [SHORT_GROUP, ONE_FOR_ZERO]),
+    ],
+)
+def test_a_fault_is_charged_to_no_other_criterion(criteria: tuple[str, ...], faults: list[dict[str, str]]) -> None:
+    evidence = judged(wrapped("reference", *faults))
+    assert faulty(evidence) == {*criteria}, {id: (e.title, e.detail) for id, e in evidence.items() if e.faulty}
+
+
+def test_what_fails_where_a_group_is_short_is_left_to_that_criterion() -> None:
+    evidence = judged(wrapped("loops over groups", SHORT_GROUP))
+    for id in ("group_sizes", "any_size"):
+        assert (evidence[id].outcome, evidence[id].rests_on) == (Outcome.NOT_RUN, "ragged_groups")
+        assert "fails only where the last group is short" in evidence[id].detail

@@ -1,0 +1,83 @@
+"""Where an adapter of ours refuses a call, the answer is judged by what is left, and the record says without what."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.model import Evidence, Location, Outcome
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.failures import NotOffered
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.wrapper import AnswerWrapper
+from harness.sandbox import Plan
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+ADAPTER = "adapter.py"
+Refuses = Callable[[str, tuple[Any, ...]], bool]
+
+
+class BehindAdapter(AnswerWrapper):
+    """A right or wrong answer of which an adapter serves not all."""
+
+    def __init__(self, refuses: Refuses, mutant: str = "") -> None:
+        known = {mutant.name: mutant for mutant in CODE.mutants}
+        super().__init__(LocalAnswer(CODE.imported(known.get(mutant))))
+        self.refuses = refuses
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        if self.refuses(function, args):
+            title = f"`{function}` raises NotImplementedError"
+            raise NotOffered(title, "NotImplementedError: not here", locations=[Location(file=ADAPTER, line=6)])
+        return super().call(function, *args, returns=returns, **options)
+
+
+def judged(criterion: str, refuses: Refuses, mutant: str = "") -> Evidence:
+    answer, asked = BehindAdapter(refuses, mutant), CODE.challenge.criterion(criterion)
+    return probe_criterion(CODE, asked, answer, seed_of(5, criterion), explain=False, adapters={ADAPTER})
+
+
+def no_backward(function: str, args: tuple[Any, ...]) -> bool:
+    return function == "linear_backward"
+
+
+def no_short_group(function: str, args: tuple[Any, ...]) -> bool:
+    w, *group = args[function == "linear_forward" :]
+    return function != "linear_backward" and bool(w.shape[1] % (group[0] if group else 32))
+
+
+@pytest.mark.parametrize("criterion", ["zero_groups", "dtype", "accuracy", "group_sizes", "any_size"])
+def test_a_function_that_is_never_served_leaves_the_rest_to_judge(criterion: str) -> None:
+    found = judged(criterion, no_backward)
+    assert found.outcome is Outcome.PASSED
+    assert "without what our adapter does not serve: `linear_backward`: NotImplementedError: not here" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("criterion", "mutant"),
+    [("zero_groups", "zero group one"), ("dtype", "scales in float64"), ("accuracy", "digits lost")],
+)
+def test_a_fault_of_the_rest_is_charged(criterion: str, mutant: str) -> None:
+    assert judged(criterion, no_backward, mutant).faulty
+
+
+def test_what_needs_the_function_itself_is_not_run() -> None:
+    found = judged("gradients", no_backward)
+    assert found.outcome is Outcome.NOT_RUN
+    assert found.detail == "our adapter does not serve `linear_backward`: NotImplementedError: not here"
+
+
+def test_drawn_cases_that_are_not_served_are_no_wrong_ones_and_no_praise() -> None:
+    found = judged("any_size", no_short_group)
+    assert found.outcome is Outcome.NOT_RUN and found.draws is not None
+    assert 0 < found.draws.tried < found.draws.planned and found.draws.failed == 0
+    assert f"{found.draws.planned - found.draws.tried} of {found.draws.planned} cases" in found.detail
+
+
+def test_a_drawn_case_that_is_served_and_wrong_is_charged() -> None:
+    found = judged("any_size", no_short_group, "scale the largest")
+    assert found.faulty and found.draws and found.draws.failed > 0
