@@ -209,12 +209,12 @@ def as_table(board: Scoreboard) -> Group:
     return Group(SplitTable(table, heading=2), *remarks)
 
 
-def as_markdown(board: Scoreboard, letters: bool = False) -> str:
-    """As `reports/scoreboard.md`, with a link to the published letters where there are any."""
+def as_markdown(board: Scoreboard, beside: Names[str] = ()) -> str:
+    """As `reports/scoreboard.md`, with links to those of its further pages that lie `beside` it."""
     # loaded here: other formats need no templates
     from harness.report.render import render
 
-    return render("scoreboard.md.j2", board=board, letters=letters)
+    return render("scoreboard.md.j2", board=board, beside=beside)
 
 
 def as_json(board: Scoreboard) -> str:

@@ -15,7 +15,7 @@ MARKS = 700
 NARROWEST, WIDEST, GAP = 88, 220, 16
 """The column of a challenge at least and at most, and what of it lies between two bars."""
 LONGEST_NAME = 24
-LETTER = 7.5
+LETTER = 7
 """The width of a letter of a title."""
 
 
@@ -66,7 +66,7 @@ def as_svg(board: Scoreboard) -> str:
     lines = tuple(
         PictureRow(
             TOP + ROW * number,
-            row.standing.place,
+            place if (place := row.standing.place).startswith("(") or not place else f"{place}.",
             plain(row.standing.model, LONGEST_NAME),
             plain(row.provenance, LONGEST_NAME),
             tuple(_bar(x, bar, entry) for x, entry in zip(places, row.entries, strict=True)),
@@ -86,8 +86,8 @@ def as_svg(board: Scoreboard) -> str:
 
 def _title(title: str, column: int) -> tuple[tuple[int, str], ...]:
     """The lines of a title that fit its column, each with its height."""
-    lines = textwrap.wrap(plain(title), int((column - 4) / LETTER), max_lines=3, placeholder="…") or [""]
-    return tuple((TOP - 28 - 16 * (len(lines) - 1 - number), line) for number, line in enumerate(lines))
+    lines = textwrap.wrap(plain(title), column // LETTER, max_lines=3, placeholder="…") or [""]
+    return tuple((TOP - 28 - 15 * (len(lines) - 1 - number), line) for number, line in enumerate(lines))
 
 
 def _bar(x: int, bar: int, entry: Entry) -> Bar:
