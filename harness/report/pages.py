@@ -69,7 +69,9 @@ def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
     if found.source is MarkSource.MEASURED:
         yield from _challenges(inputs)
         if marks(inputs, MarkSource.PUBLISHED).marked:
-            compared = published_vs_measured(inputs.challenges, inputs.records, inputs.reviews, inputs.defects)
+            compared = published_vs_measured(
+                inputs.challenges, inputs.records, inputs.reviews, inputs.defects, inputs.letters
+            )
             yield AGAINST, render("published_vs_measured.md.j2", comparison=compared)
         yield INDEX, page(inputs, board)
 
