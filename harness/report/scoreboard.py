@@ -67,7 +67,7 @@ class Scoreboard:
     @property
     def mean_title(self) -> str:
         """What heads the column of means: how many challenges they are over."""
-        return f"Mean of {len(self.compared)}"
+        return f"Mean of {len(self.compared)}" if self.compared else "Mean"
 
     @property
     def graded(self) -> str:

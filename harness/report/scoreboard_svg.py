@@ -15,6 +15,7 @@ MARKS = 700
 NARROWEST, WIDEST, GAP = 88, 220, 16
 """The column of a challenge at least and at most, and what of it lies between two bars."""
 LONGEST_NAME = 24
+TITLE_LINES = 3
 LETTER = 7
 """The width of a letter of a title."""
 
@@ -85,9 +86,10 @@ def as_svg(board: Scoreboard) -> str:
 
 
 def _title(title: str, column: int) -> tuple[tuple[int, str], ...]:
-    """The lines of a title that fit its column, each with its height."""
-    lines = textwrap.wrap(plain(title), column // LETTER, max_lines=3, placeholder="…") or [""]
-    return tuple((TOP - 28 - 15 * (len(lines) - 1 - number), line) for number, line in enumerate(lines))
+    """The lines of a title that fit its column, each with its height; the first ones empty where fewer suffice."""
+    lines = textwrap.wrap(plain(title), column // LETTER, max_lines=TITLE_LINES, placeholder="…")
+    lines = [""] * (TITLE_LINES - len(lines)) + lines
+    return tuple((TOP - 28 - 15 * (TITLE_LINES - 1 - number), line) for number, line in enumerate(lines))
 
 
 def _bar(x: int, bar: int, entry: Entry) -> Bar:
