@@ -1,6 +1,7 @@
 """The scoreboard as a picture: each mark over its bar, paler the less was assessed, and a line for its interval."""
 
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.report import formatting
@@ -9,7 +10,7 @@ from harness.report.escape import plain
 from harness.report.render import render_svg
 from harness.report.scoreboard import Scoreboard
 
-LEFT, RIGHT, TOP, ROW = 190, 84, 84, 50
+LEFT, RIGHT, TOP, ROW, FOOT = 190, 92, 84, 50, 16
 MARKS = 700
 """The room for all challenges together; all of these in pixels of the picture."""
 NARROWEST, WIDEST, GAP = 88, 220, 16
@@ -56,7 +57,7 @@ class Picture:
     columns: tuple[tuple[int, tuple[tuple[int, str], ...]], ...]
     mean: str
     lines: tuple[PictureRow, ...]
-    below: str
+    below: tuple[tuple[int, str], ...]
 
 
 def as_svg(board: Scoreboard) -> str:
@@ -77,12 +78,24 @@ def as_svg(board: Scoreboard) -> str:
         for number, row in enumerate(board.rows)
     )
     titles = [_title(c.title, column) for c in board.columns]
-    graded = f"graded {board.graded} by running the answers" if board.graded else ""
+    end, notes = TOP + ROW * max(len(lines), 1), tuple(_below(board))
     picture = Picture(
-        LEFT + column * len(places) + RIGHT, TOP + ROW * max(len(lines), 1) + 14 * bool(graded), bar,
-        tuple(zip(places, titles, strict=True)), board.mean_title, lines, graded,
+        LEFT + column * len(places) + RIGHT, end + FOOT * len(notes), bar, tuple(zip(places, titles, strict=True)),
+        board.mean_title, lines, tuple((end + FOOT * number, note) for number, note in enumerate(notes)),
     )  # fmt: skip
     return render_svg("scoreboard.svg.j2", picture=picture)
+
+
+def _below(board: Scoreboard) -> Iterator[str]:
+    """What must be known of the marks, in lines."""
+    if board.graded:
+        yield (
+            f"Graded {board.graded} by running the answers. Beside a mark stands the share of the rubric that was "
+            "assessed, below it the interval that the rest leaves open."
+        )
+    if board.thin:
+        titles = ", ".join(plain(c.title) for c in board.challenges if c.id in board.thin)
+        yield f"Too little was assessed to be in a mean or a place: {titles}."
 
 
 def _title(title: str, column: int) -> tuple[tuple[int, str], ...]:
