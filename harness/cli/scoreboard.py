@@ -40,12 +40,13 @@ def scoreboard(
 ) -> None:
     """Rank all models over a suite of challenges.
 
-    Without --suite it is the one called core; where there is none, the challenges that most models answered together.
-    Of a workspace with challenges of its own, beside the bundled ones, it is the suite of those whose check passed.
+    Without --suite it is the one that challenges/suites.toml calls its board; without such a file, the challenges that
+    most models answered together. Of a workspace with challenges of its own, beside the bundled ones, it is the suite
+    of those whose check passed. Places over the other suites stand beside.
     """
     if suite is not None and source is SourceOption.PUBLISHED:
         raise typer.BadParameter("--suite is for measured marks; published ones are ranked over all that they mark")
-    from harness.running.own_suite import ranking_suite, unranked_challenges
+    from harness.running.own_suite import ranking_suite, suites_beside, unranked_challenges
     from harness.running.store import Store
     from harness.workspace import Workspace
 
@@ -54,9 +55,10 @@ def scoreboard(
         text, *notes = _published(workspace, format)
     else:
         records = Store(workspace).published
-        over, unranked = ranking_suite(workspace, suite), unranked_challenges(workspace)
-        name = f"scoreboard over {over} without {unranked} as {format} on {output.look()}"
-        text, *notes = records.view(name, lambda measured: _measured(measured(), format, over, unranked))
+        over, suites = ranking_suite(workspace, suite), suites_beside(workspace)
+        unranked = unranked_challenges(workspace)
+        name = f"scoreboard over {over} beside {suites} without {unranked} as {format} on {output.look()}"
+        text, *notes = records.view(name, lambda measured: _measured(measured(), format, over, unranked, suites))
     if text:
         output.drawn(text)
     for note in notes:
@@ -72,24 +74,20 @@ def _published(workspace: "Workspace", format: Format) -> list[str]:
 
 
 def _measured(
-    marks: "MeasuredMarks", format: Format, suite: "ChallengeSuite | None", unranked: tuple[str, ...]
-) -> list[str]:
+    marks: "MeasuredMarks", format: Format, suite: "ChallengeSuite | None", unranked: tuple[str, ...],
+    suites: "tuple[ChallengeSuite, ...]",
+) -> list[str]:  # fmt: skip
     from harness.report.scoreboard import measured_scoreboard
 
-    return _drawn(measured_scoreboard(marks, suite, unranked), format)
+    return _drawn(measured_scoreboard(marks, suite, unranked, suites), format)
 
 
 def _drawn(board: "Scoreboard", format: Format) -> list[str]:
     """What to print, and the notes beside it."""
     from harness.report.scoreboard import as_csv, as_json, as_markdown, as_table
-    from harness.report.tables import ReflowingTable
 
     notes = [] if board.rows else ["no records yet\n  try: harness grade --all"]
     if format is Format.TABLE:
-        return [
-            output.draw(ReflowingTable(as_table(board), heading=3)),
-            *notes,
-            *(f"note: {text}" for text in board.notes),
-        ]
+        return [output.draw(as_table(board)), *notes, *(f"note: {text}" for text in board.notes)]
     written = {Format.MD: as_markdown, Format.JSON: as_json, Format.CSV: as_csv}[format](board)
     return [output.clean(written.removesuffix("\n")), *notes]

@@ -24,6 +24,8 @@ class ChallengeSuite(Model):
 class ChallengeSuites(Model):
     """The content of `challenges/suites.toml`."""
 
+    board: Identifier | None = None
+    """The suite that boards rank over unless another one is named, `all` included; `core` where none is stated."""
     suites: tuple[ChallengeSuite, ...] = Field(min_length=1)
     """All of them, in the order of the file."""
 
@@ -34,6 +36,8 @@ class ChallengeSuites(Model):
             raise ValueError(f"suite {twice!r} appears twice")
         if EVERYTHING in ids:
             raise ValueError(f"suite {EVERYTHING!r} is that of every challenge with a mark; give this one another id")
+        if self.board is not None and self.board not in (*ids, EVERYTHING):
+            raise ValueError(f"board names no suite: {self.board!r}")
         for suite in self.suites:
             if not suite.challenges:
                 raise ValueError(f"suite {suite.id!r} names no challenge")

@@ -23,7 +23,7 @@ from harness.report import formatting
 from harness.report.answers import ModelAnswer, answers, in_order
 from harness.report.attempts_report import AttemptsReport, attempts_report
 from harness.report.criteria_tables import DimensionSection, criteria_tables
-from harness.report.not_asked import NotAsked, asked, build_note, not_asked
+from harness.report.not_asked import NotAsked, asked, build_note, contradictions, not_asked
 from harness.report.notes import notes
 from harness.report.origins import Facts, origin_facts
 from harness.report.repaired_copy import RepairedCopyReport, repaired_copy_report
@@ -70,7 +70,8 @@ class Strength:
 class Weakness:
     """A finding; criteria that failed for the same words are listed once.
 
-    `weight` says what it weighs: its severity, or that it carries no mark; `linked` names the race on which it depends.
+    `weight` says what it weighs: its severity, or that it carries no mark; `linked` names the race on which it depends;
+    `contradicted` says how the original prompt asked for the contrary as well.
     """
 
     criteria: tuple[str, ...]
@@ -82,6 +83,7 @@ class Weakness:
     failure: Failure | None
     locations: tuple[Location, ...]
     linked: str
+    contradicted: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -341,6 +343,7 @@ def _weakness(
         failure=failure if ran else None,
         locations=tuple(dict.fromkeys(place for f in group for place in f.locations)),
         linked=f"{root.title} ({root.criterion})" if root else "",
+        contradicted=contradictions(record, [f.criterion for f in group]),
     )
 
 

@@ -94,6 +94,15 @@ def standing(score: Score) -> str:
     return mark(score.score) if score.low == score.high else f"{mark(score.score)} {interval(score)}"
 
 
+def standing_lines(score: Score) -> tuple[str, ...]:
+    """Return what `standing` says as lines for a narrow cell: the mark with its coverage, then its interval."""
+    if score.score is None:
+        return (NOT_ASSESSED,)
+    open = score.coverage < 1
+    first = f"{mark(score.score)}, {percent(score.coverage)}" if open else mark(score.score)
+    return (first, interval(score)) if open or score.low != score.high else (first,)
+
+
 def whole(value: float | None) -> str:
     """A mean of marks in whole points, half up."""
     return NOT_ASSESSED if value is None else str(Decimal(repr(float(value))).quantize(Decimal(1), ROUND_HALF_UP))

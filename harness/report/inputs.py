@@ -20,7 +20,7 @@ from harness.report.origins import unfetched
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_letters, read_ranking, read_rounds
-from harness.running.own_suite import ranking_suite, unranked_challenges
+from harness.running.own_suite import ranking_suite, suites_beside, unranked_challenges
 from harness.running.store import Store
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import duels
@@ -45,6 +45,7 @@ class ReportInputs:
         sources: the files that findings speak of; where one is not there, its lines are not shown.
         unfetched: collections whose answers are not on this machine.
         suite: what models are ranked over; None where the workspace has no such suite.
+        suites: all there are; places over others than that stand beside.
         removed: names of records that are left out: their submissions are gone.
         left_out: names of records that are left out: they cannot be read, or be believed.
         doubts: what is doubtful about records that are shown all the same, by name.
@@ -62,6 +63,7 @@ class ReportInputs:
     sources: Sources = field(default_factory=dict)
     unfetched: frozenset[str] = frozenset()
     suite: ChallengeSuite | None = None
+    suites: Sequence[ChallengeSuite] = ()
     removed: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     doubts: Mapping[str, tuple[DoubtKind, ...]] = field(default_factory=dict)
@@ -103,6 +105,7 @@ def gather(workspace: Workspace) -> ReportInputs:
         sources=cited_files(workspace.folder_of, records),
         unfetched=unfetched(workspace),
         suite=ranking_suite(workspace),
+        suites=suites_beside(workspace),
         removed=published.removed,
         left_out=published.left_out,
         doubts=published.doubts,

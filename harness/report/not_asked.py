@@ -1,5 +1,6 @@
 """What the original prompt of a published answer did not ask for: seen, shown beside, in no mark."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.model import Evidence, Outcome, Record
@@ -27,6 +28,12 @@ def not_asked(record: Record) -> tuple[NotAsked, ...]:
     return tuple(
         NotAsked(e.criterion, formatting.seen(e), why[e.criterion]) for e in record.evidence if e.criterion in why
     )
+
+
+def contradictions(record: Record, criteria: Iterable[str]) -> tuple[str, ...]:
+    """Return how the original prompt asked for the contrary of these criteria as well, each sentence once."""
+    why = record.origin.contradicted if record.origin else {}
+    return tuple(dict.fromkeys(why[id] for id in criteria if id in why))
 
 
 def build_note(record: Record) -> str:

@@ -6,7 +6,7 @@ from harness.model import Challenge, ChallengeSuite, Status
 from harness.model.suite import EVERYTHING
 from harness.report import formatting
 from harness.scoring.doubts import DoubtKind
-from harness.scoring.ranking import APART
+from harness.scoring.ranking import APART, LEAST_COVERAGE
 from harness.scoring.record_summary import RecordSummary, rubric_hash
 from harness.scoring.suites import SUITES_FILE
 
@@ -66,6 +66,16 @@ def removed_note(names: Sequence[str]) -> Iterator[str]:
 def left_out_note(names: Sequence[str]) -> Iterator[str]:
     """Say which records are left out because they cannot be read, or be believed."""
     yield from _listing("Left out, as they cannot be read or believed; a command says why", names)
+
+
+def thin_note(challenges: Sequence[str]) -> Iterator[str]:
+    """Say which challenges place nobody, and why."""
+    if challenges:
+        share = formatting.percent(LEAST_COVERAGE)
+        yield (
+            f"Shown, and in no mean, place or strength: {', '.join(challenges)}. There less than {share} of the rubric "
+            "could be assessed for most models, so that a mark says little of what was left out."
+        )
 
 
 def suite_notes(

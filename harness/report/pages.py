@@ -11,11 +11,12 @@ from harness.report.head_to_head import HeadToHeads
 from harness.report.inputs import ReportInputs
 from harness.report.letter_table import letter_table
 from harness.report.mark_source import Marks, MarkSource, marks
+from harness.report.not_asked_board import not_asked_board
 from harness.report.page import page
 from harness.report.published_vs_measured import published_vs_measured
 from harness.report.render import render
 from harness.report.rounds import round_view
-from harness.report.scoreboard import as_markdown, scoreboard
+from harness.report.scoreboard import Scoreboard, as_markdown, scoreboard
 from harness.report.scoreboard_svg import as_svg
 from harness.stored_files import remedy, write_atomically
 
@@ -23,6 +24,7 @@ SCOREBOARD = "scoreboard.md"
 PICTURE = "scoreboard.svg"
 AGAINST = "published_vs_measured.md"
 LETTERS = "letters.md"
+NOT_ASKED = "not_asked.md"
 INDEX = "index.html"
 FOLDERS = ("head_to_head", "rounds")
 """Folders with generated pages only; stale pages in them are removed."""
@@ -52,10 +54,9 @@ def render_all(inputs: ReportInputs, source: MarkSource = MarkSource.MEASURED) -
 
 def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
     board = scoreboard(inputs, found.source)
-    by_letters = bool(inputs.letters) and found.source is MarkSource.PUBLISHED
-    yield SCOREBOARD, as_markdown(board, by_letters)
-    if by_letters:
-        yield LETTERS, render("letters.md.j2", table=letter_table(inputs))
+    beside = dict(_beside(inputs, board))
+    yield SCOREBOARD, as_markdown(board, beside)
+    yield from beside.items()
     yield PICTURE, as_svg(board)
     pairs = HeadToHeads(inputs, found)
     for left, right in combinations(found.models, 2):
@@ -68,7 +69,9 @@ def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
     if found.source is MarkSource.MEASURED:
         yield from _challenges(inputs)
         if marks(inputs, MarkSource.PUBLISHED).marked:
-            compared = published_vs_measured(inputs.challenges, inputs.records, inputs.reviews, inputs.defects)
+            compared = published_vs_measured(
+                inputs.challenges, inputs.records, inputs.reviews, inputs.defects, inputs.letters
+            )
             yield AGAINST, render("published_vs_measured.md.j2", comparison=compared)
         yield INDEX, page(inputs, board)
 
@@ -93,6 +96,15 @@ def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
             raise StoreError(f"{path}: cannot be removed: {error.strerror}\n  {remedy(error)}") from error
         changed.append(path)
     return changed
+
+
+def _beside(inputs: ReportInputs, board: Scoreboard) -> Iterator[tuple[str, str]]:
+    """The pages that only the scoreboard leads to."""
+    if board.source is MarkSource.PUBLISHED:
+        if inputs.letters:
+            yield LETTERS, render("letters.md.j2", table=letter_table(inputs))
+    elif any(r.origin and (r.origin.not_asked or r.origin.contradicted) for r in inputs.records):
+        yield NOT_ASKED, render("not_asked.md.j2", board=not_asked_board(inputs, board.compared))
 
 
 def _challenges(inputs: ReportInputs) -> Iterator[tuple[str, str]]:

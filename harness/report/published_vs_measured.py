@@ -9,6 +9,7 @@ from harness.model import (
     Challenge,
     Dimension,
     Evidence,
+    LetterGrades,
     Outcome,
     Provenance,
     PublishedDefect,
@@ -16,6 +17,7 @@ from harness.model import (
     Review,
     ReviewerKind,
     Score,
+    Severity,
 )
 from harness.report import formatting
 from harness.report.challenge_report import CriteriaGroup, grouped
@@ -139,6 +141,7 @@ class PublishedVsMeasured:
     defects: tuple[DefectRow, ...]
     failures: tuple[UnpublishedFailure, ...]
     hidden: tuple[tuple[str, int], ...]
+    lettered: int
     reconstructed: bool
 
     @property
@@ -178,6 +181,7 @@ def published_vs_measured(
     records: Iterable[Record],
     reviews: Iterable[Review],
     defects: Iterable[PublishedDefect],
+    letters: Iterable[LetterGrades] = (),
 ) -> PublishedVsMeasured:
     """Compare what was published with what was measured.
 
@@ -186,6 +190,7 @@ def published_vs_measured(
         records: one for each submission graded, in any order.
         reviews: of any kind and in any order; only published ones count.
         defects: named by published reviews, in the order of the page.
+        letters: grades that published reviews give as letters; who has one was reviewed, too.
     """
     rubrics = {c.id: c for c in sorted(challenges, key=lambda c: c.id)}
     known = {r.name: r for r in records}
@@ -195,7 +200,8 @@ def published_vs_measured(
             published.setdefault(f"{review.model}/{review.challenge}", []).append(review)
     sections = tuple(_sections(rubrics, known, published))
     held = [rule(d, rubrics[d.challenge], known.get(d.submission)) for d in defects if d.challenge in rubrics]
-    read = {*published, *(t.defect.submission for t in held)}
+    lettered = {f"{grades.model}/{id}" for grades in letters for id in grades.letters if id in rubrics}
+    read = {*published, *lettered, *(t.defect.submission for t in held)}
     by_name: dict[str, list[RuledDefect]] = {}
     for one in held:
         by_name.setdefault(one.defect.submission, []).append(one)
@@ -207,9 +213,13 @@ def published_vs_measured(
         orders=tau_rows([(s.title, _overalls(s)) for s in sections]),
         defects=tuple(defect_row(t, known.get(t.defect.submission)) for t in held),
         failures=tuple(
-            u for r in answered for u in unpublished_failures(rubrics[r.challenge], r, by_name.get(r.name, ()))
+            sorted(
+                (u for r in answered for u in unpublished_failures(rubrics[r.challenge], r, by_name.get(r.name, ()))),
+                key=lambda u: u.severity != Severity.CRITICAL,
+            )
         ),
         hidden=tuple(Counter(shared_reason(t) for t in held if t.ruling is DefectRuling.UNSEEN).most_common()),
+        lettered=len(lettered),
         reconstructed=any(r.provenance is Provenance.RECONSTRUCTION for r in answered),
     )
 

@@ -117,6 +117,7 @@ def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
         yield _line("Likeliest fault", weakness.diagnosis)
     if weakness.linked:
         yield _line("Changes with the order of threads", weakness.linked)
+    yield from (_line("Its prompt", text) for text in weakness.contradicted)
     if weakness.failure is not None:
         yield from _failure(weakness.failure)
 
@@ -272,6 +273,7 @@ def _weakness_markdown(weakness: Weakness) -> str:
         lines.append(f"  * Likeliest fault: {markdown(weakness.diagnosis)}")
     if weakness.linked:
         lines.append(f"  * Changes with the order of threads: {markdown(weakness.linked)}")
+    lines += [f"  * Its prompt: {markdown(text)}" for text in weakness.contradicted]
     if weakness.failure is not None:
         lines += [f"  * After {'; '.join(map(str, map(code, weakness.failure.program)))}"] * bool(
             weakness.failure.program

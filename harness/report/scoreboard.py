@@ -3,189 +3,36 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection as Names
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import INTEGRITY, Challenge, ChallengeSuite, Provenance, Score, Severity, Status
+from harness.model import Challenge, ChallengeSuite
 from harness.report import formatting
-from harness.report.attempts_report import AttemptsReport, attempts_data, attempts_report, common_faults, mean_of
+from harness.report.attempts_report import AttemptsReport, attempts_data, attempts_report
+from harness.report.board_rows import Column, Entry, ScoreboardRow, SuitePlaces
 from harness.report.mark_source import Marks, MarkSource, marks, measured_marks
-from harness.report.notes import left_out_note, notes, removed_note, suite_notes
+from harness.report.notes import left_out_note, notes, removed_note, suite_notes, thin_note
 from harness.report.summary import ChallengeWinner, Gap, Hybrid, Meeting, challenge_winners, gaps, hybrids, meetings
+from harness.report.tables import SplitTable
 from harness.review.consistency import Contradiction, contradictions
-from harness.scoring import Standing, standings
-from harness.scoring.attempts import Attempts, MeasuredAnswer
-from harness.scoring.doubts import DoubtKind
-from harness.scoring.marked import Marked, first_group
+from harness.scoring import standings
+from harness.scoring.marked import first_group
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.memory import NO_MEMORY, FigureMemory
-from harness.scoring.ranking import MEDAL_COVERAGE, most_answered
-from harness.scoring.record_summary import RecordSummary
+from harness.scoring.ranking import MEDAL_COVERAGE, most_answered, thinly_assessed
 from harness.scoring.strength import STABLE
 from harness.scoring.suites import ALL_MARKED
 
 if TYPE_CHECKING:
     from harness.report.inputs import ReportInputs
-
-MOST_FINDINGS = 3
-"""How many findings of one submission are listed in short."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A challenge."""
-
-    id: str
-    title: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One model on one challenge; `marked` is None where it has no mark there."""
-
-    rubric: Challenge
-    marked: Marked | None
-
-    @property
-    def challenge(self) -> str:
-        """Its id."""
-        return self.rubric.id
-
-    @property
-    def status(self) -> Status | None:
-        """How far the grade got; None where there is none."""
-        return self.marked.status if self.marked else None
-
-    @property
-    def overall(self) -> Score | None:
-        """The mark over all."""
-        return self.marked.overall if self.marked else None
-
-    @property
-    def text(self) -> str:
-        """The mark in words, or why there is none."""
-        if self.status is None or self.overall is None:
-            return "no record"
-        status = "" if self.status is Status.GRADED else f" ({formatting.status(self.status)})"
-        mark = "; ".join(filter(None, (formatting.standing(self.overall), self.spread)))
-        return mark + status + f" {formatting.FLAG}" * bool(self.integrity) + f" {formatting.DOUBT}" * bool(self.doubts)
-
-    @property
-    def attempts(self) -> Attempts | None:
-        """Its attempts, where it has several."""
-        return self.marked if isinstance(self.marked, Attempts) else None
-
-    @property
-    def spread(self) -> str:
-        """Of how many attempts the mark is the mean, and how they scatter; empty for a single answer."""
-        return mean_of(self.attempts) if self.attempts else ""
-
-    @property
-    def integrity(self) -> int:
-        """How many findings tell of conduct in the box; they carry no mark."""
-        return self.marked.integrity if isinstance(self.marked, MeasuredAnswer) else 0
-
-    @property
-    def doubts(self) -> tuple[DoubtKind, ...]:
-        """What is doubtful about its records."""
-        return self.marked.doubts if isinstance(self.marked, MeasuredAnswer) else ()
-
-    @property
-    def findings(self) -> tuple[str, ...]:
-        """The gravest in short."""
-        return self._faults[:MOST_FINDINGS]
-
-    @property
-    def more(self) -> int:
-        """How many findings there are besides."""
-        return len(self._faults) - len(self.findings)
-
-    @cached_property
-    def _faults(self) -> tuple[str, ...]:
-        """Each fault once with its weight; criteria that failed for the same words are one fault."""
-        if self.attempts:
-            return tuple(
-                f"{title} ({weight}, in {count} attempts)" for weight, title, count in common_faults(self.attempts)
-            )
-        weights: dict[tuple[Severity, str], str] = {}
-        for found in self.marked.findings if isinstance(self.marked, RecordSummary) else ():
-            weight = formatting.UNMARKED if found.criterion == INTEGRITY else found.severity.value
-            weights.setdefault((found.severity, found.title), weight)
-        return tuple(f"{title} ({weight})" for (_, title), weight in weights.items())
-
-
-@dataclass(frozen=True)
-class ScoreboardRow:
-    """One model and its head-to-head results."""
-
-    standing: Standing
-    entries: tuple[Entry, ...]
-    marks: Marks
-
-    @property
-    def best(self) -> str:
-        """The challenge_winners with its highest mark."""
-        return self._extreme(max)
-
-    @property
-    def worst(self) -> str:
-        """The challenge_winners with its lowest mark."""
-        return self._extreme(min)
-
-    def _extreme(self, pick: Callable[[Iterable[float]], float]) -> str:
-        means = {e.rubric.title: e.overall.score for e in self.entries if e.overall and e.overall.score is not None}
-        if len(means) < 2:
-            return ""
-        end = pick(means.values())
-        return f"{', '.join(title for title, mean in means.items() if mean == end)} ({formatting.mark(end)})"
-
-    @property
-    def won(self) -> str:
-        """Its duels in words."""
-        played = [f for f in self.marks.of(self.standing.model) if f.played]
-        won, split = sum(f.winner == self.standing.model for f in played), sum(f.winner is None for f in played)
-        return f"{won} of {len(played)}" + (f", {split} split" if split else "") if played else ""
-
-    @property
-    def anchor(self) -> str:
-        """Where its part of a challenge's page starts."""
-        return formatting.anchor(self.standing.model)
-
-    @property
-    def strength(self) -> str:
-        """Its strength in whole points; empty where there is none."""
-        return "" if self.standing.strength is None else formatting.whole(self.standing.strength)
-
-    @property
-    def rank(self) -> str:
-        """Its rank with the medal, if any."""
-        place = self.standing.place
-        return f"{place} ({self.standing.medal})" if self.standing.medal else place
-
-    @property
-    def provenance(self) -> str:
-        """Where its files come from."""
-        return formatting.provenances(self.standing.provenance)
-
-    @property
-    def remark(self) -> str:
-        """Why it has no rank or no medal; empty for a baseline, whose provenance explains it."""
-        return "" if Provenance.BASELINE in self.standing.provenance else self.standing.note
-
-    @property
-    def mean(self) -> str:
-        """Mean of its overalls, in whole points."""
-        return formatting.whole(self.standing.mean)
-
-    @property
-    def coverage(self) -> str:
-        """Mean coverage of its overalls."""
-        return formatting.percent(self.standing.coverage)
 
 
 @dataclass(frozen=True)
@@ -200,6 +47,9 @@ class Scoreboard:
         notes: what a reader must know before comparing.
         contradicting: published figures that do not agree with each other.
         uncounted: ids of challenges with a mark that models are not ranked over.
+        thin: ids of those among the challenges of which too little was assessed to place anybody.
+        beside: where models stand over other suites.
+        made: the first and the last day that a grade of it was made, in UTC; None where the records are not at hand.
     """
 
     marks: Marks
@@ -209,7 +59,23 @@ class Scoreboard:
     notes: tuple[str, ...] = ()
     contradicting: tuple[Contradiction, ...] = ()
     uncounted: tuple[str, ...] = ()
+    thin: tuple[str, ...] = ()
+    beside: tuple[SuitePlaces, ...] = ()
+    made: tuple[date, date] | None = None
     medal_coverage: str = formatting.percent(MEDAL_COVERAGE)
+
+    @property
+    def mean_title(self) -> str:
+        """What heads the column of means: how many challenges they are over."""
+        return f"Mean of {len(self.compared)}" if self.compared else "Mean"
+
+    @property
+    def graded(self) -> str:
+        """When its grades were made, in words; empty where that is not known."""
+        if self.made is None:
+            return ""
+        first, last = (f"{day.day} {day:%B %Y}" for day in self.made)
+        return f"on {last}" if first == last else f"from {first} to {last}"
 
     @property
     def source(self) -> MarkSource:
@@ -300,45 +166,55 @@ def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED)
         source: where the marks come from.
     """
     if source is MarkSource.MEASURED:
-        return measured_scoreboard(inputs.measured, inputs.suite, inputs.unranked)
+        board = measured_scoreboard(inputs.measured, inputs.suite, inputs.unranked, inputs.suites)
+        shown = {challenge.id for challenge in board.challenges}
+        days = [r.made.astimezone(UTC).date() for r in inputs.records if r.challenge in shown]
+        return replace(board, made=(min(days), max(days)) if days else None)
     board = _scoreboard(marks(inputs, source), inputs.challenges, ALL_MARKED)
     return replace(board, contradicting=tuple(contradictions(inputs.reviews, inputs.comparisons, inputs.ranking)))
 
 
 def measured_scoreboard(
-    measured: MeasuredMarks, suite: ChallengeSuite | None = None, unranked: Iterable[str] = ()
-) -> Scoreboard:
+    measured: MeasuredMarks, suite: ChallengeSuite | None = None, unranked: Iterable[str] = (),
+    suites: Iterable[ChallengeSuite] = (),
+) -> Scoreboard:  # fmt: skip
     """The scoreboard over measured marks.
 
     Args:
         measured: all of them.
         suite: the challenges to rank over; without one, those that most models have answered together.
         unranked: why challenges of the workspace rank nobody.
+        suites: all there are; the places over those that count other challenges stand beside.
     """
-    board = _scoreboard(measured_marks(measured), measured.challenges, suite, measured.memory)
+    board = _scoreboard(measured_marks(measured), measured.challenges, suite, measured.memory, suites)
     ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.submission_name.order))
-    over = suite_notes(suite, board.compared, board.uncounted, board.provisional and not board.ranked, unranked)
+    others = [id for id in board.uncounted if id not in board.thin]
+    over = suite_notes(suite, board.compared, others, board.provisional and not board.ranked, unranked)
     left_out = (*removed_note(measured.removed), *left_out_note(measured.left_out))
-    return replace(board, notes=(*notes(measured.challenges, ordered), *left_out, *over))
+    thin = thin_note(board.thin)
+    return replace(board, notes=(*notes(measured.challenges, ordered), *left_out, *over, *thin))
 
 
-def as_table(board: Scoreboard) -> Table:
-    """For a terminal; no frame, so that it also reads well in a file."""
+def as_table(board: Scoreboard) -> Group:
+    """For a terminal; no frame, so that it also reads well in a file. What is not in a cell follows below."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name in ("Rank", "Model", "Provenance", *(c.title for c in board.columns), "Mean", "Coverage", "Note"):
-        table.add_column(Text(name), no_wrap=name == "Model", overflow="fold")
+    suites = [suite.title for suite in board.beside]
+    for name in ("Rank", "Model", board.mean_title, *suites, *(c.title for c in board.columns)):
+        table.add_column(Text(name))
     for row in board.rows:
-        cells = [row.rank, row.standing.model, row.provenance, *(e.text for e in row.entries)]
-        table.add_row(*(Text(cell) for cell in (*cells, row.mean, row.coverage, row.remark)))
-    return table
+        over = (suite.lines(row.standing.model) for suite in board.beside)
+        cells = ((row.rank,), row.heading, row.mean_lines, *over, *(entry.lines for entry in row.entries))
+        table.add_row(*(Text("\n".join(lines)) for lines in cells))
+    remarks = [Text(f"{row.standing.model}: {row.remark}") for row in board.rows if row.remark]
+    return Group(SplitTable(table, heading=2), *remarks)
 
 
-def as_markdown(board: Scoreboard, letters: bool = False) -> str:
-    """As `reports/scoreboard.md`, with a link to the published letters where there are any."""
+def as_markdown(board: Scoreboard, beside: Names[str] = ()) -> str:
+    """As `reports/scoreboard.md`, with links to those of its further pages that lie `beside` it."""
     # loaded here: other formats need no templates
     from harness.report.render import render
 
-    return render("scoreboard.md.j2", board=board, letters=letters)
+    return render("scoreboard.md.j2", board=board, beside=beside)
 
 
 def as_json(board: Scoreboard) -> str:
@@ -346,6 +222,10 @@ def as_json(board: Scoreboard) -> str:
     rows = [
         {
             **asdict(row.standing),
+            "suites": {
+                suite.id: {"place": place.place, "medal": place.medal, "mean": place.mean, "coverage": place.coverage}
+                for suite in board.beside if (place := suite.places.get(row.standing.model)) and place.graded
+            },
             "scores": {
                 e.challenge: {
                     "status": e.status, **(e.overall.model_dump() if e.overall else {}), "integrity": e.integrity,
@@ -377,12 +257,15 @@ def as_csv(board: Scoreboard) -> str:
 
 
 def _scoreboard(
-    found: Marks, challenges: Iterable[Challenge], suite: ChallengeSuite | None, memory: FigureMemory = NO_MEMORY
-) -> Scoreboard:
+    found: Marks, challenges: Iterable[Challenge], suite: ChallengeSuite | None, memory: FigureMemory = NO_MEMORY,
+    suites: Iterable[ChallengeSuite] = (),
+) -> Scoreboard:  # fmt: skip
+    thin = thinly_assessed(found.marked)
     known = {m.challenge for m in found.marked}
     wanted = suite.challenges if suite and suite.challenges else known
     shown = sorted((c for c in challenges if c.id in wanted), key=lambda c: c.id)
-    compared = tuple(c.id for c in shown) if suite else most_answered(found.marked)
+    placing = [m for m in found.marked if m.challenge not in thin]
+    compared = tuple(c.id for c in shown if c.id not in thin) if suite else most_answered(placing)
     counted = (seen := found.on({c.id for c in shown})).on({*compared})
     by_name = {(m.model, m.challenge): m for m in found.marked}
     places = standings(found.marked, compared, counted.head_to_heads, memory)
@@ -391,7 +274,23 @@ def _scoreboard(
         ScoreboardRow(place, tuple(Entry(c, by_name.get((place.model, c.id))) for c in shown), alike[place.apart])
         for place in places
     )
-    return Scoreboard(seen, tuple(shown), compared, rows, uncounted=tuple(sorted(known - {*compared})))
+    beside = tuple(_beside(found, compared, thin, suites, memory))
+    return Scoreboard(
+        seen, tuple(shown), compared, rows, uncounted=tuple(sorted(known - {*compared})),
+        thin=tuple(c.id for c in shown if c.id in thin), beside=beside,
+    )  # fmt: skip
+
+
+def _beside(
+    found: Marks, compared: Sequence[str], thin: Names[str], suites: Iterable[ChallengeSuite], memory: FigureMemory
+) -> Iterator[SuitePlaces]:
+    """Return the places over the suites that count other challenges than the board does, and have a mark."""
+    known = {m.challenge for m in found.marked}
+    for suite in suites:
+        own = sorted(id for id in suite.challenges or known if id not in thin)
+        if known & {*own} and own != [*compared]:
+            places = standings(found.marked, own, found.on(own).head_to_heads, memory)
+            yield SuitePlaces(suite.id, len(own), {place.model: place for place in places})
 
 
 def _fields(entry: Entry) -> Sequence[object]:

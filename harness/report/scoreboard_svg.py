@@ -1,27 +1,37 @@
-"""The scoreboard as a picture: a bar for every mark, with a line over its interval."""
+"""The scoreboard as a picture: each mark over its bar, paler the less was assessed, and a line for its interval."""
 
+import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.report import formatting
+from harness.report.board_rows import Entry
 from harness.report.escape import plain
 from harness.report.render import render_svg
-from harness.report.scoreboard import Entry, Scoreboard
+from harness.report.scoreboard import Scoreboard
 
-LEFT, COLUMN, RIGHT, TOP, ROW = 200, 220, 70, 64, 46
-BAR = 150
-"""Width of a bar of 100 points; all of these in pixels of the picture."""
-LONGEST_NAME = 26
+LEFT, RIGHT, TOP, ROW, FOOT = 190, 92, 84, 50, 16
+MARKS = 700
+"""The room for all challenges together; all of these in pixels of the picture."""
+NARROWEST, WIDEST, GAP = 88, 220, 16
+"""The column of a challenge at least and at most, and what of it lies between two bars."""
+LONGEST_NAME = 24
+TITLE_LINES = 3
+LETTER = 7
+"""The width of a letter of a title."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One mark: where it stands, how long it is, and its interval; no bar where there is no mark."""
+    """One mark: where it stands, how long it is, its interval, and how much was assessed; no bar without a mark."""
 
     x: int
     text: str
+    coverage: str
     length: float | None
     low: float
     high: float
+    shade: float
 
 
 @dataclass(frozen=True)
@@ -34,41 +44,72 @@ class PictureRow:
     provenance: str
     bars: tuple[Bar, ...]
     mean: str
+    of: str
 
 
 @dataclass(frozen=True)
 class Picture:
-    """The whole picture, in pixels."""
+    """The whole picture, in pixels; a column has its place and the lines of its title, the last one lowest."""
 
     width: int
     height: int
-    columns: tuple[tuple[int, str], ...]
+    bar: int
+    columns: tuple[tuple[int, tuple[tuple[int, str], ...]], ...]
+    mean: str
     lines: tuple[PictureRow, ...]
+    below: tuple[tuple[int, str], ...]
 
 
 def as_svg(board: Scoreboard) -> str:
     """As `reports/scoreboard.svg`; it follows the reader's choice of dark or light."""
-    width = LEFT + COLUMN * len(board.columns) + RIGHT
+    column = max(NARROWEST, min(WIDEST, MARKS // max(1, len(board.columns))))
+    bar = column - GAP
+    places = [LEFT + column * number for number in range(len(board.columns))]
     lines = tuple(
         PictureRow(
             TOP + ROW * number,
-            row.standing.place,
+            place if (place := row.standing.place).startswith("(") or not place else f"{place}.",
             plain(row.standing.model, LONGEST_NAME),
             plain(row.provenance, LONGEST_NAME),
-            tuple(_bar(LEFT + COLUMN * place, entry) for place, entry in enumerate(row.entries)),
+            tuple(_bar(x, bar, entry) for x, entry in zip(places, row.entries, strict=True)),
             row.mean if row.standing.mean is not None else "–",
+            ", ".join(row.mean_lines[1:]),
         )
         for number, row in enumerate(board.rows)
     )
-    columns = tuple((LEFT + COLUMN * place, plain(c.title, LONGEST_NAME)) for place, c in enumerate(board.columns))
-    return render_svg(
-        "scoreboard.svg.j2", picture=Picture(width, TOP + ROW * max(len(lines), 1), columns, lines), bar=BAR
-    )
+    titles = [_title(c.title, column) for c in board.columns]
+    end, notes = TOP + ROW * max(len(lines), 1), tuple(_below(board))
+    picture = Picture(
+        LEFT + column * len(places) + RIGHT, end + FOOT * len(notes), bar, tuple(zip(places, titles, strict=True)),
+        board.mean_title, lines, tuple((end + FOOT * number, note) for number, note in enumerate(notes)),
+    )  # fmt: skip
+    return render_svg("scoreboard.svg.j2", picture=picture)
 
 
-def _bar(x: int, entry: Entry) -> Bar:
+def _below(board: Scoreboard) -> Iterator[str]:
+    """What must be known of the marks, in lines."""
+    if board.graded:
+        yield (
+            f"Graded {board.graded} by running the answers. Beside a mark stands the share of the rubric that was "
+            "assessed, below it the interval that the rest leaves open."
+        )
+    if board.thin:
+        titles = ", ".join(plain(c.title) for c in board.challenges if c.id in board.thin)
+        yield f"Too little was assessed to be in a mean or a place: {titles}."
+
+
+def _title(title: str, column: int) -> tuple[tuple[int, str], ...]:
+    """The lines of a title that fit its column, each with its height; the first ones empty where fewer suffice."""
+    lines = textwrap.wrap(plain(title), column // LETTER, max_lines=TITLE_LINES, placeholder="…")
+    lines = [""] * (TITLE_LINES - len(lines)) + lines
+    return tuple((TOP - 28 - 15 * (TITLE_LINES - 1 - number), line) for number, line in enumerate(lines))
+
+
+def _bar(x: int, bar: int, entry: Entry) -> Bar:
     score = entry.overall
     if score is None:
-        return Bar(x, "no record", None, 0.0, 0.0)
-    length = None if score.score is None else score.score / 100 * BAR
-    return Bar(x, formatting.mark(score.score), length, score.low / 100 * BAR, score.high / 100 * BAR)
+        return Bar(x, "no record", "", None, 0.0, 0.0, 0.0)
+    length = None if score.score is None else score.score / 100 * bar
+    covered = "" if score.coverage == 1 else formatting.percent(score.coverage)
+    ends = (score.low / 100 * bar, score.high / 100 * bar)
+    return Bar(x, formatting.mark(score.score), covered, length, *ends, shade=0.15 + 0.85 * score.coverage)

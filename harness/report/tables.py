@@ -59,6 +59,63 @@ class ReflowingTable:
             yield from _lines(rows, dim, width) or _wrapped(rows)
 
 
+class SplitTable:
+    """A table that goes on below where its columns do not fit side by side, with the first ones repeated.
+
+    No line of a cell is broken. Where not even the first ones and one more fit, it is a block for each row.
+
+    Args:
+        table: without a frame; its headers and cells are text.
+        heading: so many columns, the first ones, are repeated.
+    """
+
+    def __init__(self, table: Table, heading: int = 1) -> None:
+        self._table = table
+        self._heading = heading
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the parts, or the blocks."""
+        columns = [[_text(column.header), *map(_text, column.cells)] for column in self._table.columns]
+        wide = options.update_width(1_000_000)
+        widths = [
+            max(
+                Measurement.get(console, wide, title).minimum,
+                *(Measurement.get(console, wide, cell).maximum for cell in cells),
+            )
+            for title, *cells in ([column[0], *(column[1:] or [Text()])] for column in columns)
+        ]
+        parts = _parts(widths, self._heading, options.max_width)
+        if parts is None:
+            yield ReflowingTable(self._table, self._heading)
+            return
+        for number, part in enumerate(parts):
+            if number:
+                yield Text()
+            yield self._part(columns, widths, part)
+
+    def _part(self, columns: Sequence[Sequence[Text]], widths: Sequence[int], chosen: Sequence[int]) -> Table:
+        part = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style=self._table.header_style)
+        for column in chosen:
+            part.add_column(columns[column][0], width=widths[column])
+        for row in range(1, len(columns[0])):
+            part.add_row(*(columns[column][row] for column in chosen))
+        return part
+
+
+def _parts(widths: Sequence[int], heading: int, room: int) -> list[list[int]] | None:
+    """Columns by the part they stand in, about as many in each; None where one does not fit beside the heading."""
+    first, rest = list(range(heading)), list(range(heading, len(widths)))
+    room -= sum(widths[:heading]) + _GAP * heading
+    if any(widths[column] > room for column in rest):
+        return None
+    for count in range(1, len(rest) + 1):
+        size = -(-len(rest) // count)
+        parts = [rest[start : start + size] for start in range(0, len(rest), size)]
+        if all(sum(widths[column] + _GAP for column in part) - _GAP <= room for part in parts):
+            return [first + part for part in parts]
+    return [first]
+
+
 def _lines(rows: Sequence[tuple[str, Text]], dim: Style, width: int) -> list[Segment]:
     """A line for each title and cell where each fits on one; else none. A grid of rich takes ten times as long."""
     wide = max((cell_len(title) for title, _ in rows), default=0)

@@ -6,7 +6,7 @@ from harness.errors import StoreError
 from harness.model import ChallengeSuite, Identifier
 from harness.model.base import Stored
 from harness.running.content_key import probe_set
-from harness.scoring.suites import SUITES_FILE, read_suites, suite_named
+from harness.scoring.suites import ALL_MARKED, SUITES_FILE, board_suite, read_suites, suite_named
 from harness.stored_files import read_stored, write_atomically
 from harness.submission_folders import subfolders
 from harness.workspace import Workspace
@@ -81,7 +81,7 @@ def every_suite(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
 
 
 def ranking_suite(workspace: Workspace, name: str | None = None) -> ChallengeSuite | None:
-    """Return the suite of that name; without one its own suite where that has a mark, else what `suite_named` does.
+    """Return the suite of that name; without one its own suite where that has a mark, else that of boards.
 
     Raises:
         NotFoundError: there is no such suite.
@@ -90,7 +90,17 @@ def ranking_suite(workspace: Workspace, name: str | None = None) -> ChallengeSui
     suites = every_suite(workspace)
     answered = {recorded.challenge for recorded in workspace.recorded()}
     own = next((suite for suite in suites if suite.id == OWN and answered & {*suite.challenges}), None)
-    return own if name is None and own else suite_named(suites, name)
+    return own if name is None and own else suite_named(suites, name or board_suite(workspace))
+
+
+def suites_beside(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
+    """Return the suites whose places boards show beside their own, that of every challenge included.
+
+    Raises:
+        SpecError: the file of suites is malformed.
+    """
+    suites = every_suite(workspace)
+    return (*suites, ALL_MARKED) if suites else ()
 
 
 def unranked_challenges(workspace: Workspace) -> tuple[str, ...]:

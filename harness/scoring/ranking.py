@@ -26,6 +26,8 @@ from harness.scoring.memory import NO_MEMORY, FigureMemory
 from harness.scoring.strength import STABLE, AttemptMarks, ahead, drawn_means, elo, rank_chances, strengths
 
 MEDAL_COVERAGE = 0.7
+LEAST_COVERAGE = 0.5
+"""A challenge on which most models have less assessed than this places nobody: what was left out could turn it."""
 MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
 APART = "\N{DAGGER}"
 """Behind the place of a model that was asked in several turns."""
@@ -148,6 +150,20 @@ def most_answered(marked: Iterable[Marked]) -> tuple[str, ...]:
     models = {ids: sum(count for other, count in own.items() if other >= ids) for ids in {*own, *together}}
     best = min(models, key=lambda ids: (-models[ids] * len(ids), -models[ids], sorted(ids)), default=frozenset[str]())
     return tuple(sorted(best))
+
+
+def thinly_assessed(marked: Iterable[Marked]) -> frozenset[str]:
+    """Return the challenges that place nobody: less than half of the rubric was assessed for most models with a mark.
+
+    A model of which little could be assessed there would else buy a place with what was not looked at. Baselines and
+    grades that do not count decide it only where there is nothing else.
+    """
+    with_marks = [m for m in marked if _has_mark(m)]
+    counting = [m for m in with_marks if m.ranked and m.provenance is not Provenance.BASELINE]
+    thin: Counter[str] = Counter()
+    for one in counting or with_marks:
+        thin[one.challenge] += 1 if one.overall.coverage < LEAST_COVERAGE else -1
+    return frozenset(id for id, balance in thin.items() if balance > 0)
 
 
 def _provisional(rows: Iterable["_Row"]) -> dict[str, int]:

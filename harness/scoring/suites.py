@@ -11,7 +11,7 @@ from harness.model.suite import EVERYTHING
 from harness.workspace import Workspace
 
 CORE = "core"
-"""The suite that models are ranked over unless another one is named."""
+"""The suite that models are ranked over unless another one is named, or the file of suites states one."""
 SUITES_FILE = Path("challenges", "suites.toml")
 
 ALL_MARKED = ChallengeSuite(id=EVERYTHING, title="every challenge with a mark")
@@ -23,8 +23,7 @@ def read_suites(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
     Raises:
         SpecError: the file is malformed, or names a challenge that is not here.
     """
-    homes = [workspace.root, *([bundled_folder()] if workspace.settings.bundled_challenges else [])]
-    path = next((home / SUITES_FILE for home in homes if (home / SUITES_FILE).is_file()), None)
+    path = _file(workspace)
     if path is None:
         return ()
     suites = read_toml(path, ChallengeSuites).suites
@@ -35,6 +34,16 @@ def read_suites(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
                 problem = f"no challenge {id!r}{nearest(id, known)}"
                 raise SpecError(path, problem, field=f"suites.{suite.id}", hint="try: harness ls challenges")
     return suites
+
+
+def board_suite(workspace: Workspace) -> str | None:
+    """Return the name of the suite that boards rank over where the file of suites states one.
+
+    Raises:
+        SpecError: the file is malformed.
+    """
+    path = _file(workspace)
+    return read_toml(path, ChallengeSuites).board if path else None
 
 
 def suite_named(suites: Iterable[ChallengeSuite], name: str | None) -> ChallengeSuite | None:
@@ -53,3 +62,8 @@ def suite_named(suites: Iterable[ChallengeSuite], name: str | None) -> Challenge
             "  try: harness ls suites"
         )
     return by_id[name]
+
+
+def _file(workspace: Workspace) -> Path | None:
+    homes = [workspace.root, *([bundled_folder()] if workspace.settings.bundled_challenges else [])]
+    return next((home / SUITES_FILE for home in homes if (home / SUITES_FILE).is_file()), None)

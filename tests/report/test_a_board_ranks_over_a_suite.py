@@ -1,6 +1,7 @@
 """A board ranks over its suite: what is outside it, and who answered little, changes nobody else's place."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from harness.model import Challenge, ChallengeSuite, Record
 from harness.report.inputs import ReportInputs
 from harness.report.page import page
 from harness.report.scoreboard import Scoreboard, as_json, as_markdown, scoreboard
-from harness.scoring.suites import read_suites, suite_named
+from harness.running.own_suite import ranking_suite
+from harness.scoring.suites import ALL_MARKED, read_suites, suite_named
 from harness.workspace import Workspace
 
 CHECKOUT = Path(__file__).parents[2]
@@ -103,3 +105,55 @@ def test_a_suite_is_chosen_by_name(tmp_path: Path) -> None:
     assert suite_named(read_suites(workspace), None) is None
     with pytest.raises(NotFoundError, match="no suite 'smal'; did you mean 'small'"):
         suite_named(read_suites(workspace), "smal")
+
+
+def thin(model: str, challenge: Challenge = NEW) -> Record:
+    """A record with full marks for the little that was assessed of it."""
+    unrun = {c.id: sample.NEEDS_REVIEW for c in sample.CRITERIA if c.id != "first_token"}
+    return sample.record(model, {**unrun, "first_token": sample.PASSED}, challenge=challenge)
+
+
+@pytest.mark.parametrize("suite", [None, ALL_MARKED], ids=["no suite", "all"])
+def test_little_assessed_buys_no_place(suite: ChallengeSuite | None) -> None:
+    without = places(board(WHOLE, suite))
+    bought = board([*WHOLE, thin("poor"), thin("good")], suite)
+    assert thin("poor").overall.coverage < 0.5
+    assert places(bought) == without
+    text = as_markdown(bought)
+    assert "Shown, and in no mean, place or strength: new. There less than 50 % of the rubric" in text
+    assert "[New](new.md)" in text and "| Mean of 2 |" in text
+
+
+def test_what_most_models_were_assessed_on_counts_for_one_that_was_not() -> None:
+    known = [sample.record("good", sample.RIGHT, challenge=NEW), sample.record("third", sample.RIGHT, challenge=NEW)]
+    counted = board([*WHOLE, *known, thin("poor")], ALL_MARKED)
+    assert (counted.thin, "new" in counted.compared) == ((), True)
+
+
+def test_places_over_the_other_suites_stand_beside() -> None:
+    inputs = ReportInputs([FIRST, SECOND, NEW], [*WHOLE, OUTSIDE], suite=ALL_MARKED, suites=(CORE, ALL_MARKED))
+    found = scoreboard(inputs)
+    (beside,) = found.beside
+    alone = places(board(WHOLE))
+    assert {m: (p.rank and f"{p.rank} ({p.medal})", p.mean) for m, p in beside.places.items()} == {
+        model: place[:2] for model, place in alone.items()
+    }
+    assert "| Rank | Model | Provenance | Mean of 3 | core (2) |" in as_markdown(found)
+    assert "over the suite core, of 2 challenges" in as_markdown(found) and "core (2)" in page(inputs)
+    rows = {row["model"]: row["suites"] for row in json.loads(as_json(found))["rows"]}
+    assert rows["good"]["core"]["place"] == "1"
+
+
+def test_the_file_of_suites_states_the_board(tmp_path: Path) -> None:
+    suites = '[[suites]]\nid = "core"\ntitle = "c"\nchallenges = ["first"]\n'
+    assert ranking_suite(written(tmp_path / "a", f'board = "all"\n{suites}')) == ALL_MARKED
+    stated = ranking_suite(written(tmp_path / "b", suites))
+    assert stated is not None and stated.id == "core"
+    with pytest.raises(SpecError, match="board names no suite: 'al'"):
+        ranking_suite(written(tmp_path / "c", f'board = "al"\n{suites}'))
+
+
+def test_the_days_of_the_grades_stand_on_the_board() -> None:
+    later = [r.model_copy(update={"made": r.made + timedelta(days=3)}) for r in WHOLE[:1]]
+    assert "Graded on 20 November 2026 (UTC)" in as_markdown(board(WHOLE))
+    assert "Graded from 20 November 2026 to 23 November 2026 (UTC)" in as_markdown(board([*WHOLE[1:], *later]))

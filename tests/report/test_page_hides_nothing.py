@@ -43,8 +43,8 @@ def test_every_mark_links_to_its_criteria():
 
 def test_marks_come_with_interval_coverage_and_status():
     tree = shown(sample.record(), sample.unbuilt())
-    assert board(tree)["glm-5"][2].text == "49 [40, 53], 87 %"
-    assert board(tree)["broken"][2].text == "0 [0, 13], 87 % does not build"
+    assert board(tree)["glm-5"][3].text == "49 [40, 53], 87 %"
+    assert board(tree)["broken"][3].text == "0 [0, 13], 87 % does not build"
 
 
 def test_what_nobody_assessed_is_no_number_and_sorts_last():
@@ -57,7 +57,7 @@ def test_nothing_assessed_at_all_is_shown_as_such():
     unrun = {c.id: {"outcome": Outcome.JUDGE_ERROR, "detail": "the box broke"} for c in sample.CRITERIA}
     tree = shown(sample.record("glm-5", unrun, status="judge_error", error="BoxError: gone"))
     assert {c.text for c in heat(tree, "glm-5")[1:]} == {"not assessed"}
-    assert board(tree)["glm-5"][2].text == "not assessed could not be graded"
+    assert board(tree)["glm-5"][3].text == "not assessed could not be graded"
     assert "BoxError: gone" in tree.one("details", id="glm-5/kv_cache").text
     assert "No weakness was seen" not in tree.one("details", id="glm-5/kv_cache").text
     assert json.loads(tree.one("script", id="marks").text)["marks"]["glm-5"]["kv_cache"] == [None] * 6
@@ -102,7 +102,7 @@ def test_reviews_stand_beside_what_was_measured():
     rows = {row.one("th").text: [c.text for c in row.all("td")] for row in table.one("tbody").all("tr")}
     assert rows["Correctness"][1:] == ["95"]
     assert rows["Overall"] == ["49 [40, 53], 87 %", "91"]
-    assert board(tree)["glm-5"][2].text == "49 [40, 53], 87 %"
+    assert board(tree)["glm-5"][3].text == "49 [40, 53], 87 %"
 
 
 def test_reconstructions_are_told_at_the_head_and_beside_every_row():
@@ -133,8 +133,8 @@ def test_one_model_alone_makes_a_whole_page():
 
 def test_a_challenge_that_one_model_did_not_answer_has_no_mark_for_it():
     tree = shown(sample.record(), GOOD, sample.record(challenge=OTHER), challenges=[sample.CHALLENGE, OTHER])
-    assert board(tree)["good"][2].text == "no record"
-    assert board(tree)["good"][2].attributes["data-sort"] == ""
+    assert board(tree)["good"][3].text == "no record"
+    assert board(tree)["good"][3].attributes["data-sort"] == ""
 
 
 def test_of_very_many_submissions_every_mark_still_leads_somewhere(monkeypatch):

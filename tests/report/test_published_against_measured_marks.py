@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import sample_records as sample
 
-from harness.model import BuildFailure, Mark, Outcome, Provenance, PublishedDefect, Review, Reviewer
+from harness.model import BuildFailure, LetterGrades, Mark, Outcome, Provenance, PublishedDefect, Review, Reviewer
 from harness.report.inputs import gather
+from harness.report.mark_source import MarkSource
 from harness.report.pages import render_all
 from harness.report.published_vs_measured import PublishedVsMeasured, published_vs_measured
 from harness.report.render import render
@@ -99,7 +100,7 @@ def test_only_published_reviews_are_compared():
 
 def test_provenance_is_told_at_the_head_and_beside_every_row():
     gathered = gather(OURS)
-    read = {review.model for review in gathered.reviews}
+    read = {review.model for review in gathered.reviews} | {grades.model for grades in gathered.letters}
     rebuilt = {"provenance": Provenance.RECONSTRUCTION}
     gathered = replace(
         gathered, records=tuple(r.model_copy(update=rebuilt) for r in gathered.records if r.model in read)
@@ -119,7 +120,8 @@ def test_provenance_is_told_at_the_head_and_beside_every_row():
         for row in rows(section(text, heading))
     ]
     assert len(body) > 100
-    assert {row[1] for row in body} == {provenance.replace("-", " ") for provenance in origins.values()}
+    lacking = {"no record"} if any(d.submission not in origins for d in gathered.defects) else set()
+    assert {row[1] for row in body} == {provenance.replace("-", " ") for provenance in origins.values()} | lacking
 
 
 def test_a_model_s_own_files_are_not_called_a_reconstruction():
@@ -230,6 +232,15 @@ def test_words_of_defects_and_records_stay_words():
     assert widths == {6}
 
 
+def test_who_was_given_a_letter_was_reviewed():
+    grades = [LetterGrades(model="glm-5", letters={"kv_cache": "A"})]
+    found = published_vs_measured([sample.CHALLENGE], [sample.record()], [], [], grades)
+    assert [u.criterion for u in found.failures] == ["causality", "kill_rate"]
+    text = render("published_vs_measured.md.j2", comparison=found)
+    assert "`glm-5/kv_cache`" in section(text, "## What is compared")
+    assert "1 of these answers was also given a letter" in text and "no review" not in text
+
+
 def test_the_order_of_what_is_given_does_not_matter():
     names = ("glm-5", "minimax-m2.7", "qwen3.6-27b")
     records, reviews = [sample.record(n) for n in names], [review(n, correctness=90) for n in names]
@@ -241,7 +252,8 @@ def test_the_order_of_what_is_given_does_not_matter():
 def test_every_link_of_the_bundled_page_leads_somewhere():
     gathered = gather(OURS)
     text = render("published_vs_measured.md.j2", comparison=_bundled(gathered))
-    pages = render_all(gathered)
+    published = render_all(gathered, MarkSource.PUBLISHED)
+    pages = {**render_all(gathered), **{f"published/{name}": body for name, body in published.items()}}
     anchors = {
         f"{name}#{re.sub(r'[^a-z0-9 _-]', '', title.lower()).replace(' ', '-')}"
         for name, body in pages.items()
@@ -262,4 +274,5 @@ def test_the_bundled_counts_add_up():
 
 
 def _bundled(gathered) -> PublishedVsMeasured:
-    return published_vs_measured(gathered.challenges, gathered.records, gathered.reviews, read_defects(OURS))
+    defects = read_defects(OURS)
+    return published_vs_measured(gathered.challenges, gathered.records, gathered.reviews, defects, gathered.letters)

@@ -49,7 +49,7 @@ def test_a_grade_that_failed_on_our_side_has_no_mark():
     ]  # fmt: skip
     assert "BoxError: the worker did not start" in section(text, "### glm-5")
     assert "**Does well**" not in section(text, "### glm-5")
-    assert row(scores, "– | glm-5")[3] == "[not assessed (could not be graded)](kv_cache.md#glm-5)"
+    assert row(scores, "– | glm-5")[4] == "[not assessed](kv_cache.md#glm-5); could not be graded"
     assert "Not graded because the harness failed: glm-5/kv_cache" in scores
 
 
@@ -57,7 +57,7 @@ def test_every_mark_comes_with_interval_and_coverage():
     text = page(sample.record())
     assert row(section(text, "## At a glance"), "[glm-5]")[2:5] == ["**49**", "[40, 53]", "87 %"]
     assert row(text, "Code quality (1)")[1] == "100 [66.7, 100], 66 %"
-    assert row(board(sample.record()), "1 | glm-5")[3] == "[49 [40, 53], 87 %](kv_cache.md#glm-5)"
+    assert row(board(sample.record()), "1 | glm-5")[4] == "[49, 87 %](kv_cache.md#glm-5); [40, 53]"
 
 
 def test_coverage_never_looks_larger_than_it_is():

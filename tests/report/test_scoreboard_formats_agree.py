@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 import sample_records as sample
@@ -50,13 +51,33 @@ def test_csv_and_json_agree():
 
 
 @pytest.mark.parametrize(
-    "cell", ["98 [85, 98], 87 %", "49 [40, 53], 87 %", "0 [0, 13], 87 % (does not build)", "no record"]
+    "lines",
+    [["98, 87 %", "[85, 98]"], ["49, 87 %", "[40, 53]"], ["0, 87 %", "[0, 13]", "does not build"], ["no record"]],
 )
-def test_table_and_markdown_show_the_same_marks(cell):
+def test_table_and_markdown_show_the_same_marks_line_by_line(lines):
     console = Console(width=250, file=io.StringIO(), record=True)
     console.print(as_table(BOARD))
-    table = console.export_text()
-    assert cell in table and cell in as_markdown(BOARD)
+    table = console.export_text().splitlines()
+    found = [(n, at.start()) for n, line in enumerate(table) for at in re.finditer(re.escape(lines[0]), line)]
+    assert any(all(table[n + i][at:].startswith(line) for i, line in enumerate(lines)) for n, at in found)
+    first, *below = lines
+    link = r"\]\([^)]*\)" if below else ""
+    assert re.search(re.escape(first) + link + "".join("; " + re.escape(line) for line in below), as_markdown(BOARD))
+
+
+def test_a_wide_table_goes_on_below_with_its_models_again():
+    parts = {}
+    for width in (44, 60, 250):
+        console = Console(width=width, file=io.StringIO(), record=True)
+        console.print(as_table(BOARD))
+        text = console.export_text()
+        assert max(map(len, map(str.rstrip, text.splitlines()))) <= width
+        parts[width] = text.split("\n\n")
+    assert [len(parts[width]) for width in (44, 60, 250)] == [3, 2, 1]
+    assert all(sum(line.split()[:1] == ["Rank"] for line in part.splitlines()) == 1 for part in parts[44])
+    assert all(model in part for part in parts[44] for model in ("good", "glm-5", "broken", "baseline"))
+    shown = " ".join(parts[44])
+    assert all(mark in shown for mark in ("98, 87 %", "[85, 98]", "0, 87 %", "no record"))
 
 
 def test_the_report_is_the_markdown():
@@ -68,7 +89,7 @@ def test_who_lacks_a_challenge_has_a_place_in_brackets_and_is_told_why():
     board = scoreboard(ReportInputs([sample.CHALLENGE, OTHER], RECORDS, suite=suite))
     text = as_markdown(board)
     assert "* broken: provisional: graded on 1 of 2 challenges, not on another." in text
-    assert "| (3) | broken |" in text
+    assert "| (3) | broken | reconstruction | **0, 87 %**; 1 of 2 |" in text
     (line,) = [line for line in csv.DictReader(io.StringIO(as_csv(board))) if line["model"] == "broken"]
     assert (line["rank"], line["provisional"], line["missing"]) == ("", "3", "another")
 

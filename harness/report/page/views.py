@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from harness.model import Challenge, Score, Status
 from harness.report import formatting
 from harness.report.answers import ModelAnswer, in_order
-from harness.report.scoreboard import Scoreboard, ScoreboardRow
+from harness.report.board_rows import ScoreboardRow, SuitePlaces
+from harness.report.scoreboard import Scoreboard
+from harness.scoring import Standing
 
 MOST_RANKS = 3
 """So many ranks of one model are text with their shares, the likeliest first."""
@@ -40,7 +42,7 @@ NO_RECORD = MarkCell("no record")
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One model on the scoreboard."""
+    """One model on the scoreboard; `beside` has a number to sort by and the lines of each other suite."""
 
     model: str
     provenance: str
@@ -48,10 +50,9 @@ class BoardRow:
     rank_sort: str
     medal: str
     marks: tuple[MarkCell, ...]
-    mean: str
+    mean: tuple[str, ...]
     mean_sort: str
-    coverage: str
-    coverage_sort: str
+    beside: tuple[tuple[str, tuple[str, ...]], ...]
     chances: str
     chances_sort: str
     strength: str
@@ -95,7 +96,7 @@ def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: s
 
 def board_rows(board: Scoreboard) -> tuple[BoardRow, ...]:
     """The rows of the scoreboard."""
-    return tuple(map(_board_row, board.rows))
+    return tuple(_board_row(row, board.beside) for row in board.rows)
 
 
 def heat_maps(challenges: Iterable[Challenge], answers: Sequence[ModelAnswer]) -> tuple[HeatMap, ...]:
@@ -125,7 +126,11 @@ def comparison(
     return {"models": list(models), "challenges": challenges, "marks": marks}
 
 
-def _board_row(row: ScoreboardRow) -> BoardRow:
+def _sort(place: Standing | None) -> str:
+    return "" if place is None or place.mean is None else repr(place.mean)
+
+
+def _board_row(row: ScoreboardRow, suites: Sequence[SuitePlaces]) -> BoardRow:
     place = row.standing
     likely = sorted(enumerate(place.chances, 1), key=lambda chance: (-chance[1], chance[0]))
     ranks = [f"{rank}: {formatting.percent(share)}" for rank, share in likely[:MOST_RANKS] if share >= 0.01]
@@ -141,10 +146,9 @@ def _board_row(row: ScoreboardRow) -> BoardRow:
                                          formatting.doubts(entry.doubts)))))
             for entry in row.entries
         ),
-        mean=row.mean,
+        mean=row.mean_lines,
         mean_sort="" if place.mean is None else repr(place.mean),
-        coverage=row.coverage if place.graded else "",
-        coverage_sort=repr(place.coverage) if place.graded else "",
+        beside=tuple((_sort(suite.places.get(place.model)), suite.lines(place.model)) for suite in suites),
         chances=", ".join(ranks),
         chances_sort=repr(sum(rank * share for rank, share in likely)) if likely else "",
         strength="" if place.strength is None else formatting.number(round(place.strength)),

@@ -1,0 +1,86 @@
+"""The board with what original prompts did not ask for, and what they contradict, follow from the records."""
+
+import html
+
+import pytest
+import sample_records as sample
+from rich.console import Console
+
+from harness.model import Origin, Outcome, Record
+from harness.report.inputs import ReportInputs
+from harness.report.not_asked_board import MarkPair, not_asked_board
+from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
+from harness.report.record_view import show, shown_markdown
+from harness.scoring import score
+
+HOW = "Rule 4 hides the past, rule 7 shows it."
+MODELS = {"glm-5": sample.NON_CAUSAL, "good": sample.RIGHT}
+
+
+def origin(**fields: object) -> Origin:
+    return Origin.model_validate(
+        {
+            "collection": "answers", "repository": "https://example.org/answers", "commit": "0" * 40, "folder": "kv",
+            "licence": "MIT", "redistribute": True, "adapter": "adapter.py", "decides": "nothing", "dispute": "write",
+            "prompt": "kv/PROMPT.md", "prompt_sha256": "1" * 64, **fields,
+        }
+    )  # fmt: skip
+
+
+def answered(model: str, **fields: object) -> Record:
+    """A record as a collection with that origin has it, its marks without what was not asked."""
+    given = origin(**fields)
+    record = sample.record(model, MODELS[model])
+    scored = score(sample.CHALLENGE, record.evidence, built=True, unmarked=given.unmarked)
+    marks = {"overall": scored.overall, "dimensions": scored.dimensions, "gates": scored.gates}
+    return record.model_copy(update={"origin": given, **marks})
+
+
+def inputs(**fields: object) -> ReportInputs:
+    return ReportInputs([sample.CHALLENGE], [answered(model, **fields) for model in MODELS])
+
+
+def test_marks_with_it_are_those_of_the_whole_evidence() -> None:
+    board = not_asked_board(inputs(not_asked={"causality": "no word of it"}), ["kv_cache"])
+    marks = {row.model: row.marks for row in board.rows}
+    # by the sample: (3 x 100 + 1 x 75 + 1 x 100 + 1 x 0) / 6 without the mask, and with it, which is critical, the cap
+    assert marks["glm-5"] == (MarkPair("79", "49"),) and not marks["good"][0].differ
+    assert [(row.model, row.place.without, row.place.having) for row in board.rows] == [
+        ("good", "1", "1"), ("glm-5", "2", "2"),
+    ]  # fmt: skip
+    assert (board.changed, board.marks) == (1, 2)
+    ((criterion,),) = [prompt.criteria for prompt in board.prompts]
+    assert (criterion.unmet, criterion.met) == (("glm-5",), ("good",))
+
+
+def test_what_an_adapter_decides_counts_in_neither() -> None:
+    board = not_asked_board(inputs(not_asked={"lint": "no"}, not_charged={"causality": "our adapter"}), ["kv_cache"])
+    assert [pair.differ for row in board.rows for pair in row.marks] == [False, False]
+
+
+def test_an_answer_that_was_not_assessed_is_named_on_neither_side() -> None:
+    board = not_asked_board(inputs(not_asked={"gqa": "no groups"}), [])
+    ((criterion,),) = [prompt.criteria for prompt in board.prompts]
+    assert sample.NON_CAUSAL["gqa"]["outcome"] is Outcome.NOT_OFFERED
+    assert (criterion.unmet, criterion.met) == ((), ("good",))
+
+
+def test_the_scoreboard_leads_to_the_page_only_where_there_is_one() -> None:
+    having, lacking = render_all(inputs(not_asked={"lint": "no"})), render_all(inputs())
+    assert "](not_asked.md)" in having[SCOREBOARD] and "`kv/PROMPT.md`" in having[NOT_ASKED]
+    assert NOT_ASKED not in lacking and "not_asked" not in lacking[SCOREBOARD]
+
+
+@pytest.mark.parametrize("page", ["show", "md", "kv_cache.md", "index.html"])
+def test_a_contradiction_of_the_prompt_stands_beside_the_finding(page: str) -> None:
+    record = answered("glm-5", contradicted={"causality": HOW, "lint": "Never shown: it is met."})
+    console = Console(width=300)
+    with console.capture() as captured:
+        console.print(show(sample.CHALLENGE, record))
+    shown = {"show": captured.get(), "md": shown_markdown(sample.CHALLENGE, record)}
+    shown |= render_all(ReportInputs([sample.CHALLENGE], [record]))
+    text = html.unescape(shown[page])
+    finding = text[text.index(sample.FUTURE["title"]) :]
+    assert "Its prompt" in finding and HOW in finding
+    assert "Never shown" not in text
+    assert record.overall == sample.record("glm-5", sample.NON_CAUSAL).overall
