@@ -47,7 +47,7 @@ def judged_without_conditions(
 def _judged_again(
     code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> Evidence:
-    """Judge a failed criterion again without the conditions, and name the one that explains it alone if there is one."""
+    """Judge a failed criterion again without the conditions; the first that explains it alone is named."""
     probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
     possible = [condition for condition in conditions if evidence.criterion not in condition.never]
     if not possible or not probes or any(probe.measures_cost for probe in probes):
