@@ -73,28 +73,27 @@ def require_within(got: Results, given: Inputs, doing: str = "", *, digits: bool
     Raises:
         ProbeFailure: one is not; the message names the worst entry.
     """
+    if not digits and _loses_digits_at_most(got, given):
+        return {}
+    right, bounds = right_and_bounds(given, given.unit)
     try:
-        return _require_fine(got, given, doing, "loses digits") if digits else _require_coarse(got, given, doing)
+        return _require(got, right, bounds, doing, "is wrong")
     except ProbeFailure:
-        _require_coarse(got, given, doing)
+        if digits and _loses_digits_at_most(got, given):
+            return _require(got, right, bounds, doing, "loses digits")
         raise
 
 
-def _require_fine(got: Results, given: Inputs, doing: str, fault: str) -> dict[str, float]:
-    return _require(got, *right_and_bounds(given, given.unit), doing, fault)
-
-
-def _require_coarse(got: Results, given: Inputs, doing: str) -> dict[str, float]:
-    """Require what is right but for digits, whatever entry of an output they are lost against."""
+def _loses_digits_at_most(got: Results, given: Inputs) -> bool:
+    """Return whether nothing is wrong but digits, whatever entry of an output they are lost against."""
     unit = COARSE[given.dtype]
     right, bounds = right_and_bounds(given, unit)
     largest = [0.0, *(unit * float(np.abs(exact).max()) for exact in right[1:])]
-    return _require(got, right, Results(*(b + most for b, most in zip(bounds, largest, strict=True))), doing)
+    pairs = zip(got, right, bounds, largest, strict=True)
+    return all(values is None or bool((np.abs(values - exact) <= b + most).all()) for values, exact, b, most in pairs)
 
 
-def _require(
-    got: Results, right: Results, bounds: Results, doing: str, fault: str = "is wrong"
-) -> dict[str, float]:
+def _require(got: Results, right: Results, bounds: Results, doing: str, fault: str) -> dict[str, float]:
     worst = [
         _within(name, values, exact, bound, doing, fault)
         for name, values, exact, bound in zip(Results._fields, got, right, bounds, strict=True)
