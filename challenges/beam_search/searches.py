@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -22,6 +22,7 @@ from harness.probing import (
     RemoteObject,
     ServedFunction,
     Tree,
+    expect,
 )
 
 from . import oracle, scripted
@@ -141,9 +142,7 @@ class Search:
         self.compare(found, what)
         return found
 
-    def compare(
-        self, found: Results, what: str = "", within: float = NEAR, title: str = "a score is wrong"
-    ) -> float:
+    def compare(self, found: Results, what: str = "", within: float = NEAR, title: str = "a score is wrong") -> float:
         """The largest error of a score, relative to it or to 1 where that is larger.
 
         Args:
@@ -245,21 +244,9 @@ def score_eos(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int)
             raise ProbeFailure(EOS_SCORE, detail, where=f"results[0][{n}][1]", expected=right, got=got)
 
 
-@contextmanager
-def apart_from_eos(answer: Answer, draw: Draw) -> Iterator[None]:
+def apart_from_eos(answer: Answer, draw: Draw) -> AbstractContextManager[None]:
     """Charge what goes wrong in the block to the score of EOS, where that is wrong by itself."""
-    try:
-        yield
-    except CallFailed:
-        raise
-    except ProbeFailure:
-        try:
-            score_eos(answer, draw, width=3, steps=1, vocab=7)
-        except (CallFailed, FaultElsewhere):
-            pass
-        except ProbeFailure as cause:
-            raise FaultElsewhere(cause.title, cause.detail) from None
-        raise
+    return expect.apart_from(lambda: score_eos(answer, draw, width=3, steps=1, vocab=7))
 
 
 def formed(found: Any, prompts: int) -> Results:

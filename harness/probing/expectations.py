@@ -148,6 +148,29 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
+    """Charge what a comparison in the block finds to the first of other faults that is seen by itself.
+
+    Args:
+        checks: each raises `ProbeFailure` where one fault alone goes wrong; a call that fails there, or a fault that
+            the check itself leaves to others, explains nothing.
+    """
+    try:
+        yield
+    except CallFailed:
+        raise
+    except ProbeFailure:
+        for check in checks:
+            try:
+                check()
+            except (CallFailed, FaultElsewhere):
+                continue
+            except ProbeFailure as cause:
+                raise FaultElsewhere(cause.title, cause.detail) from None
+        raise
+
+
 def refused(attempt: Callable[[], Any], what: str) -> None:
     """`attempt` must raise ValueError.
 
