@@ -7,15 +7,15 @@ the same, which is another criterion's fault, and None where all is right.
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 
-from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, expect
+import numpy as np
 
-from .trees import SHAPES, Verification, depths, drawn, lured
+from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, Tree, expect
 
-SIBLINGS = tuple(
-    (SHAPES[shape], end)
-    for shape, ends in {"roots": (0, 3), "siblings at each level": (6,), "right after wrong siblings": (6,)}.items()
-    for end in ends
-)  # fmt: skip
+from . import oracle
+from .scripted import allowed
+from .trees import SHAPES, Verification, depths, drawn, lured, misshapen
+
+SIBLINGS = ((SHAPES["roots"], 0), (SHAPES["siblings at each level"], 6), (SHAPES["right after wrong siblings"], 6))
 """Forms in which wrong children of right nodes lie before right ones, and behind, with the node that ends the path."""
 BRANCHES = (
     ((-1, 0, 0, 1), -1), ((-1, 0, 1, 1), 0), ((-1, -1, 0, 2), 1), ((-1, -1, 0, 0, 1), 4), ((-1, -1, 0, 2, 1), 1),
@@ -60,18 +60,20 @@ def left_to_others(answer: Answer, draw: Draw, wrong: ProbeFailure | None) -> No
             raise FaultElsewhere(wrong.title, wrong.detail)
 
 
-def apart_from_broken_properties(answer: Answer, draw: Draw) -> AbstractContextManager[None]:
-    """Charge what a comparison in the block finds to the property of a tree that is broken, if one is."""
-    return expect.apart_from(
-        lambda: nodes_go_by_their_parents(answer, draw), lambda: subtrees_are_rejected(answer, draw)
-    )
+def apart_from_broken_properties(
+    answer: Answer, draw: Draw, tree: Verification | None = None
+) -> AbstractContextManager[None]:
+    """Charge what a comparison in the block finds to the mask of `tree` or to a broken property, if it is seen alone."""
+    parents, subtrees = nodes_go_by_their_parents, subtrees_are_rejected
+    masks = [lambda: _mask_alone(answer, tree)] if tree else []
+    return expect.apart_from(*masks, lambda: parents(answer, draw), lambda: subtrees(answer, draw))
 
 
 def apart_from_other_faults(answer: Answer, draw: Draw, tree: Verification) -> AbstractContextManager[None]:
     """Charge what a comparison in the block finds about `tree` to a fault that shows by itself, if one does.
 
-    That is a broken property, a model that minds positions where one that does not is decoded right, or a wrong sibling
-    that does harm where nothing else is in the tree.
+    That is its mask, a broken property, a model that minds positions where one that does not is decoded right, or a
+    wrong sibling that does harm where nothing else is in the tree.
     """
 
     def siblings() -> None:
@@ -79,7 +81,43 @@ def apart_from_other_faults(answer: Answer, draw: Draw, tree: Verification) -> A
 
     positions = [lambda: tree.mind(answer)] if tree.ordered else []
     parents, subtrees = nodes_go_by_their_parents, subtrees_are_rejected
-    return expect.apart_from(lambda: parents(answer, draw), lambda: subtrees(answer, draw), *positions, siblings)
+    return expect.apart_from(
+        lambda: _mask_alone(answer, tree), lambda: parents(answer, draw), lambda: subtrees(answer, draw), *positions,
+        siblings,
+    )  # fmt: skip
+
+
+def compare_mask(answer: Answer, prompt: int, parents: tuple[int, ...]) -> None:
+    """The answer's mask must be the oracle's."""
+    size = prompt + len(parents)
+    room = Tree(64 + 8 * size * size)
+    found = answer.call("build_tree_mask", prompt, list(parents), returns=room)
+    if not isinstance(found, np.ndarray):
+        raise misshapen("the mask", found, "an array")
+    try:
+        seen = allowed(found, size)
+    except ValueError as error:
+        raise ProbeFailure("the mask does not have the form of the contract", str(error), where="mask") from None
+    right = oracle.mask(prompt, parents)
+    wrong = np.argwhere(seen != right)
+    if len(wrong):
+        row, column = map(int, wrong[0])
+        verb = "may" if seen[row, column] else "may not"
+        detail = f"row {row} {verb} attend to column {column} (prompt of {prompt} tokens, parents {list(parents)})"
+        raise ProbeFailure("the mask is wrong", detail, where=f"mask[{row}, {column}]",
+                           expected=bool(right[row, column]), got=bool(seen[row, column]))  # fmt: skip
+
+
+def every_form_is_masked(answer: Answer) -> None:
+    """Require the right mask of every form of tree after a short prompt."""
+    for parents in SHAPES.values():
+        compare_mask(answer, 3, parents)
+
+
+def _mask_alone(answer: Answer, tree: Verification) -> None:
+    """Require the right mask of a tree that a model decodes right which sees by the right mask whatever it is given."""
+    if tree.failure(tree.ask(answer, model=tree.masked)) is None:
+        compare_mask(answer, len(tree.prompt), tree.parents)
 
 
 def _rejected_nodes_change_nothing(

@@ -132,7 +132,8 @@ def test_a_generation_that_is_wrong_beside_right_verifications_is_charged() -> N
     ("name", "charged", "hidden", "held"),
     [
         ("a wrong sibling ends it", {"golden_rule", "longest_path"}, {"parent_logits", "generation"}, {"one_call"}),
-        ("logits by slot", {"parent_logits", "longest_path"}, {"golden_rule", "positions", "generation"}, {"one_call"}),
+        ("logits by slot", {"parent_logits"}, {"golden_rule", "positions", "generation", "longest_path"}, {"one_call"}),
+        ("parent seen alone", {"mask"}, {"golden_rule", "generation"}, {"plain_chain", "positions", "parent_logits"}),
         ("positions by slot", {"positions"}, {"generation"}, {"golden_rule", "parent_logits", "one_call"}),
         ("no tree refused", {"empty_tree"}, set(), {"golden_rule", "generation", "any_tree", "one_call"}),
     ],
