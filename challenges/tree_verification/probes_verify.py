@@ -13,7 +13,7 @@ from .properties import (
     positions_do_no_harm,
     subtrees_are_rejected,
 )
-from .trees import DRAFTS, SHAPES, drawn, with_model
+from .trees import DEEPER, DRAFTS, SHAPES, Verification, drawn, with_model
 
 FORMS = ("random", "chain", "wide", "deep", "interleaved")
 SIZES = {"prompt": Axis(1, 64), "nodes": Axis(1, 64), "vocab": Axis(2, 64)}
@@ -31,8 +31,13 @@ def chains_are_verified(answer: Answer, draw: Draw, *, depth: int, draft: str, p
         chain = drawn(draw, range(-1, depth - 1), prompt=prompt, vocab=vocab, draft=draft, ordered=False)
         if len({*chain.decoded(depth + 1)}) == depth + 1:
             break
-    for one in (chain, with_model(draw, chain, lambda other: other.wanted[0] != chain.wanted[0])):
+    for one in (chain, with_model(draw, chain, lambda other: _all_wrong(other) and other.wanted[0] != chain.wanted[0])):
         one.compare(one.ask(answer, model=one.masked))
+
+
+def _all_wrong(chain: Verification) -> bool:
+    """Whether no node holds what the model takes after the node before it, however wrong that one is."""
+    return all(taken != token for taken, token in zip(chain.named[1:], chain.tokens[1:], strict=False))
 
 
 @probe(*({"shape": shape} for shape in SHAPES), prompt=4)
@@ -45,9 +50,13 @@ def masks_are_exact(answer: Answer, draw: Draw, *, shape: str, prompt: int) -> N
 @probe(*({"shape": shape} for shape, parents in SHAPES.items() if len(parents) > 1), prompt=3, vocab=13,
        fixed=("vocab",))  # fmt: skip
 def every_shape_is_decoded_greedily(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """Many forms of trees, each with a path that is right, wrong, half right, and any part right."""
+    """Many forms of trees, each with a path that is right, wrong, half right, and any part right.
+
+    Beside the right one lies what greedy decoding gives one deeper.
+    """
     for draft in DRAFTS:
-        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False)
+        lies = {"last": False, "lure": DEEPER} if draft == "right" else {}
+        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, **lies)
         with apart_from_broken_properties(answer, draw, tree):
             tree.judge(answer, draft)
 
@@ -108,7 +117,8 @@ def any_tree_is_right(
     parents = grown(draw, form, nodes, vocab)
     with expect.apart_from(lambda: every_form_is_masked(answer)):
         compare_mask(answer, prompt, parents)
-    tree = drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=True)
+    lies = {"last": False, "lure": DEEPER} if draw.integer(0, 1) else {}
+    tree = drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=True, **lies)
     with apart_from_other_faults(answer, draw, tree):
         tree.judge(answer)
 

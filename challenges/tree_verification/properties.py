@@ -63,7 +63,7 @@ def left_to_others(answer: Answer, draw: Draw, wrong: ProbeFailure | None) -> No
 def apart_from_broken_properties(
     answer: Answer, draw: Draw, tree: Verification | None = None
 ) -> AbstractContextManager[None]:
-    """Charge what a comparison in the block finds to the mask of `tree` or to a broken property, if it is seen alone."""
+    """Charge what a comparison in the block finds to the mask of `tree` or a broken property, where one shows alone."""
     parents, subtrees = nodes_go_by_their_parents, subtrees_are_rejected
     masks = [lambda: _mask_alone(answer, tree)] if tree else []
     return expect.apart_from(*masks, lambda: parents(answer, draw), lambda: subtrees(answer, draw))

@@ -50,6 +50,8 @@ NOT_GREEDY = "what is emitted is not what greedy decoding gives"
 MINDED = "what is emitted is wrong where the model minds positions"
 """Titles of faults that other criteria depend on."""
 PLACES = "positions are not those of the tokens"
+DEEPER = 4
+"""Of what nodes off the right path may hold: what greedy decoding gives one deeper."""
 DRAFTS = ("right", "wrong", "half", "mixed")
 """What the nodes hold: the whole path of greedy decoding, none of it, the first half of it, any part of it."""
 
@@ -213,11 +215,12 @@ class Verification:
         Both see by the right mask, so that a wrong one is not taken for wrong positions.
 
         Raises:
-            ProbeFailure: what is emitted is another and wrong; nothing but the positions can be the cause.
+            ProbeFailure: only what the former gives is wrong; nothing but the positions can be the cause.
         """
         ways = (replace(self, ordered=ordered) for ordered in (False, True))
         plain, minding = (way.ask(answer, model=way.masked) for way in ways)
-        if plain != minding and (failure := self.failure(minding)) is not None:
+        failure = self.failure(minding) if self.failure(plain) is None else None
+        if failure is not None:
             detail = f"{failure.detail}; {plain} where the model does not mind positions"
             raise ProbeFailure(MINDED, detail, where=failure.where, expected=failure.expected, got=failure.got,
                                diagnosis=self._placed_by(answer))  # fmt: skip

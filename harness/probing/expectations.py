@@ -15,6 +15,7 @@ from harness.probing.failures import (
     FaultElsewhere,
     NotRun,
     ProbeFailure,
+    Spared,
     TimeUsedUp,
     TrivialOutput,
 )
@@ -153,8 +154,8 @@ def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
     """Charge what a comparison in the block finds to the first of other faults that is seen by itself.
 
     Args:
-        checks: each raises `ProbeFailure` where one fault alone goes wrong; a call that fails there, or a fault that
-            the check itself leaves to others, explains nothing.
+        checks: each raises `ProbeFailure` where one fault alone goes wrong; a call that fails or is spared there, or a
+            fault that the check itself leaves to others, explains nothing.
     """
     try:
         yield
@@ -164,7 +165,7 @@ def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
         for check in checks:
             try:
                 check()
-            except (CallFailed, FaultElsewhere):
+            except (CallFailed, FaultElsewhere, Spared):
                 continue
             except ProbeFailure as cause:
                 raise FaultElsewhere(cause.title, cause.detail) from None

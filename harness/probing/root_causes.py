@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from harness.cuda.report import parse
-from harness.model import Evidence, Outcome
+from harness.model import Evidence, Obstacle, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import Condition, SparingAnswer
@@ -34,7 +34,7 @@ def judged_without_conditions(
     items = list(evidence)
     for condition in code.conditions:
         charged = next((e for e in items if e.criterion == condition.criterion and e.faulty), None)
-        if charged is None:
+        if charged is None or charged.obstacle is Obstacle.FAULT:  # the latter is another criterion's fault
             continue
         if _without(code, condition, charged, answer, adapters, explain=False).outcome is Outcome.PASSED:
             return [e if e is charged else _judged_again(code, condition, e, answer, adapters) for e in items]
