@@ -16,7 +16,9 @@ Array = NDArray[np.floating[Any]]
 Cache = dict[str, Array]
 
 
-def flash_attention_fwd(q: Array, k: Array, v: Array, tile_size: int, causal: bool = True) -> tuple[Array, Cache]:
+def flash_attention_fwd(
+    q: Array, k: Array, v: Array, tile_size: int, causal: bool = True
+) -> tuple[Array, Cache]:
     """Scaled dot-product attention, computed tile by tile with an online softmax.
 
     o[b,h,i] = sum_j p[i,j] v[b,h,j], where p[i] is the softmax over j of s[i,j] = <q[b,h,i], k[b,h,j]> / sqrt(D), and j
@@ -39,7 +41,9 @@ def flash_attention_fwd(q: Array, k: Array, v: Array, tile_size: int, causal: bo
     ...
 
 
-def flash_attention_bwd(do: Array, cache: Cache, tile_size: int, causal: bool = True) -> tuple[Array, Array, Array]:
+def flash_attention_bwd(
+    do: Array, cache: Cache, tile_size: int, causal: bool = True
+) -> tuple[Array, Array, Array]:
     """Gradients of the scalar sum(do * o) for the forward call that made `cache`.
 
     Args:

@@ -93,7 +93,9 @@ def _codebook(seed: int, kv_heads: int, different: int, head_dim: int) -> Floats
     return book
 
 
-def _codes(draw: Draw, shapes: list[tuple[int, ...]], create: Create, book: Floats) -> tuple[Floats, Floats, Floats]:
+def _codes(
+    draw: Draw, shapes: list[tuple[int, ...]], create: Create, book: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Keys are some of a few, and queries ask for one of them: many tokens weigh the same, the others much less."""
     (heads, n, _), (kv_heads, _, _) = shapes[:2]
     different = book.shape[1]

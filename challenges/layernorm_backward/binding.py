@@ -188,7 +188,9 @@ def all_agree(
     names: Iterable[str] = FIELDS, *, digits: bool = False,
 ) -> float:  # fmt: skip
     """`agree` for each of the outputs named; the largest ratio."""
-    return max(agree(n, *(getattr(r, n) for r in (got, wanted, spread)), title(n), doing, digits=digits) for n in names)
+    return max(
+        agree(n, *(getattr(r, n) for r in (got, wanted, spread)), title(n), doing, digits=digits) for n in names
+    )
 
 
 def within_rounding(

@@ -27,10 +27,7 @@ def linear_backward(dy, cache):
 def train(tokens, config, seed):
     """Of a call of train: no guard acts there."""
     return {name: 0 for name in _of(np.zeros((1, 1)), 0, 1)} | {
-        "dtype": "",
-        "largest": lambda: 0.0,
-        "negative_zero": lambda: False,
-        "zero_group": lambda: False,
+        "dtype": "", "largest": lambda: 0.0, "negative_zero": lambda: False, "zero_group": lambda: False,
         "flat_row": lambda: False,
     }
 
@@ -42,15 +39,8 @@ def _of(w, rows, group):
     other = bool(_seen["dtypes"]) and _seen["dtypes"][-1] != str(w.dtype)
     _seen["dtypes"] = [str(w.dtype)]
     return {
-        "rows": rows,
-        "columns": columns,
-        "out": out,
-        "group": group,
-        "groups": -(-columns // group),
-        "size": out * columns,
-        "dtype": str(w.dtype),
-        "repeated": repeated,
-        "other_dtype": other,
+        "rows": rows, "columns": columns, "out": out, "group": group, "groups": -(-columns // group),
+        "size": out * columns, "dtype": str(w.dtype), "repeated": repeated, "other_dtype": other,
         "largest": lambda: float(np.abs(w).max()),
         "negative_zero": lambda: bool((np.signbit(w) & (w == 0)).any()),
         "zero_group": lambda: bool((np.add.reduceat(np.abs(w), np.arange(0, columns, group), axis=1) == 0).any()),

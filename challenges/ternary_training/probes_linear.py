@@ -101,7 +101,9 @@ def dx_passes_through_the_ternary_weights(
 
 
 @probe({"dtype": "float64"}, {"dtype": "float32"}, columns=40, out=5, group=8, fixed=("columns", "group"))
-def groups_do_not_see_each_other(answer: Answer, draw: Draw, *, columns: int, out: int, group: int, dtype: str) -> None:
+def groups_do_not_see_each_other(
+    answer: Answer, draw: Draw, *, columns: int, out: int, group: int, dtype: str
+) -> None:
     """Another value of one group changes t and s of that group alone."""
     given = draw_inputs(draw, 1, columns, out, group, dtype)
     t, s = projected(answer, given)
@@ -118,7 +120,9 @@ def groups_do_not_see_each_other(answer: Answer, draw: Draw, *, columns: int, ou
 
 
 @probe({"dtype": "float64"}, {"dtype": "float32"}, columns=24, out=6, group=8, fixed=("group",))
-def signs_and_scales_follow_w(answer: Answer, draw: Draw, *, columns: int, out: int, group: int, dtype: str) -> None:
+def signs_and_scales_follow_w(
+    answer: Answer, draw: Draw, *, columns: int, out: int, group: int, dtype: str
+) -> None:
     """-w gives -t and the same s; w times a power of two gives the same t and s times that power."""
     given = draw_inputs(draw, 1, columns, out, group, dtype)
     t, s = projected(answer, given)
@@ -166,3 +170,5 @@ def _ratio_outputs(
     used = t * oracle.spread(s, w.shape[1], group)
     x, dy = np.asarray(x, np.longdouble), np.asarray(dy, np.longdouble)
     return s, x @ used.T, dy @ used, dy.T @ x
+
+

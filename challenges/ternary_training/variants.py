@@ -36,83 +36,55 @@ DX_BY_GROUPS = """    dx = np.empty_like(x)
 
 LAYER = (
     Variant(
-        "loops over groups",
-        "projects group by group",
+        "loops over groups", "projects group by group",
         edits=(
-            (
-                SCALE,
-                "    s = np.zeros((len(w), len(starts)), w.dtype)\n"
-                "    t = np.zeros(w.shape, np.int8)\n"
-                "    for g, first in enumerate(starts):\n"
-                "        group = w[:, first : first + group_size]\n"
-                "        s[:, g] = np.abs(group).sum(axis=1) / w.dtype.type(group.shape[1])\n"
-                "        safe = np.where(s[:, g : g + 1] > 0, s[:, g : g + 1], 1)\n"
-                "        t[:, first : first + group_size] = np.clip(np.round(group / safe), -1, 1)\n",
-            ),
-            (REPEATED, ""),
-            (RATIO, ""),
-            (T, ""),
+            (SCALE, "    s = np.zeros((len(w), len(starts)), w.dtype)\n"
+             "    t = np.zeros(w.shape, np.int8)\n"
+             "    for g, first in enumerate(starts):\n"
+             "        group = w[:, first : first + group_size]\n"
+             "        s[:, g] = np.abs(group).sum(axis=1) / w.dtype.type(group.shape[1])\n"
+             "        safe = np.where(s[:, g : g + 1] > 0, s[:, g : g + 1], 1)\n"
+             "        t[:, first : first + group_size] = np.clip(np.round(group / safe), -1, 1)\n"),
+            (REPEATED, ""), (RATIO, ""), (T, ""),
         ),
     ),
     Variant(
-        "compared with half the scale",
-        "takes the sign where |w| is above half its scale, and never divides",
+        "compared with half the scale", "takes the sign where |w| is above half its scale, and never divides",
         edits=((RATIO, ""), (T, "    t = (np.sign(w) * (np.abs(w) > w.dtype.type(0.5) * wide)).astype(np.int8)\n")),
     ),
     Variant(
-        "padded to whole groups",
-        "fills the last group with zeros and reshapes",
-        edits=(
-            (
-                SCALE,
-                "    padded = np.zeros((len(w), len(starts) * min(group_size, w.shape[1])), w.dtype)\n"
+        "padded to whole groups", "fills the last group with zeros and reshapes",
+        edits=((SCALE, "    padded = np.zeros((len(w), len(starts) * min(group_size, w.shape[1])), w.dtype)\n"
                 "    padded[:, : w.shape[1]] = np.abs(w)\n"
                 "    sums = padded.reshape(len(w), len(starts), -1).sum(axis=2)\n"
-                "    s = sums / counts.astype(w.dtype)\n",
-            ),
-        ),
+                "    s = sums / counts.astype(w.dtype)\n"),),
     ),
     Variant(
-        "scales summed in float64",
-        "adds the sizes of a group up in float64",
-        edits=(
-            (
-                SCALE,
-                "    sums = np.add.reduceat(np.abs(w).astype(np.float64), starts, axis=1)\n"
-                "    s = (sums / counts).astype(w.dtype)\n",
-            ),
-        ),
+        "scales summed in float64", "adds the sizes of a group up in float64",
+        edits=((SCALE, "    sums = np.add.reduceat(np.abs(w).astype(np.float64), starts, axis=1)\n"
+                "    s = (sums / counts).astype(w.dtype)\n"),),
     ),
     Variant(
-        "einsum",
-        "contracts every product of the layer with einsum",
+        "einsum", "contracts every product of the layer with einsum",
         edits=(
-            (Y, '    y = np.einsum("ri,oi->ro", x, used)\n'),
-            (DX, '    dx = np.einsum("ro,oi->ri", dy, used)\n'),
+            (Y, '    y = np.einsum("ri,oi->ro", x, used)\n'), (DX, '    dx = np.einsum("ro,oi->ri", dy, used)\n'),
             (DW, '    dw = np.einsum("ro,ri->oi", dy, x)\n'),
         ),
         unmet=("training_cost",),
     ),
     Variant(
-        "group by group",
-        "multiplies by the signs of each group and then by its scale; keeps t and s",
+        "group by group", "multiplies by the signs of each group and then by its scale; keeps t and s",
         edits=(
-            (FORWARD, ""),
-            (Y, BY_GROUPS),
-            (RETURN_Y, "    return y, (x, t, s, group_size)\n"),
-            (RECALL, "    x, t, s, group_size = cache\n    used = t\n"),
-            (DX, DX_BY_GROUPS),
+            (FORWARD, ""), (Y, BY_GROUPS), (RETURN_Y, "    return y, (x, t, s, group_size)\n"),
+            (RECALL, "    x, t, s, group_size = cache\n    used = t\n"), (DX, DX_BY_GROUPS),
         ),
         unmet=("training_cost",),
     ),
     Variant(
-        "sums of halves",
-        "adds the two halves of every product up",
+        "sums of halves", "adds the two halves of every product up",
         edits=(
-            (
-                Y,
-                "    half = x.shape[1] // 2\n    y = x[:, half:] @ used[:, half:].T + x[:, :half] @ used[:, :half].T\n",
-            ),
+            (Y, "    half = x.shape[1] // 2\n"
+             "    y = x[:, half:] @ used[:, half:].T + x[:, :half] @ used[:, :half].T\n"),
             (DW, "    half = len(x) // 2\n    dw = dy[half:].T @ x[half:] + dy[:half].T @ x[:half]\n"),
         ),
     ),
@@ -120,94 +92,56 @@ LAYER = (
 
 TRAINING = (
     Variant(
-        "plain steps, clipped",
-        "takes gradient steps with momentum, the norm of all gradients clipped",
-        edits=(
-            (
-                ADAM,
-                "            first[name] = 0.9 * first[name] + g\n"
-                "            weights[name] -= 30 * rate * first[name]\n",
-            ),
-        ),
+        "plain steps, clipped", "takes gradient steps with momentum, the norm of all gradients clipped",
+        edits=((ADAM, "            first[name] = 0.9 * first[name] + g\n"
+                "            weights[name] -= 30 * rate * first[name]\n"),),
     ),
     Variant(
-        "signs of the momentum",
-        "steps by the sign of a running mean (Lion)",
-        edits=(
-            (
-                ADAM,
-                "            weights[name] -= 0.3 * rate * np.sign(0.9 * first[name] + 0.1 * g)\n"
-                "            first[name] = 0.98 * first[name] + 0.02 * g\n",
-            ),
-        ),
+        "signs of the momentum", "steps by the sign of a running mean (Lion)",
+        edits=((ADAM, "            weights[name] -= 0.3 * rate * np.sign(0.9 * first[name] + 0.1 * g)\n"
+                "            first[name] = 0.98 * first[name] + 0.02 * g\n"),),
     ),
     Variant(
-        "root mean square steps",
-        "divides by a running root mean square and keeps no momentum (RMSprop)",
-        edits=(
-            (
-                ADAM,
-                "            second[name] = 0.95 * second[name] + 0.05 * g * g\n"
-                "            weights[name] -= 0.5 * rate * g / (np.sqrt(second[name]) + TINY)\n",
-            ),
-        ),
+        "root mean square steps", "divides by a running root mean square and keeps no momentum (RMSprop)",
+        edits=((ADAM, "            second[name] = 0.95 * second[name] + 0.05 * g * g\n"
+                "            weights[name] -= 0.5 * rate * g / (np.sqrt(second[name]) + TINY)\n"),),
     ),
     Variant(
-        "decayed weights",
-        "lets weights decay beside Adam's step (AdamW), the rate constant after the warm-up",
-        edits=(
-            (ADAM, "            weights[name] *= 1 - 0.01 * rate\n" + ADAM),
-            ("LAST_RATE = 0.1 ", "LAST_RATE = 1.0 "),
-        ),
+        "decayed weights", "lets weights decay beside Adam's step (AdamW), the rate constant after the warm-up",
+        edits=((ADAM, "            weights[name] *= 1 - 0.01 * rate\n" + ADAM),
+               ("LAST_RATE = 0.1 ", "LAST_RATE = 1.0 ")),
     ),
     Variant(
-        "not clipped",
-        "leaves clipping to Adam, whose steps do not grow with the gradient",
+        "not clipped", "leaves clipping to Adam, whose steps do not grow with the gradient",
         edits=(("            g = gradient * factor\n", "            g = gradient\n"),),
     ),
     Variant(
-        "uniform initialisation",
-        "begins with uniform weights, and with positions as large as the embedding",
-        edits=(
-            (MATRICES, "rng.uniform(-1, 1, shape) * np.sqrt(3 / shape[1])"),
-            (POSITIONS, "1 / np.sqrt(width) * rng.standard_normal"),
-        ),
+        "uniform initialisation", "begins with uniform weights, and with positions as large as the embedding",
+        edits=((MATRICES, "rng.uniform(-1, 1, shape) * np.sqrt(3 / shape[1])"),
+               (POSITIONS, "1 / np.sqrt(width) * rng.standard_normal")),
     ),
     Variant(
-        "float64 inside",
-        "trains in float64 and returns float32",
+        "float64 inside", "trains in float64 and returns float32",
         edits=(
             ("    return {name: w.astype(np.float32) for name, w in weights.items()}\n", "    return weights\n"),
-            (
-                "    return weights\n\n\ndef initial_weights",
-                "    return {name: w.astype(np.float32) for name, w in weights.items()}\n\n\ndef initial_weights",
-            ),
+            ("    return weights\n\n\ndef initial_weights",
+             "    return {name: w.astype(np.float32) for name, w in weights.items()}\n\n\ndef initial_weights"),
         ),
     ),
     Variant(
-        "padding masked",
-        "keeps padding in its windows and leaves it out of the loss",
+        "padding masked", "keeps padding in its windows and leaves it out of the loss",
         edits=(
             (TEXT, "    text = tokens\n"),
             (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n"),
-            (
-                MEAN_LOSS,
-                "    real = labels.ravel() >= 0\n    dlogits *= real[:, None] / max(1, int(real.sum()))\n"
-                "    dlogits = dlogits.astype(logits.dtype)\n",
-            ),
+            (MEAN_LOSS, "    real = labels.ravel() >= 0\n    dlogits *= real[:, None] / max(1, int(real.sum()))\n"
+             "    dlogits = dlogits.astype(logits.dtype)\n"),
         ),
     ),
     Variant(
-        "each window in turn",
-        "goes through windows that do not overlap in a shuffled order, again and again",
-        edits=(
-            (
-                BATCH,
-                "        if step == 0:\n            order: list[int] = []\n"
-                "        inputs, labels = next_windows(text, config, rng, order)\n",
-            ),
-            (
-                "def learning_rate(step",
+        "each window in turn", "goes through windows that do not overlap in a shuffled order, again and again",
+        edits=((BATCH, "        if step == 0:\n            order: list[int] = []\n"
+                "        inputs, labels = next_windows(text, config, rng, order)\n"),
+               ("def learning_rate(step",
                 "def next_windows(text, config, rng, order):  # type: ignore[no-untyped-def]\n"
                 '    """The next (batch,T) inputs and labels of a shuffled list of windows."""\n'
                 '    length = min(config["context"], len(text) - 1)\n'
@@ -216,9 +150,7 @@ TRAINING = (
                 "        order.extend(rng.permutation(np.arange(shift, len(text) - length, length)).tolist())\n"
                 '    starts = np.array([order.pop() for _ in range(config["batch"])])\n'
                 "    places = starts[:, None] + np.arange(length)\n"
-                "    return text[places], text[places + 1]\n\n\ndef learning_rate(step",
-            ),
-        ),
+                "    return text[places], text[places + 1]\n\n\ndef learning_rate(step")),
     ),
 )
 
