@@ -144,13 +144,13 @@ CANDIDATES = (
             ("    return beams\n", "    return beams[:1]\n")),
 )  # fmt: skip
 EOS = (
-    _mutant("EOS is 0", "takes token 0 for EOS", "eos", (TAKE, TAKE.replace("token == eos", "token == 0"))),
+    _mutant("EOS is 0", "takes token 0 for EOS", "finished_beams", (TAKE, TAKE.replace("token == eos", "token == 0"))),
     _mutant("no EOS at first", "cannot end at the first token", "eos",
             (ORDER, "    if not beam.tokens:\n"
                     "        logprobs = np.where(np.arange(len(logprobs)) == eos, -1e30, logprobs)\n" + ORDER)),
     _mutant("EOS of 0 unknown", "takes EOS for none where its number is 0", "eos",
             (TAKE, TAKE.replace("token == eos", "bool(eos) and token == eos"))),
-    _mutant("EOS not returned", "leaves EOS out of the tokens that it returns", "eos",
+    _mutant("EOS not returned", "leaves EOS out of the tokens that it returns", "finished_beams",
             (RESULT, "        cut = [beam.tokens[:-1] if beam.finished else beam.tokens for beam in beams]\n"
                      "        results.append([(list(t), score(beam, alpha)) for t, beam in zip(cut, beams)])\n")),
     _mutant("EOS ends the prompt", "takes a prompt that holds EOS for finished", "eos",

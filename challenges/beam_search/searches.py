@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
@@ -16,7 +15,6 @@ from harness.probing import (
     Answer,
     CallFailed,
     Draw,
-    FaultElsewhere,
     InputUse,
     ProbeFailure,
     RemoteObject,
@@ -37,11 +35,11 @@ EXACT = 1e-12
 TRIES = 200
 """Models that are drawn for one in which no two candidates are too near, and what is wanted happens."""
 RESULT = Tree(1 << 14)
-EOS = {"never": -60.0, "even": 0.0, "frequent": 1.2, "rare": -3.0, "first": 0.0}
-"""What is added to the logit of EOS, in units of how sure the model is, by how often it is to be taken."""
-EOS_SCORE = "a beam that took EOS has another score than its tokens"
-"""The title of the fault that shows wherever EOS is taken."""
-
+EOS = {"never": (-60.0, 0.0), "even": (0.0, 0.0), "frequent": (1.2, 0.0), "rare": (-3.0, 0.0), "first": (0.0, 6.0)}
+"""What is added to the logit of EOS, by how often it is to be taken: everywhere, and at the first token as well; in
+units of how sure the model is."""
+LATER = {"even later": (0.0, -60.0), "frequent later": (1.2, -60.0)}
+"""The same, where no beam takes EOS at the first token."""
 Results = list[list[tuple[list[int], float]]]
 
 
@@ -57,7 +55,7 @@ class Search:
         steps: max_new_tokens.
         alpha: of the length penalty.
         eos: the token.
-        ends: how often EOS is taken, of `EOS`.
+        ends: how often EOS is taken, of `EOS` and `LATER`.
         spread: how sure the model is.
     """
 
@@ -73,8 +71,7 @@ class Search:
 
     @property
     def _script(self) -> tuple[Any, ...]:
-        first = 6.0 * max(self.spread, 1.0) if self.ends == "first" else 0.0
-        bias = EOS[self.ends] * max(self.spread, 1.0)
+        bias, first = (one * max(self.spread, 1.0) for one in (EOS | LATER)[self.ends])
         return (self.seed, self.vocab, self.eos, self.spread, bias, first, [list(prompt) for prompt in self.prompts])
 
     @property
@@ -141,9 +138,7 @@ class Search:
         self.compare(found, what)
         return found
 
-    def compare(
-        self, found: Results, what: str = "", within: float = NEAR, title: str = "a score is wrong"
-    ) -> float:
+    def compare(self, found: Results, what: str = "", within: float = NEAR, title: str = "a score is wrong") -> float:
         """The largest error of a score, relative to it or to 1 where that is larger.
 
         Args:
@@ -221,45 +216,6 @@ def redrawn(
         if search.apart() and wanted(search):
             return search
     raise LookupError(f"no model was drawn in {tries} that fits: {given}")
-
-
-def score_eos(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
-    """Require that beams which took EOS have the sums of their log-probabilities, whichever beams come back.
-
-    Raises:
-        ProbeFailure: one has another score.
-        FaultElsewhere: none comes back.
-    """
-    search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="frequent",
-                   wanted=lambda search: any(search.expected[0].finished))  # fmt: skip
-    found = search.ask(answer)
-    taken = [(n, tokens, score) for n, (tokens, score) in enumerate(found[0]) if tokens[-1:] == [search.eos]]
-    if not taken:
-        raise FaultElsewhere("another sequence is found", f"none that takes EOS ({search})")
-    for n, tokens, got in taken:
-        if not all(0 <= token < vocab for token in tokens):
-            continue
-        right = search.logprob(0, tokens)
-        if not math.isclose(got, right, rel_tol=NEAR, abs_tol=NEAR):
-            detail = f"the score of {tokens} is {got:.9g} instead of {right:.9g} ({search})"
-            raise ProbeFailure(EOS_SCORE, detail, where=f"results[0][{n}][1]", expected=right, got=got)
-
-
-@contextmanager
-def apart_from_eos(answer: Answer, draw: Draw) -> Iterator[None]:
-    """Charge what goes wrong in the block to the score of EOS, where that is wrong by itself."""
-    try:
-        yield
-    except CallFailed:
-        raise
-    except ProbeFailure:
-        try:
-            score_eos(answer, draw, width=3, steps=1, vocab=7)
-        except (CallFailed, FaultElsewhere):
-            pass
-        except ProbeFailure as cause:
-            raise FaultElsewhere(cause.title, cause.detail) from None
-        raise
 
 
 def formed(found: Any, prompts: int) -> Results:

@@ -29,7 +29,8 @@ EARLIER = "        if not -1 <= parent < node:\n"
 MODEL = "Model = Callable[..., Any]\n"
 MASK_DONE = "    return mask\n"
 LOOP = "    while True:\n"
-LITERAL = """\
+LITERAL = (
+    """\
     literal, rejected = [], set()
     for one, parent in enumerate(parents):
         if parent in rejected:
@@ -40,7 +41,9 @@ LITERAL = """\
             break
     if literal:
         return literal[:-1], literal[-1]
-""" + ACCEPTED
+"""
+    + ACCEPTED
+)
 """The nodes one after the other, until the first that is wrong: the model's token is emitted for each."""
 
 
@@ -92,6 +95,8 @@ PLACES = (
             (POSITIONS, POSITIONS + "    positions = [p + (n >= prompt_len) for n, p in enumerate(positions)]\n")),
     _mutant("siblings in a row", "gives siblings positions one after the other", "positions",
             (DEEPER, "        positions.append(before + 1 + parents[: len(positions) - prompt_len].count(parent))\n")),
+    _mutant("by slot at first", "calls the model with places in the list, and then with positions",
+            "position_arguments", (ASK, ASK.replace("positions)", "list(range(prompt_len + len(parents))))") + ASK)),
 )  # fmt: skip
 LOGITS = (
     _mutant("own logits", "compares a node with the logits of its own row", "plain_chain",
@@ -108,7 +113,7 @@ LOGITS = (
             (MATCHING, "        rows = [row_of(prompt_len, node), *(prompt_len + child for child in children)]\n"
                        "        matching = [child for child, row in zip(children, rows) "
                        "if tree_tokens[child] == int(choices[row])]\n")),
-    _mutant("next token of the last slot", "emits the choice after the last node of the list", "golden_rule",
+    _mutant("next token of the last slot", "emits the choice after the last node of the list", "parent_logits",
             (RETURN, "    return accepted, int(choices[-1])\n")),
     _mutant("next token of the prompt", "always emits the choice after the prompt", "plain_chain",
             (RETURN, "    return accepted, int(choices[prompt_len - 1])\n")),

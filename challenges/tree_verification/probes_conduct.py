@@ -17,8 +17,9 @@ from harness.probing import (
     probe,
 )
 
+from .properties import apart_from_other_faults
 from .scripted import drafting
-from .trees import RESULT, SHAPES, Verification, drawn, explained, misshapen, served
+from .trees import RESULT, SHAPES, Verification, drawn, misshapen, served
 
 MANY_CALLS = "the model is called more than once for a verification"
 
@@ -133,7 +134,7 @@ def _looped(answer: Answer, draw: Draw, start: Verification, script: tuple[Any, 
         except CallFailed:
             raise
         except ProbeFailure as failure:
-            with explained(answer, draw, step):
+            with apart_from_other_faults(answer, draw, step):
                 raise FaultElsewhere(failure.title, failure.detail) from None
         found += emitted
     return calls, rounds

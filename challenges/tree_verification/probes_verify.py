@@ -1,27 +1,20 @@
 """Probes of what a verification emits: always what greedy decoding gives, on models that a script gives."""
 
-from collections.abc import Callable, Iterable
+from harness.probing import Answer, Axis, Draw, Drawn, expect, probe
 
-import numpy as np
+from .properties import (
+    APART,
+    apart_from_broken_properties,
+    apart_from_other_faults,
+    compare_mask,
+    every_form_is_masked,
+    left_to_others,
+    nodes_go_by_their_parents,
+    positions_do_no_harm,
+    subtrees_are_rejected,
+)
+from .trees import DEEPER, DRAFTS, SHAPES, Verification, drawn, with_model
 
-from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, ProbeFailure, Tree, probe
-
-from . import oracle
-from .scripted import allowed
-from .trees import DRAFTS, SHAPES, Verification, depths, drawn, explained, lured, misshapen, with_model
-
-SIBLINGS = tuple(
-    (SHAPES[shape], end)
-    for shape, ends in {"roots": (0, 3), "siblings at each level": (6,), "right after wrong siblings": (6,)}.items()
-    for end in ends
-)  # fmt: skip
-"""Forms in which wrong children of right nodes lie before right ones, and behind, with the node that ends the path."""
-BRANCHES = (
-    ((-1, 0, 0, 1), -1), ((-1, 0, 1, 1), 0), ((-1, -1, 0, 2), 1), ((-1, -1, 0, 0, 1), 4), ((-1, -1, 0, 2, 1), 1),
-)  # fmt: skip
-"""The same, where something hangs on a wrong root, on a child of the right one, on one beside it, or deeper."""
-LURES = 2
-"""Tokens that each rejected node is tried with."""
 FORMS = ("random", "chain", "wide", "deep", "interleaved")
 SIZES = {"prompt": Axis(1, 64), "nodes": Axis(1, 64), "vocab": Axis(2, 64)}
 SETTINGS = {"form": FORMS, "draft": ("right", "half", "mixed")}
@@ -33,13 +26,18 @@ MOST = 110.0 * 110.0
 @probe({"depth": 1, "draft": "right"}, {"depth": 1, "draft": "wrong"}, {"depth": 3, "draft": "half"},
        {"depth": 4, "draft": "right"}, prompt=3, vocab=11, floors={"vocab": 3})  # fmt: skip
 def chains_are_verified(answer: Answer, draw: Draw, *, depth: int, draft: str, prompt: int, vocab: int) -> None:
-    """A plain chain: two models in turn, with all other arguments the same."""
+    """A plain chain: two models in turn, with all other arguments the same; what the mask is, is judged elsewhere."""
     for _ in range(50):  # one in which a token that is left out or comes twice shows
         chain = drawn(draw, range(-1, depth - 1), prompt=prompt, vocab=vocab, draft=draft, ordered=False)
         if len({*chain.decoded(depth + 1)}) == depth + 1:
             break
-    chain.judge(answer)
-    with_model(draw, chain, lambda other: other.wanted[0] != chain.wanted[0]).judge(answer)
+    for one in (chain, with_model(draw, chain, lambda other: _all_wrong(other) and other.wanted[0] != chain.wanted[0])):
+        one.compare(one.ask(answer, model=one.masked))
+
+
+def _all_wrong(chain: Verification) -> bool:
+    """Whether no node holds what the model takes after the node before it, however wrong that one is."""
+    return all(taken != token for taken, token in zip(chain.named[1:], chain.tokens[1:], strict=False))
 
 
 @probe(*({"shape": shape} for shape in SHAPES), prompt=4)
@@ -49,32 +47,18 @@ def masks_are_exact(answer: Answer, draw: Draw, *, shape: str, prompt: int) -> N
         compare_mask(answer, length, SHAPES[shape])
 
 
-def compare_mask(answer: Answer, prompt: int, parents: tuple[int, ...]) -> None:
-    """The answer's mask must be the oracle's."""
-    size = prompt + len(parents)
-    room = Tree(64 + 8 * size * size)
-    found = answer.call("build_tree_mask", prompt, list(parents), returns=room)
-    if not isinstance(found, np.ndarray):
-        raise misshapen("the mask", found, "an array")
-    try:
-        seen = allowed(found, size)
-    except ValueError as error:
-        raise ProbeFailure("the mask does not have the form of the contract", str(error), where="mask") from None
-    right = oracle.mask(prompt, parents)
-    wrong = np.argwhere(seen != right)
-    if len(wrong):
-        row, column = map(int, wrong[0])
-        verb = "may" if seen[row, column] else "may not"
-        detail = f"row {row} {verb} attend to column {column} (prompt of {prompt} tokens, parents {list(parents)})"
-        raise ProbeFailure("the mask is wrong", detail, where=f"mask[{row}, {column}]",
-                           expected=bool(right[row, column]), got=bool(seen[row, column]))  # fmt: skip
-
-
-@probe(*({"shape": shape} for shape, parents in SHAPES.items() if parents), prompt=3, vocab=13, fixed=("vocab",))
+@probe(*({"shape": shape} for shape, parents in SHAPES.items() if len(parents) > 1), prompt=3, vocab=13,
+       fixed=("vocab",))  # fmt: skip
 def every_shape_is_decoded_greedily(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """Many forms of trees, each with a path that is right, wrong, half right, and any part right."""
+    """Many forms of trees, each with a path that is right, wrong, half right, and any part right.
+
+    Beside the right one lies what greedy decoding gives one deeper.
+    """
     for draft in DRAFTS:
-        drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False).judge(answer, draft)
+        lies = {"last": False, "lure": DEEPER} if draft == "right" else {}
+        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, **lies)
+        with apart_from_broken_properties(answer, draw, tree):
+            tree.judge(answer, draft)
 
 
 @probe({"prompt": 1}, {"prompt": 4}, vocab=13, fixed=("vocab",))
@@ -86,81 +70,27 @@ def an_empty_tree_is_served(answer: Answer, draw: Draw, *, prompt: int, vocab: i
 @probe(prompt=2, vocab=97, fixed=("prompt", "vocab"))
 def a_node_is_held_to_its_parent(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
     """A wrong child of a right node changes nothing, whichever other row names what it holds."""
-    _rejected_nodes_change_nothing(
-        answer, draw, SIBLINGS, prompt, vocab, lambda tree, node: _on_path(tree, node),
-        "a wrong node is taken by another row than its parent's",
-    )  # fmt: skip
+    left_to_others(answer, draw, nodes_go_by_their_parents(answer, draw, prompt, vocab))
 
 
 @probe(prompt=2, vocab=97, fixed=("prompt", "vocab"))
 def children_of_rejected_nodes_are_rejected(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
     """What hangs on a wrong node changes nothing, though the model would take it there, or greedy decoding so deep."""
-    _rejected_nodes_change_nothing(
-        answer, draw, BRANCHES, prompt, vocab, lambda tree, node: not _on_path(tree, node),
-        "what hangs on a rejected node changes what is emitted",
-    )  # fmt: skip
+    left_to_others(answer, draw, subtrees_are_rejected(answer, draw, prompt, vocab))
 
 
-def _rejected_nodes_change_nothing(
-    answer: Answer, draw: Draw, forms: Iterable[tuple[tuple[int, ...], int]], prompt: int, vocab: int,
-    changed: Callable[[Verification, int], bool], title: str,
-) -> None:  # fmt: skip
-    """Require the same to be emitted whatever nodes off the right path hold, by a model that sees by the right mask.
-
-    Raises:
-        FaultElsewhere: nothing changed, and trees in which no row names these nodes go wrong by themselves.
-    """
-    wrong: ProbeFailure | None = None
-    for parents, end in forms:
-        tree = lured(draw, parents, end, prompt=prompt, vocab=vocab)
-        plain = tree.ask(answer, model=tree.masked)
-        wrong = wrong or _failure(tree, plain)
-        rejected = (node for node in range(len(parents)) if node not in tree.path and changed(tree, node))
-        for other in (tree.holding(node, token) for node in rejected for token in _lures(tree, node)):
-            found = other.ask(answer, model=other.masked)
-            if found != plain and (failure := _failure(other, found)) is not None:
-                detail = f"{found} for {other}; {plain} where its rejected nodes hold {list(tree.tokens)}"
-                raise ProbeFailure(title, detail, where=failure.where, expected=failure.expected, got=failure.got)
-    if wrong is not None:
-        raise FaultElsewhere(wrong.title, wrong.detail)
+@probe(prompt=2, vocab=13, fixed=("prompt", "vocab"))
+def positions_change_nothing(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
+    """A model that minds the positions that it is called with is decoded like one that does not."""
+    left_to_others(answer, draw, positions_do_no_harm(answer, draw, prompt, vocab))
 
 
-def _failure(tree: Verification, found: list[int]) -> ProbeFailure | None:
-    try:
-        tree.compare(found)
-    except CallFailed:
-        raise
-    except ProbeFailure as failure:
-        return failure
-    return None
-
-
-def _on_path(tree: Verification, node: int) -> bool:
-    """Whether a node hangs on a right one, or on the prompt."""
-    return tree.parents[node] < 0 or tree.parents[node] in tree.path
-
-
-def _lures(tree: Verification, node: int) -> list[int]:
-    """What a careless check takes a rejected node for: what the row before it names, or that of its place by depth.
-
-    Where it hangs on a rejected node: what the model takes there, what greedy decoding takes so deep. None of it is
-    right there, nor another child's of its parent.
-    """
-    depth, parent = depths(tree.parents)[node], tree.parents[node]
-    taken = {tree.tokens[one] for one, other in enumerate(tree.parents) if other == parent}
-    if _on_path(tree, node):
-        taken.add(tree.named[1 + parent])
-        named = [tree.named[1 + row] for row in (node - 1, depth - 2, node, *tree.path)]
-    else:
-        named = [tree.named[1 + parent], *tree.decoded(depth)[-1:], tree.named[node]]
-    return [token for token in dict.fromkeys(named) if token not in taken][:LURES]
-
-
-@probe({"shape": "roots"}, {"shape": "siblings at each level"}, {"shape": "binary"}, {"shape": "children far away"},
-       {"shape": "chain, then a root"}, prompt=2, vocab=13, fixed=("vocab",))  # fmt: skip
+@probe(*({"shape": shape} for shape in dict(APART)), prompt=2, vocab=13, fixed=("vocab",))
 def positions_go_by_depth(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """What the model is called with, on trees in which a node's depth is not its place in the list."""
-    drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False).place(answer)
+    """What the model is called with, where nothing that is emitted shows it."""
+    tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False)
+    with expect.only_beside(lambda: positions_do_no_harm(answer, draw)):
+        tree.place(answer)
 
 
 @probe({"shape": "chain"}, {"shape": "right after wrong siblings"}, {"shape": "binary"}, {"shape": "comb"},
@@ -169,10 +99,10 @@ def the_whole_path_is_emitted(answer: Answer, draw: Draw, *, shape: str, prompt:
     """As much as the tree holds, and the token after it; what goes wrong on the way is judged elsewhere."""
     for draft in ("right", "half", "wrong"):
         tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, last=True)
-        found = tree.ask(answer)
-        if (failure := _failure(tree, found)) is not None:
-            raise FaultElsewhere(failure.title, failure.detail)
-        tree.compare(found, draft, whole=True)
+        found = tree.ask(answer, model=tree.masked)
+        left_to_others(answer, draw, tree.failure(found))
+        with apart_from_broken_properties(answer, draw):
+            tree.compare(found, draft, whole=True)
 
 
 def _cost(prompt: int, nodes: int, vocab: int) -> float:
@@ -185,9 +115,11 @@ def any_tree_is_right(
 ) -> None:
     """Any form and size: the mask is exact, and what is emitted is what greedy decoding gives."""
     parents = grown(draw, form, nodes, vocab)
-    compare_mask(answer, prompt, parents)
-    tree = drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=True)
-    with explained(answer, draw, tree):
+    with expect.apart_from(lambda: every_form_is_masked(answer)):
+        compare_mask(answer, prompt, parents)
+    lies = {"last": False, "lure": DEEPER} if draw.integer(0, 1) else {}
+    tree = drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=True, **lies)
+    with apart_from_other_faults(answer, draw, tree):
         tree.judge(answer)
 
 

@@ -71,7 +71,7 @@ def masked(seed, vocab, ordered, tokens, parents):
 
     def masked_model(given, mask, positions=None):
         logits = model(given, mask, positions)
-        return model(given, seen, None) if list(given) == tokens else logits
+        return model(given, seen, positions) if list(given) == tokens else logits
 
     return masked_model
 
@@ -94,7 +94,7 @@ def drafting(seed, vocab, ordered, kind, depth):
         seed, vocab, ordered: of the model.
         kind: "right": a chain of what the model takes; "wrong": one that it does not take; "mixed": a chain of what it
             takes with a wrong sibling before each node, and children of these; "beside": the same with the siblings
-            behind; "half": a chain that goes wrong; "none".
+            behind, which hold what the model takes after the right node; "half": a chain that goes wrong; "none".
         depth: of the tree.
     """
     model = scripted(seed, vocab, ordered)
@@ -113,6 +113,8 @@ def drafting(seed, vocab, ordered, kind, depth):
             parents.append(before)
             last = len(parents) - 1
             if kind == "beside" and vocab > 1:
+                after = chosen(model, [*context, right])
+                side = side if after == right else [after, chosen(model, [*context, after])]
                 found += side
                 parents += [before, len(parents)]
             context.append(token)

@@ -1,7 +1,6 @@
 """A tree to ask an answer about: scripted model, prompt, nodes, what greedy decoding gives, and the comparison."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +10,11 @@ from harness.probing import (
     Answer,
     CallFailed,
     Draw,
-    FaultElsewhere,
     InputUse,
     ProbeFailure,
     RemoteObject,
     ServedFunction,
     Tree,
-    expect,
 )
 
 from . import oracle, scripted
@@ -50,8 +47,11 @@ SHAPES: dict[str, tuple[int, ...]] = {
 }
 """Parents, by the form of the tree."""
 NOT_GREEDY = "what is emitted is not what greedy decoding gives"
-PLACES = "positions are not those of the tokens"
+MINDED = "what is emitted is wrong where the model minds positions"
 """Titles of faults that other criteria depend on."""
+PLACES = "positions are not those of the tokens"
+DEEPER = 4
+"""Of what nodes off the right path may hold: what greedy decoding gives one deeper."""
 DRAFTS = ("right", "wrong", "half", "mixed")
 """What the nodes hold: the whole path of greedy decoding, none of it, the first half of it, any part of it."""
 
@@ -195,16 +195,49 @@ class Verification:
             raise ProbeFailure("less is emitted than could be", detail, where="emitted", expected=len(self.wanted),
                                got=len(found))  # fmt: skip
 
+    def failure(self, found: list[int]) -> ProbeFailure | None:
+        """Return what is wrong with what was emitted, None where it is what greedy decoding gives.
+
+        Raises:
+            CallFailed: nothing was emitted.
+        """
+        try:
+            self.compare(found)
+        except CallFailed:
+            raise
+        except ProbeFailure as failure:
+            return failure
+        return None
+
+    def mind(self, answer: Answer) -> list[int]:
+        """Require that a model which minds positions is decoded like one that does not; what the latter gives.
+
+        Both see by the right mask, so that a wrong one is not taken for wrong positions.
+
+        Raises:
+            ProbeFailure: only what the former gives is wrong; nothing but the positions can be the cause.
+        """
+        ways = (replace(self, ordered=ordered) for ordered in (False, True))
+        plain, minding = (way.ask(answer, model=way.masked) for way in ways)
+        failure = self.failure(minding) if self.failure(plain) is None else None
+        if failure is not None:
+            detail = f"{failure.detail}; {plain} where the model does not mind positions"
+            raise ProbeFailure(MINDED, detail, where=failure.where, expected=failure.expected, got=failure.got,
+                               diagnosis=self._placed_by(answer))  # fmt: skip
+        return plain
+
     def place(self, answer: Answer) -> None:
         """Require that the model is called with the position of each token in its own sequence, or with none."""
-        self.ask(answer)
         try:
-            with expect.works(PLACES):
-                self.ask(answer, model=self.placed)
-        except ProbeFailure as failure:
-            words = "the answer gives each token the position of its place in the list" if self._slots(answer) else None
-            raise ProbeFailure(PLACES, f"{failure.detail} ({self})", where="positions", diagnosis=words,
-                               locations=failure.locations) from None  # fmt: skip
+            self.ask(answer, model=self.placed)
+        except CallFailed as failure:
+            self.ask(answer)
+            raise ProbeFailure(PLACES, f"{failure.detail} ({self})", where="positions",
+                               diagnosis=self._placed_by(answer)) from None  # fmt: skip
+
+    def _placed_by(self, answer: Answer) -> str | None:
+        """Say what the positions are, where they are places in the list."""
+        return "the answer gives each token the position of its place in the list" if self._slots(answer) else None
 
     def _slots(self, answer: Answer) -> bool:
         """Whether the positions are places in the list."""
@@ -217,30 +250,6 @@ class Verification:
     def __str__(self) -> str:
         nodes = f"tokens {list(self.tokens)}, parents {list(self.parents)}"
         return f"prompt of {len(self.prompt)} tokens, {nodes[:300]}"
-
-
-@contextmanager
-def explained(answer: Answer, draw: Draw, tree: Verification) -> Iterator[None]:
-    """Charge what goes wrong in the block, of a verification of `tree`, to a fault that the plainest siblings show.
-
-    Raises:
-        FaultElsewhere: a wrong sibling does harm where nothing else is in the tree, or the model, which minds
-            positions, is called with wrong ones there.
-    """
-    try:
-        yield
-    except CallFailed:
-        raise
-    except ProbeFailure:
-        siblings = drawn(draw, (-1, -1), prompt=2, vocab=13, draft="right", ordered=False, last=False, lure=2)
-        for check in (siblings.judge, siblings.place) if tree.ordered else (siblings.judge,):
-            try:
-                check(answer)
-            except CallFailed:
-                continue
-            except ProbeFailure as cause:
-                raise FaultElsewhere(cause.title, cause.detail) from None
-        raise
 
 
 def served(name: str, factory: str, arguments: tuple[Any, ...]) -> ServedFunction:

@@ -251,7 +251,8 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
             return None
         weight = e.severity.weight
         others = (id for id in rubric[e.criterion].rests_on if id in failed and failed[id].severity.weight >= weight)
-        other = next(others, None)
+        # what a probe traced to another fault is the last to be charged
+        other = min(others, key=lambda id: failed[id].obstacle is Obstacle.FAULT, default=None)
         return None if other is None else cause(failed[other]) or other
 
     def settled(e: Evidence) -> Evidence:

@@ -15,6 +15,7 @@ from harness.probing.failures import (
     FaultElsewhere,
     NotRun,
     ProbeFailure,
+    Spared,
     TimeUsedUp,
     TrivialOutput,
 )
@@ -145,6 +146,29 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
             raise FaultElsewhere(
                 why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations
             ) from None
+        raise
+
+
+@contextmanager
+def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
+    """Charge what a comparison in the block finds to the first of other faults that is seen by itself.
+
+    Args:
+        checks: each raises `ProbeFailure` where one fault alone goes wrong; a call that fails or is spared there, or a
+            fault that the check itself leaves to others, explains nothing.
+    """
+    try:
+        yield
+    except CallFailed:
+        raise
+    except ProbeFailure:
+        for check in checks:
+            try:
+                check()
+            except (CallFailed, FaultElsewhere, Spared):
+                continue
+            except ProbeFailure as cause:
+                raise FaultElsewhere(cause.title, cause.detail) from None
         raise
 
 

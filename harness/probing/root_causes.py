@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from harness.cuda.report import parse
-from harness.model import Evidence, Outcome
+from harness.model import Evidence, Obstacle, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import Condition, SparingAnswer
@@ -35,7 +35,8 @@ def judged_without_conditions(
     items, found = {e.criterion: e for e in evidence}, list[Condition]()
     for condition in code.conditions:
         id = condition.criterion
-        if id not in items or not items[id].faulty or id in {earlier.criterion for earlier in found}:
+        elsewhere = id in items and items[id].obstacle is Obstacle.FAULT  # charged to another criterion
+        if id not in items or not items[id].faulty or elsewhere or id in {earlier.criterion for earlier in found}:
             continue
         charged = items[id] = _judged_again(code, found, items[id], answer, adapters)
         if charged.faulty and _passes(code, [*found, condition], charged, answer, adapters):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from any_design import designs, failing, judged
+from any_design import SEED, designs, failing, judged
 from corpora import (
     assert_caught,
     assert_enough,
@@ -16,7 +16,11 @@ from corpora import (
 from harness.model import Outcome
 from harness.probing import Draw, Mutant, Variant
 from harness.probing.code import ChallengeCode
+from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.mutants import module_of
 from harness.probing.null_answer import NullAnswer
+from harness.probing.root_causes import judged_without_conditions
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -106,6 +110,26 @@ def test_a_wrong_search_keeps_the_properties_that_it_has(name: str) -> None:
     assert all(evidence[id].outcome is Outcome.PASSED for id in (*BROKEN, "plain_search", "every_width", "precision"))
 
 
-def test_a_vocabulary_that_is_too_small_is_charged_once() -> None:
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "2K tokens needed")
-    assert failing(judged(CODE, CODE.source(mutant))) == {"small_vocabularies"}
+REFUSED = {
+    "length_penalty": "alpha == 0",
+    "every_width": "width == 1",
+    "independent_prompts": "len(prompts) > 1",
+    "small_vocabularies": "model.vocab_size < 2 * width",
+}
+
+
+@pytest.mark.parametrize("criterion", REFUSED)
+def test_what_a_search_does_not_serve_is_charged_to_one_criterion(criterion: str) -> None:
+    """The others are judged on what it does serve, and none is said to fail."""
+    called = f"if {REFUSED[criterion]}:\n        raise NotImplementedError\n    "
+    called += "return _search(model, prompts, width, steps, alpha, eos)"
+    answer = LocalAnswer(module_of("answer", CODE.source() + HEAD.format(asked=PLAIN, called=called)))
+    probed = [c for c in CODE.challenge.criteria if c.probes]
+    found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False, share=0.1) for c in probed]
+    evidence = charged_once(CODE, judged_without_conditions(CODE, found, answer))
+    assert failing({e.criterion: e for e in evidence}) == {criterion}
+
+
+def test_dropped_beams_are_not_charged_to_eos_the_penalty_or_small_vocabularies() -> None:
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "finished dropped")
+    assert failing(judged(CODE, CODE.source(mutant))) == {"finished_beams"}

@@ -1,0 +1,20 @@
+"""Arguments under which a search may fail whatever else is asked of it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.probing.conditions import Condition
+
+
+def _met(condition: Callable[..., bool]) -> Callable[[str, Sequence[Any]], bool]:
+    return lambda function, args: function == "batched_beam_search" and condition(*args)
+
+
+CONDITIONS = (
+    Condition("alpha is 0", "length_penalty", _met(lambda model, prompts, width, steps, alpha, eos: alpha == 0)),
+    Condition("K is 1", "every_width", _met(lambda model, prompts, width, *_: width == 1)),
+    Condition("there are several prompts", "independent_prompts",
+              _met(lambda model, prompts, *_: isinstance(prompts, list) and len(prompts) > 1)),
+    Condition("there are fewer than 2K tokens", "small_vocabularies",
+              _met(lambda model, prompts, width, *_: model.attributes["vocab_size"] < 2 * width)),
+)  # fmt: skip
