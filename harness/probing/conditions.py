@@ -36,11 +36,13 @@ class Condition:
         name: completes the sentence "it fails where ...".
         criterion: which is charged with it.
         met: whether a call meets it, by the function's name and the arguments.
+        mode: whether it is a mode: where each call in it fails, all else is judged by the calls outside it.
     """
 
     name: str
     criterion: str
     met: Callable[[str, Sequence[Any]], bool]
+    mode: bool = False
 
 
 class SparingAnswer(AnswerWrapper):

@@ -7,7 +7,18 @@ from functools import partial
 from types import MappingProxyType
 
 from harness.errors import HarnessError
-from harness.model import UNBUILT, Challenge, Criterion, Draws, Evidence, Observation, Obstacle, Outcome, Submission
+from harness.model import (
+    UNBUILT,
+    Challenge,
+    Criterion,
+    Draws,
+    Evidence,
+    Observation,
+    Obstacle,
+    Outcome,
+    Submission,
+    Threshold,
+)
 from harness.model.base import is_nan
 from harness.model.seeds import seed_of as seed_of
 from harness.probing.answers import Answer
@@ -235,9 +246,10 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
     """Take criteria out of the findings where what their drawn cases saw may be another criterion's fault.
 
     A criterion that rests on others is not charged again for a fault that shows at plain sizes, which is one without a
-    threshold, where one of the others failed by itself and is at least as severe. What a probe of fixed cases saw of a
-    feature is charged all the same, unless it was to measure something and came to no figure; where all of these pass,
-    the feature is not assessed. A property is not judged where another criterion's fault kept it from being seen.
+    threshold or past it in the other's case, where one of the others failed by itself and is at least as severe. What a
+    probe of fixed cases saw of a feature is charged all the same, unless it was to measure something and came to no
+    figure; where all of these pass, the feature is not assessed. A property is not judged where another criterion's
+    fault kept it from being seen.
     """
     items = list(evidence)
     rubric = {c.id: c for c in code.challenge.criteria}
@@ -245,11 +257,11 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
 
     def cause(e: Evidence) -> str | None:
         """The criterion that is charged for what this one saw; None where it is charged itself."""
-        if e.thresholds or not _may_be_anothers(code, e):
+        if not _may_be_anothers(code, e):
             return None
         weight = e.severity.weight
         others = (id for id in rubric[e.criterion].rests_on if id in failed and failed[id].severity.weight >= weight)
-        other = next(others, None)
+        other = next((id for id in others if _shows_past(e.thresholds, failed[id])), None)
         return None if other is None else cause(failed[other]) or other
 
     def settled(e: Evidence) -> Evidence:
@@ -296,6 +308,13 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
         return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
 
     return [settled(e) for e in items]
+
+
+def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
+    """Return whether the failing case of another criterion lies past all thresholds, as every case does of none."""
+    case = other.counterexample.case if other.counterexample else {}
+    sizes = [(threshold, case.get(threshold.axis)) for threshold in thresholds]
+    return all(isinstance(size, int) and threshold.met(size) for threshold, size in sizes)
 
 
 def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:

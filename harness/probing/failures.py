@@ -79,6 +79,10 @@ class Spared(Exception):
     """A call has a property that a criterion is judged without; see `root_causes.judged_without`."""
 
 
+NOTHING_LEFT = "every case meets the condition under which the answer fails"
+"""Why a probe shows nothing whose cases were all spared."""
+
+
 class NotMeasurable(Exception):
     """What the probe asks for cannot be found out on this device: no fault of the answer."""
 

@@ -10,6 +10,7 @@ from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Lo
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 from harness.probing.failures import (
+    NOTHING_LEFT,
     CallTimedOut,
     FaultElsewhere,
     NotRun,
@@ -183,10 +184,12 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
     """
     figures: dict[str, Figure] = {}
     fraction, details = 1.0, []
+    spared = 0
     for case in probe.cases:
         try:
             result = _counted(probe, answer, seed, case)
         except Spared:
+            spared += 1
             continue
         except ProbeFailure as failure:
             small = _shrunk(probe, answer, seed, case, failure) if shrink else Shrunk(case, failure)
@@ -196,6 +199,8 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
         fraction = min(fraction, result.fraction)
         if result.detail:
             details.append(result.detail)
+    if spared and spared == len(probe.cases):
+        raise NotRun(NOTHING_LEFT)
     passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)))
     return passed if probe.drawn is None else _swept(probe, probe.drawn, answer, seed, passed, shrink, share)
 

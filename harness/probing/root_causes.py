@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from harness.cuda.report import parse
-from harness.model import Evidence, Outcome
+from harness.model import Evidence, Obstacle, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import Condition, SparingAnswer
 from harness.probing.criteria import UNSHOWN, probe_criterion
-from harness.probing.failures import BEYOND_LIMITS, NotMeasurable, NotRun, ProbeFailure
+from harness.probing.failures import BEYOND_LIMITS, NOTHING_LEFT, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case
 from harness.probing.wrapper import AnswerWrapper
@@ -29,27 +29,42 @@ def judged_without_conditions(
     """The evidence, in which what fails under one condition alone is charged once.
 
     Where the criterion that is charged with a condition fails under it alone, each other failed criterion is judged
-    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own.
+    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own. Where
+    the condition is a mode in which no call works, what passes without it passes.
     """
-    items = list(evidence)
+    items, found = list(evidence), set[str]()
     for condition in code.conditions:
         charged = next((e for e in items if e.criterion == condition.criterion and e.faulty), None)
-        if charged is None:
+        if charged is None or condition.criterion in found:
             continue
-        if _without(code, condition, charged, answer, adapters, explain=False).outcome is Outcome.PASSED:
-            return [e if e is charged else _judged_again(code, condition, e, answer, adapters) for e in items]
+        if _passes(_without(code, condition, charged, answer, adapters, explain=False)):
+            found.add(condition.criterion)
+            items = [
+                e if e.criterion in found else _judged_again(code, condition, charged, e, answer, adapters)
+                for e in items
+            ]
+            answer = SparingAnswer(answer, condition)
     return items
 
 
+def _passes(evidence: Evidence) -> bool:
+    """Return whether a criterion that was judged without a condition passes there, or has no case left to fail."""
+    return evidence.outcome is Outcome.PASSED or NOTHING_LEFT in evidence.detail
+
+
 def _judged_again(
-    code: ChallengeCode, condition: Condition, evidence: Evidence, answer: Answer, adapters: Collection[str]
-) -> Evidence:
+    code: ChallengeCode, condition: Condition, charged: Evidence, evidence: Evidence, answer: Answer,
+    adapters: Collection[str],
+) -> Evidence:  # fmt: skip
     probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
     if not probes or any(probe.measures_cost for probe in probes):
         return evidence
     again = _without(code, condition, evidence, answer, adapters, explain=True)
-    if again.outcome is not Outcome.PASSED:
+    if not _passes(again):
         return again if again.faulty else evidence
+    if condition.mode and charged.obstacle is Obstacle.CALL and again.outcome is Outcome.PASSED:
+        detail = f"judged without the cases where {condition.name}, in which no call works"
+        return again.model_copy(update={"detail": "; ".join(filter(None, (again.detail, detail)))})
     detail = f"fails only where {condition.name}, which `{condition.criterion}` is charged with: {evidence.seen}"
     changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": condition.criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
