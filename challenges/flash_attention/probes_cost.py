@@ -29,7 +29,8 @@ def no_array_of_all_scores_exists(answer: Answer, draw: Draw, *, D: int, tile: i
     share = figures["memory_share"]
     seen = f"{taken / 2**20:.1f} MiB beside the arguments, {share:.2f} of one (N,N) array of {dtype}"
     detail = f"{seen}; under {SHARE:g} passes"
-    expect.that(share < SHARE, "a call takes as much memory as an array of all scores", detail, **figures)
+    title = f"a call takes over {SHARE:g} of the memory of an array of all scores"
+    expect.that(share < SHARE, title, detail, **figures)
     return figures
 
 
