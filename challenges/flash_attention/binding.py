@@ -1,9 +1,9 @@
 """How the probes of `flash_attention` draw inputs, call an answer, and judge what it returns.
 
-The plainest inputs are judged in the conditioning form: the error divided by how far the long-double oracle moves when
-every input moves by half an ulp. Elsewhere `bounds` says for each entry what rounding may cost, times what the answer's
-plain errors are over that: an answer that loses digits everywhere is told so once. Properties compare an answer with
-itself.
+Accuracy is judged in the conditioning form: the error divided by how far the long-double oracle moves when every input
+moves by half an ulp. Elsewhere `bounds` says for each entry what rounding may cost, times what the answer's plain
+errors are over that: an answer that loses digits everywhere is told so once, as accuracy. Properties compare an answer
+with itself.
 
 Every output is compared at every position, at large N at every position of some rows, and every relation starts from an
 output that is neither constant nor a copy of an input.
@@ -17,15 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import conditioning
-from harness.probing import Answer, Array, Draw, InputUse, ProbeFailure, expect
+from harness.probing import Answer, Array, Draw, FaultElsewhere, InputUse, Tree, expect
 
 from . import oracle
 
 Floats = NDArray[Any]
 FUNCTION = "flash_attention_fwd"
 DTYPES = ("float32", "float64")
-DIGITS = 1e-3
-"""Of the root mean square, an error up to which only digits are lost."""
+DIGITS = 2e-2
+"""Of the root mean square, the largest error where only digits are lost: more than float16 throughout costs."""
+EVEN = 1e3
+"""Times the median error that the largest one may be where digits are lost everywhere, and not in some entries."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +89,19 @@ def spread(given: Inputs, draw: Draw) -> float:
     return moved
 
 
-def matches(answer: Answer, given: Inputs, draw: Draw) -> float:
-    """Require the answer's output to be the oracle's, digits included; return its error ratio."""
-    o, right = attention(answer, given), exact(given)
-    try:
-        return expect.close("o", o, right, spread(given, draw))
-    except ProbeFailure as why:
-        if not np.abs(o - right).max() <= DIGITS * np.sqrt(np.mean(right * right)):
-            raise
-        raise ProbeFailure(
-            "o loses digits", why.detail, where=why.where, expected=why.expected, got=why.got, measured=why.measured
-        ) from None
+def only_digits(off: Floats, right: Floats) -> bool:
+    """Return whether errors `off` of an output are digits lost everywhere: small, and about as large in all entries."""
+    largest = float(off.max())
+    return bool(largest <= DIGITS * np.sqrt(np.mean(right * right)) and largest <= EVEN * np.median(off))
+
+
+def require_digits_of_inputs(answer: Answer, given: Inputs) -> None:
+    """Leave what follows from a narrower dtype of the output to the criterion of the dtype.
+
+    Raises:
+        FaultElsewhere: the output of these inputs has fewer digits than they have.
+    """
+    plan = Tree(16 * given.q.nbytes)
+    o = answer.call(FUNCTION, *given.arrays, given.tile, given.causal, returns=plan)
+    if isinstance(o, np.ndarray) and o.dtype.itemsize < given.q.dtype.itemsize:
+        raise FaultElsewhere("o has another dtype than the inputs", f"{o.dtype.name} for {given.dtype} inputs")

@@ -26,7 +26,7 @@ from harness.numerics import beyond_rounding
 from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
 
 from . import oracle
-from .binding import DIGITS, Inputs, attention, draw_inputs
+from .binding import Inputs, attention, draw_inputs, only_digits
 
 Floats = NDArray[Any]
 SMALL = 0.1
@@ -135,10 +135,11 @@ def right(
     try:
         return require_within(o, wanted, bound, rows)
     except ProbeFailure:
-        _, times = _lost_digits(answer, given, draw)
+        share, times = _lost_digits(answer, given, draw)
         if times <= 1:
             raise
-        return require_within(o, wanted, TIMES * times * bound, rows)
+        # what is nothing beside the largest entry may be lost: a narrower type ends sooner at the small end, too
+        return require_within(o, wanted, TIMES * (times * bound + share * abs(wanted).max()), rows)
 
 
 def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:
@@ -193,4 +194,4 @@ def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, floa
     right, bound = right_and_bound(plain)
     off = abs(attention(answer, plain) - right)
     share = float(off.max() / np.sqrt(np.mean(right * right)))
-    return (share, float((off / bound).max())) if share <= DIGITS else (0.0, 0.0)
+    return (share, float((off / bound).max())) if only_digits(off, right) else (0.0, 0.0)

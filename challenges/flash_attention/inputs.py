@@ -22,6 +22,10 @@ SCORES = ("plain",) * 8 + (
 """What the scores look like, and magnitudes at the ends of what the contract names, of one array at a time."""
 
 
+EXTREME = "the output does not survive extreme values"
+"""The fault of what is right at plain magnitudes and wrong near the ends of a dtype's range."""
+
+
 def inputs_of(
     draw: Draw, sizes: tuple[int, int, int, int], tile: int, dtype: str, *, causal: bool, q: str, k: str, v: str,
     scores: str,

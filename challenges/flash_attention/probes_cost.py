@@ -27,8 +27,10 @@ def no_array_of_all_scores_exists(answer: Answer, draw: Draw, *, D: int, tile: i
     """Peak memory of a call at (1,1,4096,64) in tiles of 128, the output counted, over that of one (N,N) array."""
     figures, taken = _memory_share(answer, draw, D, tile, dtype, causal=True)
     share = figures["memory_share"]
-    detail = f"{taken / 2**20:.1f} MiB beside the arguments, {share:.2f} of one (N,N) array; under {SHARE:g} passes"
-    expect.that(share < SHARE, "a call takes as much memory as an array of all scores", detail, **figures)
+    seen = f"{taken / 2**20:.1f} MiB beside the arguments, {share:.2f} of one (N,N) array of {dtype}"
+    detail = f"{seen}; under {SHARE:g} passes"
+    title = f"a call takes over {SHARE:g} of the memory of an array of all scores"
+    expect.that(share < SHARE, title, detail, **figures)
     return figures
 
 
@@ -45,12 +47,16 @@ def memory_grows_with_the_length(answer: Answer, draw: Draw, *, D: int, tile: in
     return figures
 
 
-@probe(N=2048, D=64, tile=128, dtype="float32", fixed=("N", "D", "tile"), traced=False, slow_fails=False,
+@probe(N=2048, D=256, tile=128, dtype="float32", fixed=("N", "D", "tile"), traced=False, slow_fails=False,
        measures=True, times=True)  # fmt: skip
 def tiles_above_the_diagonal_are_left_out(
     answer: Answer, draw: Draw, *, N: int, D: int, tile: int, dtype: str
 ) -> dict[str, float]:
-    """Processor time of a causal call over one without the mask, the best of three each; of more where it is close."""
+    """Processor time of a causal call over one without the mask, the best of three each; of more where it is close.
+
+    At so many features products outweigh a mask that is made in every tile: 0.53 to 0.68 where tiles are left out, from
+    0.86 on where they are only scored.
+    """
     hidden = draw_inputs(draw, 1, 1, N, D, tile, dtype)
     best = {True: float("inf"), False: float("inf")}
     with timing_lock():

@@ -31,26 +31,27 @@ NO_VALUE_ERROR = 0.5
 """Share of an answer that refuses wrong arguments by another exception than the one asked for."""
 
 
-@probe(*({"dtype": dtype} for dtype in DTYPES), B=1, H=2, N=8, D=4, tile=4, floors={"N": 2, "D": 2})
+@probe(*({"causal": c, "dtype": dtype} for dtype in DTYPES for c in (True, False)),
+       B=1, H=2, N=8, D=4, tile=4, floors={"N": 2, "D": 2})  # fmt: skip
 def results_have_the_dtype_of_the_inputs(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
     """o is an array, float32 for float32 and float64 for float64."""
-    for causal in (True, False):
-        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
-        o = answer.call(FUNCTION, *given.arrays, tile, causal, returns=Tree(16 * given.q.nbytes))
-        expect.that(isinstance(o, np.ndarray), "o is no array", f"{type(o).__name__} for {dtype} inputs")
-        expect.that(o.dtype.name == dtype, "o has another dtype than the inputs", f"{o.dtype.name} for {dtype} inputs")
+    given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+    o = answer.call(FUNCTION, *given.arrays, tile, causal, returns=Tree(16 * given.q.nbytes))
+    expect.that(isinstance(o, np.ndarray), "o is no array", f"{type(o).__name__} for {dtype} inputs")
+    expect.that(o.dtype.name == dtype, "o has another dtype than the inputs", f"{o.dtype.name} for {dtype} inputs")
 
 
-@probe(*({"B": B, "H": H, "N": N, "D": D, "tile": tile, "dtype": dtype}
-         for B, H, N, D, tile in SHAPES for dtype in DTYPES))  # fmt: skip
-def every_shape_is_served(answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str) -> None:
+@probe(*({"B": B, "H": H, "N": N, "D": D, "tile": tile, "causal": c, "dtype": dtype}
+         for B, H, N, D, tile in SHAPES for dtype in DTYPES for c in (True, False)))  # fmt: skip
+def every_shape_is_served(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
+) -> None:
     """Any B, H, N, D from 1 up, odd ones included, with the mask and without."""
-    for causal in (True, False):
-        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
-        with expect.only_beside(lambda: right(answer, draw_inputs(draw, *PLAIN, dtype, causal=causal), draw)):  # noqa: B023
-            right(answer, given, draw)
+    given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+    with expect.only_beside(lambda: right(answer, draw_inputs(draw, *PLAIN, dtype, causal=causal), draw)):
+        right(answer, given, draw)
 
 
 @probe(B=2, H=2, N=6, D=4, tile=3, dtype="float64", fixed=("B", "H", "N", "D", "tile"))

@@ -30,23 +30,22 @@ def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, 
         alike(o[:, :, :cut], plain[:, :, :cut], title, doing, answer, given, draw)
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+@probe(*({**PLAIN, "causal": c, "dtype": dtype} for c in (True, False) for dtype in DTYPES), floors=LEAST)
 def heads_and_items_stand_alone(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
     """Each batch item and each head alone gives what it gives among others."""
-    for causal in (True, False):
-        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+    given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
 
-        def alone(axis: int, place: int, given: Inputs = given) -> laws.Arrays:
-            parts = {name: array.take([place], axis) for name, array in zip("qkv", given.arrays, strict=True)}
-            return {"o": attention(answer, given.but(**parts))}
+    def alone(axis: int, place: int) -> laws.Arrays:
+        parts = {name: array.take([place], axis) for name, array in zip("qkv", given.arrays, strict=True)}
+        return {"o": attention(answer, given.but(**parts))}
 
-        def agree(_: str, got: Floats, wanted: Floats, title: str, doing: str, given: Inputs = given) -> float:
-            return alike(got, wanted, title, doing, answer, given, draw)
+    def agree(_: str, got: Floats, wanted: Floats, title: str, doing: str) -> float:
+        return alike(got, wanted, title, doing, answer, given, draw)
 
-        whole = {"o": alive(attention(answer, given), given)}
-        laws.parts_stand_alone(whole, alone, {0: "batch item", 1: "head"}, agree)
+    whole = {"o": alive(attention(answer, given), given)}
+    laws.parts_stand_alone(whole, alone, {0: "batch item", 1: "head"}, agree)
 
 
 @probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), floors=LEAST)

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.numerics import beyond_rounding
+from harness.numerics import beyond_rounding, distinct, instead
 from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
 
 from . import oracle
-from .binding import DIGITS, FIELDS, STRUCTURE, Inputs, Results, backward, draw_inputs, forward, results, share_off
+from .binding import FIELDS, STRUCTURE, Inputs, Results, backward, draw_inputs, forward, only_digits, results, share_off
 
 Floats = NDArray[Any]
 TIMES = 32.0
@@ -212,10 +212,13 @@ def _within(
     try:
         return require_within(got, wanted, bounds)
     except ProbeFailure:
-        _, times = _lost_digits(answer, given, draw)
+        share, times = _lost_digits(answer, given, draw)
         if times <= 1:
             raise
-        return require_within(got, wanted, Results(*(TIMES * times * bound for bound in bounds)))
+        # what is nothing beside the largest entry may be lost: a narrower type ends sooner at the small end, too
+        least = [share * np.abs(exact).max() for exact in wanted]
+        wider = Results(*(TIMES * (times * bound + floor) for bound, floor in zip(bounds, least, strict=True)))
+        return require_within(got, wanted, wider)
 
 
 def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:
@@ -267,6 +270,40 @@ def alike(
             expect.same(name, *pair, title(name), doing, within=max(within, TIMES * off))
 
 
+def within_rounding(
+    got: Floats, wanted: Floats, scale: Floats, title: str, answer: Answer, given: Inputs, draw: Draw
+) -> None:
+    """Require every entry of `got` to be `wanted` but for digits: a share of the size of the terms summed in it.
+
+    Args:
+        got: what follows from the answer's outputs.
+        wanted: what it must be.
+        scale: sum of the sizes of the terms that make up each entry.
+        title: the fault in a phrase.
+        answer: whose outputs they are.
+        given: the inputs, whose dtype rounds.
+        draw: of plain inputs, where it is not.
+    """
+    gap = abs(got - wanted) / scale
+    worst, limit = float(gap.max()) if np.isfinite(gap).all() else np.inf, STRUCTURE[given.dtype]
+    if worst > limit:
+        limit = max(limit, TIMES * _lost_digits(answer, given, draw)[0])
+    off, allowed = distinct(worst, limit, 2)
+    seen = f"off by {off} of the size of the terms; at most {allowed} is a matter of digits"
+    expect.that(worst <= limit, title, seen, difference=worst)
+
+
+def require_logsumexp(answer: Answer, found: Floats, given: Inputs, draw: Draw) -> None:
+    """Require of L (B,H,N) that it is the log-sum-exp of each row, but for rounding and digits lost anyway."""
+    whole = oracle.attention(*given.arrays, given.do, given.causal)
+    over = abs(found - whole.logsumexp) / logsumexp_bound(given, whole)
+    over[~np.isfinite(found)] = np.inf
+    at = np.unravel_index(int(np.argmax(over)), over.shape)
+    most = 1.0 if over[at] <= 1 else max(1.0, TIMES * _lost_digits(answer, given, draw)[1])
+    detail = f"L[{', '.join(map(str, at))}] is {instead(found[at], whole.logsumexp[at])}"
+    expect.that(bool(over[at] <= most), "L is not the logarithm of the sum of the exponentials", detail)
+
+
 def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, float]:
     """Return what the answer is off on plain inputs, over the root mean square and over what rounding may cost.
 
@@ -274,8 +311,9 @@ def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, floa
     """
     plain = draw_inputs(draw, 1, 2, 16, 8, 8, given.dtype, causal=given.causal)
     got, (wanted, bounds) = results(answer, plain), right_and_bounds(plain)
-    shares = [share_off(*pair) for pair in zip(got, wanted, strict=True)]
-    if max(shares) > DIGITS:
+    pairs = list(zip(got, wanted, strict=True))
+    if not all(only_digits(abs(actual - exact), exact) for actual, exact in pairs):
         return 0.0, 0.0
+    shares = [share_off(*pair) for pair in pairs]
     times = (abs(actual - exact) / bound for actual, exact, bound in zip(got, wanted, bounds, strict=True))
     return max(shares), max(float(each.max()) for each in times)

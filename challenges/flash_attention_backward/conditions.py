@@ -1,4 +1,4 @@
-"""Tile sizes of a pass, or of either, under which an attention may fail whatever else is asked of it."""
+"""Modes, shapes, and tile sizes of a pass or of either, under which an attention may fail whatever is asked of it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,8 +20,18 @@ def _met(sizes: Sizes, functions: Sequence[str]) -> Callable[[str, Sequence[Any]
     return met
 
 
-CONDITIONS = tuple(
-    Condition(f"{name} in {words}", "tile_invariance", _met(sizes, functions))
-    for name, sizes in EDGES.items()
-    for words, functions in PASSES.items()
+def _maskless(function: str, args: Sequence[Any]) -> bool:
+    at = TILE_AT[function] + 1
+    return args[at : at + 1] == (False,)
+
+
+CONDITIONS = (
+    Condition("a call is made without the mask", "full_attention", _maskless, mode=True),
+    Condition("there is one position", "shapes", lambda _, args: args[0].shape[2:3] == (1,)),
+    Condition("there is one feature", "shapes", lambda _, args: args[0].shape[3:4] == (1,)),
+    *(
+        Condition(f"{name} in {words}", "tile_invariance", _met(sizes, functions))
+        for name, sizes in EDGES.items()
+        for words, functions in PASSES.items()
+    ),
 )

@@ -24,6 +24,10 @@ SCORES = ("plain",) * 8 + (
 """What the scores look like, and magnitudes at the ends of what the contract names, of one array at a time."""
 
 
+EXTREME = "results do not survive extreme values"
+"""The fault of what is right at plain magnitudes and wrong near the ends of a dtype's range."""
+
+
 def inputs_of(
     draw: Draw, sizes: tuple[int, int, int, int], tiles: tuple[int, int], dtype: str, *, causal: bool, q: str, k: str,
     v: str, do: str, scores: str,

@@ -53,24 +53,23 @@ def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, 
         alike(*after, title, doing, answer, given, draw, ("dk", "dv"))
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+@probe(*({**PLAIN, "causal": c, "dtype": dtype} for c in (True, False) for dtype in DTYPES), floors=LEAST)
 def heads_and_items_stand_alone(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
     """Each batch item and each head alone gives what it gives among others."""
-    for causal in (True, False):
-        given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
+    given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
 
-        def alone(axis: int, place: int, given: Inputs = given) -> laws.Arrays:
-            parts = {name: getattr(given, name).take([place], axis) for name in ARRAYS}
-            return results(answer, given.but(**parts))._asdict()
+    def alone(axis: int, place: int) -> laws.Arrays:
+        parts = {name: getattr(given, name).take([place], axis) for name in ARRAYS}
+        return results(answer, given.but(**parts))._asdict()
 
-        def agree(name: str, got: Floats, wanted: Floats, title: str, doing: str, given: Inputs = given) -> None:
-            pair = (Results(**{**dict.fromkeys(FIELDS), name: array}) for array in (got, wanted))
-            alike(*pair, lambda _: f"{name} of {title}", doing, answer, given, draw, (name,))
+    def agree(name: str, got: Floats, wanted: Floats, title: str, doing: str) -> None:
+        pair = (Results(**{**dict.fromkeys(FIELDS), name: array}) for array in (got, wanted))
+        alike(*pair, lambda _: f"{name} of {title}", doing, answer, given, draw, (name,))
 
-        whole = alive(results(answer, given), given)._asdict()
-        laws.parts_stand_alone(whole, alone, {0: "batch item", 1: "head"}, agree)
+    whole = alive(results(answer, given), given)._asdict()
+    laws.parts_stand_alone(whole, alone, {0: "batch item", 1: "head"}, agree)
 
 
 @probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), floors=LEAST)

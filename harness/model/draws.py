@@ -59,6 +59,12 @@ class Threshold(Model):
     wrong_residues: tuple[int, ...] = ()
     """With a period: sizes are wrong that leave one of these when divided by it."""
 
+    def met(self, size: int) -> bool:
+        """Return whether an answer is known to go wrong at a size."""
+        if self.period is not None:
+            return size >= self.wrong_from and size % self.period in self.wrong_residues
+        return size >= self.wrong_from if self.onward else size == self.wrong_from
+
     def __str__(self) -> str:
         if self.period is not None:
             wrong, right = set(self.wrong_residues), set(range(self.period)) - set(self.wrong_residues)

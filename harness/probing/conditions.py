@@ -37,12 +37,14 @@ class Condition:
         criterion: which is charged with it.
         met: whether a call meets it, by the function's name and the arguments.
         never: criteria that it does not explain, such as those of calls that must be refused.
+        mode: whether it is a mode: where each call in it fails, all else is judged by the calls outside it.
     """
 
     name: str
     criterion: str
     met: Callable[[str, Sequence[Any]], bool]
     never: Collection[str] = ()
+    mode: bool = False
 
 
 class SparingAnswer(AnswerWrapper):

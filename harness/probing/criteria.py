@@ -7,14 +7,25 @@ from functools import partial
 from types import MappingProxyType
 
 from harness.errors import HarnessError
-from harness.model import UNBUILT, Challenge, Criterion, Draws, Evidence, Observation, Obstacle, Outcome, Submission
+from harness.model import (
+    UNBUILT,
+    Challenge,
+    Criterion,
+    Draws,
+    Evidence,
+    Observation,
+    Obstacle,
+    Outcome,
+    Submission,
+    Threshold,
+)
 from harness.model.base import is_nan
 from harness.model.seeds import seed_of as seed_of
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import PartlyServedAnswer
 from harness.probing.diagnosis import diagnose
-from harness.probing.failures import NotMeasurable, NotRun
+from harness.probing.failures import NOTHING_LEFT, NotMeasurable, NotRun
 from harness.probing.probe import Probe, ProbeResult, run
 
 
@@ -74,6 +85,8 @@ def _run(
             result = again(answer, shrink=explain) if before is None else before
             if _is_ours(result, adapters):
                 result = _served(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
+            elif result.spared and result.spared == _cases(probe, result):
+                raise NotRun(NOTHING_LEFT)
             yield _charged(_real(result), adapters)
         except (NotMeasurable, NotRun) as reason:
             yield reason
@@ -127,7 +140,7 @@ def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: Partly
     again(answer)  # shows which functions are never served; those that a probe asks about are left out below
     result = again(answer)
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
-    cases = len(probe.cases) + (result.draws.planned if result.draws else 0)
+    cases = _cases(probe, result)
     if result.spared == cases or _is_ours(result, answer.adapters):
         raise NotRun(f"our adapter does not serve {reasons or result.detail}")
     if not result.passed:
@@ -137,6 +150,11 @@ def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: Partly
         raise NotRun(f"our adapter does not serve {share}, and the others are right: {reasons}", result.draws)
     note = f"without what our adapter does not serve: {reasons}"
     return replace(result, detail="; ".join(filter(None, (note, result.detail))), unserved=tuple(answer.refused))
+
+
+def _cases(probe: Probe, result: ProbeResult) -> int:
+    """Return how many cases a probe has, the drawn ones included."""
+    return len(probe.cases) + (result.draws.planned if result.draws else 0)
 
 
 def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
@@ -237,9 +255,10 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
     """Take criteria out of the findings where what their drawn cases saw may be another criterion's fault.
 
     A criterion that rests on others is not charged again for a fault that shows at plain sizes, which is one without a
-    threshold, where one of the others failed by itself and is at least as severe. What a probe of fixed cases saw of a
-    feature is charged all the same, unless it was to measure something and came to no figure; where all of these pass,
-    the feature is not assessed. A property is not judged where another criterion's fault kept it from being seen.
+    threshold or past it in the other's case, where one of the others failed by itself and is at least as severe. What a
+    probe of fixed cases saw of a feature is charged all the same, unless it was to measure something and came to no
+    figure; where all of these pass, the feature is not assessed. A property is not judged where another criterion's
+    fault kept it from being seen.
     """
     items = list(evidence)
     rubric = {c.id: c for c in code.challenge.criteria}
@@ -247,10 +266,11 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
 
     def cause(e: Evidence) -> str | None:
         """The criterion that is charged for what this one saw; None where it is charged itself."""
-        if e.thresholds or not _may_be_anothers(code, e):
+        if not _may_be_anothers(code, e):
             return None
         weight = e.severity.weight
         others = (id for id in rubric[e.criterion].rests_on if id in failed and failed[id].severity.weight >= weight)
+        others = (id for id in others if _shows_past(e.thresholds, failed[id]))
         # what a probe traced to another fault is the last to be charged
         other = min(others, key=lambda id: failed[id].obstacle is Obstacle.FAULT, default=None)
         return None if other is None else cause(failed[other]) or other
@@ -299,6 +319,13 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
         return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
 
     return [settled(e) for e in items]
+
+
+def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
+    """Return whether the failing case of another criterion lies past all thresholds, as every case does of none."""
+    case = other.counterexample.case if other.counterexample else {}
+    sizes = [(threshold, case.get(threshold.axis)) for threshold in thresholds]
+    return all(isinstance(size, int) and threshold.met(size) for threshold, size in sizes)
 
 
 def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:

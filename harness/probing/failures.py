@@ -81,6 +81,10 @@ class Spared(Exception):
     """A call is one that a criterion is judged without; see `conditions`."""
 
 
+NOTHING_LEFT = "every case meets the condition under which the answer fails"
+"""Why a probe shows nothing whose cases were all spared."""
+
+
 class NotMeasurable(Exception):
     """What the probe asks for cannot be found out on this device: no fault of the answer."""
 

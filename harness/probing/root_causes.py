@@ -1,6 +1,7 @@
 """Root causes first: what fails under one condition alone is charged once, what changes with threads to their race."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.cuda.report import parse
@@ -9,7 +10,7 @@ from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import Condition, SparingAnswer
 from harness.probing.criteria import UNSHOWN, probe_criterion
-from harness.probing.failures import BEYOND_LIMITS, NotMeasurable, NotRun, ProbeFailure
+from harness.probing.failures import BEYOND_LIMITS, NOTHING_LEFT, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case
 from harness.probing.wrapper import AnswerWrapper
@@ -31,6 +32,7 @@ def judged_without_conditions(
     Where the criterion that is charged with a condition fails under it alone, each other failed criterion is judged
     again without it: it passes there and is not told apart from that one, or fails there for a fault of its own. Of the
     conditions of one criterion the first counts, and where those of several do, each is judged without the earlier.
+    Where a condition is a mode in which no call works, what passes outside it passes.
     """
     items, found = {e.criterion: e for e in evidence}, list[Condition]()
     for condition in code.conditions:
@@ -40,7 +42,8 @@ def judged_without_conditions(
             continue
         charged = items[id] = _judged_again(code, found, items[id], answer, adapters)
         if charged.faulty and _passes(code, [*found, condition], charged, answer, adapters):
-            found.append(condition)
+            lacking = condition.mode and charged.obstacle is Obstacle.CALL
+            found.append(replace(condition, mode=lacking))
     apart = {condition.criterion for condition in found}
     return [e if id in apart else _judged_again(code, found, e, answer, adapters) for id, e in items.items()]
 
@@ -48,7 +51,15 @@ def judged_without_conditions(
 def _judged_again(
     code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> Evidence:
-    """Judge a failed criterion again without the conditions; the first that explains it alone is named."""
+    """Judge a failed criterion again without the conditions; the first that explains it alone is named.
+
+    Args:
+        code: the challenge's code.
+        conditions: that were found; a mode among them is one in which no call works.
+        evidence: of the criterion.
+        answer: that is judged.
+        adapters: files of the harness's own.
+    """
     probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
     possible = [condition for condition in conditions if evidence.criterion not in condition.never]
     if not possible or not probes or any(probe.measures_cost for probe in probes):
@@ -61,7 +72,11 @@ def _judged_again(
     where = " or ".join(condition.name for condition in cause)
     charged = " and ".join(f"`{condition.criterion}`" for condition in cause)
     verb = "is" if len(cause) == 1 else "are"
-    detail = f"fails only where {where}, which {charged} {verb} charged with: {evidence.title}"
+    if again.outcome is Outcome.PASSED and all(condition.mode for condition in cause):
+        detail = f"judged without the cases where {where}, in which no call works"
+        return again.model_copy(update={"detail": "; ".join(filter(None, (again.detail, detail)))})
+    fails = "is asked" if again.detail == NOTHING_LEFT else "fails"
+    detail = f"{fails} only where {where}, which {charged} {verb} charged with: {evidence.title}"
     changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": cause[0].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
 
@@ -74,10 +89,10 @@ def _passes(
 
 
 def _right(evidence: Evidence) -> bool:
-    """Return whether a criterion passed, or no case failed of those that an adapter left."""
+    """Return whether a criterion passed, or of the cases that are left to judge, if any are, none failed."""
     draws = evidence.draws
     left = evidence.outcome is Outcome.NOT_RUN and draws is not None and draws.tried > draws.failed == 0
-    return evidence.outcome is Outcome.PASSED or left
+    return evidence.outcome is Outcome.PASSED or left or evidence.detail == NOTHING_LEFT
 
 
 def _without(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
+from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import charged_once, probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
@@ -45,6 +46,8 @@ FAULTS = {
     "shapes": {"after": "o = o * o.dtype.type(o.shape[3] > 1)"},
     "extreme_scores": {"after": "o = o * o.dtype.type(1.01 if abs(q).max() > 20 else 1)"},
     "accuracy": {"after": "o = o.astype('float32').astype(o.dtype)"},
+    "extreme_scale": {"before": "q = q.clip(-1e13, 1e13)"},
+    "argument_errors": {"before": "k = k[:, :, : q.shape[2]]"},
 }
 """A fault of the forward by the criterion that it fails."""
 ALONE = ("full_attention", "causal_default", "tile_invariance", "dtype", "shapes")
@@ -85,6 +88,26 @@ def test_a_fault_fails_its_criterion_around_any_design(criterion: str, design: s
     assert faulty(evidence) == {criterion}, evidence
 
 
+COSTS = {
+    "no_score_matrix": {"before": "scores = q @ k.swapaxes(-1, -2)", "after": "o = o + 0 * scores[..., :1]"},
+    "memory_growth": {
+        "before": "seen = q[..., :1] > k[..., :1].swapaxes(-1, -2)",
+        "after": "o = o + 0 * seen[..., :1]",
+    },
+    "tile_skipping": {"after": "unseen = causal and _RIGHT(q, k, v, tile_size, False)"},
+}
+"""What a call costs more, by the criterion that it fails: read from outside a process."""
+
+
+@pytest.mark.parametrize("design", ("reference", "heads in a loop", "keys outside"))
+@pytest.mark.parametrize("criterion", COSTS)
+def test_a_cost_fails_its_criterion_around_any_design(criterion: str, design: str) -> None:
+    code = code_of(FORWARD)
+    with sandboxed(code, wrapped(design, COSTS[criterion])) as answer:
+        evidence = probe_criterion(code, code.challenge.criterion(criterion), answer, SEED, explain=False)
+    assert evidence.faulty and evidence.obstacle is None, evidence
+
+
 @pytest.mark.parametrize("criterion", ALONE)
 def test_a_fault_fails_no_criterion_that_does_not_ask_for_it(criterion: str) -> None:
     assert faulty(judged(FORWARD, wrapped("reference", FAULTS[criterion]))) == {criterion}
@@ -93,7 +116,6 @@ def test_a_fault_fails_no_criterion_that_does_not_ask_for_it(criterion: str) -> 
 def test_lost_digits_are_charged_as_digits_alone() -> None:
     evidence = judged(FORWARD, wrapped("reference", FAULTS["accuracy"]))
     assert {id: e.title for id, e in evidence.items() if e.faulty} == {
-        "values": "o loses digits",
         "accuracy": "results are less accurate than the inputs allow",
         "extreme_scale": "the output does not survive extreme values",  # float32 ends at 3e38
     }
@@ -116,6 +138,69 @@ def test_a_fault_beside_that_of_one_row_is_still_charged() -> None:
     assert faulty(judged(FORWARD, wrapped("reference", both))) == {"tile_invariance", "shapes"}
 
 
+NARROW = "q, k, v = (each.astype('float16') for each in (q, k, v))"
+NARROW_BACK = "cache = {name: each.astype('float16') for name, each in cache.items()}"
+
+
+@pytest.mark.parametrize("challenge", [FORWARD, BOTH])
+def test_half_precision_throughout_is_charged_as_digits_and_as_range(challenge: str) -> None:
+    """No mask, shape, ramp or tile is at fault: of the largest scores and of gradients of nearly nothing, nothing."""
+    if challenge == FORWARD:
+        source = wrapped("reference", {"before": f"given = q.dtype\n    {NARROW}", "after": "o = o.astype(given)"})
+    else:
+        source = backward_wrapped(
+            "reference", early=f"given = q, k, v\n    {NARROW}",
+            forward="o = o.astype(given[0].dtype)\n    cache = {'O': o, 'L': cache['L'].astype(o.dtype),"
+            " **dict(zip('QKV', given))}",
+            before=f"given = do.dtype\n    {NARROW_BACK}\n    do = do.astype('float16')",
+            backward="gradients = tuple(each.astype(given) for each in gradients)",
+        )  # fmt: skip
+    assert faulty(judged(challenge, source)) - {"argument_errors"} == {"accuracy", "extreme_scale"}
+
+
+def test_results_of_fewer_digits_than_the_inputs_are_charged_as_their_dtype_alone() -> None:
+    evidence = judged(FORWARD, wrapped("reference", {"after": "o = o.astype('float32')"}))
+    assert faulty(evidence) == {"dtype"}
+    assert {evidence[id].rests_on for id in ("accuracy", "extreme_scale")} == {"dtype"}
+
+
+@pytest.mark.parametrize("challenge", [FORWARD, BOTH])
+def test_where_a_mode_is_missing_all_else_is_judged_by_the_other(challenge: str) -> None:
+    missing = "if not causal:\n        raise NotImplementedError('causal attention only')"
+    both = {"early": missing, "before": missing} if challenge == BOTH else {"before": missing}
+    source = wrapped("reference", both) if challenge == FORWARD else backward_wrapped("reference", **both)
+    evidence = judged(challenge, source)
+    assert {id: e.outcome for id, e in evidence.items() if e.outcome is not Outcome.PASSED} == {
+        "full_attention": Outcome.FAILED
+    }
+    assert "judged without the cases where a call is made without the mask" in evidence["shapes"].detail
+    assert not faulty(judged(challenge, source_of(challenge, "reference")))
+
+
+def test_a_fault_beside_a_missing_mode_is_still_charged() -> None:
+    missing = "if not causal:\n        raise NotImplementedError('causal attention only')"
+    both = {"before": missing, "after": FAULTS["tile_invariance"]["after"]}
+    evidence = judged(FORWARD, wrapped("reference", both))
+    assert faulty(evidence) == {"full_attention", "tile_invariance"}
+    assert "not full" in evidence["tile_invariance"].title
+
+
+@pytest.mark.parametrize("challenge", [FORWARD, BOTH])
+def test_a_wrong_shape_at_one_position_is_a_matter_of_shapes_at_any_size(challenge: str) -> None:
+    one = "o = o[:, :, 0] if o.shape[2] == 1 else o"
+    back = "gradients = tuple(each[:, :, 0] if each.shape[2] == 1 else each for each in gradients)"
+    source = (
+        wrapped("reference", {"after": one}) if challenge == FORWARD else backward_wrapped("reference", backward=back)
+    )
+    code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
+    asked = [code.challenge.criterion(id) for id in ("any_size", "shapes")]
+    evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+    settled = charged_once(code, judged_without_conditions(code, evidence, answer))
+    assert [(e.criterion, e.rests_on) for e in settled if e.outcome is not Outcome.PASSED] == [
+        ("any_size", "shapes"), ("shapes", None)
+    ]  # fmt: skip
+
+
 def test_a_wrong_scale_is_no_fault_of_the_mask_the_shapes_or_large_scores() -> None:
     evidence = judged(FORWARD, wrapped("reference", FAULTS["values"]))
     told = ("full_attention", "shapes", "extreme_scores", "accuracy")
@@ -125,16 +210,18 @@ def test_a_wrong_scale_is_no_fault_of_the_mask_the_shapes_or_large_scores() -> N
 
 BACKWARD_WRAPPED = """
 
-_FORWARD, _BACKWARD = flash_attention_fwd, flash_attention_bwd
+_FORWARD, _BACKWARD, _CALLS = flash_attention_fwd, flash_attention_bwd, []
 
 
 def flash_attention_fwd(q, k, v, tile_size, causal={default}):
+    {early}
     o, cache = _FORWARD(q, k, v, tile_size, causal)
     {forward}
     return o, cache
 
 
 def flash_attention_bwd(do, cache, tile_size, causal={default}):
+    {before}
     gradients = _BACKWARD(do, cache, tile_size, causal)
     {backward}
     return gradients
@@ -151,12 +238,59 @@ BACKWARD_FAULTS = {
 """Faults of both passes that fail one criterion alone."""
 
 
+def times(factor: str) -> str:
+    """Return the line that multiplies each gradient."""
+    return f"gradients = tuple(each * each.dtype.type({factor}) for each in gradients)"
+
+
+FURTHER_FAULTS = {
+    "output": {"forward": "o = 2 * o"},
+    "gradients": {"backward": times("2")},
+    "log_sum_exp": {"forward": "cache['L'] = cache['L'] + 1"},
+    "causality": {
+        "backward": "leak = causal * 0.1 * do.mean(axis=2, keepdims=True)\n"
+        "    gradients = tuple(each + leak.astype(each.dtype) for each in gradients)"
+    },
+    "full_attention": {"backward": times("1 if causal else 2")},
+    "tile_invariance": {"backward": times("1.01 if do.shape[2] % tile_size else 1")},
+    "independence": {
+        "backward": "others = do.shape[1] > 1\n    gradients = tuple(each + others * each[:, :1] for each in gradients)"
+    },
+    "statelessness": {"backward": "_CALLS.append(1)\n    " + times("1 + 1e-3 * len(_CALLS)")},
+    "shapes": {"backward": times("do.shape[3] > 1")},
+    "argument_errors": {"early": "k = k[:, :, : q.shape[2]]"},
+    "extreme_scores": {"backward": times("1.01 if abs(cache['Q']).max() > 20 else 1")},
+    "extreme_scale": {"early": "q = q.clip(-1e13, 1e13)"},
+    "accuracy": {"backward": "gradients = tuple(each.astype('float32').astype(each.dtype) for each in gradients)"},
+}
+"""Faults of either pass by the criterion that they fail, whatever else they do."""
+
+
+def backward_wrapped(design: str, **fault: str) -> str:
+    plain = {"default": "True", **dict.fromkeys(("early", "forward", "before", "backward"), "pass")}
+    return source_of(BOTH, design) + BACKWARD_WRAPPED.format(**{**plain, **fault})
+
+
 @pytest.mark.parametrize("design", BACKWARDS)
 @pytest.mark.parametrize("criterion", BACKWARD_FAULTS)
 def test_a_fault_of_both_passes_fails_its_criterion_alone(criterion: str, design: str) -> None:
-    plain = {"default": "True", "forward": "pass", "backward": "pass"}
-    source = source_of(BOTH, design) + BACKWARD_WRAPPED.format(**{**plain, **BACKWARD_FAULTS[criterion]})
-    assert faulty(judged(BOTH, source)) == {criterion}
+    assert faulty(judged(BOTH, backward_wrapped(design, **BACKWARD_FAULTS[criterion]))) == {criterion}
+
+
+@pytest.mark.parametrize("design", BACKWARDS)
+@pytest.mark.parametrize("criterion", FURTHER_FAULTS)
+def test_a_fault_of_either_pass_fails_its_criterion_around_any_design(criterion: str, design: str) -> None:
+    evidence = judged(BOTH, backward_wrapped(design, **FURTHER_FAULTS[criterion]), {criterion})
+    assert faulty(evidence) == {criterion}, evidence
+
+
+@pytest.mark.parametrize("design", BACKWARDS)
+def test_a_backward_that_needs_its_forward_s_process_is_seen(design: str) -> None:
+    source = backward_wrapped(design, forward="_CALLS.append(1)", backward=times("len(_CALLS) > 0"))
+    code = code_of(BOTH)
+    with sandboxed(code, source) as answer:
+        evidence = probe_criterion(code, code.challenge.criterion("cache_is_data"), answer, SEED, explain=False)
+    assert evidence.faulty and evidence.obstacle is None, evidence
 
 
 def test_l_of_another_shape_is_a_matter_of_form() -> None:

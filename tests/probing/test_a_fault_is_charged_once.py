@@ -27,13 +27,14 @@ def code(toy):
     return made
 
 
-def settled(code, criterion, failing, thresholds=(), probe=DRAWN, severity=None):
+def settled(code, criterion, failing, thresholds=(), probe=DRAWN, severity=None, case=None):
     def evidence(c):
         if c.id not in failing:
             return Evidence.of(c, Outcome.PASSED)
         own = {"thresholds": thresholds} if c.id == criterion else {}
         by = probe if c.id == criterion else DRAWN if c.rests_on else FIXED
-        found = Evidence.of(c, Outcome.FAILED, detail="seen", counterexample=Counterexample(probe=by), **own)
+        example = Counterexample(probe=by, case=case or {})
+        found = Evidence.of(c, Outcome.FAILED, detail="seen", counterexample=example, **own)
         return found.model_copy(update={"severity": Severity(severity)}) if severity and c.id == criterion else found
 
     return {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}[criterion]
@@ -67,6 +68,18 @@ def test_an_option_whose_fixed_cases_pass_is_not_assessed(code):
 def test_a_fault_that_begins_at_a_size_is_charged_beside_others(code):
     from_on = Threshold(axis="D", right_at=64, wrong_from=65, onward=True)
     assert settled(code, "any_size", {"values", "any_size"}, thresholds=(from_on,)).faulty
+
+
+@pytest.mark.parametrize(("size", "charged"), [(64, True), (65, False)])
+def test_a_fault_that_begins_below_another_criterion_s_case_is_not_charged_beside_it(code, size, charged):
+    from_on = Threshold(axis="D", right_at=64, wrong_from=65, onward=True)
+    evidence = settled(code, "any_size", {"values", "any_size"}, thresholds=(from_on,), case={"D": size})
+    assert evidence.faulty is charged
+
+
+@pytest.mark.parametrize(("size", "wrong"), [(6, False), (7, True), (8, False), (11, True), (3, False)])
+def test_a_threshold_with_a_period_is_met_by_its_residues(size, wrong):
+    assert Threshold(axis="D", right_at=6, wrong_from=7, onward=False, period=4, wrong_residues=(3,)).met(size) is wrong
 
 
 def test_what_a_probe_of_fixed_cases_saw_is_charged_beside_others(code):
