@@ -3,12 +3,21 @@
 from harness.probing import PropertyMutant
 
 AROUND = """
-_planted_verify, _planted_generate = verify_and_accept, globals().get("generate")
+
+def _planted_loop(model, draft, prompt, count):
+    found = []
+    while len(found) < count:
+        accepted, after = _planted_verify(model, [*prompt, *found], *draft([*prompt, *found]))
+        found += [*accepted, *([] if after is None else [after])]
+    return found
+
+
+_planted_verify, _planted_generate = verify_and_accept, globals().get("generate", _planted_loop)
 
 
 class _PlantedModel:
-    def __init__(self, model):
-        self.model = model
+    def __init__(self, model, prompt, nodes, parents):
+        self.model, self.prompt, self.nodes, self.parents = model, prompt, nodes, parents
 
     def __call__(self, tokens, mask, positions=None):
         {asked}
@@ -18,23 +27,41 @@ def verify_and_accept(model, prompt, tokens, parents):
     {called}
 
 
-if _planted_generate:
-    def generate(model, draft, prompt, count):
-        {generated}
+def generate(model, draft, prompt, count):
+    {generated}
 """
-WRAPPED = "return _planted_verify(_PlantedModel(model), prompt, tokens, parents)"
+ASKED = "return self.model(tokens, mask, positions)"
+CALLED = "return _planted_verify(_PlantedModel(model, prompt, tokens, parents), prompt, tokens, parents)"
+GENERATED = "return _planted_generate(model, draft, prompt, count)"
 
 
 def _mutant(
-    name: str, criterion: str, called: str = WRAPPED, asked: str = "return self.model(tokens, mask, positions)",
-    generated: str = "return _planted_generate(model, draft, prompt, count)",
-) -> PropertyMutant:  # fmt: skip
-    around = AROUND.format(called=called, asked=asked, generated=generated)
-    return PropertyMutant(name, criterion=criterion, around=around, needs="generate" * (criterion == "generation"))
+    name: str, criterion: str, *, asked: str = ASKED, called: str = CALLED, generated: str = GENERATED
+) -> PropertyMutant:
+    around = AROUND.format(asked=asked, called=called, generated=generated)
+    return PropertyMutant(name, criterion=criterion, around=around)
 
 
 PROPERTY_MUTANTS = (
+    _mutant("a wrong root judged by its own logits", "parent_logits", asked="""\
+found, last = self.model(tokens, mask, positions), len(self.prompt) - 1
+        if self.parents[:2] == [-1, -1] and found[last].argmax() != self.nodes[0]:
+            found = found.copy()
+            found[last] = found[last + 1]
+        return found"""),
+    _mutant("children of rejected nodes accepted", "subtree_invalidation", asked="""\
+self.seen = self.model(tokens, mask, positions)
+        return self.seen""", called="""\
+around = _PlantedModel(model, prompt, tokens, parents)
+    found, after = _planted_verify(around, prompt, tokens, parents)
+    for node, parent in enumerate(parents):
+        if not found and parent >= 0 and around.seen[len(prompt) + parent].argmax() == tokens[node]:
+            return [tokens[node]], after
+    return found, after"""),
     _mutant("positions by slot", "positions", asked="return self.model(tokens, mask, list(range(len(tokens))))"),
+    _mutant("positions by slot in a call beside", "position_arguments", asked=f"""\
+self.model(tokens, mask, list(range(len(tokens))))
+        {ASKED}"""),
     _mutant("writes to parents", "ownership", called="""\
 found = _planted_verify(model, prompt, tokens, parents)
     parents[:] = [-1 for _ in parents]
@@ -43,13 +70,14 @@ found = _planted_verify(model, prompt, tokens, parents)
 found = self.model(tokens, mask, positions)
         found -= 0.0
         return found"""),
-    _mutant("every call made twice", "one_call", asked="""\
+    _mutant("every call made twice", "one_call", asked=f"""\
 self.model(tokens, mask, positions)
-        return self.model(tokens, mask, positions)"""),
+        {ASKED}"""),
     _mutant("the last accepted token emitted as the next", "longest_path", called="""\
 found, after = _planted_verify(model, prompt, tokens, parents)
     chain = parents == list(range(-1, len(parents) - 1))
     return (found, after) if chain or not found else (found[:-1], found[-1])"""),
-    _mutant("generated backwards", "generation",
-            generated="return _planted_generate(model, draft, prompt, count)[::-1]"),
+    _mutant("generated backwards", "generation", generated=f"{GENERATED}[::-1]"),
+    _mutant("no draft asked", "draft_used",
+            generated="return _planted_generate(model, lambda tokens: ([], []), prompt, count)"),
 )  # fmt: skip

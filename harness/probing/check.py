@@ -147,9 +147,12 @@ def assess(
 
 
 def mutant_evidence(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant) -> Evidence:
-    """Evidence of the criterion that a mutant must fail; the first probe that fails settles it."""
-    criterion = code.challenge.criterion(mutant.criterion)
-    return probe_criterion(code, criterion, answer, seed_of(seed, criterion.id), explain=False, until_failed=True)
+    """Return the evidence of the criterion that a mutant must fail; the first probe that fails settles it.
+
+    All probes of a property run: one may leave to another what that one sees.
+    """
+    criterion, any_fails = code.challenge.criterion(mutant.criterion), isinstance(mutant, Mutant)
+    return probe_criterion(code, criterion, answer, seed_of(seed, criterion.id), explain=False, until_failed=any_fails)
 
 
 def credited(code: ChallengeCode, answer: Answer, seed: int) -> list[str]:
@@ -200,11 +203,8 @@ def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | Pro
 
 
 def _killed_around(code: ChallengeCode, answer: Answer, seed: int, mutant: PropertyMutant, design: str) -> CheckResult:
-    name = f"{mutant.name} around {design}"
-    if mutant.needs and not answer.has(mutant.needs):
-        why = f"the answer has no `{mutant.needs}`"
-        return CheckResult("wrapped", name, "killed", True, mutant.criterion, why, applies=False)
-    return dataclasses.replace(_killed(code, answer, seed, mutant), kind="wrapped", name=name)
+    killed = _killed(code, answer, seed, mutant)
+    return dataclasses.replace(killed, kind="wrapped", name=f"{mutant.name} around {design}")
 
 
 def _seen(evidence: Evidence) -> str:

@@ -58,13 +58,11 @@ class PropertyMutant:
         name: the fault in two or three words.
         criterion: the property criterion that must notice it.
         around: what follows the source of a right answer, and wraps its functions.
-        needs: an optional function of the contract without which an answer is left out; empty where there is none.
     """
 
     name: str
     criterion: str = field(kw_only=True)
     around: str = field(kw_only=True)
-    needs: str = field(kw_only=True, default="")
 
 
 @dataclass(frozen=True)

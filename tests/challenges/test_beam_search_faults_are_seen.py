@@ -14,7 +14,7 @@ from corpora import (
 )
 
 from harness.model import Outcome
-from harness.probing import Draw, Mutant, Variant
+from harness.probing import Draw, Mutant, PropertyMutant, Variant
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import charged_once, probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
@@ -77,27 +77,13 @@ def batched_beam_search(model, prompts, width, steps, alpha, eos):
     {called}
 """
 PLAIN = "return self.model(tokens)"
-BROKEN = {
-    "independent_prompts": (PLAIN, "longest = max(map(len, prompts), default=0)\n    prompts = [[0] * "
-                            "(longest - len(p)) * bool(p) + list(p) for p in prompts]\n    "
-                            "return _search(model, prompts, width, steps, alpha, eos)"),
-    "ownership": (PLAIN, "found = _search(model, [list(p) for p in prompts], width, steps, alpha, eos)\n    "
-                  "prompts[:] = prompts[::-1]\n    return found"),
-    "read_only_arrays": ("found = self.model(tokens)\n        found -= 0.0\n        return found",
-                         "return _search(_Model(model), prompts, width, steps, alpha, eos)"),
-    "model_calls": ("return [self.model(tokens) for _ in range(3)][0]",
-                    "return _search(_Model(model), prompts, width, steps, alpha, eos)"),
-    "no_idle_calls": (PLAIN, "found = _search(model, prompts, width, steps, alpha, eos)\n    [model([*p, *t]) for p, "
-                      "beams in zip(prompts, found) for t, _ in beams if t[-1] == eos]\n    return found"),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("design", designs(CODE))
-@pytest.mark.parametrize("criterion", BROKEN)
-def test_a_property_broken_around_any_design_fails_its_criterion_alone(criterion: str, design: str) -> None:
-    asked, called = BROKEN[criterion]
-    evidence = judged(CODE, designs(CODE)[design] + HEAD.format(asked=asked, called=called))
-    assert failing(evidence) - {"any_search"} == {criterion}
+@pytest.mark.parametrize("mutant", CODE.property_mutants, ids=lambda mutant: mutant.criterion)
+def test_a_property_broken_around_any_design_fails_its_criterion_alone(mutant: PropertyMutant, design: str) -> None:
+    evidence = judged(CODE, designs(CODE)[design] + mutant.around)
+    assert failing(evidence) - {"any_search"} == {mutant.criterion}
 
 
 @pytest.mark.parametrize("name", ["EOS for nothing", "EOS for nothing, set aside"])
@@ -107,7 +93,10 @@ def test_a_wrong_search_keeps_the_properties_that_it_has(name: str) -> None:
     evidence = judged(CODE, CODE.source(mutant))
     assert failing(evidence) == {"eos_score"}
     assert {e.rests_on for e in evidence.values() if e.outcome is not Outcome.PASSED} == {None, "eos_score"}
-    assert all(evidence[id].outcome is Outcome.PASSED for id in (*BROKEN, "plain_search", "every_width", "precision"))
+    properties = {mutant.criterion for mutant in CODE.property_mutants}
+    assert all(
+        evidence[id].outcome is Outcome.PASSED for id in (*properties, "plain_search", "every_width", "precision")
+    )
 
 
 REFUSED = {

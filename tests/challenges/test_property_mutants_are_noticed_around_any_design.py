@@ -42,13 +42,6 @@ def test_a_fault_that_only_fails_calls_is_not_taken_for_a_broken_property(tmp_pa
     assert not noticed(code, mutant, code.source(), tmp_path).right
 
 
-def test_a_fault_of_an_optional_function_leaves_an_answer_without_it_alone(tmp_path) -> None:
-    code = next(code for code in CODES if code.challenge.id == "tree_verification")
-    mutant = next(each for each in code.property_mutants if each.needs)
-    without = next(design for design in code.designs if "def generate" not in code.source(design))
-    assert not noticed(code, mutant, code.source(without), tmp_path).applies
-
-
 def test_every_fault_is_tried_around_three_designs_at_least() -> None:
     few = [code.challenge.id for code in CODES if code.property_mutants and len(code.designs) < 3]
     assert few == []

@@ -14,7 +14,7 @@ from corpora import (
 )
 
 from harness.model import Outcome
-from harness.probing import Draw, Mutant, Variant
+from harness.probing import Draw, Mutant, PropertyMutant, Variant
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion
 from harness.probing.local_answer import LocalAnswer
@@ -78,79 +78,15 @@ def test_a_wrong_mask_is_not_charged_to_positions_logits_or_subtrees() -> None:
     assert all(evidence[id].outcome is Outcome.PASSED for id in ("positions", "parent_logits", "subtree_invalidation"))
 
 
-HEAD = """
-import numpy as _np
-
-
-def _loop(model, draft, prompt, count):
-    found = []
-    while len(found) < count:
-        accepted, after = _verify(model, [*prompt, *found], *draft([*prompt, *found]))
-        found += [*accepted, *([] if after is None else [after])]
-    return found
-
-
-_verify, _generate = verify_and_accept, globals().get("generate", _loop)
-
-
-class _Model:
-    def __init__(self, model, prompt, nodes, parents):
-        self.model, self.prompt, self.nodes, self.parents = model, prompt, nodes, parents
-
-    def __call__(self, tokens, mask, positions=None):
-        {asked}
-
-
-def verify_and_accept(model, prompt, tokens, parents):
-    {called}
-
-
-def generate(model, draft, prompt, count):
-    {generated}
-"""
-PLAIN = "return self.model(tokens, mask, positions)"
-WRAPPED = "return _verify(_Model(model, prompt, tokens, parents), prompt, tokens, parents)"
-GENERATED = "return _generate(model, draft, prompt, count)"
-WRONG_ROOT = """\
-found, last = self.model(tokens, mask, positions), len(self.prompt) - 1
-        if self.parents[:2] == [-1, -1] and found[last].argmax() != self.nodes[0]:
-            found = found.copy()
-            found[last] = found[last + 1]
-        return found"""
-WRONG_PARENT = """\
-around = _Model(model, prompt, tokens, parents)
-    found, after = _verify(around, prompt, tokens, parents)
-    for node, parent in enumerate(parents):
-        if not found and parent >= 0 and around.seen[len(prompt) + parent].argmax() == tokens[node]:
-            return [tokens[node]], after
-    return found, after"""
-BROKEN = {
-    "parent_logits": (WRONG_ROOT, WRAPPED, GENERATED),
-    "subtree_invalidation": ("self.seen = self.model(tokens, mask, positions)\n        return self.seen", WRONG_PARENT,
-                             GENERATED),
-    "positions": ("return self.model(tokens, mask, list(range(len(tokens))))", WRAPPED, GENERATED),
-    "position_arguments": ("self.model(tokens, mask, list(range(len(tokens))))\n        " + PLAIN, WRAPPED, GENERATED),
-    "ownership": (PLAIN, "found = _verify(model, prompt, tokens, parents)\n    parents[:] = [-1 for _ in parents]\n"
-                  "    return found", GENERATED),
-    "read_only_arrays": ("found = self.model(tokens, mask, positions)\n        found -= 0.0\n        return found",
-                         WRAPPED, GENERATED),
-    "one_call": ("self.model(tokens, mask, positions)\n        " + PLAIN, WRAPPED, GENERATED),
-    "longest_path": (PLAIN, "found, after = _verify(model, prompt, tokens, parents)\n    "
-                     "chain = parents == list(range(-1, len(parents) - 1))\n    "
-                     "return (found, after) if chain or not found else (found[:-1], found[-1])", GENERATED),
-    "generation": (PLAIN, WRAPPED, GENERATED + "[::-1]"),
-    "draft_used": (PLAIN, WRAPPED, "return _generate(model, lambda tokens: ([], []), prompt, count)"),
-}  # fmt: skip
 BESIDE = {"position_arguments": {"one_call"}}
 """What a fault breaks as well: only a second call can bring what the wrong one does not."""
 
 
 @pytest.mark.parametrize("design", designs(CODE))
-@pytest.mark.parametrize("criterion", BROKEN)
-def test_a_property_broken_around_any_design_fails_its_criterion_alone(criterion: str, design: str) -> None:
-    asked, called, generated = BROKEN[criterion]
-    source = designs(CODE)[design] + HEAD.format(asked=asked, called=called, generated=generated)
-    assert failing(judged(CODE, source)) == {criterion} | BESIDE.get(criterion, set())
+@pytest.mark.parametrize("mutant", CODE.property_mutants, ids=lambda mutant: mutant.criterion)
+def test_a_property_broken_around_any_design_fails_its_criterion_alone(mutant: PropertyMutant, design: str) -> None:
+    evidence = judged(CODE, designs(CODE)[design] + mutant.around)
+    assert failing(evidence) == {mutant.criterion} | BESIDE.get(mutant.criterion, set())
 
 
 @pytest.mark.parametrize(

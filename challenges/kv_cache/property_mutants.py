@@ -1,0 +1,68 @@
+"""Faults that break one property of any right cache: what follows its source, and wraps it."""
+
+from harness.probing import PropertyMutant
+
+AROUND = """
+
+import numpy as _planted_np
+
+_planted_prefill, _planted_decode, _planted_release, _planted_kept = prefill, decode, release, []
+_planted_latest = {{}}
+
+
+def _planted_given(cache, layer, v, lengths):
+    _planted_latest[id(cache), int(layer)] = cache, v[:1, :1, lengths[0] - 1 : lengths[0]].copy()
+
+
+def prefill(cache, layer, slots, q, k, v, lengths):
+    {prefill}
+    _planted_given(cache, layer, v, lengths)
+    return out
+
+
+def decode(cache, layer, slots, q, k, v):
+    {decode}
+    _planted_given(cache, layer, v, [1])
+    return out
+
+
+def release(cache, slot):
+    {release}
+"""
+PREFILL = "out = _planted_prefill(cache, layer, slots, q, k, v, lengths)"
+DECODE = "out = _planted_decode(cache, layer, slots, q, k, v)"
+RELEASE = "_planted_release(cache, slot)"
+FROM_BELOW = """
+    below = _planted_latest.get((id(cache), int(layer) - 1))
+    out = out if below is None else out + below[1]"""
+ROWS = "\n    for b, n in enumerate(lengths):\n        "
+
+
+def _mutant(
+    name: str, criterion: str, *, prefill: str = PREFILL, decode: str = DECODE, release: str = RELEASE
+) -> PropertyMutant:
+    around = AROUND.format(prefill=prefill, decode=decode, release=release)
+    return PropertyMutant(name, criterion=criterion, around=around)
+
+
+PROPERTY_MUTANTS = (
+    _mutant("the last token in all", "causality", prefill=f"{PREFILL}{ROWS}out[b, :, :n] += 0.1 * v[b, :1, n - 1 : n]"),
+    _mutant("padding in all", "ragged_lengths",
+            prefill=f"{PREFILL}{ROWS}out[b, :, :n] += 0.1 * v[b, :1, -1:] * (n < v.shape[2])"),
+    _mutant("the first row in all", "batch_isolation",
+            decode=f"{DECODE}\n    out = out + 0.1 * v[:1, :1] * (len(slots) > 1)"),
+    _mutant("the layer below in the next", "layer_isolation", prefill=PREFILL + FROM_BELOW, decode=DECODE + FROM_BELOW),
+    _mutant("nothing released", "slot_reuse", release="pass"),
+    _mutant("everything released", "slot_reuse",
+            release="for other in range(4):\n        _planted_release(cache, other)"),
+    _mutant("slots in order", "slots", decode="out = _planted_decode(cache, layer, _planted_np.sort(slots), q, k, v)"),
+    _mutant("everything kept", "memory_growth", prefill=f"{PREFILL}\n    _planted_kept.extend([k.copy(), v.copy()])"),
+    _mutant("writes to values", "ownership", decode=f"{DECODE}\n    v *= 1.5"),
+    _mutant("writes to values and puts them back", "ownership",
+            decode=f"held = v.copy()\n    v *= 1.5\n    v[...] = held\n    {DECODE}"),
+    _mutant("one array returned again and again", "ownership", decode=f"""\
+{DECODE}
+    kept = _planted_latest.setdefault((out.shape, out.dtype.str), out.copy())
+    kept[...] = out
+    out = kept"""),
+)  # fmt: skip
