@@ -107,7 +107,7 @@ def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
     from harness.probing.null_answer import NullAnswer
     from harness.probing.tampering import TAMPERINGS
 
-    wrapped = len(code.property_mutants) * len(code.designs)
+    wrapped = sum(len(code.designs(mutant.criterion)) for mutant in code.property_mutants)
     total = 1 + len(code.variants) + len(code.mutants) + wrapped + len(NullAnswer.KINDS) + len(TAMPERINGS)
     verdicts = []
     with output.ProgressLine(total) as steps:

@@ -61,7 +61,7 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
         with sandboxed(code, code.source(mutant)) as answer:
             yield _killed(code, answer, seed, mutant)
     for around in code.property_mutants:
-        for design in code.designs:
+        for design in code.designs(around.criterion):
             name = design.name if design else "reference"
             progress(f"{around.name} around {name}")
             with sandboxed(code, code.source(design) + around.around) as answer:

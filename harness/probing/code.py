@@ -91,10 +91,9 @@ class ChallengeCode:
         place = self.workspace.challenge_folder(self.challenge.id) / "property_mutants.py"
         return tuple(self.module("property_mutants").PROPERTY_MUTANTS) if place.exists() else ()
 
-    @property
-    def designs(self) -> tuple[Variant | None, ...]:
-        """Right answers that share little, None for the reference: variants that are files of their own come first."""
-        apart = sorted((v for v in self.variants if not v.unmet), key=lambda variant: not variant.file)
+    def designs(self, criterion: str) -> tuple[Variant | None, ...]:
+        """Right answers that meet a criterion and share little, None for the reference; whole files come first."""
+        apart = sorted((v for v in self.variants if criterion not in v.unmet), key=lambda variant: not variant.file)
         return (None, *apart[: DESIGNS - 1])
 
     @cached_property
