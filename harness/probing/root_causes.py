@@ -75,8 +75,9 @@ def _judged_again(
     if again.outcome is Outcome.PASSED and all(condition.mode for condition in cause):
         detail = f"judged without the cases where {where}, in which no call works"
         return again.model_copy(update={"detail": "; ".join(filter(None, (again.detail, detail)))})
-    fails = "is asked" if again.detail == NOTHING_LEFT else "fails"
-    detail = f"{fails} only where {where}, which {charged} {verb} charged with: {evidence.title}"
+    left = ", and has no inputs without to judge it by" if again.detail == NOTHING_LEFT else ""
+    only = "" if left else "only "
+    detail = f"fails {only}where {where}, which {charged} {verb} charged with{left}: {evidence.title}"
     changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": cause[0].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
 
