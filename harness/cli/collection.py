@@ -35,7 +35,7 @@ def verify(
     Compares the records in reports/records/ with the collection's expected.toml, field by field, and lists on stderr
     what the records report beyond it. Exits with 1 if a finding that must be there is missing, one that must not be
     there is present, or an answer has no record. With --mutants, each fault that breaks one property of any right
-    answer is put around every fetched answer that has the property, and must be noticed; this takes minutes.
+    answer is put around every fetched answer that no gate holds down, and must be noticed; this takes minutes.
 
     \b
     harness collection verify llm_programming_tests
@@ -78,7 +78,7 @@ def _all_noticed(workspace: "Workspace", collection: "Collection", records: "Map
     for verdict in missed:
         output.note(f"not noticed by `{verdict.criterion}`: {verdict.name}: {verdict.detail}")
     noticed = len(verdicts) - len(missed)
-    output.note(f"{noticed} of {len(verdicts)} faults noticed that break a property around an answer which has it")
+    output.note(f"{noticed} of {len(verdicts)} faults noticed that break a property around a right answer")
     return not missed
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from harness.errors import JudgeError
 from harness.languages import AnswerFiles
-from harness.model import Evidence, Outcome
+from harness.model import Evidence, Outcome, Severity
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
@@ -109,7 +109,14 @@ def _built(code: ChallengeCode, files: AnswerFiles) -> Iterator[SandboxedAnswer 
         yield opening.answer
 
 
-def check_around(code: ChallengeCode, seed: int, mutant: PropertyMutant, name: str, files: AnswerFiles) -> CheckResult:
+def check_around(
+    code: ChallengeCode,
+    seed: int,
+    mutant: PropertyMutant,
+    name: str,
+    files: AnswerFiles,
+    adapters: Collection[str] = (),
+) -> CheckResult:
     """Run the criterion of a property mutant on that fault around an answer that meets it.
 
     Args:
@@ -118,13 +125,14 @@ def check_around(code: ChallengeCode, seed: int, mutant: PropertyMutant, name: s
         mutant: the fault.
         name: of the answer.
         files: of the answer; the first entry defines the functions of the contract.
+        adapters: files of the harness's own among them.
     """
     with scratch.folder() as folder:
         shutil.copytree(files.folder, folder, dirs_exist_ok=True)
         with (folder / files.entries[0]).open("a", encoding="utf-8") as entry:
             entry.write(mutant.around)
         with _built(code, dataclasses.replace(files, folder=folder)) as answer:
-            return _killed_around(code, answer, seed, mutant, name)
+            return _killed_around(code, answer, seed, mutant, name, adapters)
 
 
 def assess(
@@ -146,21 +154,32 @@ def assess(
     return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
 
 
-def mutant_evidence(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant) -> Evidence:
+def mutant_evidence(
+    code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant, adapters: Collection[str] = ()
+) -> Evidence:
     """Return the evidence of the criterion that a mutant must fail; the first probe that fails settles it.
 
     All probes of a property run: one may leave to another what that one sees.
     """
     criterion, any_fails = code.challenge.criterion(mutant.criterion), isinstance(mutant, Mutant)
-    return probe_criterion(code, criterion, answer, seed_of(seed, criterion.id), explain=False, until_failed=any_fails)
+    return probe_criterion(
+        code, criterion, answer, seed_of(seed, criterion.id), explain=False, until_failed=any_fails, adapters=adapters
+    )
 
 
-def credited(code: ChallengeCode, answer: Answer, seed: int) -> list[str]:
-    """The probed criteria that pay an answer, or break on it; where the anchor fails none is left to be asked."""
+def credited(code: ChallengeCode, answer: Answer, seed: int, *, loses_digits: bool = False) -> list[str]:
+    """Return the probed criteria that pay an answer, or break on it.
+
+    Where the anchor fails none is left to be asked. Nor does one count where digits are all that an answer loses and a
+    critical criterion fails for it, which holds down whatever the others pay.
+    """
     anchor = assess(code, answer, seed, code.challenge.anchor)
     if any(e.outcome is Outcome.FAILED for e in anchor):
         return []
     evidence = assess(code, answer, seed)
+    critical = (e for e in evidence if e.severity is Severity.CRITICAL and e.outcome is Outcome.FAILED)
+    if loses_digits and any(e.rests_on is None for e in critical):
+        return []
     # a probe that breaks on an answer's numbers would excuse it: as good as credit
     return [e.criterion for e in evidence if e.satisfied > 0 or e.outcome is Outcome.JUDGE_ERROR]
 
@@ -188,22 +207,26 @@ def _measured(code: ChallengeCode, answer: Answer, seed: int, evidence: Evidence
     return evidence if evidence.outcome is not Outcome.NOT_RUN else assess(code, answer, seed, evidence.criterion)[0]
 
 
-def _killed(code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant) -> CheckResult:
+def _killed(
+    code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant, adapters: Collection[str] = ()
+) -> CheckResult:
     if not any(c.id == mutant.criterion and c.probes for c in code.challenge.criteria):
         return CheckResult(
             "mutant", mutant.name, "killed", False, mutant.criterion, f"no probe feeds `{mutant.criterion}`"
         )
-    evidence = mutant_evidence(code, answer, seed, mutant)
+    evidence = mutant_evidence(code, answer, seed, mutant, adapters)
     if evidence.outcome is Outcome.NOT_RUN:  # as in `_measured`
-        evidence = mutant_evidence(code, answer, seed, mutant)
+        evidence = mutant_evidence(code, answer, seed, mutant, adapters)
     # a call that fails says nothing of a property
     killed = evidence.outcome is Outcome.FAILED and not (isinstance(mutant, PropertyMutant) and evidence.obstacle)
     detail = "" if killed else f"`{mutant.criterion}` is {evidence.outcome.value}{_seen(evidence)}"
     return CheckResult("mutant", mutant.name, "killed", killed, mutant.criterion, detail)
 
 
-def _killed_around(code: ChallengeCode, answer: Answer, seed: int, mutant: PropertyMutant, design: str) -> CheckResult:
-    killed = _killed(code, answer, seed, mutant)
+def _killed_around(
+    code: ChallengeCode, answer: Answer, seed: int, mutant: PropertyMutant, design: str, adapters: Collection[str] = ()
+) -> CheckResult:
+    killed = _killed(code, answer, seed, mutant, adapters)
     return dataclasses.replace(killed, kind="wrapped", name=f"{mutant.name} around {design}")
 
 
@@ -219,13 +242,16 @@ def _seen(evidence: Evidence) -> str:
 
 def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:
     answer.fresh()
-    verdict = _worthless(code, TamperedAnswer(answer, tampering), seed, "tampered", name)
+    tampered = TamperedAnswer(answer, tampering)
+    verdict = _worthless(code, tampered, seed, "tampered", name, loses_digits=tampering.loses_digits)
     if tampering.applied:
         return verdict
     return dataclasses.replace(verdict, right=True, detail="no call carries wider arrays", applies=False)
 
 
-def _worthless(code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str) -> CheckResult:
-    earned = credited(code, answer, seed)
+def _worthless(
+    code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, *, loses_digits: bool = False
+) -> CheckResult:
+    earned = credited(code, answer, seed, loses_digits=loses_digits)
     detail = f"credited or excused by {', '.join(earned)}" if earned else ""
     return CheckResult(kind, name, "no credit", not earned, detail=detail)

@@ -32,6 +32,8 @@ class Tampering:
     applied = True
     of_plain_numbers = True
     """Whether it says something of numbers that are in no array, and so have no type that could be wider."""
+    loses_digits = False
+    """Whether results only lose digits: a criterion of digits may be the one that gates, and others may pay."""
 
     def given(self, values: Values) -> Values:
         """What an array given becomes before the call."""
@@ -71,6 +73,7 @@ class NarrowedValues(Tampering):
     """Real numbers pass through a narrower type on their way in and out."""
 
     of_plain_numbers = False
+    loses_digits = True
 
     def __init__(self, narrow: str) -> None:
         self.narrow = np.dtype(narrow)

@@ -13,7 +13,7 @@ def check_published(
     workspace: Workspace, collection: Collection, records: Mapping[str, Record], seed: int,
     progress: Callable[[str], None],
 ) -> Iterator[CheckResult]:  # fmt: skip
-    """Run each property mutant around every published answer that passes the mutant's criterion.
+    """Run each property mutant around every published answer that no gate holds down and that passes its criterion.
 
     Args:
         workspace: holds the challenges, and the answers that were fetched; others are left out.
@@ -24,7 +24,7 @@ def check_published(
     """
     for answer in collection.answers:
         folder, record = workspace.fetched_folder(collection.id) / answer.name, records.get(answer.name)
-        if record is None or not folder.is_dir():
+        if record is None or record.gates or not folder.is_dir():
             continue
         passed = {e.criterion for e in record.evidence if e.outcome is Outcome.PASSED}
         code, submission = ChallengeCode(workspace, workspace.challenge(answer.challenge)), workspace.submission(folder)
@@ -32,4 +32,4 @@ def check_published(
         for mutant in code.property_mutants:
             if mutant.criterion in passed:
                 progress(f"{mutant.name} around {answer.name}")
-                yield check_around(code, seed, mutant, answer.name, files)
+                yield check_around(code, seed, mutant, answer.name, files, adapters=(answer.adapter,))

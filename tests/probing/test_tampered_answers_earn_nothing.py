@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from harness.cuda.host_compiler import host_compiler
+from harness.model import Outcome, Severity
 from harness.probing.answers import Cost
 from harness.probing.check import assess, check, credited, sandboxed
 from harness.probing.code import ChallengeCode
@@ -33,6 +34,16 @@ def test_no_criterion_of_a_challenge_pays_for_it(challenge, name):
     answer = TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]())
     assert credited(code, answer, SEED) == []
     assert answer.tampering.applied
+
+
+@pytest.mark.parametrize("name", ["float16 inside", "float32 inside float64"])
+@pytest.mark.parametrize("challenge", ["flash_attention", "flash_attention_backward"])
+def test_lost_digits_are_held_down_by_the_criterion_of_digits(challenge, name):
+    """Others may pay: who sees whom, and which tiles are skipped, is right."""
+    code = code_of(challenge)
+    answer = TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]())
+    (accuracy,) = assess(code, answer, SEED, "accuracy")
+    assert (accuracy.outcome, accuracy.severity) == (Outcome.FAILED, Severity.CRITICAL)
 
 
 @pytest.mark.parametrize("name", [name for name in TAMPERINGS if "float" not in name])

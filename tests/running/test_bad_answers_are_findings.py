@@ -20,7 +20,7 @@ BUILD = {
 }
 CALL = {
     "wrong shape": ("return x", "shape"),
-    "wrong dtype": ("return x.sum(-1).astype('float32')", "dtype float32"),
+    "wrong dtype": ("return x.sum(-1).astype('complex128')", "dtype complex128"),
     "too many": ("return x.sum(-1), x", "a tuple of 2"),
     "object": ("return np.array([object()] * len(x))", "dtype object"),
     "none": ("return None", "None instead of an array"),
