@@ -1,6 +1,7 @@
 """Naming a fault: a failing answer is compared, call by call on the same inputs, with every known wrong one."""
 
 import contextlib
+import copy
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
@@ -102,8 +103,8 @@ class TracedAnswer(AnswerWrapper):
         return value
 
     def note(self, value: Any) -> None:
-        """Keep what a call brought."""
-        self.notes.append(value)
+        """Keep what a call brought, apart from what the probe makes of it later."""
+        self.notes.append(copy.deepcopy(value))
 
 
 class Settled(Exception):

@@ -3,18 +3,21 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.languages import AnswerFiles
 from harness.model import Criterion, Submission
 from harness.probing.code import ChallengeCode
+from harness.probing.diagnosis import TracedAnswer
+from harness.probing.local_answer import LocalAnswer
 from harness.quality.ast_mutants import plan_mutants
 from harness.quality.contract_calls import ContractCalls
 from harness.quality.evidence import source_evidence
 from harness.quality.metrics import CURVES, measure
 from harness.quality.own_tests import RUN_SECONDS, SuiteGrade, grade_own_tests
 from harness.quality.sources import read_sources
-from harness.sandbox import detect
+from harness.sandbox import Array, detect
 from tests.quality.conftest import Answer
 from tests.toy import CHALLENGE_ID, make_workspace
 
@@ -301,3 +304,11 @@ def test_the_time_that_one_run_may_take_is_stated() -> None:
         f"| one run of the answer's own tests | {RUN_SECONDS:g} s; {3 * RUN_SECONDS:g} s where its lines are noted |"
         in text
     )
+
+
+def test_a_probe_that_writes_to_what_came_changes_no_comparison(toy) -> None:
+    """Else the same answer, asked the same, would seem to bring something else."""
+    traced = TracedAnswer(LocalAnswer(toy.imported()))
+    came = traced.call("scaled", np.ones((2, 3)), 2.0, returns=Array((2,), "float64"))
+    came[...] = 0
+    assert traced.notes[0][0].tolist() == [6, 6]
