@@ -42,6 +42,7 @@ def test_the_diagnosis_names_the_fault(challenge: str, name: str, smallest: dict
         evidence = probe_criterion(code, criterion, answer, seed_of(20, criterion.id))
     assert evidence.diagnosis is not None
     assert evidence.diagnosis.mutant == name
-    assert evidence.diagnosis.words.endswith(mutant.fault)
+    # another number in the fault's place may explain the answer as well
+    assert evidence.diagnosis.words.replace("a number such as ", "").endswith(mutant.fault)
     assert evidence.counterexample is not None
     assert smallest.items() <= evidence.counterexample.case.items()

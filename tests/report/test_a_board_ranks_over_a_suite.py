@@ -14,7 +14,7 @@ from harness.report.inputs import ReportInputs
 from harness.report.page import page
 from harness.report.scoreboard import Scoreboard, as_json, as_markdown, scoreboard
 from harness.running.own_suite import ranking_suite
-from harness.scoring.suites import ALL_MARKED, read_suites, suite_named
+from harness.scoring.suites import ALL_MARKED, board_suite, read_suites, suite_named
 from harness.workspace import Workspace
 
 CHECKOUT = Path(__file__).parents[2]
@@ -72,10 +72,13 @@ def test_the_page_shows_models_that_answered_nothing_of_the_suite() -> None:
     assert "not ranked: graded on 0 of 2 challenges" in text
 
 
-def test_the_committed_core_is_the_three_committed_challenges() -> None:
-    (suite,) = read_suites(Workspace(CHECKOUT))
-    assert (suite.id, list(suite.challenges)) == ("core", ["fused_softmax_topk", "kv_cache", "layernorm_backward"])
-    assert suite_named(read_suites(Workspace(CHECKOUT)), None) == suite
+def test_the_committed_board_is_that_of_all_eight_challenges_with_the_first_three_as_core() -> None:
+    workspace = Workspace(CHECKOUT)
+    board, core = read_suites(workspace)
+    assert list(core.challenges) == ["fused_softmax_topk", "kv_cache", "layernorm_backward"]
+    assert sorted(board.challenges) == sorted(workspace.challenges())
+    assert suite_named((board, core), board_suite(workspace)) == board
+    assert suite_named((board, core), None) == core
 
 
 @pytest.mark.parametrize(
