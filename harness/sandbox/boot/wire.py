@@ -174,7 +174,7 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
     if isinstance(value, (np.bool_, np.integer, np.floating)) and value.dtype.itemsize <= 8:
         return value.item()
     if depth < 8:
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, tuple) or type(value) is list:  # a list of another class may do anything when it is read
             kind = "tuple" if isinstance(value, tuple) else "list"
             return {kind: [describe(item, arena, depth + 1) for item in value]}
         if isinstance(value, dict):
