@@ -7,6 +7,7 @@ from harness.probing.conditions import Condition
 
 
 def _met(condition: Callable[..., bool]) -> Callable[[str, Sequence[Any]], bool]:
+    """Return whether a call of the search has arguments that meet a condition."""
     return lambda function, args: function == "batched_beam_search" and condition(*args)
 
 

@@ -51,7 +51,7 @@ def compete(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -
 
 
 def _ends_apart(search: Search) -> bool:
-    """Whether two finished beams of different lengths come back, one of them kept through a later step."""
+    """Return whether two finished beams of different lengths come back, one of them kept through a later step."""
     one = search.expected[0]
     lengths = {len(tokens) for (tokens, _), done in zip(one.beams, one.finished, strict=True) if done}
     return one.outlived and len(lengths) > 1

@@ -92,12 +92,12 @@ def slopes(answer: Answer, draw: Draw, shape: Shape, length: int, *, together: b
     full = grown(answer, draw, shape, length, length, together=together)
     wide = grown(
         answer, draw, shape, length, 4 * length, together=together,
-        after=lambda cache, tokens: still_held(cache, 0, tokens.rows(0), draw),
+        after=lambda cache, tokens: require_held(cache, 0, tokens.rows(0), draw),
     )  # fmt: skip
     return round(full / (shape.slots * length), 1), round((wide - full) / (shape.slots * 3 * length), 1)
 
 
-def still_held(cache: Cache, slot: int, held: Tokens, draw: Draw) -> None:
+def require_held(cache: Cache, slot: int, held: Tokens, draw: Draw) -> None:
     """Require that one more token finds the middle one of those that a slot was given: to forget them costs nothing.
 
     Raises:

@@ -18,7 +18,7 @@ from harness.probing import (
 )
 
 from .binding import SLOT, Cache, Tokens, normal
-from .memory import Shape, grown, resident, settle, slopes, still_held
+from .memory import Shape, grown, require_held, resident, settle, slopes
 from .probes_options import page_size
 
 CONTEXTS = (64, 128, 256, 512, 1024, 2048)
@@ -83,7 +83,7 @@ def a_decode_costs_in_proportion_to_its_context(
     tries = [_exponent(cost, list(caches), draw, ROUNDS)]
     if tries[0].growth != "linear":
         tries = [_exponent(cost, list(caches), draw, LONGER * ROUNDS) for _ in range(2)]
-    still_held(caches[CONTEXTS[0]], SLOT, held[CONTEXTS[0]], draw)
+    require_held(caches[CONTEXTS[0]], SLOT, held[CONTEXTS[0]], draw)
     best = min(tries, key=lambda fit: (fit.growth != "linear", fit.value))
     figures = {"decode_cost_exponent": round(best.value, 3)}
     what = f"from {CONTEXTS[0]} to {max(caches)} tokens held, its processor time grows as tokens"

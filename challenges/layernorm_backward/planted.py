@@ -143,7 +143,7 @@ def moved():
 
 
 def most_off():
-    """How far off the gradients were at worst, over the largest entry of each."""
+    """Return the largest error of a gradient, over its largest entry."""
     return OFF[0]
 
 

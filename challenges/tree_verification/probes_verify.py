@@ -36,7 +36,7 @@ def chains_are_verified(answer: Answer, draw: Draw, *, depth: int, draft: str, p
 
 
 def _all_wrong(chain: Verification) -> bool:
-    """Whether no node holds what the model takes after the node before it, however wrong that one is."""
+    """Return whether no node holds what the model takes after the node before it, however wrong that one is."""
     return all(taken != token for taken, token in zip(chain.named[1:], chain.tokens[1:], strict=False))
 
 

@@ -140,15 +140,15 @@ def _rejected_nodes_change_nothing(
 
 
 def _on_path(tree: Verification, node: int) -> bool:
-    """Whether a node hangs on a right one, or on the prompt."""
+    """Return whether a node hangs on a right one, or on the prompt."""
     return tree.parents[node] < 0 or tree.parents[node] in tree.path
 
 
 def _lures(tree: Verification, node: int) -> list[int]:
-    """What a careless check takes a rejected node for: what the row before it names, or that of its place by depth.
+    """Return tokens for which a careless check would accept a rejected node; none is right, nor another child's.
 
-    Where it hangs on a rejected node: what the model takes there, what greedy decoding takes so deep. None of it is
-    right there, nor another child's of its parent.
+    Of a node on the path: what the row before it names, or the row of its depth. Of one that hangs on a rejected node:
+    what the model takes there, or greedy decoding at that depth.
     """
     depth, parent = depths(tree.parents)[node], tree.parents[node]
     taken = {tree.tokens[one] for one, other in enumerate(tree.parents) if other == parent}
