@@ -12,10 +12,12 @@ from harness.cli import complete, output
 if TYPE_CHECKING:
     from harness.probing.check import CheckResult
     from harness.probing.code import ChallengeCode
+    from harness.probing.reward_misses import RewardTrial
     from harness.probing.right_answers import RightAnswerTrial
     from harness.workspace import Workspace
 
 SEEDS = typer.Option(metavar="N", min=0, help="Judge the reference and its variants by N seeds, and try nothing else.")
+REWARDS = typer.Option(metavar="N", min=0, help="Grade the mutants as a reward does, by N seeds; try nothing else.")
 GENERATED = typer.Option(
     "--generated", metavar="N", min=0, help="Also try N wrong answers made by machine per challenge."
 )
@@ -31,6 +33,7 @@ def check(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also list the verdicts that are right.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of verdicts.")] = False,
     seeds: Annotated[int, SEEDS] = 0,
+    rewards: Annotated[int, REWARDS] = 0,
     wrong_answers: Annotated[int, GENERATED] = 0,
     only_generated: Annotated[bool, typer.Option(help="Try nothing but those.")] = False,
     set_aside: Annotated[int, SET_ASIDE] = 0,
@@ -44,12 +47,13 @@ def check(
 
     --generated plants faults by machine in the reference and its variants, each under a condition (only above a size,
     only from some call on), and prints the share that some criterion notices, and the survivors. --seeds asks again
-    and again whether a right answer is ever spoken against; only the first seed times it against the reference. Both
-    go on where they were cut off, given the same --seed.
+    and again whether a right answer is ever spoken against; only the first seed times it against the reference.
+    --rewards counts how often the profile `reward` misses a mutant of a criterion that gates marks; more than once in
+    50 is wrong. All three go on where they were cut off, given the same --seed.
     """
     import secrets
 
-    from harness.cli import generated
+    from harness.cli import generated, reward_misses
     from harness.cli.right_answers import judged
     from harness.probing.code import ChallengeCode
     from harness.workspace import Workspace
@@ -61,12 +65,14 @@ def check(
     all_right = True
     for name in names or workspace.challenges():
         code = ChallengeCode(workspace, workspace.challenge(name))
-        verdicts: Sequence[CheckResult | RightAnswerTrial] = ()
+        verdicts: Sequence[CheckResult | RightAnswerTrial | RewardTrial] = ()
         if seeds:
             verdicts = judged(code, run_seed, seeds, jobs, quiet=as_json)
+        elif rewards:
+            verdicts = reward_misses.graded(code, run_seed, rewards, jobs, quiet=as_json)
         elif not only_generated:
             verdicts = _checked(code, run_seed, verbose, quiet=as_json)
-        trials = [] if seeds else sample.tried(code, quiet=as_json)
+        trials = [] if seeds or rewards else sample.tried(code, quiet=as_json)
         told += ({"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for v in (*verdicts, *trials))
         all_right = all_right and all(verdict.right for verdict in verdicts)
     if as_json:

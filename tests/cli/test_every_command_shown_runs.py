@@ -41,7 +41,7 @@ STANDS_FOR = {
 """The small workspace's names for those on the pages."""
 NAMED = {("new", "submission"), ("import", "reply"), *(("cuda", name) for name in ("cc", "check", "count", "toolkit"))}
 """Commands that the pages only name."""
-FEWER = {"--generated": "2", "--seeds": "2", "-n": "2", "--turns": "2"}
+FEWER = {"--generated": "2", "--seeds": "2", "--rewards": "2", "-n": "2", "--turns": "2"}
 """Of what a page shows many, two take the same way in a fraction of the time."""
 ENDS_WITH = {"cuda check": 1, "review": 3, "grade one/rows --device": 2, "import collection": 2, "collection verify": 2,
              "grade --all --executor": 3}  # fmt: skip

@@ -1,0 +1,43 @@
+"""What `harness check --rewards` prints: how often a reward misses each known fault."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.cli import output
+
+if TYPE_CHECKING:
+    from harness.probing.code import ChallengeCode
+    from harness.probing.reward_misses import RewardTrial
+
+
+def graded(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RewardTrial"]:
+    """Grade the mutants of a challenge by some seeds from the first on; print what was missed unless `quiet`."""
+    from harness.probing.reward_misses import gating_mutants, grade_mutants
+
+    with output.ProgressLine(len(gating_mutants(code))) as steps:
+
+        def progress(trial: "RewardTrial") -> None:
+            steps.done(trial.name, f"{code.challenge.id}: missed by {_rate(trial)} seeds: `{trial.name}`")
+
+        trials = grade_mutants(code, seed, seeds, jobs, progress)
+    if not quiet:
+        print_misses(f"{code.challenge.id} (rewards, first seed {seed})", trials)
+    return trials
+
+
+def print_misses(title: str, trials: Sequence["RewardTrial"]) -> None:
+    """Print how many faults every seed saw, then a row for each that some seed missed."""
+    output.line(title)
+    missed = [trial for trial in trials if trial.missed]
+    output.line(f"{len(trials) - len(missed)} of {len(trials)} faults of criteria that gate earn less by every seed")
+    rows = [
+        (trial.name, trial.criterion, _rate(trial), "" if trial.right else "WRONG: more than once in 50")
+        for trial in missed
+    ]
+    if rows:
+        output.table(("fault", "criterion", "seeds that missed it", ""), rows, right=("seeds that missed it",))
+    output.line()
+
+
+def _rate(trial: "RewardTrial") -> str:
+    return f"{len(trial.missed)} of {trial.seeds}"

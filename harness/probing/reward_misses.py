@@ -1,0 +1,137 @@
+"""How often a reward misses a known fault: the mutants of criteria that gate, graded as a training loop does."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+from harness.model import Criterion, Outcome
+from harness.probing.answers import Answer
+from harness.probing.check import sandboxed
+from harness.probing.code import ChallengeCode
+from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.mutants import Mutant, PropertyMutant
+from harness.probing.trial_journal import TrialJournal
+from harness.probing.trial_pool import ended_trials
+
+MOST_SEEDS = 50
+"""Seeds by which a mutant is graded that was missed once: a rate of 1 in 50 is the most that is right."""
+
+
+@dataclass(frozen=True)
+class RewardTrial:
+    """A mutant graded by several seeds as the profile `reward` grades.
+
+    Attributes:
+        number: of the mutant among those of criteria that gate.
+        name: of the mutant.
+        criterion: which names the mutant.
+        seeds: how many graded it.
+        missed: the seeds by which every criterion that gates passed, so that its reward was 1.
+    """
+
+    number: int
+    name: str
+    criterion: str
+    seeds: int
+    missed: tuple[int, ...]
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the trial whose fields JSON stored."""
+        return cls(**{**stored, "missed": tuple(stored["missed"])})
+
+    @property
+    def right(self) -> bool:
+        """Whether the fault was missed once in 50 seeds at most."""
+        return len(self.missed) * MOST_SEEDS <= self.seeds
+
+
+@dataclass(frozen=True)
+class RewardGrader:
+    """Grades the mutants of a challenge as a training loop does.
+
+    Attributes:
+        code: the challenge's.
+        seed: the first one; the others follow it.
+        seeds: how many.
+    """
+
+    code: ChallengeCode
+    seed: int
+    seeds: int
+
+    def trial(self, number: int) -> RewardTrial:
+        """Grade one mutant by every seed; where one of them misses it, by `MOST_SEEDS`."""
+        mutant = gating_mutants(self.code)[number]
+        missed: list[int] = []
+        done = 0
+        with sandboxed(self.code, _source(self.code, mutant)) as answer:
+            while done < self.seeds or (len(missed) == 1 and done < MOST_SEEDS):
+                if self._misses(answer, mutant, self.seed + done):
+                    missed.append(self.seed + done)
+                done += 1
+        return RewardTrial(number, mutant.name, mutant.criterion, done, tuple(missed))
+
+    def _misses(self, answer: Answer, mutant: Mutant | PropertyMutant, seed: int) -> bool:
+        """Return whether every criterion that gates passes; the one that the mutant names is asked first."""
+        gating = sorted(probed_gates(self.code), key=lambda criterion: criterion.id != mutant.criterion)
+        return all(self._passes(answer, criterion, seed) for criterion in gating)
+
+    def _passes(self, answer: Answer, criterion: Criterion, seed: int) -> bool:
+        own = seed_of(seed, criterion.id)
+        evidence = probe_criterion(self.code, criterion, answer, own, explain=False, until_failed=True, brief=True)
+        return evidence.outcome is Outcome.PASSED
+
+
+def probed_gates(code: ChallengeCode) -> list[Criterion]:
+    """Return the criteria that gate marks and are probed."""
+    return [criterion for criterion in code.challenge.criteria if criterion.gating and criterion.probes]
+
+
+def gating_mutants(code: ChallengeCode) -> list[Mutant | PropertyMutant]:
+    """Return the mutants that name a criterion which gates marks; those of properties go around the reference."""
+    gates = {criterion.id for criterion in probed_gates(code)}
+    known: tuple[Mutant | PropertyMutant, ...] = (*code.mutants, *code.property_mutants)
+    return [mutant for mutant in known if mutant.criterion in gates]
+
+
+def _source(code: ChallengeCode, mutant: Mutant | PropertyMutant) -> str:
+    return code.source() + mutant.around if isinstance(mutant, PropertyMutant) else code.source(mutant)
+
+
+@contextmanager
+def reward_grader(code: ChallengeCode, seed: int, *, seeds: int) -> Iterator[RewardGrader]:
+    """Yield what grades the mutants in one process."""
+    yield RewardGrader(code, seed, seeds)
+
+
+def grade_mutants(
+    code: ChallengeCode, seed: int, seeds: int, jobs: int = 1,
+    progress: Callable[[RewardTrial], None] = lambda trial: None,
+) -> Sequence[RewardTrial]:  # fmt: skip
+    """Grade each mutant of a criterion that gates by some seeds.
+
+    Trials that an earlier run of the same sources kept, of as many seeds, are not made again.
+
+    Args:
+        code: the challenge's.
+        seed: the first one.
+        seeds: how many.
+        jobs: processes.
+        progress: called with each trial as it ends.
+
+    Raises:
+        JudgeError: a process ended by itself.
+    """
+    journal = TrialJournal(code, seed, RewardTrial)
+    graded = {trial.number: trial for trial in journal.read() if trial.seeds >= seeds}
+    wanted = range(len(gating_mutants(code)))
+    numbers = (number for number in wanted if number not in graded)
+    with closing(ended_trials(partial(reward_grader, seeds=seeds), code, seed, numbers, jobs)) as ending:
+        for trial in ending:
+            graded[trial.number] = trial
+            journal.keep(trial)
+            progress(trial)
+    return [graded[number] for number in wanted]
