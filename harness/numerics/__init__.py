@@ -6,10 +6,14 @@ from harness.numerics.ratio import (
     FULL,
     PASS,
     Judged,
+    comparable,
     conditioning,
     credit,
     error_ratio,
     judge,
+    plain,
+    rms,
+    unequal,
     worst,
 )
 from harness.numerics.scaling import Exponent, Growth, fit_exponent
@@ -28,6 +32,7 @@ __all__ = [
     "SpecialMismatch",
     "beyond_rounding",
     "check_gradients",
+    "comparable",
     "conditioning",
     "credit",
     "distinct",
@@ -36,5 +41,8 @@ __all__ = [
     "fit_exponent",
     "instead",
     "judge",
+    "plain",
+    "rms",
+    "unequal",
     "worst",
 ]

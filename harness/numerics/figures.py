@@ -4,10 +4,12 @@ import math
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 DIGITS = 9
 """Digits of a figure, where more are not needed to tell it from the one beside it."""
 MOST_DIGITS = 17
-"""So many tell any two numbers of 64 bits apart."""
+"""So many tell any two numbers of 64 bits apart; wider ones, and integers beside floats, are written in full."""
 
 
 def distinct(one: Any, other: Any, digits: int = DIGITS) -> tuple[str, str]:
@@ -15,11 +17,13 @@ def distinct(one: Any, other: Any, digits: int = DIGITS) -> tuple[str, str]:
 
     A number that is larger than another one also reads so, for both have equally many digits.
     """
-    if isinstance(one, Integral) and isinstance(other, Integral):
+    if isinstance(one, Integral | np.bool_) and isinstance(other, Integral | np.bool_):
         return str(one), str(other)
-    enough = range(digits, MOST_DIGITS)
-    shown = next((n for n in enough if one == other or _text(one, n) != _text(other, n)), MOST_DIGITS)
-    return _text(one, shown), _text(other, shown)
+    for shown in range(digits, MOST_DIGITS + 1):
+        texts = _text(one, shown), _text(other, shown)
+        if one == other or texts[0] != texts[1]:
+            return texts
+    return texts if math.isnan(one) else (str(one), str(other))
 
 
 def instead(got: Any, expected: Any) -> str:

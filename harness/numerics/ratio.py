@@ -31,6 +31,7 @@ DRAWS = 8
 norm by 4 to 18 % (standard deviation over 50 seeds), less than fresh inputs do (15 to 35 %)."""
 
 Oracle = Callable[..., NDArray[np.longdouble] | Sequence[NDArray[np.longdouble]]]
+Number = bool | int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,11 @@ class Judged:
     """An error ratio with the position that set it."""
 
     ratio: float
-    """0 for a correctly rounded answer, inf for a wrong shape, dtype or special value."""
+    """0 for a correctly rounded answer, inf for a wrong shape, dtype, integer or special value."""
     index: tuple[int, ...] | None
     """Worst position; None where there is none to name (an empty array, a wrong shape or dtype)."""
-    expected: float
-    got: float
+    expected: Number
+    got: Number
 
     @property
     def passed(self) -> bool:
@@ -74,15 +75,16 @@ def conditioning(
 
 
 def judge(actual: NDArray[Any], expected: NDArray[Any], spread: float) -> Judged:
-    """Error ratio of an answer with its worst position.
+    """Return the error ratio of an answer with its worst position.
 
     ratio = max|actual - expected| / max(spread, eps * rms(expected), eps/2 * max|expected|), eps that of the answer's
     dtype. The last term is what storing the largest output costs: without it a correctly rounded one-hot row of many
     entries would fail. Special values are compared first, as masks. With nothing to divide by (all zeros expected and
-    no spread) any deviation is inf. An empty array has ratio 0.
+    no spread) any deviation is inf. An empty array has ratio 0. Integers and booleans round nothing: theirs is 0 where
+    they are equal to what is expected, else inf.
 
     Args:
-        actual: the answer's array, floating; a wrong shape or dtype is the answer's fault and has ratio inf.
+        actual: the answer's array; a wrong shape or kind of number is the answer's fault and has ratio inf.
         expected: the oracle's array.
         spread: the output's entry in `conditioning`.
 
@@ -91,27 +93,65 @@ def judge(actual: NDArray[Any], expected: NDArray[Any], spread: float) -> Judged
     """
     if not 0.0 <= spread < math.inf:
         raise ValueError(f"spread must be finite and >= 0, not {spread}")
-    if actual.shape != expected.shape or not np.issubdtype(actual.dtype, np.floating):
+    if actual.shape != expected.shape or not comparable(actual.dtype, expected.dtype):
         return Judged(math.inf, None, math.nan, math.nan)
-    if mismatch := first_mismatch(actual, expected):
-        return Judged(math.inf, mismatch.index, mismatch.expected, mismatch.got)
     if actual.size == 0:
         return Judged(0.0, None, math.nan, math.nan)
+    if actual.dtype.kind != "f":
+        differ = unequal(actual, expected)
+        index = position(differ)
+        return Judged(math.inf if differ[index] else 0.0, index, plain(expected[index]), plain(actual[index]))
+    if mismatch := first_mismatch(actual, expected):
+        return Judged(math.inf, mismatch.index, mismatch.expected, mismatch.got)
     errors = _errors(actual, expected)
     index = position(errors)
-    ratio = _ratio(float(errors[index]), max(spread, _floor(expected, float(np.finfo(actual.dtype).eps))))
+    ratio = _ratio(errors[index], max(np.longdouble(spread), _floor(expected, actual.dtype)))
     return Judged(ratio, index, float(expected[index]), float(actual[index]))
 
 
 def error_ratio(actual: NDArray[Any], expected: NDArray[Any], spread: float) -> float:
-    """`judge` without the position."""
+    """Return the ratio of `judge` alone."""
     return judge(actual, expected, spread).ratio
 
 
-def worst(actual: NDArray[Any], expected: NDArray[Any]) -> tuple[tuple[int, ...] | None, float, float]:
-    """`judge` without the ratio: the worst position, the value expected there and the value got."""
-    judged = judge(actual, expected, 0.0)
-    return judged.index, judged.expected, judged.got
+def worst(actual: NDArray[Any], wanted: NDArray[Any]) -> tuple[int, ...] | None:
+    """Return where two arrays of one shape and dtype differ most, or None where they are equal.
+
+    NaN is equal to NaN, and zeros of both signs are equal. Where integers, booleans or special values differ, it is the
+    first such place.
+    """
+    if not (differ := unequal(actual, wanted)).any():
+        return None
+    if actual.dtype.kind != "f":
+        return position(differ)
+    mismatch = first_mismatch(actual, wanted)
+    return mismatch.index if mismatch else position(_errors(actual, wanted))
+
+
+def unequal(actual: Any, expected: Any) -> Any:
+    """Return where the values of two arrays differ, whatever their dtypes; NaN is equal to NaN."""
+    if actual.dtype.kind != expected.dtype.kind:  # a long double holds every integer of 64 bits, a float64 does not
+        actual, expected = actual.astype(np.longdouble), expected.astype(np.longdouble)
+    return (actual != expected) & ((actual == actual) | (expected == expected))
+
+
+def comparable(actual: np.dtype[Any], expected: np.dtype[Any]) -> bool:
+    """Return whether results of a dtype can be right: floats where numbers are, integers where integers are."""
+    kinds = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}
+    return expected.kind in kinds.get(actual.kind, "")
+
+
+def rms(values: NDArray[Any]) -> np.longdouble:
+    """Return the root mean square of numbers whose squares may overflow or vanish; 0 where there are none."""
+    wide = np.abs(values.astype(np.longdouble))
+    largest: np.longdouble = wide.max(initial=np.longdouble(0))
+    return largest * np.sqrt(np.mean((wide / largest) ** 2)) if largest > 0 else largest
+
+
+def plain(value: Any) -> Number:
+    """Return an entry of an array as a number of Python."""
+    number: Number = float(value) if value.dtype.kind == "f" else value.item()
+    return number
 
 
 def credit(ratio: float) -> float:
@@ -126,27 +166,29 @@ def credit(ratio: float) -> float:
 def _errors(actual: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.longdouble]:
     """|actual - expected| in long double, 0 where the answer is correctly rounded or both are not finite alike."""
     right = (actual == rounded(expected, actual.dtype)) | np.isnan(expected)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(actual.astype(np.longdouble) - expected.astype(np.longdouble))
     return np.where(right, np.longdouble(0), errors)
 
 
-def _ratio(error: float, scale: float) -> float:
+def _ratio(error: np.longdouble, scale: np.longdouble) -> float:
     if error == 0.0:
         return 0.0
-    return error / scale if scale > 0.0 else math.inf
+    return float(error / scale) if scale > 0.0 else math.inf
 
 
-def _floor(expected: NDArray[Any], eps: float) -> float:
-    """What rounding the outputs alone may cost: eps * rms, or half an ulp of the largest."""
-    finite = expected[np.isfinite(expected)].astype(np.longdouble)
-    if finite.size == 0:
-        return 0.0
-    return eps * max(float(np.sqrt(np.mean(finite * finite))), float(np.abs(finite).max()) / 2.0)
+def _floor(expected: NDArray[Any], dtype: np.dtype[Any]) -> np.longdouble:
+    """Return what rounding the outputs alone may cost: eps * rms, or half an ulp of the largest.
+
+    What lies beyond the dtype must be infinite, and excuses nothing in the other entries.
+    """
+    within = np.abs(expected[np.isfinite(rounded(expected, dtype))].astype(np.longdouble))
+    size: np.longdouble = max(rms(within), within.max(initial=np.longdouble(0)) / 2)
+    return np.longdouble(np.finfo(dtype).eps) * size
 
 
 def _outputs(reply: NDArray[np.longdouble] | Sequence[NDArray[np.longdouble]]) -> list[NDArray[np.longdouble]]:
-    return [reply] if isinstance(reply, np.ndarray) else list(reply)
+    return [reply] if isinstance(reply, np.ndarray | np.generic) else list(reply)
 
 
 def _moved(value: Any, rng: np.random.Generator) -> Any:
@@ -161,4 +203,4 @@ def _moved(value: Any, rng: np.random.Generator) -> Any:
 
 def _movement(base: NDArray[np.longdouble], moved: NDArray[np.longdouble]) -> float:
     finite = np.isfinite(base) & np.isfinite(moved)
-    return float(np.abs(moved[finite] - base[finite]).max(initial=0.0))
+    return float(np.abs(moved[finite].astype(np.longdouble) - base[finite].astype(np.longdouble)).max(initial=0.0))

@@ -36,7 +36,7 @@ def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> SpecialMisma
     """Compare the masks of NaN, +inf and -inf of two floating arrays of one shape.
 
     `expected` is first rounded to the dtype of `actual`, so a value beyond that dtype's range expects an infinity.
-    Returns None where every position is of the same kind.
+    Return None where every position is of the same kind.
     """
     expected = rounded(expected, actual.dtype)
     if np.isfinite(actual).all() and np.isfinite(expected).all():
@@ -50,13 +50,13 @@ def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> SpecialMisma
 
 
 def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The nearest representable values in `dtype`; out of range becomes infinite or zero, silently."""
+    """Return the nearest values of a floating `dtype`; what is out of range becomes infinite or zero, silently."""
     with np.errstate(over="ignore", under="ignore"):
         return values.astype(dtype)
 
 
 def position(scores: NDArray[Any]) -> tuple[int, ...]:
-    """Index of the largest entry of a non-empty array, the first in C order among equals."""
+    """Return the index of the largest entry of a non-empty array, the first in C order among equals."""
     return tuple(int(i) for i in np.unravel_index(int(scores.argmax()), scores.shape))
 
 

@@ -31,7 +31,7 @@ class CheckResult:
         right: whether it did.
         criterion: which one must notice a mutant; empty for other kinds.
         detail: what happened otherwise, or why it does not apply.
-        applies: False where the contract leaves nothing to take away; nothing was shown then.
+        applies: False where the calls carry nothing that it could take away; nothing was shown then.
         not_run: why, by criterion that came out `not_run` twice; nothing was shown for it.
     """
 
@@ -246,7 +246,7 @@ def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tamperi
     verdict = _worthless(code, tampered, seed, "tampered", name, loses_digits=tampering.loses_digits)
     if tampering.applied:
         return verdict
-    return dataclasses.replace(verdict, right=True, detail="no call carries wider arrays", applies=False)
+    return dataclasses.replace(verdict, right=True, detail="it changes nothing that a call carries", applies=False)
 
 
 def _worthless(

@@ -42,6 +42,10 @@ class Draw:
         order = self.rng.permutation(n)
         return np.roll(order, 1) if n > 1 and bool((order == np.arange(n)).all()) else order
 
+    def integers(self, *shape: int, low: int, high: int, dtype: str = "int64") -> Array:
+        """Integers of low..high, both included; booleans where the dtype says so, of 0..1."""
+        return self.rng.integers(low, high, shape, np.dtype(dtype), endpoint=True)
+
     def integer(self, low: int, high: int) -> int:
         """An integer of low..high, both included."""
         return int(self.rng.integers(low, high + 1))

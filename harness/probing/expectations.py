@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.numerics import PASS, distinct, instead, judge, worst
+from harness.model import Figure
+from harness.numerics import PASS, comparable, distinct, instead, judge, plain, rms, unequal, worst
 from harness.probing.failures import (
     ArgumentsRejected,
     CallFailed,
@@ -20,33 +21,41 @@ from harness.probing.failures import (
     TrivialOutput,
 )
 
-Floats = NDArray[Any]
+Values = NDArray[Any]
 
 
-def close(name: str, actual: Floats, oracle: Floats, spread: float, *, limit: float = PASS) -> float:
-    """The error ratio of `actual`, which must not be over `limit`.
+def close(name: str, actual: Values, oracle: Values, spread: float = 0.0, *, limit: float = PASS) -> float:
+    """Return the error ratio of `actual`, which must not be over `limit`; integers and booleans must be the oracle's.
 
     Args:
         name: the output, as the contract calls it.
         actual: what the answer gave.
-        oracle: long-double values.
+        oracle: long-double values; integers or booleans, of any width, where the answer gives such.
         spread: movement of the oracle under half-ulp changes of its inputs (`harness.numerics.conditioning`).
         limit: largest ratio that passes.
     """
+    title = f"{name} is wrong"
+    _require_shape(name, actual, oracle, title)
+    if not comparable(actual.dtype, oracle.dtype):
+        raise ProbeFailure(title, f"{name} has dtype {actual.dtype}, and what is right {oracle.dtype}", where=name)
     judged = judge(actual, oracle, spread)
     if judged.ratio <= limit:
         return judged.ratio
     where = _place(name, judged.index)
-    ratio, most = distinct(judged.ratio, limit, 3)
-    detail = f"{where} is {instead(judged.got, judged.expected)}: error ratio {ratio}, at most {most} passes"
+    seen, measured = instead(judged.got, judged.expected), dict[str, Figure]()
+    if actual.dtype.kind == "f":
+        ratio, most = distinct(judged.ratio, limit, 3)
+        seen, measured = f"{seen}: error ratio {ratio}, at most {most} passes", {"error_ratio": judged.ratio}
     raise ProbeFailure(
-        f"{name} is wrong", detail, where=where, expected=judged.expected, got=judged.got,
-        measured={"error_ratio": judged.ratio},
-    )  # fmt: skip
+        title, f"{where} is {seen}", where=where, expected=judged.expected, got=judged.got, measured=measured
+    )
 
 
-def same(name: str, actual: Floats, wanted: Floats, title: str, detail: str = "", *, within: float = 0.0) -> float:
-    """The largest difference of two results of the answer, relative to the root mean square of the second.
+def same(name: str, actual: Values, wanted: Values, title: str, detail: str = "", *, within: float = 0.0) -> float:
+    """Return the largest difference of two results of the answer, which must have one shape and dtype.
+
+    The difference is relative to the root mean square of what is finite in the second, where that is not 0. Where one
+    is NaN or infinite, so must be the other. Zeros of both signs are equal.
 
     Args:
         name: the output, as the contract calls it.
@@ -54,30 +63,42 @@ def same(name: str, actual: Floats, wanted: Floats, title: str, detail: str = ""
         wanted: the other.
         title: the fault in a phrase, if they differ.
         detail: what was done to get the two.
-        within: largest relative difference that passes; 0 asks for equal bits, NaN equal to NaN.
+        within: largest difference of floats that passes; integers and booleans must be equal.
     """
-    index, expected, got = worst(actual, wanted.astype(np.longdouble))
+    doing = f"{detail}: " if detail else ""
+    _require_shape(name, actual, wanted, title, doing)
+    if actual.dtype != wanted.dtype:
+        raise ProbeFailure(title, f"{doing}{name} has dtype {actual.dtype} instead of {wanted.dtype}", where=name)
+    index = worst(actual, wanted)
     if index is None:
         return 0.0
-    finite = wanted[np.isfinite(wanted)].astype(np.float64)
-    size = float(np.sqrt(np.mean(finite * finite))) if finite.size else 0.0
-    gap = 0.0 if got == expected or (np.isnan(got) and np.isnan(expected)) else abs(got - expected) / (size or 1.0)
-    if gap <= within:
-        return gap
+    got, expected, measured = actual[index], wanted[index], dict[str, Figure]()
+    if actual.dtype.kind == "f":
+        gap = _gap(got, expected, wanted)
+        if within > 0.0 and gap <= within:
+            return float(gap)
+        measured = {"difference": float(gap)}
     where = _place(name, index)
-    seen = f"{where} is {instead(got, expected)}"
-    raise ProbeFailure(
-        title,
-        f"{detail}: {seen}" if detail else seen,
-        where=where,
-        expected=expected,
-        got=got,
-        measured={"difference": gap},
-    )
+    detail = f"{doing}{where} is {instead(got, expected)}"
+    raise ProbeFailure(title, detail, where=where, expected=plain(expected), got=plain(got), measured=measured)
+
+
+def _require_shape(name: str, actual: Values, wanted: Values, title: str, doing: str = "") -> None:
+    if actual.shape != wanted.shape:
+        raise ProbeFailure(title, f"{doing}{name} has shape {actual.shape} instead of {wanted.shape}", where=name)
+
+
+def _gap(got: Any, expected: Any, wanted: Values) -> np.longdouble:
+    """Return how far two unequal floats are apart, over the size of all that are wanted; infinite where one is."""
+    if not (np.isfinite(got) and np.isfinite(expected)):
+        return np.longdouble(np.inf)
+    size = rms(wanted[np.isfinite(wanted)])
+    with np.errstate(over="ignore"):
+        return abs(np.longdouble(got) - np.longdouble(expected)) / (size if size > 0 else np.longdouble(1))
 
 
 def that(condition: bool, title: str, detail: str = "", **measured: float) -> None:
-    """`condition` must hold; it decides nothing when a figure behind it is NaN.
+    """Require `condition`, which decides nothing when a figure behind it is NaN.
 
     Args:
         condition: what must hold.
@@ -94,13 +115,14 @@ def that(condition: bool, title: str, detail: str = "", **measured: float) -> No
         raise ProbeFailure(title, detail, measured=dict(measured))
 
 
-def alive(name: str, actual: Floats, *inputs: Floats) -> None:
-    """`actual` must not be a constant or a copy of an input: relations that a null answer meets start here."""
-    finite = actual[np.isfinite(actual)]
-    if actual.size > 1 and finite.size and float(finite.max()) == float(finite.min()):
-        raise TrivialOutput(f"{name} is constant", f"every entry is {float(finite.flat[0]):.9g}")
+def alive(name: str, actual: Values, *inputs: Values) -> None:
+    """Require `actual` to be neither constant nor a copy of an input: relations that a null answer meets start here."""
+    if actual.size > 1 and worst(actual, np.full_like(actual, actual.flat[0])) is None:
+        entry = plain(actual.flat[0])
+        shown = f"{entry:.9g}" if actual.dtype.kind == "f" else entry
+        raise TrivialOutput(f"{name} is constant", f"every entry is {shown}")
     for given in inputs:
-        if given.size > 1 and given.size <= actual.size and np.array_equal(np.resize(given, actual.shape), actual):
+        if 1 < given.size <= actual.size and not unequal(np.resize(given, actual.shape), actual).any():
             raise TrivialOutput(f"{name} is a copy of an input")
 
 
@@ -119,19 +141,17 @@ def works(title: str) -> Iterator[None]:
 
 @contextmanager
 def renamed(title: str) -> Iterator[None]:
-    """Give a comparison that fails inside the block a title; a call that fails keeps its own.
+    """Give a comparison that fails inside the block a title; whatever else fails there keeps its own.
 
     Args:
         title: the fault in a phrase.
     """
     try:
         yield
-    except CallFailed:
-        raise
     except ProbeFailure as why:
-        raise ProbeFailure(
-            title, why.detail, where=why.where, expected=why.expected, got=why.got, measured=why.measured
-        ) from None
+        if why.obstacle is None:
+            why.title = title
+        raise
 
 
 @contextmanager
@@ -173,7 +193,7 @@ def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
 
 
 def refused(attempt: Callable[[], Any], what: str) -> None:
-    """`attempt` must raise ValueError.
+    """Require `attempt` to raise ValueError.
 
     Args:
         attempt: the call.

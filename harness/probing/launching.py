@@ -57,7 +57,7 @@ class InputBuffer:
         """The buffer with its guards, flat, and where in it the contract's pointer points, in elements."""
         dtype = self.values.dtype
         lead, size = guard + self.shift // dtype.itemsize, self.values.size
-        spoiler = np.nan if dtype.kind == "f" else np.iinfo(dtype).max
+        spoiler = np.nan if dtype.kind == "f" else dtype.kind == "b" or np.iinfo(dtype).max
         buffer = np.full(lead + size + guard, spoiler, dtype)
         buffer[lead : lead + size] = self.values.ravel()
         return buffer, lead

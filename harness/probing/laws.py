@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.numerics import unequal
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer
 from harness.sandbox import InputUse, Keep, RemoteObject, Tree
@@ -18,7 +19,7 @@ from harness.sandbox import InputUse, Keep, RemoteObject, Tree
 Arrays = Mapping[str, NDArray[Any]]
 Reply = Any
 """What a call returns: arrays by name, or plain data that compares."""
-DIGITS = {"float64": 1e-6, "float32": 1e-3}
+DIGITS = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
 """Difference of two results, over the largest entry, up to which only digits are lost: those are charged as accuracy.
 An answer that computes in the next narrower type stays below it."""
 
@@ -35,9 +36,16 @@ class ArrayCall(Protocol):
 
 
 def only_digits_apart(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
-    """Return whether two results of an answer differ by lost digits at most, in the dtype of the first."""
-    least = DIGITS[got.dtype.name] * np.abs(wanted).max(initial=0.0)
-    return bool(np.isfinite(wanted).all() and (np.abs(got - wanted) <= least).all())
+    """Return whether two results of an answer differ by lost digits at most, in the dtype of the first.
+
+    Integers, booleans, NaN and infinities have no digits to lose: they must be equal.
+    """
+    if got.shape != wanted.shape or got.dtype.kind != "f":
+        return bool(np.array_equal(got, wanted))
+    close = np.isfinite(wanted) & np.isfinite(got)
+    one, other = got[close].astype(np.longdouble), wanted[close].astype(np.longdouble)
+    least = DIGITS.get(got.dtype.name, 0.0) * np.abs(other).max(initial=np.longdouble(0))
+    return bool((np.abs(one - other) <= least).all() and not unequal(got[~close], wanted[~close]).any())
 
 
 def inputs_stay(passed: Arrays, echo: tuple[NDArray[Any], ...]) -> None:
@@ -64,7 +72,7 @@ def lists_stay(answer: Answer, given: Mapping[str, Any], run: Callable[[Mapping[
     run(kept)
     for name, before in given.items():
         after = answer.fetch(kept[name], Tree(0))
-        expect.that(after == before, f"a call changes {name}", f"{after!r:.200} instead of {before!r:.200}")
+        expect.that(_alike(after, before), f"a call changes {name}", f"{after!r:.200} instead of {before!r:.200}")
 
 
 def inputs_may_be_read_only(run: ArrayCall) -> None:
@@ -127,10 +135,23 @@ def parts_stand_alone(
 
 
 def _same(got: Reply, wanted: Reply, title: str, doing: str = "") -> None:
-    """Require equal bits; `title` has a place for the name of the output."""
-    if not isinstance(wanted, Mapping):
-        title = title.format("the reply")
-        expect.that(got == wanted, title, f"{doing or title}: {got!r:.200} instead of {wanted!r:.200}")
+    """Require equal results; `title` has a place for the name of the output."""
+    if isinstance(wanted, Mapping) and all(isinstance(array, np.ndarray) for array in wanted.values()):
+        for name, array in wanted.items():
+            expect.same(name, got[name], array, title.format(name), doing)
         return
-    for name, array in wanted.items():
-        expect.same(name, got[name], array, title.format(name), doing)
+    title = title.format("the reply")
+    expect.that(_alike(got, wanted), title, f"{doing or title}: {got!r:.200} instead of {wanted!r:.200}")
+
+
+def _alike(got: Any, wanted: Any) -> bool:
+    """Return whether plain data is the same in type, form and value; NaN is equal to NaN."""
+    if type(got) is not type(wanted):
+        return False
+    if isinstance(wanted, np.ndarray):
+        return got.shape == wanted.shape and got.dtype == wanted.dtype and not unequal(got, wanted).any()
+    if isinstance(wanted, Mapping):
+        return got.keys() == wanted.keys() and all(_alike(got[key], wanted[key]) for key in wanted)
+    if isinstance(wanted, list | tuple):
+        return len(got) == len(wanted) and all(map(_alike, got, wanted))
+    return bool(got == wanted or (got != got and wanted != wanted))

@@ -68,8 +68,11 @@ class NullAnswer:
         return {} if isinstance(plan, Tree) else None
 
     def _array(self, plan: Array, args: Sequence[Any]) -> Any:
-        given = [a for a in args if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size]
+        dtype = np.dtype(plan.dtype)
+        given = [a for a in args if isinstance(a, np.ndarray) and a.size]
         if self.kind == "copy of the input" and given:
-            fitting = next((a for a in given if a.shape == plan.shape), given[0])
-            return np.resize(fitting, plan.shape).astype(plan.dtype)
-        return np.full(plan.shape, 0 if self.kind == "zeros" else 0.5, plan.dtype)
+            fitting = min(given, key=lambda a: (a.dtype.kind != dtype.kind, a.shape != plan.shape))
+            with np.errstate(invalid="ignore"):  # of NaN and infinities integers are made as well
+                return np.resize(fitting, plan.shape).astype(dtype)
+        constant = 0.5 if dtype.kind == "f" else 1
+        return np.full(plan.shape, 0 if self.kind == "zeros" else constant, dtype)

@@ -1,8 +1,8 @@
 """Right answers tampered with: the reference runs, and what makes its results right is taken away.
 
-What tampering touches are the arrays of a call: those given, those returned, and those that the driver's `launch`
-wrote to; and the numbers of free-form data that holds no array, all of them as one. Whatever else crosses (handles,
-refusals, plain values, the device's report) passes as it is.
+What tampering touches are the arrays of a call, of floats, integers or booleans: those given, those returned, and those
+that the driver's `launch` wrote to; and the numbers of plain data that holds no array, all of them as one. What else
+crosses (handles, refusals, what a launch returns, the device's report) passes as it is.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.numerics import rms
 from harness.probing.answers import Answer
 from harness.probing.wrapper import AnswerWrapper
-from harness.sandbox import Plan, RemoteObject, Tree
+from harness.sandbox import Plan, RemoteObject, Scalar, Tree
 
 Values = NDArray[Any]
 Place = tuple[Any, ...]
@@ -26,12 +27,12 @@ class Tampering:
     """What is done to the arrays of a right answer; as it stands, nothing.
 
     Attributes:
-        applied: whether there was anything that it could take away.
+        applied: whether there was anything that it could take away: it changed some array or number.
     """
 
-    applied = True
+    applied = False
     of_plain_numbers = True
-    """Whether it says something of numbers that are in no array, and so have no type that could be wider."""
+    """Whether it says something of numbers in no array, which have no type that could be wider."""
     loses_digits = False
     """Whether results only lose digits: a criterion of digits may be the one that gates, and others may pay."""
 
@@ -48,25 +49,33 @@ class Tampering:
 
 
 class MeanValues(Tampering):
-    """Real numbers become their mean."""
+    """Numbers become their mean, in integers and booleans the nearest whole one."""
 
     def returned(self, values: Values, place: Place) -> Values:
         """As `Tampering.returned`."""
-        finite = _finite(values)
-        return np.full_like(values, finite.mean()) if finite.size else values
+        finite = values[np.isfinite(values)].astype(np.longdouble)
+        if not finite.size:
+            return values
+        mean = finite.mean()
+        return np.full_like(values, mean if values.dtype.kind == "f" else np.rint(mean))
 
 
 class RandomValues(Tampering):
-    """Real numbers become normal ones of the same root mean square."""
+    """Floats become normal ones of the same root mean square; integers and booleans even ones of the same range."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
 
     def returned(self, values: Values, place: Place) -> Values:
         """As `Tampering.returned`."""
-        finite = _finite(values)
-        size = np.sqrt((finite * finite).mean()) if finite.size else 0.0
-        return (size * self.rng.standard_normal(values.shape)).astype(values.dtype) if finite.size else values
+        finite = values[np.isfinite(values)]
+        if not finite.size:
+            return values
+        if values.dtype.kind == "f":
+            return np.asarray(rms(finite) * self.rng.standard_normal(values.shape), values.dtype)
+        # from 0 at most to 1 at least: even equal entries become others
+        low, high = min(int(finite.min()), 0), max(int(finite.max()), 1)
+        return np.asarray(self.rng.integers(low, high, values.shape, values.dtype, endpoint=True))
 
 
 class NarrowedValues(Tampering):
@@ -77,13 +86,11 @@ class NarrowedValues(Tampering):
 
     def __init__(self, narrow: str) -> None:
         self.narrow = np.dtype(narrow)
-        self.applied = False
 
     def given(self, values: Values) -> Values:
         """As `Tampering.given`."""
         if values.dtype.kind != "f" or values.dtype.itemsize <= self.narrow.itemsize:
             return values
-        self.applied = True
         with np.errstate(over="ignore"):
             return values.astype(self.narrow).astype(values.dtype)
 
@@ -94,6 +101,9 @@ class NarrowedValues(Tampering):
 
 class PreviousValues(Tampering):
     """From the second call of a function with some shapes on, the result of the call before."""
+
+    applied = True
+    """Whatever changes: to make the calls in which it does is for the probes."""
 
     def __init__(self) -> None:
         self.memory: dict[Place, Values] = {}
@@ -143,14 +153,14 @@ class TamperedAnswer(AnswerWrapper):
         if module != "submission":
             return super().call(function, *args, returns=returns, module=module, **options)
         place = (function, _shapes(args), _shapes(list(_arrays(options))))
-        sent = _mapped(args, self.tampering.given)
-        named = _mapped(options, self.tampering.given)
+        sent = _mapped(args, self._given)
+        named = _mapped(options, self._given)
         value = super().call(function, *sent, returns=returns, **named)
         given, went = _arrays((args, options)), _arrays((sent, named))
         self.echo = tuple(map(_restored, given, went, self.answer.echo))
         if function == "launch":
             return self._launched(value, _buffers(args), _buffers(sent), place)
-        if isinstance(returns, Tree) and not any(True for _ in _arrays(value)):
+        if isinstance(returns, Tree | Scalar) and not any(True for _ in _arrays(value)):
             return self._plain(value, place)
         return self._returned(value, place)
 
@@ -163,17 +173,30 @@ class TamperedAnswer(AnswerWrapper):
         self.tampering.forget()
         super().fresh()
 
+    def _given(self, values: Values) -> Values:
+        return self._noted(values, self.tampering.given(values))
+
+    def _changed(self, values: Values, place: Place) -> Values:
+        return self._noted(values, self.tampering.returned(values, place))
+
+    def _noted(self, values: Values, changed: Values) -> Values:
+        """Return what became of an array, once it is known whether that is something else."""
+        if not self.tampering.applied:
+            self.tampering.applied = bool((_bits(changed) != _bits(values)).any())
+        return changed
+
     def _returned(self, value: Any, place: Place) -> Any:
         numbers = count()
-        return _mapped(value, lambda values: self.tampering.returned(values, (*place, next(numbers))))
+        return _mapped(value, lambda values: self._changed(values, (*place, next(numbers))))
 
     def _plain(self, value: Any, place: Place) -> Any:
-        """Free-form data without arrays: its numbers tampered with as one array; whole ones stay whole."""
-        numbers = list(_numbers(value))
-        if not self.tampering.of_plain_numbers or not numbers:
+        """Plain data without arrays: its numbers tampered with as one array; whole ones stay whole."""
+        numbers = np.array(list(_numbers(value)))
+        if not self.tampering.of_plain_numbers or not numbers.size:
             return value
-        changed = iter(self.tampering.returned(np.array(numbers, dtype=np.float64), place).tolist())
-        return _renumbered(value, changed)
+        numbers = numbers.astype(np.float64) if numbers.dtype.kind not in "biuf" else numbers
+        changed = self._changed(numbers, place)
+        return value if np.array_equal(changed, numbers) else _renumbered(value, iter(changed.tolist()))
 
     def _launched(self, value: Any, given: Sequence[Values], sent: Sequence[Values], place: Place) -> Any:
         """The reply to a launch: its code, the buffers that came back, and the device's report."""
@@ -182,7 +205,7 @@ class TamperedAnswer(AnswerWrapper):
         for number, (before, went, after) in enumerate(zip(given, sent, buffers, strict=True)):
             written = _bits(after) != _bits(went)
             back = _restored(before, went, after)
-            back[written] = self.tampering.returned(after[written], (*place, number))
+            back[written] = self._changed(after[written], (*place, number))
             changed.append(back)
         return (code, *changed, report)
 
@@ -207,7 +230,7 @@ def _arrays(value: Any) -> Iterator[Values]:
 
 def _numbers(value: Any) -> Iterator[float]:
     """Every number in lists, tuples and dicts, in order."""
-    if type(value) in (int, float):
+    if type(value) in (bool, int, float):
         yield value
     elif isinstance(value, (list, tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
@@ -216,9 +239,9 @@ def _numbers(value: Any) -> Iterator[float]:
 
 def _renumbered(value: Any, numbers: Iterator[float]) -> Any:
     """The same data with other numbers in their order."""
-    if type(value) in (int, float):
+    if type(value) in (bool, int, float):
         number = next(numbers)
-        return round(number) if type(value) is int and np.isfinite(number) else number
+        return type(value)(round(number)) if type(value) is not float and np.isfinite(number) else number
     if isinstance(value, dict):
         return {key: _renumbered(item, numbers) for key, item in value.items()}
     return type(value)(_renumbered(item, numbers) for item in value) if type(value) in (list, tuple) else value
@@ -248,8 +271,3 @@ def _restored(given: Values, sent: Values, after: Values) -> Values:
 
 def _bits(values: Values) -> Values:
     return values.view(f"u{values.dtype.itemsize}")
-
-
-def _finite(values: Values) -> Values:
-    """The finite real numbers of `values`, as wide as they add up without overflow; none where it holds no reals."""
-    return values[np.isfinite(values)].astype(np.float64) if values.dtype.kind == "f" else np.empty(0)
