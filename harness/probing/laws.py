@@ -5,7 +5,8 @@ property is seen broken: a wrong value breaks none of them. Outputs that are con
 that `run` is expected to refuse such outputs (`expect.alive`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer
+from harness.probing.failures import CallFailed, ProbeFailure
 from harness.sandbox import Array, InputUse, Keep, RemoteObject, Tree
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -91,9 +93,10 @@ def layouts_do_not_matter(run: ArrayCall, layouts: Iterable[InputUse] = LAYOUTS)
     with expect.only_beside(lambda: _same_but_for_digits(run(), run(), "{} differs between identical calls")):
         plain = run()
         for layout in layouts:
-            with expect.works(f"a call fails where its inputs are {layout} views"):
+            where = f"where the inputs are {layout} views"
+            with expect.works(f"a call fails {where}"), _said_of(where):
                 again = run(inputs=layout)
-            _same_but_for_digits(again, plain, f"{{}} differs where the inputs are {layout} views")
+            _same_but_for_digits(again, plain, f"{{}} differs {where}")
 
 
 def arrays_are_read_anew(run: ArrayCall, other: ArrayCall) -> None:
@@ -229,6 +232,18 @@ def parts_stand_alone(
             for name, got in alone(axis, place).items():
                 wanted = whole[name].take([place], axis)
                 agree(name, got, wanted, f"a {part} depends on the others", f"{part} {place} alone")
+
+
+@contextmanager
+def _said_of(where: str) -> Iterator[None]:
+    """Say of what is seen inside the block where that was; a call that fails keeps its own words."""
+    try:
+        yield
+    except CallFailed:
+        raise
+    except ProbeFailure as why:
+        with expect.renamed(f"{why.title} {where}"):
+            raise
 
 
 def _same_but_for_digits(got: Reply, wanted: Reply, title: str) -> None:
