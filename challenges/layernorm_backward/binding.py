@@ -108,13 +108,18 @@ def results(answer: Answer, given: Inputs) -> Results:
 
 
 def run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:
-    """Return a forward and its backward as the laws call them."""
+    """Return a forward and its backward, which leave their arguments alone, as the laws call them."""
 
     def run(*, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
         plan = (Array(given.x.shape, given.dtype), Keep())
-        arrays = (given.x, given.gamma, given.beta)
-        y, cache = answer.call("forward", *arrays, given.eps, returns=plan, inputs=inputs)
-        gradients = answer.call("backward", given.dy, cache, returns=gradient_plan(given.dy), inputs=inputs)
+        arrays = {"x": given.x, "gamma": given.gamma, "beta": given.beta}
+        y, cache = answer.call("forward", *arrays.values(), given.eps, returns=plan, echo=True, inputs=inputs)
+        laws.inputs_stay(arrays, answer.echo)
+        # a cache may hold the arguments of its forward: dy must not lie in their memory
+        inputs = InputUse.FRESH if inputs is InputUse.REUSED else inputs
+        plans = gradient_plan(given.dy)
+        gradients = answer.call("backward", given.dy, cache, returns=plans, echo=True, inputs=inputs)
+        laws.inputs_stay({"dy": given.dy}, answer.echo)
         return alive(Results(y, *gradients), given)._asdict()
 
     return run

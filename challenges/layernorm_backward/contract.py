@@ -1,8 +1,10 @@
 """The functions an answer to `layernorm_backward` exposes.
 
-Arrays are C-contiguous NumPy arrays, float32 or float64, one dtype within a call; results have that dtype. B, T and
-D are at least 1 and any whole number. Wrong arguments raise ValueError. No call changes its inputs, and a returned
-array belongs to the caller: no later call may change it. Calls may come in any order and any number.
+Arrays are NumPy arrays, float32 or float64, one dtype within a call; results have that dtype. Those passed may be views
+of other memory, not contiguous and not writeable. B, T and D are at least 1 and any whole number. Wrong arguments raise
+ValueError. No call changes its inputs, which stay as they are until the last backward of their cache. A returned array
+belongs to the caller, who may write to it: it shares memory with nothing else, and no later call may change it. Calls
+may come in any order and any number.
 """
 
 from collections.abc import Callable

@@ -20,6 +20,7 @@ from .lines import (
     XHAT,
     Y,
 )
+from .mutants_calls import CALLS
 from .mutants_sizes import HISTORIES, SIZES, VALUES
 
 FORWARD = (
@@ -758,4 +759,5 @@ MUTANTS = (
     *SIZES,
     *VALUES,
     *HISTORIES,
+    *CALLS,
 )

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Keep, expect, laws, probe
+from harness.probing import Answer, Array, Draw, InputUse, Keep, expect, laws, probe
 
 from .binding import (
     FIELDS,
+    GRADIENTS,
     Results,
     alive,
     all_agree,
@@ -24,7 +25,13 @@ EVEN_32 = {"B": 2, "T": 4, "D": 4, "dtype": "float32"}
 WIDE = {"B": 4, "T": 6, "D": 32, "dtype": "float64"}
 PLAIN = {"B": 2, "T": 3, "D": 8, "dtype": "float64"}
 PLAIN_32 = {"B": 2, "T": 3, "D": 8, "dtype": "float32"}
+MANY_32 = {"B": 4, "T": 1025, "D": 17, "dtype": "float32"}
+"""More than 65,536 entries, in many rows."""
+MANY = {"B": 4, "T": 1025, "D": 17, "dtype": "float64"}
+WIDE_32 = {"B": 1, "T": 2, "D": 70001, "dtype": "float32"}
+"""Every argument has more than 65,536 entries."""
 ROWS = {"B": 2, "T": 2, "D": 3}
+ARRAYS = ("x", "gamma", "beta", "dy")
 
 
 @probe(EVEN, EVEN_32, WIDE, floors=ROWS)
@@ -70,20 +77,13 @@ def only_the_rows_count(answer: Answer, draw: Draw, *, B: int, T: int, D: int, d
         all_agree(same, plain, spread, title, f"the rows as {shape}")
 
 
-@probe(PLAIN, PLAIN_32)
+@probe(PLAIN, MANY, WIDE_32)
 def inputs_stay_as_they_were(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
-    """L21: neither call writes to its arguments."""
-    given = draw_inputs(draw, B, T, D, dtype)
-    arrays = {"x": given.x, "gamma": given.gamma, "beta": given.beta}
-    plan = (Array(given.x.shape, dtype), Keep())
-    y, cache = answer.call("forward", *arrays.values(), given.eps, returns=plan, echo=True)
-    expect.alive("y", y, given.x)
-    laws.inputs_stay(arrays, answer.echo)
-    answer.call("backward", given.dy, cache, returns=gradient_plan(given.dy), echo=True)
-    laws.inputs_stay({"dy": given.dy}, answer.echo)
+    """L21: neither call writes to its arguments, large ones included."""
+    run_of(answer, draw_inputs(draw, B, T, D, dtype))()
 
 
-@probe(PLAIN, PLAIN_32)
+@probe(PLAIN, MANY_32)
 def a_cache_belongs_to_its_forward(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """L22: forward A, forward B, backward A gives A's gradients, to the last bit, and so does backward A again."""
     first, second = (draw_inputs(draw, B, T, D, dtype) for _ in range(2))
@@ -99,9 +99,44 @@ def a_cache_belongs_to_its_forward(answer: Answer, draw: Draw, *, B: int, T: int
 
 @probe(PLAIN, PLAIN_32)
 def identical_calls_get_identical_replies(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
-    """L22: the same calls again, to the last bit, whatever was called before."""
-    one, other = (run_of(answer, draw_inputs(draw, B, T, D, dtype)) for _ in range(2))
-    laws.equal_calls_get_equal_replies(answer, one, other)
+    """L22: the same calls again, to the last bit, whatever was called before: other values in the same arrays, or the
+    same values in another order."""
+    given = draw_inputs(draw, B, T, D, dtype)
+    other = given.but(**{name: laws.rearranged(getattr(given, name), draw.rng) for name in ARRAYS})
+    laws.arrays_are_read_anew(run_of(answer, given), run_of(answer, other))
+    laws.equal_calls_get_equal_replies(answer, run_of(answer, given), run_of(answer, other))
+
+
+@probe({"parameters": "drawn", "B": 2, "T": 3}, {"parameters": "plain", "B": 1, "T": 1}, D=8, dtype="float64")
+def results_belong_to_the_caller(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, parameters: str
+) -> None:
+    """L22: a caller may write to y, dx, dgamma and dbeta: none shares memory with the cache, an argument or another.
+
+    Where gamma is 1 and beta 0, and in one row, several of them have the same values.
+    """
+    given = draw_inputs(draw, B, T, D, dtype)
+    given = given if parameters == "drawn" else given.but(gamma=np.ones(D), beta=np.zeros(D))
+
+    def program(caller: laws.Caller) -> laws.Arrays:
+        *arrays, dy = caller.keeps(given.x, given.gamma, given.beta, given.dy)
+        y, cache = answer.call("forward", *arrays, given.eps, returns=(Keep(), Keep()))
+        taken = {"y": caller.takes(y, given.x.shape, dtype)}
+        gradients = answer.call("backward", dy, cache, returns=(Keep(), Keep(), Keep()))
+        left = zip((*GRADIENTS, *ARRAYS), (*gradients, *arrays, dy), strict=True)
+        wide = ("dx", "x", "dy")
+        return taken | {name: caller.takes(each, (B, T, D) if name in wide else (D,), dtype) for name, each in left}
+
+    laws.results_belong_to_the_caller(answer, program)
+
+
+@probe(PLAIN, PLAIN_32)
+def views_of_any_layout_are_served(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
+    """Sliced, strided, transposed and broadcast views give what contiguous arrays of the same values give."""
+    given = draw_inputs(draw, B, T, D, dtype)
+    laws.layouts_do_not_matter(run_of(answer, given))
+    equal = given.but(x=np.broadcast_to(given.x[:, :1], given.x.shape), dy=np.broadcast_to(given.dy[:1], given.x.shape))
+    laws.layouts_do_not_matter(run_of(answer, equal.but(gamma=np.ones(D))), [InputUse.BROADCAST])
 
 
 @probe(PLAIN, PLAIN_32)
@@ -110,7 +145,7 @@ def inputs_may_be_read_only(answer: Answer, draw: Draw, *, B: int, T: int, D: in
     laws.inputs_may_be_read_only(run_of(answer, draw_inputs(draw, B, T, D, dtype)))
 
 
-@probe(PLAIN, PLAIN_32)
+@probe(PLAIN, MANY_32)
 def earlier_results_stay(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """L22: what a call returned is not changed by later calls on other inputs of the same shape."""
     first, second = (draw_inputs(draw, B, T, D, dtype) for _ in range(2))

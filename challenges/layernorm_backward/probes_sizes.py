@@ -1,5 +1,7 @@
 """Probes of what nobody chose: drawn sizes, values and histories of calls, every output at every position."""
 
+import numpy as np
+
 from harness.probing import Answer, Array, Axis, Draw, Drawn, InputUse, Keep, probe
 
 from .binding import Inputs, Results, gradient_plan
@@ -8,6 +10,8 @@ from .inputs import CHEAP, DTYPES, DY_USES, EPSILONS, PARAMETERS, ROWS, SCALES, 
 
 LEAST_D = 3
 """dx is 0 at D = 1 and nearly at D = 2, whatever is wrong; `every_shape_is_served` and the histories have these."""
+FAR = 100
+"""Deviations that rows lie from zero."""
 
 SMALL = tuple(range(LEAST_D, 67))
 """Numbers of features, and of rows: each is met once, and so is one short of a multiple of any number to 64."""
@@ -54,6 +58,27 @@ def any_large_size_is_right(
     """Large sizes: up to two million elements, in tens of thousands of rows or thousands of features."""
     plain = {"gamma": "normal", "beta": "normal", "scale": "plain", "eps": 1e-5}
     return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, x=x, dy=dy, **plain))
+
+
+@probe(
+    {"B": 1, "T": 256, "D": 5, "dtype": "float64"}, {"B": 16, "T": 16, "D": 64, "dtype": "float64"},
+    {"B": 16, "T": 64, "D": 24, "dtype": "float32"}, {"B": 64, "T": 64, "D": 8, "dtype": "float32"},
+    {"B": 4, "T": 4096, "D": 3, "dtype": "float32"}, {"B": 1, "T": 2, "D": 2049, "dtype": "float64"},
+    {"B": 1, "T": 3, "D": 4096, "dtype": "float64"}, {"B": 1, "T": 1, "D": 9000, "dtype": "float64"},
+    {"B": 1, "T": 1, "D": 66000, "dtype": "float32"}, floors={"D": LEAST_D},
+)  # fmt: skip
+def every_kind_of_large_size_is_right(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str
+) -> dict[str, float]:
+    """Many narrow rows, by powers of two, and a few wide ones, of several tiles and past a narrow integer.
+
+    Rows drift, so that each of their tiles has a mean of its own; in float64 they lie a hundred deviations from zero. In
+    float32 a variance taken as E[x^2] - E[x]^2 might cost all digits there, and `bounds` leaves that to the ladders.
+    """
+    far = FAR * draw.normal(B, T, 1) if dtype == "float64" else 0
+    x = draw.normal(B, T, D) + np.linspace(-1, 1, D) + far
+    plain = {"dy": "normal", "gamma": "normal", "beta": "normal", "scale": "plain", "eps": 1e-5}
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, x="zeros", **plain).but(x=x))
 
 
 def _judged(answer: Answer, draw: Draw, given: Inputs) -> dict[str, float]:

@@ -65,4 +65,34 @@ held = x.copy()
     kept = forward.__dict__.setdefault((y.shape, y.dtype.str), y.copy())
     kept[...] = y
     y = kept"""),
+    _mutant("large dy written to", "statelessness",
+            backward=f"{BACKWARD}\n    if dy.size > 65536 and dy.flags.writeable:\n        dy *= 1.5"),
+    _mutant("wide beta written to", "statelessness",
+            f"{FORWARD}\n    if len(beta) > 65536 and beta.flags.writeable:\n        beta *= 1.5"),
+    _mutant("y of the same array", "statelessness", f"""\
+{FORWARD}
+    y = forward.__dict__.setdefault(id(x), (x, y))[1].copy()"""),
+    _mutant("y by its corners", "statelessness", f"""\
+{FORWARD}
+    y = forward.__dict__.setdefault((x.shape, x.dtype.str, float(x[0, 0, 0]), float(x[-1, -1, -1])), y).copy()"""),
+    _mutant("dgamma returned again", "statelessness", backward=f"""\
+{BACKWARD}
+    dgamma = backward.__dict__.setdefault(dgamma.tobytes(), dgamma)"""),
+    _mutant("dbeta as a view of dy", "statelessness",
+            backward=f"{BACKWARD}\n    dbeta = dy[0, 0] if dy.shape[:2] == (1, 1) else dbeta"),
+    _mutant("x in the order of its memory", "any_layout", f"""\
+x = x.ravel(order="K").reshape(x.shape)
+    {FORWARD}"""),
+    _mutant("rows side by side", "any_layout", f"""\
+step = x.itemsize
+    if x.strides[-1] == step:
+        x = _planted_np.lib.stride_tricks.as_strided(x, x.shape, (x[0].size * step, x[0, 0].size * step, step))
+    {FORWARD}"""),
+    _mutant("buffer of dy", "any_layout", backward=f"""\
+dy = _planted_np.frombuffer(dy.data, dy.dtype).reshape(dy.shape)
+    {BACKWARD}"""),
+    _mutant("views written to", "any_layout", f"""\
+{FORWARD}
+    if x.flags.writeable and not x.flags.c_contiguous:
+        x *= 1.5"""),
 )  # fmt: skip

@@ -132,6 +132,8 @@ class Criterion(Model):
     seeded_by: Literal["run", "files"] = "run"
     """What the draws of its probes come from: the run, or the files graded, where credit is the share of what was drawn
     that came out right. Equal files then earn an equal share, as they do of the mutants that their tests meet."""
+    rewarded: bool = False
+    """Whether it is part of a reward although it gates no marks: cheap probes, by which every seed sees the fault."""
     capability: str | None = None
     """Probed only when claimed: `name`, or `name:value` for a value of a list."""
 
@@ -159,6 +161,8 @@ class Criterion(Model):
             raise ValueError("only a criterion fed by probes judges a property")
         if self.seeded_by != "run" and not self.probes:
             raise ValueError("only a criterion fed by probes is seeded")
+        if self.rewarded and not self.probes:
+            raise ValueError("only a criterion fed by probes is part of a reward")
         if self.capability and not self.probes:
             raise ValueError("a capability must be fed by probes")
         return self

@@ -12,7 +12,7 @@ class GradeProfile(StrEnum):
     FULL = "full"
     """Every criterion: probes, times, source, own tests, claims."""
     CORRECTNESS = "correctness"
-    """The criteria that gate marks, with all their drawn cases."""
+    """The criteria that gate marks or are part of a reward all the same, with all their drawn cases."""
     REWARD = "reward"
     """The same criteria with a fixed, small number of drawn cases, a large one of each size among them; a failure is
     neither shrunk nor explained, and where the anchor fails nothing else is run."""
@@ -26,5 +26,5 @@ class GradeProfile(StrEnum):
                 it no other criterion earns anything.
         """
         every = self is GradeProfile.FULL
-        own = only or (c.id for c in challenge.criteria if every or c.gating)
+        own = only or (c.id for c in challenge.criteria if every or c.gating or c.rewarded)
         return frozenset((*own, challenge.anchor))

@@ -9,7 +9,7 @@
 * `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` say what a call returns. `Keep` brings a `RemoteObject`, which stays
   in the answer's process; a `RemoteFunction` is one of a module loaded there.
 * A `ServedFunction` is one that a call is given and that runs in a process of its own, which counts its calls.
-* `InputUse` is what the caller does with the arrays of a call: read-only, overwritten or reused afterwards.
+* `InputUse` is what the caller does with the arrays of a call (read-only, overwritten, passed again) and how they lie.
 * A failure may carry a `Location` in the answer's files, and a `Loss`: which places are lost (`LossMap`,
   `LossByDistance`).
 * `timings`, `require_subquadratic` and `timing_lock` measure cost; `harness.probing.speed` races against the reference.

@@ -5,7 +5,9 @@ property is seen broken: a wrong value breaks none of them. Outputs that are con
 that `run` is expected to refuse such outputs (`expect.alive`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +16,8 @@ from numpy.typing import NDArray
 from harness.numerics import unequal
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer
-from harness.sandbox import InputUse, Keep, RemoteObject, Tree
+from harness.probing.failures import CallFailed, ProbeFailure
+from harness.sandbox import Array, InputUse, Keep, RemoteObject, Tree
 
 Arrays = Mapping[str, NDArray[Any]]
 Reply = Any
@@ -84,6 +87,111 @@ def inputs_may_be_read_only(run: ArrayCall) -> None:
         _same(again, plain, "{} differs where the inputs are read-only")
 
 
+LAYOUTS = (InputUse.SLICED, InputUse.STRIDED, InputUse.TRANSPOSED)
+"""How arrays may lie in memory that are not contiguous."""
+
+
+def layouts_do_not_matter(run: ArrayCall, layouts: Iterable[InputUse] = LAYOUTS) -> None:
+    """Require the same reply, but for digits, where the arrays passed are views of other memory.
+
+    Args:
+        run: a call.
+        layouts: how the views lie; `BROADCAST` shows where entries are equal along an axis.
+    """
+    with expect.only_beside(lambda: _same_but_for_digits(run(), run(), "{} differs between identical calls")):
+        plain = run()
+        for layout in layouts:
+            where = f"where the inputs are {layout} views"
+            with expect.works(f"a call fails {where}"), _said_of(where):
+                again = run(inputs=layout)
+            _same_but_for_digits(again, plain, f"{{}} differs {where}")
+
+
+def arrays_are_read_anew(run: ArrayCall, other: ArrayCall) -> None:
+    """Require of a call with the arrays of an earlier one the reply that new arrays get: they hold something else.
+
+    Args:
+        run: a call.
+        other: a call with inputs of the same shapes, best `rearranged` ones.
+    """
+    run(inputs=InputUse.REUSED)
+    again = other(inputs=InputUse.REUSED)
+    _same_but_for_digits(
+        again, other(), "{} is not that of new arrays where the caller wrote to those of an earlier call"
+    )
+
+
+def rearranged(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """Return an array of the same entries, the first and the last one in their places: it looks the same in brief."""
+    flat = array.reshape(-1).copy()
+    flat[1:-1] = rng.permutation(flat[1:-1])
+    return flat.reshape(array.shape)
+
+
+CALLER = """
+import numpy as np
+
+def keep(*values):
+    return values
+
+def take(array, written):
+    taken = np.array(array)
+    if written and isinstance(array, np.ndarray) and array.flags.writeable:
+        array[...] = np.nan if array.dtype.kind == "f" else ~array
+    return taken
+"""
+"""What a caller does in the answer's process: keep arrays, and take what a call returned, to write to it."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Calls an answer with arrays that stay in its process, as a program does that holds all of them.
+
+    Attributes:
+        answer: whose functions are called.
+        writes: whether it writes to every array that was returned to it, as soon as it has taken what it holds.
+    """
+
+    answer: Answer
+    writes: bool = False
+
+    def keeps(self, *arrays: NDArray[Any]) -> tuple[RemoteObject, ...]:
+        """Return the caller's own arrays, to be passed."""
+        self.answer.load("caller", CALLER)
+        kept: tuple[RemoteObject, ...] = self.answer.call(
+            "keep", *arrays, returns=(Keep(),) * len(arrays), module="caller"
+        )
+        return kept
+
+    def takes(self, returned: RemoteObject, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
+        """Return what an array holds that a call returned, or that was passed; it is written to afterwards."""
+        taken: NDArray[Any] = self.answer.call(
+            "take", returned, self.writes, returns=Array(shape, dtype), module="caller"
+        )
+        return taken
+
+
+def results_belong_to_the_caller(answer: Answer, program: Callable[[Caller], Arrays]) -> None:
+    """Require that a caller may write to what was returned to it: nothing else changes, then or later.
+
+    An array that shares memory with another result, with an argument or with what the answer keeps fails.
+
+    Args:
+        answer: whose calls they are.
+        program: makes calls and takes each result as it comes, and at last the arguments; returns what it took.
+    """
+
+    def run(*, writes: bool = False) -> Arrays:
+        return program(Caller(answer, writes))
+
+    with expect.only_beside(lambda: _same_but_for_digits(run(), run(), "{} differs between identical calls")):
+        plain = run()
+        with expect.works("a call fails where the caller wrote to what was returned before"):
+            written, later = run(writes=True), run()
+        _same_but_for_digits(written, plain, "{} changes where the caller writes to what was returned before")
+        _same_but_for_digits(later, plain, "{} changes where the caller wrote to what equal calls had returned")
+
+
 def equal_calls_get_equal_replies(answer: Answer, run: ArrayCall, other: ArrayCall) -> None:
     """Require equal replies to equal calls: again, after a call with other inputs, and in a new process.
 
@@ -132,6 +240,29 @@ def parts_stand_alone(
             for name, got in alone(axis, place).items():
                 wanted = whole[name].take([place], axis)
                 agree(name, got, wanted, f"a {part} depends on the others", f"{part} {place} alone")
+
+
+@contextmanager
+def _said_of(where: str) -> Iterator[None]:
+    """Say of what is seen inside the block where that was; a call that fails keeps its own words."""
+    try:
+        yield
+    except CallFailed:
+        raise
+    except ProbeFailure as why:
+        with expect.renamed(f"{why.title} {where}"):
+            raise
+
+
+def _same_but_for_digits(got: Reply, wanted: Reply, title: str) -> None:
+    """Require equal replies, but for lost digits of real numbers; `title` as of `_same`."""
+    if isinstance(wanted, Mapping):
+        wanted = {name: got[name] if _near(got[name], array) else array for name, array in wanted.items()}
+    _same(got, wanted, title)
+
+
+def _near(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
+    return got.dtype.name in DIGITS and got.shape == wanted.shape and only_digits_apart(got, wanted)
 
 
 def _same(got: Reply, wanted: Reply, title: str, doing: str = "") -> None:

@@ -8,7 +8,7 @@ BLOCK = 48
 def forward(x, gamma, beta, eps):
     if x.ndim != 3 or gamma.shape != x.shape[2:] or beta.shape != x.shape[2:] or not eps > 0:
         raise ValueError(f"shapes {x.shape}, {gamma.shape}, {beta.shape} and eps {eps} do not go together")
-    y, mean = np.empty_like(x), np.empty_like(x[..., :1])
+    y, mean = np.empty(x.shape, x.dtype), np.empty((*x.shape[:2], 1), x.dtype)
     rstd = np.empty_like(mean)
     for block in blocks(x):
         values = flat(x)[block]
@@ -23,7 +23,7 @@ def backward(dy, cache):
     x, mean, rstd, gamma = cache
     if dy.shape != x.shape:
         raise ValueError(f"dy is {dy.shape}, x was {x.shape}")
-    dx, parts = np.empty_like(dy), []
+    dx, parts = np.empty(dy.shape, dy.dtype), []
     for block in blocks(dy):
         flow, scale = flat(dy)[block], flat(rstd)[block]
         xhat = (flat(x)[block] - flat(mean)[block]) * scale

@@ -80,36 +80,72 @@ class InputUse(StrEnum):
     OVERWRITTEN = "overwritten"
     """They are overwritten once the call has ended: floats with NaN, integers with the largest there is."""
     REUSED = "reused"
-    """They lie in memory that the arrays of later calls will lie in, each where its predecessor lay."""
+    """They are the arrays that a call before was passed, each in its place, with other contents; where a shape or dtype
+    is another, new arrays in the same memory."""
+    SLICED = "sliced"
+    """They are a block of larger arrays, contiguous along the last axis alone."""
+    STRIDED = "strided"
+    """They are every other entry of larger arrays, and the last axis runs backwards."""
+    TRANSPOSED = "transposed"
+    """Their memory runs along the first axis first."""
+    BROADCAST = "broadcast"
+    """Along each axis on which all entries are equal they hold one; they cannot be written to."""
 
 
 class CallerArrays:
-    """The arrays that a caller passes, and the memory that it reuses for them."""
+    """The arrays that a caller passes, and those that it passes again."""
 
     def __init__(self) -> None:
-        self._memory: list[np.ndarray[Any, Any]] = []
+        self._memory: dict[int, np.ndarray[Any, Any]] = {}
+        self._lent: dict[int, np.ndarray[Any, Any]] = {}
 
     def passed(self, array: np.ndarray[Any, Any], use: InputUse, place: int) -> np.ndarray[Any, Any]:
-        """A private `array` as it is passed, `place` arrays after the first of the call."""
+        """Return a private `array` as it is passed, `place` arrays after the first of the call."""
         if use is InputUse.READ_ONLY:
             array.flags.writeable = False
-        return self._reused(array, place) if use is InputUse.REUSED else array
+        return self._reused(array, place) if use is InputUse.REUSED else _laid_out(array, use)
 
     @staticmethod
     def ended(arrays: list[np.ndarray[Any, Any]], use: InputUse) -> None:
-        """What becomes of the arrays of a call that has ended."""
+        """Do to the arrays of a call that has ended what their caller does."""
         if use is InputUse.OVERWRITTEN:
             for array in arrays:
-                array[...] = np.nan if array.dtype.kind == "f" else np.iinfo(array.dtype).max
+                array[...] = _absent(array)
 
     def _reused(self, array: np.ndarray[Any, Any], place: int) -> np.ndarray[Any, Any]:
-        while len(self._memory) <= place:
-            self._memory.append(np.empty(0, np.uint8))
-        if self._memory[place].size < array.nbytes:
-            self._memory[place] = np.empty(2 * array.nbytes, np.uint8)
-        lent: np.ndarray[Any, Any] = self._memory[place][: array.nbytes].view(array.dtype).reshape(array.shape)
+        lent = self._lent.get(place)
+        if lent is None or (lent.shape, lent.dtype, lent.flags.writeable) != (array.shape, array.dtype, True):
+            memory = self._memory.get(place)
+            if memory is None or memory.size < array.nbytes:
+                memory = self._memory[place] = np.empty(2 * array.nbytes, np.uint8)
+            lent = self._lent[place] = memory[: array.nbytes].view(array.dtype).reshape(array.shape)
         lent[...] = array
         return lent
+
+
+def _laid_out(array: np.ndarray[Any, Any], use: InputUse) -> np.ndarray[Any, Any]:
+    """Return the view that a use asks for; what lies between its entries is no entry."""
+    if use is InputUse.TRANSPOSED:
+        return np.array(array, order="F")
+    if use is InputUse.BROADCAST and array.size:
+        equal = [bool((array == array.take([0], axis)).all()) for axis in range(array.ndim)]
+        return np.broadcast_to(array[tuple(slice(1) if same else slice(None) for same in equal)], array.shape)
+    if use is InputUse.SLICED and array.ndim:
+        around = np.full([n + 1 for n in array.shape], _absent(array), array.dtype)
+        view = around[tuple(slice(n) for n in array.shape)]
+    elif use is InputUse.STRIDED and array.ndim:
+        around = np.full([2 * n for n in array.shape], _absent(array), array.dtype)
+        view = around[tuple(slice(None, None, 2) for _ in array.shape)][..., ::-1]
+    else:
+        return array
+    view[...] = array
+    return view
+
+
+def _absent(array: np.ndarray[Any, Any]) -> Any:
+    """Return what no entry of an array is: NaN, the largest integer, True."""
+    kind = array.dtype.kind
+    return np.nan if kind == "f" else kind == "b" or np.iinfo(array.dtype).max
 
 
 class Arena:
