@@ -133,12 +133,13 @@ class Criterion(Model):
     """What the draws of its probes come from: the run, or the files graded, where credit is the share of what was drawn
     that came out right. Equal files then earn an equal share, as they do of the mutants that their tests meet."""
     capability: str | None = None
-    """Probed only when claimed: `name`, or `name:value` for a value of a list."""
+    """Probed only when claimed: `name`, or `name:value` for a value of a list. Whatever its severity, wrong values of an
+    option that is claimed gate."""
 
     @property
     def gating(self) -> bool:
-        """Whether it is executed and failing it puts a ceiling on marks."""
-        return self.severity is Severity.CRITICAL and bool(self.probes or self.compiler)
+        """Whether it is executed and failing it can put a ceiling on marks."""
+        return (self.severity is Severity.CRITICAL or bool(self.capability)) and bool(self.probes or self.compiler)
 
     @property
     def executed(self) -> bool:
