@@ -133,8 +133,8 @@ class Criterion(Model):
     """What the draws of its probes come from: the run, or the files graded, where credit is the share of what was drawn
     that came out right. Equal files then earn an equal share, as they do of the mutants that their tests meet."""
     capability: str | None = None
-    """Probed only when claimed: `name`, or `name:value` for a value of a list. Whatever its severity, wrong values of an
-    option that is claimed gate."""
+    """Probed only when claimed: `name`, or `name:value` for a value of a list. Whatever its severity, an option that
+    is claimed and gives wrong values gates."""
 
     @property
     def gating(self) -> bool:

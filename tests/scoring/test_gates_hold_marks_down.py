@@ -49,9 +49,7 @@ def test_a_claimed_option_with_wrong_values_gates_as_a_critical_criterion_does()
     assert scored.gates[0].reason == "an option that is claimed failed: style.0"
     beside = score(TASK, [seen(TASK, "correctness.0", Outcome.FAILED), *wrong[1:]], built=True)
     assert ceilings(beside) == {None: 49, "correctness": 40, "style": 40}
-    assert beside.gates[0].reason == (
-        "2 critical criteria or options that are claimed failed: correctness.0, style.0"
-    )
+    assert beside.gates[0].reason == "2 critical criteria or options that are claimed failed: correctness.0, style.0"
 
 
 def test_gates_cap_both_ends_of_the_interval_as_well():
