@@ -85,13 +85,13 @@ ENDS = (
     ),
     Mutant(
         "window filled by a decode",
-        "loses the oldest token in the decode that fills a window",
+        "loses the second token in the decode that fills a window",
         criterion="sliding_window",
         edits=(
             (
                 KEEP_STEP,
-                KEEP_STEP + "        if store.lengths[slot] == cache.window > 1:\n"
-                "            for part in store.tables[slot][0]:\n                part[0] = 0\n",
+                KEEP_STEP + "        if store.lengths[slot] == cache.window != 1 and not store.paged:\n"
+                "            for part in store.tables[slot][0]:\n                part[1] = 0\n",
             ),
         ),
     ),
@@ -169,7 +169,7 @@ COPIED = (
     ),
     Mutant(
         "fork of a window",
-        "copies the last tokens of a window only when it forks a slot",
+        "copies no more than the last token of a slot that has a window",
         criterion="fork",
         edits=((COPY_TO_FORK, COPY_TO_FORK.replace("read(src)", "read(src)\n        if cache.window:\n"
                                                    "            rows = [part[-1:] for part in rows]")),),

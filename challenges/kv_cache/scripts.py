@@ -7,6 +7,7 @@ from harness.probing.programs import Program
 
 from .calls import FAMILY, Create, Feed
 from .drawing import LAST, Writer
+from .tokens import CODED, EVEN
 
 PADDINGS = ((0, "normal"), (3, "nan"), (1, "inf"))
 """How many positions of padding the prompts of a plan have in turn, and what those hold."""
@@ -115,8 +116,11 @@ class Script(Writer):
         self, create: Create, layer: int, slots: Sequence[int], lengths: Sequence[int], decode: bool = False
     ) -> Feed:
         feed = super()._fed(create, layer, slots, lengths, decode)
+        if decode:
+            # a needle shows a token that is missing, even weights one too many
+            return replace(feed, family=(CODED, EVEN)[self.written % 2]) if feed.scales else feed
         padding, fill = PADDINGS[self.written % len(PADDINGS)]
-        return feed if decode else replace(feed, padding=padding, fill=fill)
+        return replace(feed, padding=padding, fill=fill)
 
     def _started(self) -> tuple[Create, int, int]:
         """The cache, and the lengths of a long and of a short prompt."""
