@@ -187,6 +187,16 @@ COPIED = (
         edits=((CUT, CUT.replace("length)", "length + 1)")),),
     ),
     Mutant(
+        "cut of a copy",
+        "cuts the source of a fork with its latest copy",
+        criterion="truncate",
+        edits=(
+            (COPY_TO_FORK, COPY_TO_FORK + "        store.__dict__.setdefault('copies', {})[src] = dst\n"),
+            (CUT, "        copy = self.__dict__.get('copies', {}).get(slot, slot)\n"
+                  "        self.lengths[copy] = min(self.lengths[copy], length)\n" + CUT),
+        ),
+    ),
+    Mutant(
         "cut gives back a page in use",
         "gives back the last page that a cut leaves, while the slot still reads it",
         criterion="truncate",

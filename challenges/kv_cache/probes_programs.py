@@ -69,7 +69,7 @@ def _cost(length: int, D: int, B: int, H: int, layers: int, page: int = 1, windo
 def _programs(
     name: str, purpose: str, axes: Mapping[str, Axis], count: int, options: Options, *needs: str, sized: str = "",
     write: Callable[[Script], Program] = Script.program, beside: tuple[str, ...] = (),
-    families: tuple[str, ...] = FAMILIES_OF_TOKENS, digits: bool = False, **each: tuple[int, ...],
+    families: tuple[str, ...] = FAMILIES_OF_TOKENS, digits: bool = False, forks: bool = False, **each: tuple[int, ...],
 ) -> Probe:  # fmt: skip
     """A probe that runs programs of calls.
 
@@ -85,11 +85,13 @@ def _programs(
         beside: of `BESIDE`, "" for none: a case has one of them as well, where the answer claims it and takes both.
         families: of the tokens' values.
         digits: whether the last digits count, too.
+        forks: whether slots are forked as well, where the answer claims that.
         **each: values of a size or an option, by name, each of which one program has.
     """
 
     def written(answer: Answer, draw: Draw, case: Case) -> tuple[int, Program]:
-        extras = [*needs, *(["memory_bytes"] if answer.has("memory_bytes") else [])]
+        asked = ("memory_bytes", "fork") if forks and claimed(answer, "fork") else ("memory_bytes",)
+        extras = [*needs, *(function for function in asked if answer.has(function))]
         sizes = FIXED | {size: int(case[size]) for size in (*FIXED, *axes) if size in case}
         named = (n * times for n in answer.literals for times in (1, 2, 3, 4))
         borders = {*BORDERS, *named, *_page_ends(sizes)}
@@ -203,6 +205,12 @@ any_program_with_shared_heads_is_right = _programs(
     FEWER | {"groups": Axis(2, 8)}, PROGRAMS_OF_OPTION, lambda case: {"groups": case["groups"]},
     beside=("", "windows", "pages", "int8", "int4"),
 )  # fmt: skip
+every_kind_of_shared_heads_is_right = _programs(
+    "every_kind_of_shared_heads_is_right",
+    "So it is where they share them with another option.",
+    HEADS, 4, lambda case: {"groups": case["groups"]}, write=Script.releases,
+    beside=("windows", "pages", "int8", "int4"), groups=(2, 3), B=SLOTS_OF_A_PLAN,
+)  # fmt: skip
 any_program_with_a_window_is_right = _programs(
     "any_program_with_a_window_is_right",
     "So it is under a window.",
@@ -235,12 +243,12 @@ every_kind_of_fork_is_right = _programs(
 any_program_with_cuts_is_right = _programs(
     "any_program_with_cuts_is_right",
     "So it is where slots are cut to their first tokens.",
-    FEWER, PROGRAMS_OF_OPTION, lambda case: {}, "truncate", beside=NO_WINDOW,
+    FEWER, PROGRAMS_OF_OPTION, lambda case: {}, "truncate", beside=NO_WINDOW, forks=True,
 )  # fmt: skip
 every_kind_of_cut_is_right = _programs(
     "every_kind_of_cut_is_right",
     "So it is for cuts to nothing, by one token and beyond what is held, with another option too.",
-    HEADS, 2 * len(NO_WINDOW), lambda case: {}, "truncate", write=Script.cuts, beside=NO_WINDOW,
+    HEADS, 2 * len(NO_WINDOW), lambda case: {}, "truncate", write=Script.cuts, beside=NO_WINDOW, forks=True,
     B=SLOTS_OF_A_PLAN, layers=(2,),
 )  # fmt: skip
 any_program_in_pages_is_right = _programs(

@@ -64,13 +64,15 @@ class Script(Writer):
         return tuple(self.steps)
 
     def cuts(self) -> Program:
-        """Cut a slot to nothing, to one token, by one token and to more than it holds, and go on behind it."""
+        """Cut a slot to nothing, to one token, by one token and to more than it holds, and go on behind it and a copy."""
         create, long, short = self._started()
         self._fill_each(create, [0, 1, 2], [long, short, long])
         for slot, length in ((0, long - 1), (1, 1), (2, 0), (2, 5), (3, 4)):
             self._cut(create, slot, length)
         self._step_each(create, [3, 2, 1, 0])
         for length in (short, short - 1):
+            if self.forks:
+                self._copy(create, 0, 1)
             self._cut(create, 0, length)
             self._fill_each(create, [0, 3], [3, short])
         self._step_each(create, [0, 1, 2, 3])

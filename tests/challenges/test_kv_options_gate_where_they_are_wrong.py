@@ -58,6 +58,13 @@ def test_what_an_option_costs_is_no_part_of_a_reward():
         ("fork shares a page", "every_kind_of_fork_is_right"),
         ("copied for one token", "every_kind_of_fork_is_right"),
         ("cut one too long", "every_kind_of_cut_is_right"),
+        ("window of pages", "every_window_beside_others_is_right"),
+        ("window of codes", "every_window_beside_others_is_right"),
+        ("shared heads of a page", "every_kind_of_shared_heads_is_right"),
+        ("shared heads of a window", "every_kind_of_shared_heads_is_right"),
+        ("int8 scale with a floor", "any_program_at_int8_stays_close"),
+        ("int8 scale of the first token", "any_program_at_int8_stays_close"),
+        ("int4 scale with something added", "any_program_at_int4_stays_close"),
     ],
 )
 def test_a_plan_of_calls_sees_its_fault_by_every_seed_in_brief(mutant, probe, seed):
