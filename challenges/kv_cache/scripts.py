@@ -64,7 +64,7 @@ class Script(Writer):
         return tuple(self.steps)
 
     def cuts(self) -> Program:
-        """Cut a slot to nothing, to one token, by one token and to more than it holds, and go on behind it and a copy."""
+        """Cut a slot to nothing, to one, by one and to more than it holds, also where it was copied, and go on."""
         create, long, short = self._started()
         self._fill_each(create, [0, 1, 2], [long, short, long])
         for slot, length in ((0, long - 1), (1, 1), (2, 0), (2, 5), (3, 4)):
