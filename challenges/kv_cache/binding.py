@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.model.submission import offers
 from harness.numerics import PASS, conditioning, instead
 from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, Scalar, expect, laws
+from harness.probing.failures import NotOffered
 
 from .oracle import attention
 
@@ -155,6 +157,9 @@ class Cache:
     def fork(self, src: int, dst: int) -> None:
         self.answer.call("fork", self.handle, src, dst, returns=Keep())
 
+    def truncate(self, slot: int, length: int) -> None:
+        self.answer.call("truncate", self.handle, slot, length, returns=Keep())
+
     def bytes(self) -> int:
         """What the answer says it holds."""
         return int(self.answer.call("memory_bytes", self.handle, returns=Scalar(int)))
@@ -168,6 +173,21 @@ class Cache:
     @staticmethod
     def _lengths(tokens: Tokens, lengths: Sequence[int] | None) -> NDArray[np.int64]:
         return np.array(lengths if lengths is not None else [tokens.length] * len(tokens.q), np.int64)
+
+
+def claimed(answer: Answer, capability: str) -> bool:
+    """Whether the answer claims an option, `name` or `name:value`; one that claims nothing is asked for everything."""
+    return not answer.capabilities or offers(answer.capabilities, capability)
+
+
+def require_offered(answer: Answer, function: str) -> None:
+    """Require a function of an option.
+
+    Raises:
+        NotOffered: the answer has none.
+    """
+    if not answer.has(function):
+        raise NotOffered(f"`{function}` is not offered")
 
 
 def exact(tokens: Tokens, draw: Draw, start: int = 0, window: int | None = None) -> tuple[Long, float]:

@@ -125,6 +125,7 @@ class Feed:
         decode: whether it is a `decode`.
         padding: positions beyond the longest row.
         family: of the tokens' values.
+        scales: how large the tokens are where they are to be held in codes, a name of `tokens.CODED_SCALES`.
         parts: which of q, k and v are of that family, where the others are normal.
         fill: of padding: nan, normal, zero or large.
         inputs: what the caller does with its arrays.
@@ -138,6 +139,7 @@ class Feed:
     decode: bool = False
     padding: int = 0
     family: str = FAMILY
+    scales: str = ""
     parts: str = "qkv"
     fill: str = FILL
     inputs: InputUse = InputUse.FRESH
@@ -181,7 +183,8 @@ class Feed:
             size //= 2
         plain = {"family": FAMILY, "fill": FILL, "padding": 0, "inputs": InputUse.FRESH, "keep": False}
         for name, value in plain.items():
-            if getattr(self, name) != value:
+            # codes of tokens of another size than their neighbours' may be off by more
+            if getattr(self, name) != value and not (name == "family" and self.scales):
                 yield replace(self, **{name: value})
 
     def line(self) -> str:
@@ -194,6 +197,7 @@ class Feed:
     def _remarks(self) -> str:
         of = "" if self.parts == "qkv" else f" in {', '.join(self.parts)}"
         said = [f"{self.family} tokens{of}"] if self.family != FAMILY else []
+        said += [f"of {self.scales} size"] if self.scales not in ("", FAMILY) else []
         said += [f"padded by {self.padding}, {self.fill}"] if self.padding else []
         said += [f"arguments {self.inputs.value}"] if self.inputs is not InputUse.FRESH else []
         return f"  # {'; '.join(said)}" if said else ""
@@ -222,6 +226,19 @@ class Fork(Fixed):
     def line(self) -> str:
         """The call in a script."""
         return f"fork({self.cache}, {self.src}, {self.dst})"
+
+
+@dataclass(frozen=True)
+class Truncate(Fixed):
+    """`truncate`."""
+
+    cache: str
+    slot: int
+    length: int
+
+    def line(self) -> str:
+        """The call in a script."""
+        return f"truncate({self.cache}, {self.slot}, {self.length})"
 
 
 @dataclass(frozen=True)
@@ -294,7 +311,7 @@ def _renamed(step: "Call", program: Program) -> "Call":
         return replace(step, cache=cache, layer=layers.index(step.layer), rows=rows)
     if isinstance(step, Wrong):
         return replace(step, feed=_renamed(step.feed, program))
-    if isinstance(step, Release):
+    if isinstance(step, Release | Truncate):
         return replace(step, cache=cache, slot=slots.index(step.slot))
     if isinstance(step, Fork):
         return replace(step, cache=cache, src=slots.index(step.src), dst=slots.index(step.dst))
@@ -311,14 +328,14 @@ def _used(program: Program, cache: str) -> tuple[list[int], list[int]]:
         if isinstance(feed, Feed):
             slots |= set(feed.slots)
             layers.add(feed.layer)
-        elif isinstance(feed, Release):
+        elif isinstance(feed, Release | Truncate):
             slots.add(feed.slot)
         elif isinstance(feed, Fork):
             slots |= {feed.src, feed.dst}
     return sorted(slots), sorted(layers)
 
 
-Call = Create | Feed | Release | Fork | Ask | Wrong
+Call = Create | Feed | Release | Fork | Truncate | Ask | Wrong
 
 
 def every_call_fits(program: Program) -> bool:

@@ -23,8 +23,9 @@ Array = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64] | Sequence[int]
 Cache = Any
 
-OPTIONAL = ("memory_bytes", "fork")
-"""Functions an answer may leave out. `fork` is called only when the answer claims the capability of that name."""
+OPTIONAL = ("memory_bytes", "fork", "truncate")
+"""Functions an answer may leave out. `fork` and `truncate` are called only where the answer claims the capability of
+that name."""
 
 
 def create_cache(
@@ -54,6 +55,8 @@ def create_cache(
             quantization: "int8" or "int4" (`quantized = ["int8", "int4"]`): keys and values are stored in that many
                 bits. A decode may then be off by 0.03 (int8) or 0.2 (int4) of the largest |v| that it sees.
             window: int W (`sliding_window = true`): a position attends to itself and the W - 1 positions before it.
+                max_length counts every token since the slot was empty, those out of sight included.
+            An answer that claims several takes them together, or refuses the combination.
 
     Returns:
         An opaque handle that the other functions take. Several caches may live at once.
@@ -133,9 +136,22 @@ def memory_bytes(cache: Cache) -> int:
 def fork(cache: Cache, src: int, dst: int) -> None:
     """Make slot dst a copy of slot src in every layer; optional, claimed as `fork = true`.
 
-    What dst held before is gone. From then on both go their own ways: no later call on one shows in the other.
+    What dst held before is gone. From then on both go their own ways: no later call on one shows in the other. A fork
+    of an empty slot empties dst; a fork onto itself changes nothing.
 
     Raises:
         ValueError: there is no such slot.
+    """
+    ...
+
+
+def truncate(cache: Cache, slot: int, length: int) -> None:
+    """Leave a slot its first `length` tokens in every layer; optional, claimed as `truncate = true`.
+
+    A layer that holds no more than that stays as it is; a length of 0 empties the slot. The next tokens follow those
+    that are left. Under a window it need not be offered: tokens out of sight may be gone.
+
+    Raises:
+        ValueError: there is no such slot, or length is negative.
     """
     ...

@@ -7,8 +7,8 @@ from typing import TypeVar
 from harness.probing import Draw, InputUse
 from harness.probing.programs import Program
 
-from .calls import FAULTS, LEAST_CODED, Ask, Call, Create, Feed, Fork, Release, Row, Wrong
-from .tokens import CODED, EVEN, MAGNITUDES, TELLING
+from .calls import FAULTS, LEAST_CODED, Ask, Call, Create, Feed, Fork, Release, Row, Truncate, Wrong
+from .tokens import CODED, CODED_SCALES, EVEN, MAGNITUDES, TELLING
 
 T = TypeVar("T")
 SHARE = 0.4
@@ -47,7 +47,7 @@ class Writer:
         self.options, self.others = dict(options), others
         self.near = {border + off for border in self.borders for off in (-1, 0, 1)}
         self.groups = int(self.options.pop("groups", 1))
-        self.forks, self.asks = "fork" in extras, "memory_bytes" in extras
+        self.forks, self.asks, self.truncates = ("fork" in extras, "memory_bytes" in extras, "truncate" in extras)
         self.steps: list[Call] = []
         self.caches: dict[str, Create] = {}
         self.lengths: dict[tuple[str, int, int], int] = {}
@@ -68,7 +68,7 @@ class Writer:
             names = list(self.caches)
             create = self.caches[names[0] if self._chance(0.6) else self._one(names)]
             kinds = [self._fill, self._fill, self._decode, self._decode, self._decode, self._other, self._other]
-            self._one(kinds + [self._fork, self._fork] * self.forks)(create)
+            self._one(kinds + [self._fork] * 2 * self.forks + [self._truncate] * 2 * self.truncates)(create)
         self._decode_all(self.caches["a"])
         return tuple(self.steps)
 
@@ -79,8 +79,7 @@ class Writer:
         held = {(layer, slot): n for (name, layer, slot), n in self.lengths.items() if name == create.cache}
         layer, slot = max(held, key=held.__getitem__) if held else (0, 0)
         if not prompt <= self._held(create, layer, slot) <= create.room - LAST:
-            self.steps.append(Release(create.cache, slot))
-            self._forget(create, slot)
+            self._drop(create, slot)
             self._feed(create, layer, [slot], [prompt])
         for _ in range(LAST):
             self._feed(create, layer, range(create.slots), [1] * create.slots, decode=True)
@@ -163,8 +162,7 @@ class Writer:
         slot = self._between(0, create.slots - 1)
         kind = self._one(["release", "refused", "refused"] + ["ask"] * self.asks)
         if kind == "release":
-            self.steps.append(Release(create.cache, slot))
-            self._forget(create, slot)
+            self._drop(create, slot)
         elif kind == "ask":
             self.steps.append(Ask(create.cache))
         else:
@@ -175,13 +173,33 @@ class Writer:
         held = [slot for slot in range(create.slots) if self._held(create, 0, slot)] or [0]
         source = self._one(held) if self._chance(0.8) else self._between(0, create.slots - 1)
         copy = self._between(0, create.slots - 1)
-        self.steps.append(Fork(create.cache, source, copy))
-        for layer in range(create.layers):
-            self.lengths[create.cache, layer, copy] = self._held(create, layer, source)
+        self._copy(create, source, copy)
         layers = dict.fromkeys((self._between(0, create.layers - 1), create.layers - 1))
         for layer, slot in itertools.product(layers, dict.fromkeys((source, copy))):
             self._feed(create, layer, [slot], [1], decode=True)
         self._feed(create, create.layers - 1, [source], [1], decode=True)
+
+    def _copy(self, create: Create, source: int, copy: int) -> None:
+        self.steps.append(Fork(create.cache, source, copy))
+        for layer in range(create.layers):
+            self.lengths[create.cache, layer, copy] = self._held(create, layer, source)
+
+    def _truncate(self, create: Create) -> None:
+        """A slot cut to some of its tokens, to where something may end or a few less, and a decode of it."""
+        layer, slot = self._between(0, create.layers - 1), self._between(0, create.slots - 1)
+        held = self._held(create, layer, slot)
+        ends = [n for n in self.borders if n < held]
+        self._cut(create, slot, self._one(ends) if ends and self._chance(SHARE) else max(0, held - self._between(0, 5)))
+        self._feed(create, layer, [slot], [1], decode=True)
+
+    def _cut(self, create: Create, slot: int, length: int) -> None:
+        self.steps.append(Truncate(create.cache, slot, length))
+        for layer in range(create.layers):
+            self.lengths[create.cache, layer, slot] = min(length, self._held(create, layer, slot))
+
+    def _drop(self, create: Create, slot: int) -> None:
+        self.steps.append(Release(create.cache, slot))
+        self._forget(create, slot)
 
     def _refused(self, create: Create) -> None:
         """A call that has no room or is wrong, and then, most often, a decode that would show its traces."""
@@ -211,8 +229,7 @@ class Writer:
         rows = [(slot, n) for slot, n in zip(slots, lengths, strict=True)
                 if self._held(create, layer, slot) + n <= create.room]  # fmt: skip
         if not rows:
-            self.steps.append(Release(create.cache, slots[0]))
-            self._forget(create, slots[0])
+            self._drop(create, slots[0])
             return
         feed = self._fed(create, layer, [slot for slot, _ in rows], [n for _, n in rows], decode)
         self.steps.append(feed)
@@ -234,10 +251,11 @@ class Writer:
         family = self.family if alone else self._one(stored if coded else plain)
         inputs = self._one((InputUse.FRESH, InputUse.REUSED, InputUse.OVERWRITTEN, InputUse.READ_ONLY))
         lasting = inputs in (InputUse.FRESH, InputUse.READ_ONLY)
+        scales = (self.family if self.family in CODED_SCALES else "normal") if coded else ""
         parts = "qkv" if alone else self._one(("qkv", "qkv", "k", "v", "q", "kv"))
         return Feed(
             create.cache, layer, rows, self.written, decode, 0 if decode else self._one((0, 0, 1, 3)), family,
-            parts, self._one(FILLS), inputs, lasting and self._chance(0.2),
+            scales, parts, self._one(FILLS), inputs, lasting and self._chance(0.2),
         )  # fmt: skip
 
     def _target(self, create: Create, held: int, far: bool) -> int:

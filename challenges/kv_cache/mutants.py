@@ -2,6 +2,7 @@
 
 from harness.probing import Mutant
 
+from .option_mutants import REAL
 from .rare_mutants import RARE
 from .refusal_mutants import REFUSALS
 
@@ -952,4 +953,4 @@ SEEN_IN_ANSWERS = (
     ),
 )
 
-MUTANTS = MASKS + SOFTMAX + HISTORY + BATCHES + LIFE + NUMBERS + OPTIONS + SEEN_IN_ANSWERS + RARE + REFUSALS
+MUTANTS = MASKS + SOFTMAX + HISTORY + BATCHES + LIFE + NUMBERS + OPTIONS + SEEN_IN_ANSWERS + RARE + REAL + REFUSALS

@@ -8,11 +8,13 @@ from collections.abc import Callable
 import numpy as np
 
 from harness.probing import Answer, ArgumentsRejected, Array, Draw, InputUse, ProbeFailure, expect, laws, probe
+from harness.sandbox import RemoteFunction
 
 from .binding import (
     SHARPNESS,
     SLOT,
     Cache,
+    Floats,
     Tokens,
     agree,
     exact,
@@ -26,6 +28,19 @@ from .binding import (
     weighed,
 )
 
+CALLER = """
+KEPT = {}
+
+
+def call(function, cache, layer, *arrays):
+    kept = [KEPT.setdefault((place, array.shape), array.copy()) for place, array in enumerate(arrays)]
+    for mine, numbers in zip(kept, arrays):
+        mine[...] = numbers
+    return function(cache, layer, *kept)
+"""
+"""Calls a function with the same arrays again and again, one for each place and shape, and other numbers in them."""
+SAME = 1e-4
+"""What two replies may be apart where the arrays lie elsewhere; other numbers in them are far more."""
 DIFFERS = "a decode differs from attention over the whole history"
 MISSED_PROMPT, WEIGHED_PROMPT = "a decode misses prompt tokens", "a decode weighs prompt tokens wrongly"
 MISSED_DECODED, WEIGHED_DECODED = "a decode misses tokens decoded before it", "a decode weighs past decodes wrongly"
@@ -231,15 +246,45 @@ def earlier_outputs_stay(answer: Answer, draw: Draw, *, S: int, H: int, D: int, 
         expect.same("out", now, out, "a later call changes an earlier result", "looked at again after two more calls")
 
 
-@probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 5, "H": 2, "D": 4, "dtype": "float32"})
-def inputs_stay_as_they_were(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
-    """K21: neither prefill nor decode writes to its arguments."""
-    tokens = normal(draw, 1, H, S + 1, D, dtype)
+@probe({"B": 1, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "S": 5, "H": 2, "D": 4, "dtype": "float32"},
+       {"B": 1, "S": 2, "H": 32, "D": 2048, "dtype": "float32"}, floors={"S": 2})  # fmt: skip
+def inputs_stay_as_they_were(answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str) -> None:
+    """K21: neither prefill nor decode writes to its arguments, integers and arrays of 65,536 numbers included."""
+    tokens, slots, lengths = normal(draw, B, H, S + 1, D, dtype), [SLOT, 0, 3][:B], [S, S - 1, 1][:B]
     cache = Cache(answer, tokens)
-    for call, part in ((cache.prefill, tokens.part(0, S)), (cache.decode, tokens.part(S))):
-        out = call([SLOT], part, echo=True)
-        expect.alive("out", out, part.q)
-        laws.inputs_stay({"slots": np.array([SLOT]), "q": part.q, "k": part.k, "v": part.v}, answer.echo[:4])
+    for call, part, more in (
+        (cache.prefill, tokens.part(0, S), {"lengths": lengths}), (cache.decode, tokens.part(S), {}),
+    ):  # fmt: skip
+        out = call(slots, part, *more.values(), echo=True)
+        expect.alive("out", out[:1], part.q)
+        given = {"slots": slots, "q": part.q, "k": part.k, "v": part.v, **more}
+        laws.inputs_stay({name: np.asarray(array) for name, array in given.items()}, answer.echo[: len(given)])
+
+
+@probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 6, "H": 2, "D": 5, "dtype": "float32"}, floors={"S": 2},
+       apart=True)  # fmt: skip
+def the_same_arrays_may_hold_other_tokens(
+    answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str
+) -> None:
+    """K21 turned round: a caller that keeps its arrays, and writes other numbers into them, gets what others get."""
+    prompts = [normal(draw, 2, H, S + 3, D, dtype) for _ in range(2)]
+    answer.load("caller", CALLER)
+    outs: list[list[Floats]] = [[], []]
+    for keeps, seen in enumerate(outs):
+        cache = Cache(answer, prompts[0])
+        for slots, tokens in zip(((SLOT, 0), (1, 3)), prompts, strict=True):
+            for start, stop in itertools.pairwise((0, S, S + 1, S + 2, S + 3)):
+                function, part = "decode" if start else "prefill", tokens.part(start, stop)
+                given = (cache.handle, 0, np.array(slots), *part, *(() if start else (np.array([S, S - 1]),)))
+                how = {"returns": Array(part.q.shape, dtype)}
+                again = functools.partial(answer.call, "call", RemoteFunction("submission", function), module="caller")
+                out = (again if keeps else functools.partial(answer.call, function))(*given, **how)
+                seen.append(out if start else out[:, :, : S - 1])
+    expect.alive("out", outs[0][0], prompts[0].q[:, :, : S - 1])
+    title = "the same arrays with other numbers in them get another reply than new arrays"
+    for number, (plain, kept) in enumerate(zip(*outs, strict=True)):
+        doing = f"call {number + 1} of two prompts with three decodes each"
+        expect.same("out", kept, plain, title, doing, within=SAME)
 
 
 @probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 5, "H": 2, "D": 4, "dtype": "float32"})

@@ -11,6 +11,7 @@ import numpy as np
 
 from harness.numerics import distinct
 from harness.probing import Answer, Draw, ProbeFailure, WorkerLost, expect, probe
+from harness.probing.failures import NotOffered
 
 from .binding import (
     SHARPNESS,
@@ -20,9 +21,11 @@ from .binding import (
     Tokens,
     agree,
     alike,
+    claimed,
     exact,
     needles,
     normal,
+    require_offered,
     returned,
     right_or_like,
 )
@@ -74,7 +77,7 @@ def a_window_forgets_what_is_older(answer: Answer, draw: Draw, *, W: int, S: int
 @probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "H": 2, "D": 4, "dtype": "float32"})
 def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
     """K14: source and copy go on as two slots filled with the same tokens would, in every layer."""
-    expect.that(answer.has("fork"), "`fork` is not offered")
+    require_offered(answer, "fork")
     common, old = normal(draw, 3, H, S, D, dtype), normal(draw, 1, H, 1, D, dtype)
     ways, slots = normal(draw, 2, H, 3, D, dtype), (SLOT, 1)
     cache = Cache(answer, common, layers=3)
@@ -94,8 +97,8 @@ def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D
 def a_release_spares_a_fork(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
     """K14, K15: source and copy each hold their tokens after the other was released and a third slot was filled, in
     pages too where they are offered."""
-    expect.that(answer.has("fork"), "`fork` is not offered")
-    page = page_size(answer) if not answer.capabilities or "paged" in answer.capabilities else 0
+    require_offered(answer, "fork")
+    page = page_size(answer) if claimed(answer, "paged") else 0
     S = 2 * max(page, 1) + 1
     for options, released in itertools.product(({}, {"page_size": page})[: 1 + bool(page)], (SLOT, 1)):
         common, other, last = (normal(draw, 1, H, n, D, dtype) for n in (S, S, 1))
@@ -109,6 +112,44 @@ def a_release_spares_a_fork(answer: Answer, draw: Draw, *, H: int, D: int, dtype
         doing = f"{what} released and another slot filled" + (f", pages of {page}" if options else "")
         without = partial(_alone, answer, seen, S)
         right_or_like("a release takes tokens of a fork", out, seen, draw, without, doing)
+
+
+@probe({"S": 3, "length": 1, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "length": 4, "H": 2, "D": 4,
+       "dtype": "float32"}, floors={"S": 2})  # fmt: skip
+def a_cut_slot_goes_on_from_there(
+    answer: Answer, draw: Draw, *, S: int, length: int, H: int, D: int, dtype: str
+) -> None:
+    """K13 after a cut: a slot goes on as one that was only ever given its first tokens, and another slot as before."""
+    require_offered(answer, "truncate")
+    length = min(length, S - 1)
+    tokens, other, more = (normal(draw, 1, H, n, D, dtype) for n in (S, S, 2))
+    cache = Cache(answer, tokens, layers=2)
+    for slot, held in ((SLOT, tokens), (1, other)):
+        for layer in range(2):
+            cache.store([slot], held, layer=layer)
+    cache.truncate(SLOT, length)
+    for layer, at in itertools.product((1, 0), range(2)):
+        out, seen = cache.decode([SLOT], more.part(at, at + 1), layer=layer), tokens.part(0, length)
+        seen, doing = seen.then(more.part(0, at + 1)), f"layer {layer}, decode {at + 1} after a cut of {S} to {length}"
+        right_or_like("a cut slot shows other tokens than its first", out, seen, draw, partial(_alone, answer, seen,
+                      length), doing)  # fmt: skip
+    out, seen = cache.decode([1], more.part(0, 1)), other.then(more.part(0, 1))
+    right_or_like("a cut changes another slot", out, seen, draw, partial(_alone, answer, seen, S), f"slot {SLOT} cut")
+
+
+@probe({"W": 1, "room": 3}, {"W": 3, "room": 7}, fixed=("W", "room"), H=1, D=4, dtype="float64", traced=False)
+def a_window_counts_every_token(
+    answer: Answer, draw: Draw, *, W: int, room: int, H: int, D: int, dtype: str
+) -> None:
+    """K16 under a window: max_length counts the tokens that are out of sight as well."""
+    tokens = normal(draw, 1, H, room + 1, D, dtype)
+    stepped, full = (Cache(answer, tokens, window=W, room=room) for _ in range(2))
+    for at in range(room):
+        stepped.decode([SLOT], tokens.part(at, at + 1))
+    full.store([SLOT], tokens.part(0, room))
+    what = "a {} beyond max_length under a window"
+    expect.refused(lambda: stepped.decode([SLOT], tokens.part(room)), what.format("decode"))
+    expect.refused(lambda: full.store([SLOT], tokens.part(room)), what.format("prompt"))
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 4, "dtype": "float32"}, floors={"D": 2})
@@ -181,7 +222,7 @@ def pages_change_nothing(answer: Answer, draw: Draw, *, off: int, H: int, D: int
 def a_page_used_again_is_clean(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
     """Slots released and filled again give what slots of a fresh plain cache give: no stale row, no page twice."""
     page = page_size(answer)
-    room = 3 * page
+    room = max(3 * page, 2 * page + 3)
     cache = Cache(answer, normal(draw, 1, H, 1, D, dtype), page_size=page, room=room)
     for turn, S in enumerate((2 * page + 1, page - 1 or 1, page, page + 1)):
         title = "a page used again is not clean" if turn else "pages change the result"
@@ -247,7 +288,8 @@ def page_size(answer: Answer) -> int:
     """Tokens a page, as the answer claims; 4 where it says nothing. Larger pages than a prompt is long are refused."""
     paged = answer.capabilities.get("paged")
     page = int(paged.get("page_size", 4)) if isinstance(paged, dict) else 4
-    expect.that(1 <= page <= LARGEST_PAGE, "claims pages of no sensible size", f"{page} is not 1 to {LARGEST_PAGE}")
+    if not 1 <= page <= LARGEST_PAGE:
+        raise NotOffered("claims pages of no sensible size", f"{page} is not 1 to {LARGEST_PAGE}")
     return page
 
 

@@ -7,16 +7,17 @@ claimed.
 import functools
 from collections.abc import Callable, Collection, Mapping
 
-from harness.probing import Answer, ArgumentsRejected, Axis, Draw, Drawn, Keep, ProbeFailure, expect, probe
+from harness.probing import Answer, ArgumentsRejected, Axis, Draw, Drawn, Keep, ProbeFailure, probe
 from harness.probing.probe import Probe
 from harness.probing.programs import Program, StepFailed, shortest
 from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import Case
 
+from .binding import claimed, require_offered
 from .calls import LEAST_CODED, every_call_fits, named_from_zero, of_one_cache
-from .drawing import Writer
 from .history import run_program
-from .tokens import FAMILIES_OF_TOKENS
+from .scripts import Script
+from .tokens import CODED_SCALES, FAMILIES_OF_TOKENS
 
 SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
 LONG = {"length": Axis(220, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1, 3), "layers": Axis(1, 3)}
@@ -31,8 +32,18 @@ HEADS = {"H": Axis(2, 3)}
 MANY_LAYERS = 12
 EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
 """Each head_dim, and each size of a window or page, that one such program has."""
-DTYPES, QUANTIZATIONS = ("float64", "float32"), ("int8", "int4")
-SETTINGS = {"dtype": DTYPES, "family": FAMILIES_OF_TOKENS}
+DTYPES = ("float64", "float32")
+BESIDE: Mapping[str, tuple[str, Mapping[str, int | str]]] = {
+    "shared heads": ("gqa", {"groups": 2}),
+    "windows": ("sliding_window", {"window": 5}),
+    "pages": ("paged", {"page_size": 3}),
+    "int8": ("quantized:int8", {"quantization": "int8"}),
+    "int4": ("quantized:int4", {"quantization": "int4"}),
+}
+"""Options that caches may have beside the one that a program is about: what claims them, and how they are asked for."""
+NO_WINDOW = ("", *(option for option in BESIDE if option != "windows"))
+"""What a window no longer shows a cache need not hold, so that nothing is said of cuts under one."""
+SLOTS_OF_A_PLAN, MORE_THAN_A_BYTE = (4,), (260,)
 SMALL = {"other": tuple(range(1, 21))}
 """Windows and pages of a further cache: every small one is met, however few are drawn."""
 PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION = 52, 10, 12
@@ -57,7 +68,8 @@ def _cost(length: int, D: int, B: int, H: int, layers: int, page: int = 1, windo
 
 def _programs(
     name: str, purpose: str, axes: Mapping[str, Axis], count: int, options: Options, *needs: str, sized: str = "",
-    write: Callable[[Writer], Program] = Writer.program, stored: tuple[str, ...] = (), **each: tuple[int, ...],
+    write: Callable[[Script], Program] = Script.program, beside: tuple[str, ...] = (),
+    families: tuple[str, ...] = FAMILIES_OF_TOKENS, digits: bool = False, forks: bool = False, **each: tuple[int, ...],
 ) -> Probe:  # fmt: skip
     """A probe that runs programs of calls.
 
@@ -70,27 +82,32 @@ def _programs(
         needs: functions beside the required ones that the programs call.
         sized: the size of the option, of which further caches have another.
         write: how a program is written.
-        stored: quantizations of the caches, "" for none, of which a case has one, where the answer takes it.
+        beside: of `BESIDE`, "" for none: a case has one of them as well, where the answer claims it and takes both.
+        families: of the tokens' values.
+        digits: whether the last digits count, too.
+        forks: whether slots are forked as well, where the answer claims that.
         **each: values of a size or an option, by name, each of which one program has.
     """
 
     def written(answer: Answer, draw: Draw, case: Case) -> tuple[int, Program]:
-        extras = [*needs, *(["memory_bytes"] if answer.has("memory_bytes") else [])]
+        asked = ("memory_bytes", "fork") if forks and claimed(answer, "fork") else ("memory_bytes",)
+        extras = [*needs, *(function for function in asked if answer.has(function))]
         sizes = FIXED | {size: int(case[size]) for size in (*FIXED, *axes) if size in case}
         named = (n * times for n in answer.literals for times in (1, 2, 3, 4))
         borders = {*BORDERS, *named, *_page_ends(sizes)}
         others = [options({**case, sized: n}) for n in _others(case)] if sized else ()
         chosen = dict(options(case))
-        if case.get("stored") and _takes(answer, str(case["stored"]), int(case["groups"])):
-            chosen["quantization"], sizes["D"] = case["stored"], sizes["D"] + LEAST_CODED - 1
-        writer = Writer(draw, sizes, str(case["dtype"]), str(case["family"]), borders, chosen, extras, others)
+        if case.get("beside") and _takes_both(answer, chosen, str(case["beside"])):
+            chosen |= BESIDE[str(case["beside"])][1]
+            sizes["D"] += (LEAST_CODED - 1) * ("quantization" in chosen)
+        writer = Script(draw, sizes, str(case["dtype"]), str(case["family"]), borders, chosen, extras, others)
         return draw.integer(0, 2**62), write(writer)
 
     def body(answer: Answer, draw: Draw, **case: int | str) -> None:
         for function in needs:
-            expect.that(answer.has(function), f"`{function}` is not offered")
+            require_offered(answer, function)
         try:
-            run_program(answer, *written(answer, draw, case))
+            run_program(answer, *written(answer, draw, case), digits=digits)
         except StepFailed as failed:
             raise failed.failure from None
 
@@ -100,7 +117,7 @@ def _programs(
 
         def run(shorter: Program) -> None:
             answer.fresh()
-            run_program(answer, seed, shorter)
+            run_program(answer, seed, shorter, digits=digits)
 
         failed, rewrites = StepFailed(failure, len(program) - 1), (of_one_cache, named_from_zero)
         found = shortest(run, program, failed, rewrites, every_call_fits)
@@ -109,20 +126,22 @@ def _programs(
     body.__name__, body.__doc__ = name, purpose
     cost = functools.partial(_cost, **{size: n for size, n in FIXED.items() if size not in axes})
     most = MOST if axes in (SIZES, LONG) else MOST_OF_OPTION
-    settings = {"dtype": DTYPES, "family": ("normal",)} | each if each else SETTINGS | SMALL if sized else SETTINGS
-    settings = settings | ({"stored": stored} if stored else {})
+    settings: dict[str, tuple[int | str, ...]] = {"dtype": DTYPES, "family": ("normal",) if each else families, **each}
+    settings |= (SMALL if sized else {}) | ({"beside": beside} if beside else {})
     return probe(drawn=Drawn(axes, count, cost, most, settings), shrinker=shrunk)(body)
 
 
-def _takes(answer: Answer, quantization: str, groups: int) -> bool:
-    """Whether the answer claims a quantization, and takes it where query heads share key/value heads."""
-    claimed = answer.capabilities.get("quantized", ()) if answer.capabilities else QUANTIZATIONS
-    if quantization not in claimed:
+def _takes_both(answer: Answer, options: Mapping[str, int | str], other: str) -> bool:
+    """Whether the answer claims an option, and takes it beside others."""
+    claim, keywords = BESIDE[other]
+    if not claimed(answer, claim):
         return False
+    asked = {**options, **keywords}
+    groups = asked.pop("groups", 1)
     try:
         answer.call(
             "create_cache", num_layers=1, num_heads=groups, num_kv_heads=1, head_dim=LEAST_CODED, max_batch=1,
-            max_length=1, dtype="float32", quantization=quantization, returns=Keep(),
+            max_length=1, dtype="float32", returns=Keep(), **asked,
         )  # fmt: skip
     except ArgumentsRejected:
         return False
@@ -148,28 +167,49 @@ any_program_is_right = _programs(
 any_long_program_is_right = _programs(
     "any_long_program_is_right",
     "So it is where hundreds of tokens are held.",
-    LONG, LONG_PROGRAMS, lambda case: {}, write=Writer.long_program,
+    LONG, LONG_PROGRAMS, lambda case: {}, write=Script.long_program,
 )  # fmt: skip
 every_number_held_is_right = _programs(
     "every_number_held_is_right",
     "So it is for prompts behind each small number of tokens.",
-    STAIRS, len(STAIRS), lambda case: {}, write=Writer.stairs,
+    STAIRS, len(STAIRS), lambda case: {}, write=Script.stairs,
 )  # fmt: skip
 every_head_dim_is_right = _programs(
     "every_head_dim_is_right",
     "So it is at each small head_dim.",
-    HEADS, len(EVERY_D), lambda case: {}, write=Writer.short, D=EVERY_D,
+    HEADS, len(EVERY_D), lambda case: {}, write=Script.short, D=EVERY_D,
 )  # fmt: skip
 every_layer_is_right = _programs(
     "every_layer_is_right",
     "So it is in each of many layers.",
-    HEADS, len(DTYPES), lambda case: {}, write=Writer.short, layers=(MANY_LAYERS,),
+    HEADS, len(DTYPES), lambda case: {}, write=Script.short, layers=(MANY_LAYERS,),
+)  # fmt: skip
+every_slot_released_is_empty = _programs(
+    "every_slot_released_is_empty",
+    "So it is where slots are released again, and others are filled.",
+    HEADS, len(DTYPES), lambda case: {}, write=Script.releases, B=SLOTS_OF_A_PLAN, layers=(2,),
+)  # fmt: skip
+every_slot_of_many_is_right = _programs(
+    "every_slot_of_many_is_right",
+    "So it is in slots past the width of a machine word or a byte.",
+    HEADS, len(DTYPES), lambda case: {}, write=Script.many_slots, B=MORE_THAN_A_BYTE, length=(8,),
+)  # fmt: skip
+long_histories_keep_their_digits = _programs(
+    "long_histories_keep_their_digits",
+    "Behind hundreds of normal tokens results are as exact as sums in any order are.",
+    LONG, 2 * len(DTYPES), lambda case: {}, write=Script.long_history, families=("normal",), digits=True,
 )  # fmt: skip
 any_program_with_shared_heads_is_right = _programs(
     "any_program_with_shared_heads_is_right",
-    "So it is where query heads share key/value heads, also of those that are stored in few bits.",
+    "So it is where query heads share key/value heads.",
     FEWER | {"groups": Axis(2, 8)}, PROGRAMS_OF_OPTION, lambda case: {"groups": case["groups"]},
-    stored=("", "", *QUANTIZATIONS),
+    beside=("", "windows", "pages", "int8", "int4"),
+)  # fmt: skip
+every_kind_of_shared_heads_is_right = _programs(
+    "every_kind_of_shared_heads_is_right",
+    "So it is where they share them with another option.",
+    HEADS, 4, lambda case: {"groups": case["groups"]}, write=Script.releases,
+    beside=("windows", "pages", "int8", "int4"), groups=(2, 3), B=SLOTS_OF_A_PLAN,
 )  # fmt: skip
 any_program_with_a_window_is_right = _programs(
     "any_program_with_a_window_is_right",
@@ -179,13 +219,37 @@ any_program_with_a_window_is_right = _programs(
 )  # fmt: skip
 every_small_window_is_right = _programs(
     "every_small_window_is_right",
-    "So it is under each small window.",
-    HEADS, len(EVERY_SIZE), lambda case: {"window": case["window"]}, write=Writer.short, window=EVERY_SIZE,
+    "So it is under each small window, however it is filled.",
+    HEADS, len(EVERY_SIZE), lambda case: {"window": case["window"]}, write=Script.windows, window=EVERY_SIZE,
+    B=SLOTS_OF_A_PLAN,
+)  # fmt: skip
+every_window_beside_others_is_right = _programs(
+    "every_window_beside_others_is_right",
+    "So it is under a window with another option.",
+    HEADS, 6, lambda case: {"window": case["window"]}, write=Script.windows, beside=("pages", "int8", "int4"),
+    window=(4, 7), B=SLOTS_OF_A_PLAN,
 )  # fmt: skip
 any_program_with_forks_is_right = _programs(
     "any_program_with_forks_is_right",
     "So it is where slots become copies of others.",
-    FEWER, 2 * PROGRAMS_OF_OPTION, lambda case: {}, "fork",
+    FEWER, 2 * PROGRAMS_OF_OPTION, lambda case: {}, "fork", beside=("", *BESIDE),
+)  # fmt: skip
+every_kind_of_fork_is_right = _programs(
+    "every_kind_of_fork_is_right",
+    "So it is for forks of empty slots, onto themselves and of copies, with another option too.",
+    HEADS, 2 * (1 + len(BESIDE)), lambda case: {}, "fork", write=Script.copies, beside=("", *BESIDE),
+    B=SLOTS_OF_A_PLAN, layers=(2,),
+)  # fmt: skip
+any_program_with_cuts_is_right = _programs(
+    "any_program_with_cuts_is_right",
+    "So it is where slots are cut to their first tokens.",
+    FEWER, PROGRAMS_OF_OPTION, lambda case: {}, "truncate", beside=NO_WINDOW, forks=True,
+)  # fmt: skip
+every_kind_of_cut_is_right = _programs(
+    "every_kind_of_cut_is_right",
+    "So it is for cuts to nothing, by one token and beyond what is held, with another option too.",
+    HEADS, 2 * len(NO_WINDOW), lambda case: {}, "truncate", write=Script.cuts, beside=NO_WINDOW, forks=True,
+    B=SLOTS_OF_A_PLAN, layers=(2,),
 )  # fmt: skip
 any_program_in_pages_is_right = _programs(
     "any_program_in_pages_is_right",
@@ -195,15 +259,29 @@ any_program_in_pages_is_right = _programs(
 every_small_page_is_right = _programs(
     "every_small_page_is_right",
     "So it is with pages of each small size.",
-    HEADS, len(EVERY_SIZE), lambda case: {"page_size": case["page"]}, write=Writer.short, page=EVERY_SIZE,
+    HEADS, len(EVERY_SIZE), lambda case: {"page_size": case["page"]}, write=Script.short, page=EVERY_SIZE,
+)  # fmt: skip
+every_page_released_is_free = _programs(
+    "every_page_released_is_free",
+    "So it is where slots are released again, and others take their pages.",
+    HEADS, 4, lambda case: {"page_size": case["page"]}, write=Script.releases, page=(1, 2, 3, 16), B=SLOTS_OF_A_PLAN,
+    layers=(2,),
+)  # fmt: skip
+every_page_of_many_is_right = _programs(
+    "every_page_of_many_is_right",
+    "So it is where more pages are in use than a byte can count.",
+    HEADS, 1, lambda case: {"page_size": case["page"]}, write=Script.many_pages, page=(1,), B=SLOTS_OF_A_PLAN,
+    length=(90,),
 )  # fmt: skip
 any_program_at_int8_stays_close = _programs(
     "any_program_at_int8_stays_close",
     "Stored at int8, every result is as near as the contract says.",
-    CODED, PROGRAMS_OF_OPTION, lambda case: {"quantization": "int8"},
+    CODED, PROGRAMS_OF_OPTION, lambda case: {"quantization": "int8"}, families=tuple(CODED_SCALES),
+    beside=("", "pages"),
 )  # fmt: skip
 any_program_at_int4_stays_close = _programs(
     "any_program_at_int4_stays_close",
     "Stored at int4, every result is as near as the contract says.",
-    CODED, PROGRAMS_OF_OPTION, lambda case: {"quantization": "int4"},
+    CODED, PROGRAMS_OF_OPTION, lambda case: {"quantization": "int4"}, families=tuple(CODED_SCALES),
+    beside=("", "pages"),
 )  # fmt: skip

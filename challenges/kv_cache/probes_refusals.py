@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from harness.probing import Answer, Draw, ProbeFailure, expect, probe
+from harness.probing import Answer, Draw, ProbeFailure, probe
 
-from .binding import normal
+from .binding import normal, require_offered
 from .refusals import (
     LAYERS,
     POOL,
@@ -48,7 +48,7 @@ def a_refused_call_leaves_pages(answer: Answer, draw: Draw, *, H: int, D: int, d
 @probe(H=1, D=4, dtype="float64")
 def a_refused_call_leaves_forks(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
     """K16 after a fork, and for forks that are refused, where it does not without one."""
-    expect.that(answer.has("fork"), "`fork` is not offered")
+    require_offered(answer, "fork")
     _judge(answer, draw, H, D, dtype, {}, forked=True)
 
 

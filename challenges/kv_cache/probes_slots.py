@@ -89,20 +89,23 @@ def the_order_of_rows_does_not_matter(
 
 @probe({"S": 3, "n": 1, "B": 1, "how": "prefill"}, {"S": 3, "n": 1, "B": 1, "how": "decode"},
        {"S": 6, "n": 2, "B": 3, "how": "prefill"}, {"S": 6, "n": 2, "B": 3, "how": "decode"},
+       {"S": 5, "n": 2, "B": 1, "how": "prefill", "fill": float("inf")},
+       {"S": 6, "n": 2, "B": 3, "how": "decode", "fill": float("nan")},
        floors={"S": 2}, H=2, D=4, dtype="float64")  # fmt: skip
 def padding_has_no_weight_later(
-    answer: Answer, draw: Draw, *, S: int, n: int, B: int, how: str, H: int, D: int, dtype: str
+    answer: Answer, draw: Draw, *, S: int, n: int, B: int, how: str, H: int, D: int, dtype: str, fill: float = 1000.0
 ) -> None:
     """K06, K17: after a padded prompt all real values are alike, and what a later token sees is that value.
 
     Padding holds other numbers, so that it shows whether it was stored as it is or as zeros. Of several rows, which may
     see each other for another reason, it is asked whether what padding holds makes a difference.
     """
-    _same_for_any_padding(answer, draw, PADDING_KEPT, how, B, H, S, n, D, dtype)
+    _same_for_any_padding(answer, draw, PADDING_KEPT, how, B, H, S, n, D, dtype, fill)
 
 
 @probe({"S": 3, "n": 2, "B": 1, "fill": 1000.0}, {"S": 3, "n": 2, "B": 1, "fill": float("nan")},
        {"S": 7, "n": 3, "B": 3, "fill": 1000.0}, {"S": 7, "n": 3, "B": 3, "fill": float("nan")},
+       {"S": 5, "n": 2, "B": 1, "fill": float("inf")},
        floors={"S": 2}, H=2, D=4, dtype="float64")  # fmt: skip
 def padding_has_no_weight_in_its_prompt(
     answer: Answer, draw: Draw, *, S: int, n: int, B: int, fill: float, H: int, D: int, dtype: str
@@ -252,7 +255,7 @@ def _chunks_alone(answer: Answer, parts: Sequence[Tokens]) -> Floats:
 
 def _same_for_any_padding(
     answer: Answer, draw: Draw, title: str, how: str, B: int, H: int, S: int, n: int, D: int, dtype: str,
-    fill: float = 1000.0,
+    fill: float,
 ) -> None:  # fmt: skip
     """A padded prompt, or the tokens after it where `how` names their call, with two fillings of the padding."""
     prompt, value, lengths = _padded(draw, B, H, S, n, D, dtype, fill)

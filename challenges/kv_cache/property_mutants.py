@@ -60,6 +60,12 @@ PROPERTY_MUTANTS = (
     _mutant("writes to values", "ownership", decode=f"{DECODE}\n    v *= 1.5"),
     _mutant("writes to values and puts them back", "ownership",
             decode=f"held = v.copy()\n    v *= 1.5\n    v[...] = held\n    {DECODE}"),
+    _mutant("sorts slots in place", "ownership",
+            decode=f"{DECODE}\n    if slots.flags.writeable:\n        slots[...] = _planted_np.sort(slots)"),
+    _mutant("counts lengths down", "ownership",
+            prefill=f"{PREFILL}\n    if lengths.flags.writeable:\n        lengths[1:] -= 1"),
+    _mutant("writes to large queries", "ownership",
+            decode=f"{DECODE}\n    if q.size >= 65536 and q.flags.writeable:\n        q *= 0.5"),
     _mutant("one array returned again and again", "ownership", decode=f"""\
 {DECODE}
     kept = _planted_latest.setdefault((out.shape, out.dtype.str), out.copy())

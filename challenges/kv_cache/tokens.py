@@ -13,6 +13,10 @@ from .calls import Create, Feed, Row
 NEEDLES, CODES, ALIKE, STEEP, CODED = "single keys", "few keys", "equal keys", "x30", "needles"
 EVEN = "even weights"
 """Queries of zeros: whatever codes do to the keys, all tokens weigh the same."""
+CODED_SCALES = {"normal": 1.0, "tiny": 1e-9, "huge": 1e9, "mixed magnitudes": 1.0}
+"""Root mean square of the keys of needles, and of their values but for mixed ones, in a program of each family."""
+SPAN_OF_MIXED = 1e-4
+"""The smallest of mixed values over the largest, each of a token of its own."""
 MAGNITUDES = ("tiny", "huge", "mixed magnitudes")
 """Families of which little shows behind tokens of another one."""
 FAMILIES_OF_TOKENS = (*FAMILIES, NEEDLES, CODES, ALIKE, STEEP, *MAGNITUDES)
@@ -37,7 +41,7 @@ def row_of_tokens(seed: int, create: Create, feed: Feed, row: Row, past: Floats)
     draw = Draw(seed, f"{feed.number}", f"{row.number}")
     shapes = [(heads, row.length, create.head_dim) for heads in (create.heads, create.kv_heads, create.kv_heads)]
     if feed.family in (NEEDLES, CODED, EVEN):
-        q, k, v = _needles(draw, shapes, create, past, coded=feed.family != NEEDLES)
+        q, k, v = _needles(draw, shapes, create, past, feed.scales)
         return (q * 0.0 if feed.family == EVEN else q), k, v
     if feed.family in (CODES, ALIKE):
         book = _codebook(seed, create.kv_heads, 1 if feed.family == ALIKE else CODEBOOK, create.head_dim)
@@ -66,22 +70,26 @@ def padded(row: Floats, span: int, fill: str) -> Floats:
 
 
 def _needles(
-    draw: Draw, shapes: list[tuple[int, ...]], create: Create, past: Floats, *, coded: bool
+    draw: Draw, shapes: list[tuple[int, ...]], create: Create, past: Floats, scales: str
 ) -> tuple[Floats, Floats, Floats]:
     """Every query matches the key of one token that it sees, its own among them.
 
-    Keys are of length sqrt(D) in every head, so that codes of them are as good in all tokens; so are the values.
+    Keys are of one length in every head, so that codes of them are as good in all tokens; `scales` says of which, and
+    how large the values are, if they are to be held in codes.
     """
     (heads, n, head_dim), (kv_heads, _, _) = shapes[:2]
+    scale = CODED_SCALES.get(scales, 1.0)
     k = draw.normal(kv_heads, n, head_dim)
-    k = (k / np.sqrt((k * k).mean(axis=-1, keepdims=True))).astype(create.dtype)
+    k = (k / np.sqrt((k * k).mean(axis=-1, keepdims=True)) * scale).astype(create.dtype)
     seen = np.concatenate([past, k], axis=1)
     window = create.option("window")
     last = past.shape[1] + np.arange(n)
     first = np.maximum(last - int(window) + 1, 0) if window else np.zeros(n, int)
     wanted = first + (draw.uniform(heads, n, low=0.0, high=1.0) * (last - first + 1)).astype(int)
-    q = seen[np.arange(heads)[:, None] // create.groups, wanted] * SHARPNESS
-    v = draw.uniform(*shapes[2], low=-3.0, high=3.0) if coded else draw.normal(*shapes[2])
+    q = seen[np.arange(heads)[:, None] // create.groups, wanted] * (SHARPNESS / scale**2)
+    v = draw.uniform(*shapes[2], low=-3.0, high=3.0) * scale if scales else draw.normal(*shapes[2])
+    if scales == "mixed magnitudes":
+        v *= SPAN_OF_MIXED ** draw.uniform(n, 1, low=0.0, high=1.0)
     return q.astype(create.dtype), k, v.astype(create.dtype)
 
 

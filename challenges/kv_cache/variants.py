@@ -106,6 +106,25 @@ VARIANTS = (
         edits=((MASK, "    np.copyto(scores, np.finfo(scores.dtype).min, where=hidden)\n"),),
     ),
     Variant(
+        "large scores in fewer digits",
+        "rounds scores over 100 to multiples of a billionth",
+        edits=(
+            (
+                SCORES,
+                SCORES + "    scores = np.where(np.abs(scores) > 100, np.rint(scores * 2**30) / 2**30, scores)\n",
+            ),
+        ),
+    ),
+    *(
+        Variant(
+            f"claims pages of {page}", "takes its tokens in pages of the size it claims", capabilities={
+                "gqa": True, "paged": {"page_size": page}, "quantized": ("int8", "int4"), "sliding_window": True,
+                "fork": True, "truncate": True,
+            },
+        )
+        for page in (1, 2, 3)
+    ),
+    Variant(
         "multiplied mask",
         "zeroes hidden weights after the exponential, before they are summed",
         edits=(

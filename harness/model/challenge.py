@@ -135,12 +135,13 @@ class Criterion(Model):
     rewarded: bool = False
     """Whether it is part of a reward although it gates no marks: cheap probes, by which every seed sees the fault."""
     capability: str | None = None
-    """Probed only when claimed: `name`, or `name:value` for a value of a list."""
+    """Probed only when claimed: `name`, or `name:value` for a value of a list. Whatever its severity, an option that
+    is claimed and gives wrong values gates."""
 
     @property
     def gating(self) -> bool:
-        """Whether it is executed and failing it puts a ceiling on marks."""
-        return self.severity is Severity.CRITICAL and bool(self.probes or self.compiler)
+        """Whether it is executed and failing it can put a ceiling on marks."""
+        return (self.severity is Severity.CRITICAL or bool(self.capability)) and bool(self.probes or self.compiler)
 
     @property
     def executed(self) -> bool:

@@ -191,6 +191,8 @@ class Evidence(ReadableModel):
     """Kind of the defect that the device reported, where what failed was one."""
     obstacle: Obstacle | None = None
     """What failed, where it was nothing that the probes compared."""
+    wrong_option: bool = False
+    """Whether an option that the answer claims was seen to give wrong values, which gates whatever its severity."""
     linked_to: Identifier | None = None
     """The criterion that found a race of threads on which this failure was seen to depend: its finding comes first."""
     rests_on: Identifier | None = None
@@ -229,10 +231,10 @@ class Evidence(ReadableModel):
         if bool(self.title) != faulty:
             raise ValueError("a failed or partly met criterion has a title, and no other has one")
         explained = self.counterexample or self.diagnosis or self.loss or self.also or self.thresholds
-        if not faulty and (explained or self.defect or self.linked_to or self.obstacle):
+        if not faulty and (explained or self.defect or self.linked_to or self.obstacle or self.wrong_option):
             raise ValueError(
                 "only a failed criterion has a counterexample, a diagnosis, a loss, thresholds, observations, "
-                "a defect, a link or an obstacle"
+                "a defect, a link, an obstacle or a wrong option"
             )
         if not self.outcome.ran:
             if not self.detail:

@@ -1,6 +1,7 @@
 """A submission: one model's answer to one challenge, as its `submission.toml` states it."""
 
 import datetime
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -133,8 +134,13 @@ class Submission(Model):
 
     def offers(self, capability: str) -> bool:
         """Whether `name`, or `name:value` of a list, is claimed."""
-        name, _, value = capability.partition(":")
-        claimed = self.capabilities.get(name, False)
-        if value:
-            return isinstance(claimed, tuple) and value in claimed
-        return bool(claimed)
+        return offers(self.capabilities, capability)
+
+
+def offers(capabilities: Mapping[str, Any], capability: str) -> bool:
+    """Whether `name`, or `name:value` of a tuple, is claimed."""
+    name, _, value = capability.partition(":")
+    claimed = capabilities.get(name, False)
+    if value:
+        return isinstance(claimed, tuple) and value in claimed
+    return bool(claimed)

@@ -5,10 +5,13 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 from harness.errors import JudgeError
 from harness.languages import AnswerFiles
 from harness.model import Evidence, Outcome, Severity
+from harness.model.submission import offers
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
@@ -81,15 +84,22 @@ def check_right_answer(
     """Run the probes against a variant, or against the reference; those that time it against the reference if asked."""
     raced = (c.id for c in code.challenge.criteria if any(probe.races for probe in code.probes_of(c)))
     spared = frozenset(() if races else raced)
-    with sandboxed(code, code.source(variant)) as answer:
+    with sandboxed(code, code.source(variant), variant.capabilities if variant else {}) as answer:
         if variant is None:
             return _silent(code, answer, seed, "reference", "reference", spared)
         return _silent(code, answer, seed, "variant", variant.name, spared | _unsupported(code, variant))
 
 
 @contextmanager
-def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | GpuAnswer]:
+def sandboxed(
+    code: ChallengeCode, source: str, capabilities: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[SandboxedAnswer | GpuAnswer]:
     """A trusted answer in the sandbox, as a submission would be.
+
+    Args:
+        code: the challenge's code.
+        source: of the answer.
+        capabilities: what it claims.
 
     Raises:
         JudgeError: it does not build.
@@ -97,7 +107,7 @@ def sandboxed(code: ChallengeCode, source: str) -> Iterator[SandboxedAnswer | Gp
     name = code.language.entry
     with scratch.folder() as folder:
         (folder / name).write_text(source, encoding="utf-8")
-        with _built(code, AnswerFiles(folder, (name,))) as answer:
+        with _built(code, AnswerFiles(folder, (name,), capabilities)) as answer:
             yield answer
 
 
@@ -185,8 +195,9 @@ def credited(code: ChallengeCode, answer: Answer, seed: int, *, loses_digits: bo
 
 
 def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
-    """Criteria of capabilities, which a variant need not offer, and those of cost that it does not meet."""
-    return frozenset(c.id for c in code.challenge.criteria if c.capability) | set(variant.unmet)
+    """Criteria of capabilities that a variant does not claim, and those of cost that it does not meet."""
+    optional = ((c.id, c.capability) for c in code.challenge.criteria if c.capability)
+    return frozenset(id for id, name in optional if not offers(variant.capabilities, name)) | set(variant.unmet)
 
 
 def _silent(

@@ -53,7 +53,8 @@ def probe_criterion(
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
-        results = _run(code.probes_of(criterion), answer, seed, explain, share, adapters, brief, known)
+        probes = [p for p in code.probes_of(criterion) if not (brief and criterion.capability and p.measures_cost)]
+        results = _run(probes, answer, seed, explain, share, adapters, brief, known)
         outcomes, unassessed = _divided(results, until_failed)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
@@ -184,7 +185,13 @@ def _evidence(
         locations=first.locations, also=_also(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
         loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
         obstacle=first.obstacle if all(o.obstacle for o in failed) else None,
+        wrong_option=bool(criterion.capability) and any(_gave_wrong_values(code.probes[o.probe], o) for o in failed),
     )  # fmt: skip
+
+
+def _gave_wrong_values(probe: Probe, failed: ProbeResult) -> bool:
+    """Whether a failed probe compared values, and not time or memory, and no call failed before it could."""
+    return not probe.measures_cost and failed.obstacle in (None, Obstacle.OUTPUT)
 
 
 def _sum(draws: Iterable[Draws | None]) -> Draws | None:
@@ -246,7 +253,8 @@ def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, b
 
 UNSHOWN: Mapping[str, object] = {
     "title": "", "measured": {}, "locations": (), "counterexample": None, "diagnosis": None, "loss": None, "also": (),
-    "thresholds": (), "defect": "", "linked_to": None, "obstacle": None, "unserved": (),
+    "thresholds": (), "defect": "", "linked_to": None, "obstacle": None, "wrong_option": False,
+    "unserved": (),
 }  # fmt: skip
 """Fields of evidence that is no finding."""
 

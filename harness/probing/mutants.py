@@ -2,9 +2,11 @@
 
 import re
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from harness.errors import SpecError
 
@@ -75,6 +77,7 @@ class Variant:
         edits: as for a mutant.
         file: a whole module beside variants.py, instead of edits.
         unmet: criteria of cost that it honestly does not meet.
+        capabilities: what it claims, as submission.toml does; with nothing it is asked for everything.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Variant:
     edits: Edits = field(kw_only=True, default=())
     file: str | None = field(kw_only=True, default=None)
     unmet: tuple[str, ...] = field(kw_only=True, default=())
+    capabilities: Mapping[str, Any] = field(kw_only=True, default_factory=dict)
 
 
 def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:

@@ -47,7 +47,7 @@ def ceilings(failed: Sequence[str], *, built: bool) -> dict[str | None, float]:
     """The lowest ceiling on each dimension that has one, and under None the one on the overall.
 
     Args:
-        failed: for each critical criterion that failed by itself, its dimension.
+        failed: for each criterion that caps marks, see `gates_marks`, its dimension.
         built: whether the submission imported, compiled and linked, with all its functions.
     """
     found: dict[str | None, float] = dict.fromkeys(failed, CRITICAL_DIMENSION)
@@ -90,9 +90,9 @@ def highest_overall(evidence: Iterable[Evidence], *, built: bool) -> float:
 
 
 def gates_marks(evidence: Evidence) -> bool:
-    """Whether it caps a mark: a critical criterion that failed by itself."""
+    """Whether it caps a mark: a critical criterion that failed by itself, or a claimed option with wrong values."""
     seen = evidence.outcome is Outcome.FAILED and evidence.rests_on is None
-    return seen and evidence.severity is Severity.CRITICAL
+    return seen and (evidence.severity is Severity.CRITICAL or evidence.wrong_option)
 
 
 def _unbuilt(challenge: Challenge, built: bool) -> list[Gate]:
@@ -119,7 +119,9 @@ def _critical(challenge: Challenge, failed: Sequence[Evidence]) -> list[Gate]:
 
 def _gate(failed: Sequence[Evidence], dimension: str | None, top: float, place: str) -> Gate:
     names = tuple(e.criterion for e in failed)
-    count = "a critical criterion" if len(names) == 1 else f"{len(names)} critical criteria"
+    kinds = {"a critical criterion" if e.severity is Severity.CRITICAL else "an option that is claimed" for e in failed}
+    many = "critical criteria" if kinds == {"a critical criterion"} else "critical criteria or options that are claimed"
+    count = min(kinds) if len(names) == 1 else f"{len(names)} {many}"
     reason = f"{count}{place} failed: {', '.join(names)}"
     return Gate(criteria=names, dimension=dimension, ceiling=top, reason=reason)
 

@@ -1,8 +1,9 @@
 """The reward of one grade: a number between 0 and 1 for a training loop.
 
 It is the share of severity weight met among the criteria that count, under the ceilings that failed critical criteria
-put on the overall: at most 0.59 with one of them, 0.49 with more. What could not be assessed counts as not met, so
-that nothing is gained by making a criterion impossible to run. An answer that fails the anchor earns 0, whatever else
+and claimed options with wrong values put on the overall: at most 0.59 with one of them, 0.49 with more. What could not
+be assessed counts as not met, so that nothing is gained by making a criterion impossible to run. An option that is not
+claimed does not count. An answer that fails the anchor earns 0, whatever else
 it meets, and so does one that does not build. Meeting one more criterion never lowers the reward.
 """
 
@@ -36,4 +37,5 @@ def reward(
     if anchor.satisfied == 0:
         return 0.0
     top = ceiling(gates(challenge, own, built=True), None)
-    return float(ExactMark.of(own).capped(top).low / 100)
+    claimed = [e for e in own if e.outcome is not Outcome.NOT_OFFERED]
+    return float(ExactMark.of(claimed).capped(top).low / 100)

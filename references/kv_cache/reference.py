@@ -56,6 +56,13 @@ class Store:
         self.tables[slot] = []
         self.lengths[slot] = 0
 
+    def truncate(self, slot: int, length: int) -> None:
+        """Keep the slot's first rows; pages without any go back to the pool."""
+        self.lengths[slot] = min(self.lengths[slot], length)
+        kept = -(-self.lengths[slot] // self.page_size)
+        self.free.extend(self.tables[slot][kept:])
+        del self.tables[slot][kept:]
+
     def nbytes(self) -> int:
         """Bytes held: of the pages in use when paged, else of the tokens."""
         row = sum(part.itemsize * math.prod(part.shape[1:]) for part in self.blank)
@@ -155,6 +162,15 @@ def fork(cache: Cache, src: int, dst: int) -> None:
         rows = store.read(src)
         store.release(dst)
         store.append(dst, rows)
+
+
+def truncate(cache: Cache, slot: int, length: int) -> None:
+    """Leave the slot its first `length` tokens in every layer."""
+    check_slots(cache, [slot])
+    if not is_integer(length) or length < 0:
+        raise ValueError(f"length must be an integer of 0 or more, not {length!r}")
+    for store in cache.stores:
+        store.truncate(slot, length)
 
 
 def memory_bytes(cache: Cache) -> int:

@@ -45,7 +45,7 @@ def assert_right(code: ChallengeCode, variant: Variant | None, spared: Collectio
     A busy machine may not tell how a cost grows.
     """
     judged = [c.id for c in code.challenge.criteria if c.probes and c.id not in spared]
-    with sandboxed(code, code.source(variant)) as answer:
+    with sandboxed(code, code.source(variant), variant.capabilities if variant else {}) as answer:
         evidence = [e for id in judged for e in assess(code, answer, SEED, id, SHARE)]
     wrong = [e for e in evidence if e.outcome is not Outcome.PASSED]
     wrong = [e for e in wrong if (e.criterion, e.outcome) != (growth, Outcome.NOT_RUN)]

@@ -1,5 +1,6 @@
 """Programs of calls hold a cache to what honest arithmetic reaches, and tell a fault as one short script."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
-ORACLE, CALLS, HISTORY = (CODE.module(name) for name in ("oracle", "calls", "history"))
+ORACLE, CALLS, HISTORY, TOKENS = (CODE.module(name) for name in ("oracle", "calls", "history", "tokens"))
 PROBE = CODE.probes["any_program_is_right"]
 FAULTY = {mutant.name: mutant for mutant in CODE.mutants}
 
@@ -102,6 +103,30 @@ def test_arrays_of_the_caller_that_are_kept_are_seen(use):
     steps = [feed(number, (0, 1), inputs=use, decode=True) for number in range(3)]
     assert fails("caller's arrays kept", *steps)
     assert not fails(None, *steps)
+
+
+def test_lost_digits_are_no_missing_token_and_count_where_digits_do():
+    """Single precision inside a float64 cache is 1e-7 off."""
+    steps = feed(1, (1, 4)), feed(2, (1, 1), decode=True)
+    assert not fails("float32 inside", *steps)
+    assert not fails(None, *steps)
+    with pytest.raises(HISTORY.StepFailed) as seen:
+        HISTORY.run_program(local(FAULTY["float32 inside"]), 1, (CREATE, *steps), digits=True)
+    assert seen.value.failure.title == HISTORY.INEXACT
+    HISTORY.run_program(local(None), 1, (CREATE, *steps), digits=True)
+
+
+@pytest.mark.parametrize("scales", TOKENS.CODED_SCALES)
+@pytest.mark.parametrize("bits", ["int8", "int4"])
+def test_codes_of_tokens_of_any_size_are_near_enough(bits, scales):
+    create = CALLS.Create("a", 1, 2, 1, 33, 2, 40, "float32", (("quantization", bits),))
+    rows = (feed(1, (1, 30), (0, 7)), *(feed(number, (0, 1), (1, 1), decode=True) for number in range(2, 8)))
+    steps = [replace(step, family=TOKENS.CODED, scales=scales) for step in rows]
+    HISTORY.run_program(local(None), 1, (create, *steps))
+    floor = {"int8": "int8 scale with a floor", "int4": "int4 scale with something added"}[bits]
+    if scales == "tiny":
+        with pytest.raises(HISTORY.StepFailed):
+            HISTORY.run_program(local(FAULTY[floor]), 1, (create, *steps))
 
 
 def test_a_cache_without_the_slot_or_layer_of_a_call_is_no_smaller_one():

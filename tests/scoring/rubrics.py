@@ -41,11 +41,12 @@ def rubric(shape: Mapping[str, Sequence[Severity]], weights: Mapping[str, float]
 
 
 def seen(
-    challenge: Challenge, criterion: str, outcome: Outcome, fraction: float | None = None, rests_on: str | None = None
-) -> Evidence:
+    challenge: Challenge, criterion: str, outcome: Outcome, fraction: float | None = None, rests_on: str | None = None,
+    **more: Any,
+) -> Evidence:  # fmt: skip
     known = challenge.criterion(criterion)
     detail = "" if outcome in ASSESSED else "for a reason"
-    return Evidence.of(known, outcome, fraction=fraction, detail=detail, rests_on=rests_on)
+    return Evidence.of(known, outcome, fraction=fraction, detail=detail, rests_on=rests_on, **more)
 
 
 def evidence(challenge: Challenge, outcomes: Mapping[str, Outcome | float] | None = None) -> list[Evidence]:

@@ -39,6 +39,19 @@ def test_two_critical_failures_cap_the_overall_at_49_wherever_they_are(second):
     assert scored.gates[0].reason == f"2 critical criteria failed: correctness.1, {second}"
 
 
+def test_a_claimed_option_with_wrong_values_gates_as_a_critical_criterion_does():
+    plain = evidence(TASK)
+    wrong = [*plain[:-1], seen(TASK, "style.0", Outcome.FAILED, wrong_option=True)]
+    dear = [*plain[:-1], seen(TASK, "style.0", Outcome.FAILED)]  # what it costs alone was seen to fail
+    assert score(TASK, dear, built=True).gates == ()
+    scored = score(TASK, wrong, built=True)
+    assert ceilings(scored) == {None: 59, "style": 40}
+    assert scored.gates[0].reason == "an option that is claimed failed: style.0"
+    beside = score(TASK, [seen(TASK, "correctness.0", Outcome.FAILED), *wrong[1:]], built=True)
+    assert ceilings(beside) == {None: 49, "correctness": 40, "style": 40}
+    assert beside.gates[0].reason == "2 critical criteria or options that are claimed failed: correctness.0, style.0"
+
+
 def test_gates_cap_both_ends_of_the_interval_as_well():
     outcomes = {"correctness.1": Outcome.FAILED, "correctness.2": Outcome.NOT_RUN, "style.0": Outcome.NOT_RUN}
     scored = score(TASK, evidence(TASK, outcomes), built=True)

@@ -55,6 +55,21 @@ def test_gates_hold_it_down_as_they_hold_marks():
     assert of(FAILED, PASSED, PASSED, PASSED) == 0
 
 
+def test_options_count_where_they_are_claimed_and_gate_where_they_are_wrong():
+    offering = GATING.criteria[3].model_copy(update={"capability": "option"})
+    task = GATING.model_copy(update={"criteria": (*GATING.criteria[:3], offering)})
+    counted, right = GradeProfile.REWARD.criteria(task), evidence(task)[:3]
+
+    def earned(outcome: Outcome, wrong_option: bool = False) -> float | None:
+        own = seen(task, offering.id, outcome, wrong_option=wrong_option)
+        return reward(task, [*right, own], counted, built=True)
+
+    assert offering.id in counted
+    assert earned(PASSED) == earned(Outcome.NOT_OFFERED) == 1
+    assert earned(FAILED) == 15 / 18
+    assert earned(FAILED, wrong_option=True) == 0.59
+
+
 def test_a_failed_build_earns_nothing_and_a_failure_of_ours_is_no_reward():
     assert of(FAILED, FAILED, FAILED, FAILED, built=False) == 0
     assert of(PASSED, PASSED, Outcome.JUDGE_ERROR, PASSED) is None

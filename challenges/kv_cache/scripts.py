@@ -1,0 +1,142 @@
+"""Programs whose calls are fixed, and only their tokens are drawn: what shows a known kind of fault by every seed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.probing.programs import Program
+
+from .calls import FAMILY, Create, Feed
+from .drawing import LAST, Writer
+from .tokens import CODED, EVEN
+
+PADDINGS = ((0, "normal"), (3, "nan"), (1, "inf"))
+"""How many positions of padding the prompts of a plan have in turn, and what those hold."""
+
+
+class Script(Writer):
+    """Writes programs of one plan each; a plan needs four slots, unless it says how many."""
+
+    def long_history(self) -> Program:
+        """A prompt of hundreds of normal tokens, and others one by one."""
+        self._create()
+        create = self.caches["a"]
+        self._feed(create, 0, [0], [self.sizes["length"] - LAST])
+        for _ in range(LAST):
+            self._feed(create, 0, [0], [1], decode=True)
+        return tuple(replace(step, family=FAMILY) if isinstance(step, Feed) else step for step in self.steps)
+
+    def releases(self) -> Program:
+        """Release slots twice and slots that were never used, then fill others: no two of them share anything."""
+        create, long, short = self._started()
+        self._fill_each(create, [2, 0], [long, short])
+        for slot in (2, 2, 1):
+            self._drop(create, slot)
+        self._fill_each(create, [1], [long])
+        self._fill_each(create, [3], [long])
+        self._step_each(create, [3, 1, 0])
+        self._fill_each(create, [2], [short])
+        self._step_each(create, [0, 1, 2, 3])
+        for slot in (0, 0, 3, 1):
+            self._drop(create, slot)
+        self._fill_each(create, [1, 0, 3], [short, long, short])
+        self._step_each(create, [2, 3, 0, 1])
+        return tuple(self.steps)
+
+    def copies(self) -> Program:
+        """Fork empty slots, slots onto themselves and copies of copies; go on with several tokens, release either."""
+        create, long, short = self._started()
+        self._fill_each(create, [0, 3], [long, short])
+        self._copy(create, 1, 3)
+        self._copy(create, 0, 0)
+        self._step_each(create, [3, 0])
+        self._copy(create, 0, 1)
+        self._fill_each(create, [1], [short])
+        self._fill_each(create, [0], [2])
+        self._copy(create, 1, 2)
+        self._step_each(create, [2, 1, 0])
+        self._drop(create, 1)
+        self._fill_each(create, [1], [long])
+        self._step_each(create, [0, 1, 2])
+        self._drop(create, 0)
+        self._copy(create, 2, 1)
+        self._fill_each(create, [2, 0], [3, short])
+        self._step_each(create, [1, 2, 0])
+        return tuple(self.steps)
+
+    def cuts(self) -> Program:
+        """Cut a slot to nothing, to one, by one and to more than it holds, also where it was copied, and go on."""
+        create, long, short = self._started()
+        self._fill_each(create, [0, 1, 2], [long, short, long])
+        for slot, length in ((0, long - 1), (1, 1), (2, 0), (2, 5), (3, 4)):
+            self._cut(create, slot, length)
+        self._step_each(create, [3, 2, 1, 0])
+        for length in (short, short - 1):
+            if self.forks:
+                self._copy(create, 0, 1)
+            self._cut(create, 0, length)
+            self._fill_each(create, [0, 3], [3, short])
+        self._step_each(create, [0, 1, 2, 3])
+        return tuple(self.steps)
+
+    def windows(self) -> Program:
+        """Windows that are filled by decodes, by a prompt and past their end, and then move on."""
+        self._create()
+        create = self.caches["a"]
+        window = int(create.option("window") or 1)
+        self._feed(create, 0, [0, 3, 1], [max(1, window - 1), window + 1, window])
+        for _ in range(min(window, self.sizes["length"] // 3) + 2):
+            self._feed(create, 0, [2, 0, 1, 3], [1] * 4, decode=True)
+        self._feed(create, 0, [1, 0], [2, window])
+        for _ in range(2):
+            self._feed(create, 0, [0, 1, 2, 3], [1] * 4, decode=True)
+        return tuple(self.steps)
+
+    def many_slots(self) -> Program:
+        """Slots on both sides of where a machine word or a byte ends, and most of them in one call."""
+        self._create()
+        create = self.caches["a"]
+        ends = [slot + off for slot in (1, 64, 128, 256) for off in (-1, 0, 1)]
+        self._feed(create, 0, ends, [2] * len(ends))
+        self._feed(create, 0, ends[::-1], [1] * len(ends), decode=True)
+        self._feed(create, 0, range(60, 140), [1] * 80, decode=True)
+        for slot in (64, 0):
+            self._drop(create, slot)
+        self._feed(create, 0, ends, [1] * len(ends), decode=True)
+        return tuple(self.steps)
+
+    def many_pages(self) -> Program:
+        """Every slot filled in one call, and again behind it: more pages than a byte can count."""
+        self._create()
+        create, slots = self.caches["a"], [2, 0, 3, 1]
+        self._feed(create, 0, slots, [self.sizes["length"] - 6] * 4)
+        for _ in range(2):
+            self._feed(create, 0, slots, [1] * 4, decode=True)
+        self._feed(create, 0, slots[1:], [2] * 3)
+        return tuple(self.steps)
+
+    def _fed(
+        self, create: Create, layer: int, slots: Sequence[int], lengths: Sequence[int], decode: bool = False
+    ) -> Feed:
+        feed = super()._fed(create, layer, slots, lengths, decode)
+        if decode:
+            # a needle shows a token that is missing, even weights one too many
+            return replace(feed, family=(CODED, EVEN)[self.written % 2]) if feed.scales else feed
+        padding, fill = PADDINGS[self.written % len(PADDINGS)]
+        return replace(feed, padding=padding, fill=fill)
+
+    def _started(self) -> tuple[Create, int, int]:
+        """The cache, and the lengths of a long and of a short prompt."""
+        self._create()
+        long = max(2, self.sizes["length"] // 3)
+        return self.caches["a"], long, long // 2 + 1
+
+    def _fill_each(self, create: Create, slots: list[int], lengths: list[int]) -> None:
+        """A prompt, or a chunk behind what is held, in every layer."""
+        for layer in range(create.layers):
+            self._feed(create, layer, slots, lengths)
+
+    def _step_each(self, create: Create, slots: list[int]) -> None:
+        """Two tokens, one by one, in every layer."""
+        for layer in range(create.layers):
+            for _ in range(2):
+                self._feed(create, layer, slots, [1] * len(slots), decode=True)
