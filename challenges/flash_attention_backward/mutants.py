@@ -34,6 +34,7 @@ from .lines import (
     WEIGHTS,
 )
 from .mutants_calls import CALLS, COSTS, FORM
+from .mutants_options import HEIGHTS, OPTIONS, WIDTHS
 from .mutants_sizes import HISTORIES, SIZES, VALUES
 
 
@@ -240,4 +241,5 @@ ROWS = (
 
 MUTANTS = (
     *FORWARD, *GRADIENT_TERMS, *STABILITY, *MASK, *TILES, *ROWS, *CALLS, *FORM, *COSTS, *SIZES, *VALUES, *HISTORIES,
+    *OPTIONS, *WIDTHS, *HEIGHTS,
 )  # fmt: skip
