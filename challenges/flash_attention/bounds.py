@@ -131,15 +131,22 @@ def right(
         rows: those that are judged; all by default.
         inputs: what becomes of the arrays.
     """
-    o, (wanted, bound) = attention(answer, given, inputs), right_and_bound(given, rows)
+    return judged(answer, attention(answer, given, inputs), given, draw, rows, rows)
+
+
+def judged(
+    answer: Answer, o: Floats, given: Inputs, draw: Draw, rows: Sequence[int] | None, places: Sequence[int] | None
+) -> dict[str, float]:
+    """As `right`, of an output that is there; its rows at `places` must be those of `given` at `rows`."""
+    wanted, bound = right_and_bound(given, rows)
     try:
-        return require_within(o, wanted, bound, rows)
+        return require_within(o, wanted, bound, places)
     except ProbeFailure:
         share, times = _lost_digits(answer, given, draw)
         if times <= 1:
             raise
         # what is nothing beside the largest entry may be lost: a narrower type ends sooner at the small end, too
-        return require_within(o, wanted, TIMES * (times * bound + share * abs(wanted).max()), rows)
+        return require_within(o, wanted, TIMES * (times * bound + share * abs(wanted).max()), places)
 
 
 def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:

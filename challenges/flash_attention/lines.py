@@ -4,9 +4,9 @@ SIGNATURE = "v: Array, tile_size: int, causal: bool = True) -> Array:\n"
 CHECK = "    _check_arguments(q, k, v, tile_size)\n"
 LENGTH = "    length = q.shape[2]\n"
 OUTPUT = "    o = np.empty_like(q)\n"
-QUERY_TILES = "    for first in range(0, length, tile_size):\n"
+QUERY_TILES = "    for first in range(blind, length, tile_size):\n"
 QUERY_END = "        last = min(first + tile_size, length)\n"
-FILL = "        o[:, :, first:last] = _attend(q[:, :, first:last], k, v, first, tile_size, causal)\n"
+FILL = "        o[:, :, first:last] = _attend(q[:, :, first:last], k, v, first + ahead, tile_size, causal)\n"
 RETURN = "    return o\n"
 LAST = "    last = first + queries.shape[2]\n"
 END = "    end = last if causal else k.shape[2]\n"
@@ -29,6 +29,10 @@ ADD_TOTAL = "        total = correction * total + weights @ values\n"
 CARRY = "        row_max = new_max\n"
 DIVIDE = "    return total / row_sum\n"
 CHECKS = "def _check_arguments(q: Array, k: Array, v: Array, tile_size: int) -> None:\n"
-CHECK_K = '    _require(k.shape == q.shape, f"k has shape {k.shape}, q has {q.shape}")\n'
-CHECK_V = '    _require(v.shape == q.shape, f"v has shape {v.shape}, q has {q.shape}")\n'
+CHECK_K = '    _require(fits, f"k has shape {k.shape}, q has {q.shape}")\n'
+CHECK_V = '    _require(v.shape == k.shape, f"v has shape {v.shape}, k has {k.shape}")\n'
+GROUPS = "    return shared if shared.shape[1] == heads else shared.repeat(heads // shared.shape[1], axis=1)\n"
+SHARE = "    k, v = (_for_each_head(shared, q.shape[1]) for shared in (k, v))\n"
+AHEAD = "    ahead = k.shape[2] - length\n"
+BLIND = "    o[:, :, :blind] = 0.0\n"
 CHECK_TILE = '    _require(tile_size >= 1, f"tile_size is {tile_size}, expected at least 1")\n'

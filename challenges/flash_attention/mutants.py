@@ -27,6 +27,7 @@ from .lines import (
     WEIGHTS,
 )
 from .mutants_calls import CALLS, COSTS, FORM
+from .mutants_options import HEIGHTS, OPTIONS, WIDTHS
 from .mutants_sizes import HISTORIES, SIZES, VALUES
 
 
@@ -219,4 +220,7 @@ ROWS = (
         (FILL, FILL.replace(", k, v,", ", k[:, ::-1], v,"))),
 )  # fmt: skip
 
-MUTANTS = (*SOFTMAX, *ONLINE, *MASK, *TILES, *ROWS, *CALLS, *FORM, *COSTS, *SIZES, *VALUES, *HISTORIES)
+MUTANTS = (
+    *SOFTMAX, *ONLINE, *MASK, *TILES, *ROWS, *CALLS, *FORM, *COSTS, *SIZES, *VALUES, *HISTORIES, *OPTIONS, *WIDTHS,
+    *HEIGHTS,
+)  # fmt: skip

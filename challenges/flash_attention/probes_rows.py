@@ -6,17 +6,19 @@ import numpy as np
 
 from harness.probing import Answer, Array, Draw, InputUse, RemoteObject, laws, probe
 
-from .binding import DTYPES, FUNCTION, Floats, Inputs, alive, attention, draw_inputs
+from .binding import FUNCTION, Floats, Inputs, alive, attention, draw_inputs
 from .bounds import alike
 
-PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
+PLAIN = {"B": 2, "H": 3, "N": 12, "tile": 4}
+WIDTHS = tuple({**PLAIN, "D": D, "dtype": dtype} for D, dtype in ((4, "float64"), (64, "float32"), (128, "float64")))
+WIDE_TILES = {"B": 1, "H": 1, "N": 150, "D": 64, "tile": 70, "dtype": "float32"}
+"""Tiles that an answer may cut up, keys other than queries."""
 LEAST = {"B": 2, "H": 2, "N": 3, "D": 2}
 STRANGE = 1e3
 """Times as large: scores of what is strange are a million times those of the others."""
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), {**PLAIN, "N": 24, "tile": 6, "dtype": "float64"},
-       floors={"N": 3, "D": 2})  # fmt: skip
+@probe(*WIDTHS, WIDE_TILES, floors={"N": 3, "D": 2})
 def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str) -> None:
     """Other keys and values from position i on leave the output before i as it was."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype)
@@ -30,7 +32,7 @@ def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, 
         alike(o[:, :, :cut], plain[:, :, :cut], title, doing, answer, given, draw)
 
 
-@probe(*({**PLAIN, "causal": c, "dtype": dtype} for c in (True, False) for dtype in DTYPES), floors=LEAST)
+@probe(*({**widths, "causal": c} for c in (True, False) for widths in WIDTHS), floors=LEAST)
 def heads_and_items_stand_alone(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
@@ -48,7 +50,7 @@ def heads_and_items_stand_alone(
     laws.parts_stand_alone(whole, alone, {0: "batch item", 1: "head"}, agree)
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+@probe(*WIDTHS, floors=LEAST)
 def what_is_strange_stays_alone(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
@@ -67,7 +69,7 @@ def what_is_strange_stays_alone(
         alike(o, plain, title, doing, answer, given, draw)
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+@probe(*WIDTHS)
 def inputs_stay_as_they_were(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
@@ -79,7 +81,7 @@ def inputs_stay_as_they_were(
     laws.inputs_may_be_read_only(partial(_run, answer, given))
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+@probe(*WIDTHS)
 def identical_calls_get_identical_replies(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
@@ -88,7 +90,7 @@ def identical_calls_get_identical_replies(
     laws.equal_calls_get_equal_replies(answer, partial(_run, answer, given), partial(_run, answer, other))
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+@probe(*WIDTHS)
 def earlier_results_stay(answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str) -> None:
     """What a call returned is not changed by later calls on other inputs of the same shape."""
     first, second = (draw_inputs(draw, B, H, N, D, tile, dtype) for _ in range(2))

@@ -1,5 +1,7 @@
 """Probes of scores that are far from 0 and from each other, and of plain accuracy."""
 
+import itertools
+
 import numpy as np
 
 from harness.numerics import PASS, credit, distinct, judge
@@ -16,29 +18,36 @@ from .binding import (
     spread,
 )
 from .bounds import alike, right_beside_plain
-from .inputs import EXTREME, far_above, ramp
+from .inputs import EXTREME, FAR, far_above, near, ramp
 
 DRAWS = 3
-LONG = {"B": 1, "H": 2, "N": 96, "D": 8, "tile": 6}
-"""Sixteen tiles of a ramp."""
+LONG = {"B": 1, "H": 1, "N": 96, "D": 64}
+SIXTEEN, ONE = 6, 100
+"""Tile sizes that cut a ramp into sixteen and leave it whole, where a tile holds scores 800 above what a row sees."""
+FARS = (FAR, 1000.0)
+"""How far one score is above all others: the second, past what exp reaches in float64."""
+HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)
+"""Of all scores: below the finite numbers that stand for a hidden score here and there, and far above 0."""
 
 
 @probe(
-    *({"rising": r, "causal": c, "dtype": d} for r in (False, True) for c in (True, False) for d in reversed(DTYPES)),
+    *({"rising": r, "causal": c, "dtype": d, "tile": SIXTEEN}
+      for r in (False, True) for c in (True, False) for d in reversed(DTYPES)),
+    *({"rising": True, "causal": True, "dtype": d, "tile": ONE} for d in DTYPES),
     **LONG, floors={"N": 2},
 )  # fmt: skip
 def ramps_of_scores_are_finite_and_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, causal: bool, dtype: str
 ) -> None:
-    """Scores from -400 to 400 over sixteen tiles, rising and falling: a row's maximum leads other tiles' by more than
-    709, where exp overflows in float64."""
+    """Scores from -400 to 400 over sixteen tiles and in one, rising and falling: a row's maximum leads other tiles', or
+    is below what is hidden, by more than 709, where exp overflows in float64."""
     q, k = ramp(draw, (B, H, N, D), rising=rising)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
     right_beside_plain(answer, given, draw, f"scores that {'rise' if rising else 'fall'} by 800")
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
-       B=1, H=2, N=48, D=8, tile=6, floors={"N": 2})  # fmt: skip
+       B=1, H=1, N=48, D=128, tile=6, floors={"N": 2})  # fmt: skip
 def large_scores_are_finite_and_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
@@ -48,27 +57,29 @@ def large_scores_are_finite_and_right(
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
-       B=1, H=2, N=24, D=8, tile=4, floors={"N": 2})  # fmt: skip
+       B=1, H=2, N=24, D=64, tile=4, floors={"N": 2})  # fmt: skip
 def one_score_far_above_is_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
-    """One key scores 60 above all others, in a tile drawn at random; before it the output is a plain one."""
-    for _ in range(3):
-        q, k = far_above(draw, (B, H, N, D))
+    """One key scores 60 or 1000 above all others, in a tile drawn at random, in its first row or behind it: before that
+    key the output is a plain one."""
+    for far, behind in itertools.product(FARS, (0, 1)):
+        place = tile * draw.integer(0, (N - 1) // tile) + behind
+        q, k = far_above(draw, (B, H, N, D), far, min(place, N - 1))
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
         right_beside_plain(answer, given, draw, "scores of one key far above all others")
 
 
-@probe(*({"causal": c, "dtype": d} for d in DTYPES for c in (True, False)),
-       B=1, H=1, N=24, D=4, tile=4, floors={"N": 2})  # fmt: skip
-def scores_far_below_zero_are_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
+@probe(*({"height": h, "causal": c, "dtype": d} for h in HEIGHTS for d in DTYPES for c in (True, False)),
+       B=1, H=1, N=24, D=64, tile=5, fixed=("height",), floors={"N": 2})  # fmt: skip
+def scores_far_from_zero_are_right(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, height: float, causal: bool, dtype: str
 ) -> None:
-    """All scores near -1000: a running maximum that begins at 0 leaves nothing of them."""
-    given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
-    direction = np.ones(D) / np.sqrt(D)
-    low = given.but(q=0.1 * given.q + 10 * np.sqrt(D) * direction, k=0.1 * given.k - 100 * direction)
-    right_beside_plain(answer, low, draw, "scores near -1000")
+    """All scores near one height: a running maximum that begins at 0 leaves nothing of low ones, and a hidden score that
+    is a finite number is above them."""
+    q, k = near(draw, (B, H, N, D), height)
+    given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
+    right_beside_plain(answer, given, draw, f"scores near {height:g}")
 
 
 @probe({"power": 1000, "dtype": "float64"}, {"power": -1000, "dtype": "float64"}, {"power": 100, "dtype": "float32"},
@@ -90,8 +101,8 @@ def extreme_values_lose_nothing(
 
 
 @probe(
-    *({"B": 2, "H": 2, "N": 32, "D": 16, "tile": 8, "dtype": dtype} for dtype in DTYPES),
-    *({"B": 1, "H": 1, "N": 64, "D": 32, "tile": 16, "dtype": dtype} for dtype in DTYPES), floors={"N": 2},
+    *({"B": 1, "H": 1, "N": 24, "D": 64, "tile": 8, "dtype": dtype} for dtype in DTYPES),
+    *({"B": 1, "H": 1, "N": 20, "D": 128, "tile": 8, "dtype": dtype} for dtype in DTYPES), floors={"N": 2},
 )  # fmt: skip
 def error_ratios_are_small(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str

@@ -11,16 +11,19 @@ from .bounds import alike
 
 MANY = (1, 2, 3, 5, 7, 8, 12, 13, 23, 25, 96)
 """Tile sizes tried at N = 24."""
-ODD = ((5, 4), (7, 3), (9, 8), (17, 16), (31, 16), (33, 16))
-"""Further lengths and tile sizes."""
+ODD = (
+    (5, 4, 4), (7, 3, 64), (9, 8, 12), (17, 16, 128), (31, 16, 5), (33, 16, 64), (150, 70, 64), (300, 130, 128),
+)  # fmt: skip
+"""Further lengths, tile sizes and features: tiles above 64 and 128 may be cut up."""
 GRID = [(N, tile) for N in (8, 9, 24) for tile in (*range(1, N + 3), 2 * N, 4 * N)]
 """Lengths and tile sizes that tell under which condition an answer fails."""
 
 
 @probe(
-    *({"N": 24, "tile": tile, "causal": c, "dtype": d} for c in (True, False) for d in DTYPES for tile in MANY),
-    *({"N": N, "tile": tile, "causal": c, "dtype": "float64"} for c in (True, False) for N, tile in ODD),
-    B=1, H=1, D=4, fixed=("N", "D", "tile"),
+    *({"N": 24, "tile": tile, "D": D, "causal": c, "dtype": d}
+      for c in (True, False) for D, d in zip((64, 4), DTYPES, strict=True) for tile in MANY),
+    *({"N": N, "tile": tile, "D": D, "causal": c, "dtype": "float64"} for c in (True, False) for N, tile, D in ODD),
+    B=1, H=1, fixed=("N", "D", "tile"),
 )  # fmt: skip
 def the_tile_size_changes_nothing(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str, causal: bool

@@ -125,6 +125,11 @@ VARIANTS = (
         ),
     ),
     Variant(
+        "the lowest number for hidden",
+        "gives hidden scores the lowest finite number, which no score of the contract is below",
+        edits=((HIDE, "            scores[:, :, hidden] = np.finfo(scores.dtype).min\n"),),
+    ),
+    Variant(
         "heads in a loop",
         "works on one head after the other",
         edits=(

@@ -97,8 +97,7 @@ def forward(answer: Answer, given: Inputs, inputs: InputUse = InputUse.FRESH) ->
 
 def gradient_plan(given: Inputs) -> tuple[Array, Array, Array]:
     """What a backward returns."""
-    plan = Array(given.q.shape, given.dtype)
-    return plan, plan, plan
+    return (Array(given.q.shape, given.dtype), Array(given.k.shape, given.dtype), Array(given.v.shape, given.dtype))
 
 
 def backward(

@@ -197,18 +197,19 @@ def right(
     """
     wanted, bounds = right_and_bounds(given, rough=rough)
     o, cache = forward(answer, given, inputs)
-    _within(answer, Results(o, None, None, None), wanted, bounds, given, draw)  # before gradients that follow from it
-    return _within(answer, backward(answer, given, cache, o, inputs), wanted, bounds, given, draw)
+    require_within_digits(answer, Results(o, None, None, None), wanted, bounds, given, draw)  # before gradients that follow from it
+    return require_within_digits(answer, backward(answer, given, cache, o, inputs), wanted, bounds, given, draw)
 
 
 def judged(answer: Answer, got: Results, given: Inputs, draw: Draw) -> dict[str, float]:
     """As `right`, of results that are there; those that are None are not judged."""
-    return _within(answer, got, *right_and_bounds(given), given, draw)
+    return require_within_digits(answer, got, *right_and_bounds(given), given, draw)
 
 
-def _within(
+def require_within_digits(
     answer: Answer, got: Results, wanted: Results, bounds: Results, given: Inputs, draw: Draw
 ) -> dict[str, float]:
+    """Require outputs to be within their bounds but for digits lost on plain inputs as well."""
     try:
         return require_within(got, wanted, bounds)
     except ProbeFailure:

@@ -11,6 +11,8 @@ HEIGHT = 400.0
 """A ramp of scores runs from -400 to 400, so that its ends are further apart than 709, where float64's exp ends."""
 FAR = 60.0
 """One score far above all others: beside exp(60) they are nothing in either dtype."""
+APART = 1e-3
+"""Of their height, what scores near one lie apart: more than float32 rounds off a score of 128 features."""
 SPECIAL = tuple(name for name in FAMILIES if name != "normal")
 ROWS = ("normal",) * 10 + SPECIAL
 """Of q, k, v and do: half of the draws normal, so that one strange array does not hide what the others show."""
@@ -55,12 +57,21 @@ def ramp(draw: Draw, sizes: tuple[int, int, int, int], *, rising: bool) -> tuple
     return _along(draw, sizes, np.broadcast_to(heights, (B, H, N)))
 
 
-def far_above(draw: Draw, sizes: tuple[int, int, int, int]) -> tuple[Floats, Floats]:
-    """q and k (B,H,N,D) where one key scores far above all others, for every query."""
+def far_above(
+    draw: Draw, sizes: tuple[int, int, int, int], far: float = FAR, place: int | None = None
+) -> tuple[Floats, Floats]:
+    """q and k (B,H,N,D) where one key, at a place or at any, scores far above all others, for every query."""
     B, H, N, _ = sizes
     heights = draw.normal(B, H, N)
-    heights[:, :, draw.integer(0, N - 1)] += FAR
+    heights[:, :, draw.integer(0, N - 1) if place is None else place] += far
     return _along(draw, sizes, heights)
+
+
+def near(draw: Draw, sizes: tuple[int, int, int, int], height: float) -> tuple[Floats, Floats]:
+    """q and k (B,H,N,D) whose scores all lie near a height, those of a row `APART`."""
+    B, H, N, _ = sizes
+    ranks = draw.rng.permuted(np.broadcast_to(np.arange(N), (B, H, N)), axis=-1)
+    return _along(draw, sizes, height * (1 + APART * ranks))
 
 
 def _along(draw: Draw, sizes: tuple[int, int, int, int], heights: Floats) -> tuple[Floats, Floats]:

@@ -34,6 +34,7 @@ from .lines import (
     WEIGHTS,
 )
 from .mutants_calls import CALLS, COSTS, FORM
+from .mutants_options import HEIGHTS, OPTIONS, WIDTHS
 from .mutants_sizes import HISTORIES, SIZES, VALUES
 
 
@@ -205,7 +206,7 @@ TILES = (
         (KEY_TILES, KEY_TILES.replace("range(0, end, tile_size)",
                                       "range(0, max(end // tile_size, 1) * tile_size, tile_size)"))),
     _of("tile_invariance", "last query tile dropped", "drops the last tile of queries where it is not full",
-        (QUERY_TILES, QUERY_TILES.replace("range(0, length, tile_size)",
+        (QUERY_TILES, QUERY_TILES.replace("range(_blind(ahead, causal), length, tile_size)",
                                           "range(0, max(length // tile_size, 1) * tile_size, tile_size)"))),
     _of("tile_invariance", "last forward tile dropped", "drops a last tile of keys in the forward that is not full",
         (FORWARD_TILES, FORWARD_TILES.replace("range(0, end, tile_size)",
@@ -240,4 +241,5 @@ ROWS = (
 
 MUTANTS = (
     *FORWARD, *GRADIENT_TERMS, *STABILITY, *MASK, *TILES, *ROWS, *CALLS, *FORM, *COSTS, *SIZES, *VALUES, *HISTORIES,
+    *OPTIONS, *WIDTHS, *HEIGHTS,
 )  # fmt: skip

@@ -118,6 +118,8 @@ def wrong_arguments_are_refused(
               "of one head": (B, 1, N, D), "of three axes": (H, N, D)}  # fmt: skip
     attempts = {f"{what} {how}": fwd(**{name: draw.normal(*shape)})
                 for what, name in (("a k", "k"), ("a v", "v")) for how, shape in shapes.items()}  # fmt: skip
+    alike = {"of one batch item": (1, H, N, D), f"of {H + 1} heads for {H}": (B, H + 1, N, D)}
+    attempts |= {f"k and v {how}": fwd(k=draw.normal(*shape), v=draw.normal(*shape)) for how, shape in alike.items()}
     attempts |= {f"a do {how}": bwd(do=draw.normal(*shape)) for how, shape in shapes.items()}
     attempts |= {f"a tile size of {size}": fwd(tile=size) for size in (0, -1)}
     attempts |= {f"a tile size of {size} in the backward": bwd(back=size) for size in (0, -1)}

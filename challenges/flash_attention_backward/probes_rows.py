@@ -8,7 +8,6 @@ from harness.probing import Answer, Array, Draw, InputUse, Keep, RemoteObject, e
 
 from .binding import (
     BACKWARD,
-    DTYPES,
     FIELDS,
     FORWARD,
     GRADIENTS,
@@ -29,12 +28,14 @@ ARRAYS = ("q", "k", "v", "do")
 NOISE = "{} differs between identical calls"
 STRANGE = 1e3
 """Times as large: scores of what is strange are a million times those of the others."""
-PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
+PLAIN = {"B": 2, "H": 3, "N": 12, "tile": 4}
+WIDTHS = tuple({**PLAIN, "D": D, "dtype": dtype} for D, dtype in ((4, "float64"), (64, "float32"), (128, "float64")))
+WIDE_TILES = {"B": 1, "H": 1, "N": 150, "D": 64, "tile": 70, "dtype": "float32"}
+"""Tiles that an answer may cut up, keys other than queries."""
 LEAST = {"B": 2, "H": 2, "N": 3, "D": 2}
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), {**PLAIN, "N": 24, "tile": 6, "dtype": "float64"},
-       floors={"N": 3, "D": 2})  # fmt: skip
+@probe(*WIDTHS, WIDE_TILES, floors={"N": 3, "D": 2})
 def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str) -> None:
     """What comes from position i on leaves o and dq before i alone; a do before i leaves dk and dv from i on alone."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype)
@@ -53,7 +54,7 @@ def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, 
         alike(*after, title, doing, answer, given, draw, ("dk", "dv"))
 
 
-@probe(*({**PLAIN, "causal": c, "dtype": dtype} for c in (True, False) for dtype in DTYPES), floors=LEAST)
+@probe(*({**widths, "causal": c} for c in (True, False) for widths in WIDTHS), floors=LEAST)
 def heads_and_items_stand_alone(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
@@ -72,7 +73,7 @@ def heads_and_items_stand_alone(
     laws.parts_stand_alone(whole, alone, {0: "batch item", 1: "head"}, agree)
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), floors=LEAST)
+@probe(*WIDTHS, floors=LEAST)
 def what_is_strange_stays_alone(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
@@ -94,7 +95,7 @@ def what_is_strange_stays_alone(
         alike(got, plain, title, doing, answer, given, draw, names)
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+@probe(*WIDTHS)
 def inputs_stay_as_they_were(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
@@ -109,7 +110,7 @@ def inputs_stay_as_they_were(
     laws.inputs_may_be_read_only(partial(_run, answer, given))
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+@probe(*WIDTHS)
 def a_cache_serves_many_backwards(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
@@ -124,7 +125,7 @@ def a_cache_serves_many_backwards(
         identical(again, once, title, "two backwards of one cache")
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+@probe(*WIDTHS)
 def a_cache_belongs_to_its_forward(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
@@ -142,7 +143,7 @@ def a_cache_belongs_to_its_forward(
             identical(after, alone, f"{{}} changes where another {done} runs in between", "forward A, B, backward A")
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+@probe(*WIDTHS)
 def identical_calls_get_identical_replies(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
@@ -151,7 +152,7 @@ def identical_calls_get_identical_replies(
     laws.equal_calls_get_equal_replies(answer, partial(_run, answer, given), partial(_run, answer, other))
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+@probe(*WIDTHS)
 def earlier_results_stay(answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str) -> None:
     """What a call returned is not changed by later calls on other inputs of the same shape."""
     first, second = (draw_inputs(draw, B, H, N, D, tile, dtype) for _ in range(2))

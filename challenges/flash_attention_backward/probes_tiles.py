@@ -13,19 +13,21 @@ BOTH = ((1, 1), (2, 3), (3, 5), (9, 10), (17, 17), (72, 4), (5, 72))
 """Tile sizes of the forward and the backward that are tried at N = 18."""
 ONE = (1, 5, 8, 17, 19)
 """Tile sizes of one pass, where the other has one tile."""
-ODD = ((5, 4), (7, 3), (9, 8), (17, 16), (23, 8))
-"""Further lengths, and tile sizes of both passes."""
+ODD = ((5, 4, 4), (7, 3, 64), (9, 8, 12), (17, 16, 128), (23, 8, 5), (150, 70, 64), (200, 130, 128))
+"""Further lengths, tile sizes of both passes, and features: tiles above 64 and 128 may be cut up."""
 GRID = [(N, tile) for N in (8, 9, 18) for tile in (*range(1, N + 3), 2 * N)]
 """Lengths and tile sizes that tell under which condition an answer fails."""
 PASSES = {"forward": "tile", "backward": "back_tile"}
 
 
 @probe(
-    *({"N": 18, "tile": a, "back": b, "causal": c, "dtype": d} for c in (True, False) for d in DTYPES for a, b in BOTH),
-    *({"N": 18, "tile": a, "back": b, "causal": c, "dtype": "float64"} for c in (True, False) for tile in ONE
+    *({"N": 18, "D": D, "tile": a, "back": b, "causal": c, "dtype": d}
+      for c in (True, False) for D, d in zip((64, 4), DTYPES, strict=True) for a, b in BOTH),
+    *({"N": 18, "D": 4, "tile": a, "back": b, "causal": c, "dtype": "float64"} for c in (True, False) for tile in ONE
       for a, b in ((tile, 18), (18, tile))),
-    *({"N": N, "tile": tile, "back": tile, "causal": c, "dtype": "float64"} for c in (True, False) for N, tile in ODD),
-    B=1, H=1, D=4, fixed=("N", "D", "tile", "back"),
+    *({"N": N, "D": D, "tile": tile, "back": tile, "causal": c, "dtype": "float64"}
+      for c in (True, False) for N, tile, D in ODD),
+    B=1, H=1, fixed=("N", "D", "tile", "back"),
 )  # fmt: skip
 def the_tile_sizes_change_nothing(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, back: int, dtype: str, causal: bool

@@ -41,7 +41,8 @@ VARIANTS = (
         "tiles from the back",
         "meets tiles of queries and keys from the last to the first, in both passes",
         edits=(
-            (QUERY_TILES, QUERY_TILES.replace("range(0, length, tile_size)", "reversed(range(0, length, tile_size))")),
+            (QUERY_TILES, QUERY_TILES.replace("in range(_blind(ahead, causal), length, tile_size)",
+                                              "in reversed(range(0, length, tile_size))")),
             (KEY_TILES, KEY_TILES.replace("range(0, end, tile_size)", "reversed(range(0, end, tile_size))")),
             (FORWARD_TILES, FORWARD_TILES.replace("range(0, end, tile_size)", "reversed(range(0, end, tile_size))")),
         ),
@@ -81,7 +82,7 @@ VARIANTS = (
                 "    logsumexp = row_max.astype(np.float64) + np.log(row_sum.astype(np.float64))\n"
                 "    return total / row_sum, logsumexp[..., 0]\n",
             ),
-            ("    logsumexp = np.empty(q.shape[:3], q.dtype)\n", "    logsumexp = np.empty(q.shape[:3])\n"),
+            ("    logsumexp = np.full(q.shape[:3], -np.inf, q.dtype)\n", "    logsumexp = np.empty(q.shape[:3])\n"),
         ),
     ),
     Variant(

@@ -6,6 +6,9 @@ q, k, v (B,H,N,D). With s[i,j] = <q[i], k[j]> / sqrt(D) for every j that row i m
 
 Keys come in tiles. After each of them a row holds the largest score so far, and both sums relative to it; where a tile
 raises the maximum from m to m', what was summed before is multiplied by exp(m - m'), which is at most 1.
+
+k and v may be (B,G,M,D): H / G consecutive heads share them, and under the mask the last query sees the last key. Of more
+queries than keys the first see none, and give zeros.
 """
 
 import math
@@ -18,18 +21,27 @@ Array = NDArray[np.floating[Any]]
 
 
 def flash_attention_fwd(q: Array, k: Array, v: Array, tile_size: int, causal: bool = True) -> Array:
-    """Attention of q, k, v (B,H,N,D) over tiles of `tile_size` queries and keys: o (B,H,N,D)."""
+    """Attention of q (B,H,N,D) and k, v over tiles of `tile_size` queries and keys: o (B,H,N,D)."""
     _check_arguments(q, k, v, tile_size)
     length = q.shape[2]
     o = np.empty_like(q)
-    for first in range(0, length, tile_size):
+    k, v = (_for_each_head(shared, q.shape[1]) for shared in (k, v))
+    ahead = k.shape[2] - length
+    blind = max(0, -ahead) if causal else 0
+    o[:, :, :blind] = 0.0
+    for first in range(blind, length, tile_size):
         last = min(first + tile_size, length)
-        o[:, :, first:last] = _attend(q[:, :, first:last], k, v, first, tile_size, causal)
+        o[:, :, first:last] = _attend(q[:, :, first:last], k, v, first + ahead, tile_size, causal)
     return o
 
 
+def _for_each_head(shared: Array, heads: int) -> Array:
+    """Return keys or values (B,G,M,D) once for each of the heads: consecutive ones share."""
+    return shared if shared.shape[1] == heads else shared.repeat(heads // shared.shape[1], axis=1)
+
+
 def _attend(queries: Array, k: Array, v: Array, first: int, tile_size: int, causal: bool) -> Array:
-    """Output (B,H,n,D) of the n queries from position `first` on."""
+    """Output (B,H,n,D) of n queries, the first of which sees the keys up to `first`."""
     last = first + queries.shape[2]
     end = last if causal else k.shape[2]
     scale = 1.0 / math.sqrt(queries.shape[3])
@@ -54,8 +66,9 @@ def _attend(queries: Array, k: Array, v: Array, first: int, tile_size: int, caus
 
 def _check_arguments(q: Array, k: Array, v: Array, tile_size: int) -> None:
     _require(q.ndim == 4 and q.size > 0, f"q has shape {q.shape}, expected (B,H,N,D) with every size at least 1")
-    _require(k.shape == q.shape, f"k has shape {k.shape}, q has {q.shape}")
-    _require(v.shape == q.shape, f"v has shape {v.shape}, q has {q.shape}")
+    fits = k.ndim == 4 and k.size > 0 and k.shape[::3] == q.shape[::3] and q.shape[1] % k.shape[1] == 0
+    _require(fits, f"k has shape {k.shape}, q has {q.shape}")
+    _require(v.shape == k.shape, f"v has shape {v.shape}, k has {k.shape}")
     _require(tile_size >= 1, f"tile_size is {tile_size}, expected at least 1")
 
 

@@ -1,0 +1,115 @@
+"""Probes of options that a submission claims: heads that share keys, and other numbers of queries than of keys."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from harness.probing import Answer, Axis, Draw, Drawn, expect, probe
+
+from .binding import DTYPES, Inputs, attention, draw_inputs
+from .bounds import judged, right
+
+PLAIN = (2, 2, 12, 4, 4)
+"""B, H, N, D and the tile of a call without options."""
+BOTH = {"dtype": DTYPES, "causal": (True, False)}
+SHARED = ((4, 1), (6, 2), (6, 3), (4, 2), (8, 4))
+"""Heads, and how many sets of keys and values they share."""
+FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 24, 8))
+"""Queries, more keys, and the tile size."""
+BLIND = ((9, 1, 4), (10, 3, 4), (6, 5, 1), (20, 7, 30), (24, 9, 5), (7, 2, 5))
+"""Queries, fewer keys, and the tile size: tiles of which no row sees anything, the first ones, and the last one."""
+AXES = {"B": Axis(1, 20), "G": Axis(1, 8), "N": Axis(1, 90), "M": Axis(1, 90), "D": Axis(1, 130), "tile": Axis(1, 100)}
+SHARES = (1, 2, 3, 5)
+"""How many heads share keys and values."""
+
+
+def cost(B: int, G: int, N: int, M: int, D: int, tile: int) -> float:
+    """What a case costs."""
+    return float(B * G * (N * M * (D + 12) + 1000 * N))
+
+
+def fewer(**sizes: int) -> Mapping[str, int]:
+    """Sizes with fewer queries than keys, in no more tiles than an answer has time for."""
+    N, M = sorted((sizes["N"], sizes["M"]))
+    return {**sizes, "N": N, "M": M + (M == N), "tile": max(sizes["tile"], M // 20)}
+
+
+def more(**sizes: int) -> Mapping[str, int]:
+    """Sizes with more queries than keys."""
+    turned = fewer(**sizes)
+    return {**turned, "N": turned["M"], "M": turned["N"]}
+
+
+def claims(answer: Answer, option: str) -> bool:
+    """Return whether an option may be asked for; a reference, which names none, has them all."""
+    return not answer.capabilities or option in answer.capabilities
+
+
+@probe(*({"G": G, "share": H // G, "N": 10, "M": 10, "D": D, "tile": 4, "causal": c, "dtype": d}
+         for H, G in SHARED for D, d in ((5, "float64"), (64, "float32")) for c in (True, False)),
+       B=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES[1:]}, adjust=lambda **s: {**s, "M": s["N"]}))  # fmt: skip
+def heads_share_keys_and_values(
+    answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
+    causal: bool,
+) -> None:  # fmt: skip
+    """Query head h has the keys and values of number h // (H / G)."""
+    given = _draw(draw, B, G, share, N, N, D, tile, dtype, causal)
+    _right(answer, given, draw, "o is wrong where heads share keys and values")
+
+
+@probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in FEWER
+         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)),
+       B=2, G=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES}, adjust=fewer))  # fmt: skip
+def fewer_queries_see_the_last_keys(
+    answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
+    causal: bool,
+) -> None:  # fmt: skip
+    """The last of N queries stands at the last of M keys; heads share these where that is claimed, too."""
+    given = _draw(draw, B, G, share if claims(answer, "gqa") else 1, N, max(N, M), D, tile, dtype, causal)
+    _right(answer, given, draw, "o is wrong where there are fewer queries than keys")
+
+
+@probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in BLIND
+         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)),
+       B=2, G=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES}, adjust=more))  # fmt: skip
+def queries_before_all_keys_give_zeros(
+    answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
+    causal: bool,
+) -> None:  # fmt: skip
+    """With the mask the first N - M of N queries see none of M keys, and give zeros; the others are as ever."""
+    given = _draw(draw, B, G, share if claims(answer, "gqa") else 1, max(N, M), M, D, tile, dtype, causal)
+    _right(answer, given, draw, "o is wrong where there are more queries than keys")
+
+
+def _draw(
+    draw: Draw, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str, causal: bool
+) -> Inputs:
+    """Normal inputs of N queries in G * share heads, and M keys in G."""
+    given = draw_inputs(draw, B, G, M, D, tile, dtype, causal=causal)
+    return given.but(q=draw.normal(B, G * share, N, D))
+
+
+def _right(answer: Answer, given: Inputs, draw: Draw, title: str) -> None:
+    """Require a right output, where one without options is right."""
+    plain = draw_inputs(draw, *PLAIN, given.dtype, causal=given.causal)
+    with expect.only_beside(lambda: right(answer, plain, draw)), expect.renamed(title):
+        o = attention(answer, given)
+        blind = max(0, given.q.shape[2] - given.k.shape[2]) if given.causal else 0
+        expect.same("o", o[:, :, :blind], np.zeros_like(o[:, :, :blind]), title, "rows that see no key")
+        for queries, like_it, rows in _plainly(given):
+            judged(answer, o, like_it, draw, rows, queries)
+
+
+def _plainly(given: Inputs) -> Iterator[tuple[range, Inputs, range]]:
+    """Yield queries that see keys, a call of plain attention, and the queries of that call which see the same.
+
+    There each head has its own keys and values, and as many queries as keys: zeros stand before those given.
+    """
+    share, queries, keys = given.q.shape[1] // given.k.shape[1], given.q.shape[2], given.k.shape[2]
+    k, v = (shared.repeat(share, axis=1) for shared in (given.k, given.v))
+    for last in (queries,) if given.causal else (*range(keys, queries, keys), queries):
+        first = max(0, last - keys)
+        q = np.zeros_like(k)
+        q[:, :, first - last :] = given.q[:, :, first:last]
+        yield range(first, last), replace(given, q=q, k=k, v=v), range(keys - (last - first), keys)

@@ -1,0 +1,140 @@
+"""Probes of options that a submission claims: heads that share keys, and other numbers of queries than of keys."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from harness.probing import Answer, Axis, Draw, Drawn, expect, probe
+
+from .binding import DTYPES, Inputs, Results, backward, draw_inputs, forward
+from .bounds import require_within_digits, right, right_and_bounds
+from .cache import cache_of, entry
+
+PLAIN = (2, 2, 12, 4, 4)
+"""B, H, N, D and the tile of calls without options."""
+BOTH = {"dtype": DTYPES, "causal": (True, False)}
+SHARED = ((4, 1), (6, 2), (6, 3), (4, 2), (8, 4))
+"""Heads, and how many sets of keys and values they share."""
+FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 24, 8))
+"""Queries, more keys, and the tile size."""
+BLIND = ((9, 1, 4), (10, 3, 4), (6, 5, 1), (20, 7, 30), (24, 9, 5), (7, 2, 5))
+"""Queries, fewer keys, and the tile size: tiles of which no row sees anything, the first ones, and the last one."""
+AXES = {"B": Axis(1, 12), "G": Axis(1, 6), "N": Axis(1, 60), "M": Axis(1, 60), "D": Axis(1, 130), "tile": Axis(1, 70)}
+SHARES = (1, 2, 3, 5)
+"""How many heads share keys and values."""
+
+
+def cost(B: int, G: int, N: int, M: int, D: int, tile: int) -> float:
+    """What a case costs."""
+    return float(B * G * (N * M * (D + 12) + 2000 * N))
+
+
+def fewer(**sizes: int) -> Mapping[str, int]:
+    """Sizes with fewer queries than keys, in no more tiles than an answer has time for."""
+    N, M = sorted((sizes["N"], sizes["M"]))
+    return {**sizes, "N": N, "M": M + (M == N), "tile": max(sizes["tile"], M // 12)}
+
+
+def more(**sizes: int) -> Mapping[str, int]:
+    """Sizes with more queries than keys."""
+    turned = fewer(**sizes)
+    return {**turned, "N": turned["M"], "M": turned["N"]}
+
+
+def claims(answer: Answer, option: str) -> bool:
+    """Return whether an option may be asked for; a reference, which names none, has them all."""
+    return not answer.capabilities or option in answer.capabilities
+
+
+@probe(*({"G": G, "share": H // G, "N": 10, "M": 10, "D": D, "tile": 4, "causal": c, "dtype": d}
+         for H, G in SHARED for D, d in ((5, "float64"), (64, "float32")) for c in (True, False)),
+       B=2, drawn=Drawn(AXES, 10, cost, 5e4, {**BOTH, "share": SHARES[1:]}, adjust=lambda **s: {**s, "M": s["N"]}))  # fmt: skip
+def heads_share_keys_and_values(
+    answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
+    causal: bool,
+) -> None:  # fmt: skip
+    """Query head h has the keys and values of number h // (H / G), whose gradients add up over the heads."""
+    given = _draw(draw, B, G, share, N, N, D, tile, dtype, causal)
+    _right(answer, given, draw, "a result is wrong where heads share keys and values")
+
+
+@probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in FEWER
+         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)),
+       B=2, G=2, drawn=Drawn(AXES, 10, cost, 5e4, {**BOTH, "share": SHARES}, adjust=fewer))  # fmt: skip
+def fewer_queries_see_the_last_keys(
+    answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
+    causal: bool,
+) -> None:  # fmt: skip
+    """The last of N queries stands at the last of M keys; heads share these where that is claimed, too."""
+    given = _draw(draw, B, G, share if claims(answer, "gqa") else 1, N, max(N, M), D, tile, dtype, causal)
+    _right(answer, given, draw, "a result is wrong where there are fewer queries than keys")
+
+
+@probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in BLIND
+         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)),
+       B=2, G=2, drawn=Drawn(AXES, 10, cost, 5e4, {**BOTH, "share": SHARES}, adjust=more))  # fmt: skip
+def queries_before_all_keys_give_zeros(
+    answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
+    causal: bool,
+) -> None:  # fmt: skip
+    """With the mask the first N - M of N queries see none of M keys: o and dq are zero there, and L is -inf."""
+    given = _draw(draw, B, G, share if claims(answer, "gqa") else 1, max(N, M), M, D, tile, dtype, causal)
+    title = "a result is wrong where there are more queries than keys"
+    _right(answer, given, draw, title)
+    if causal and N > M:
+        _, cache = cache_of(answer, given)
+        found = entry(cache, "L").reshape(given.q.shape[:3])[:, :, : N - M]
+        expect.same("L", found, np.full_like(found, -np.inf), title, "rows that see no key")
+
+
+def _draw(
+    draw: Draw, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str, causal: bool
+) -> Inputs:
+    """Normal inputs of N queries in G * share heads, and M keys in G."""
+    given = draw_inputs(draw, B, G, M, D, tile, dtype, causal=causal)
+    return given.but(**{name: draw.normal(B, G * share, N, D) for name in ("q", "do")})
+
+
+def _right(answer: Answer, given: Inputs, draw: Draw, title: str) -> None:
+    """Require right results of both passes, where those of calls without options are right."""
+    plain = draw_inputs(draw, *PLAIN, given.dtype, causal=given.causal)
+    with expect.only_beside(lambda: right(answer, plain, draw)), expect.renamed(title):
+        o, cache = forward(answer, given)
+        require_within_digits(answer, backward(answer, given, cache, o), *_wanted(given), given, draw)
+
+
+def _wanted(given: Inputs) -> tuple[Results, Results]:
+    """Return the exact results, and how far an honest answer may be off, from calls of plain attention.
+
+    A sum over several calls, or heads, may be taken as one of so many times the terms: its bounds grow as much.
+    """
+    B, groups, keys, D = given.k.shape
+    share, plainly = given.q.shape[1] // groups, list(_plainly(given))
+    right, bounds = ([np.zeros(given.q.shape) for _ in range(2)] + [np.zeros((B, groups * share, keys, D))
+                     for _ in range(2)] for _ in range(2))  # fmt: skip
+    for queries, like_it, rows in plainly:
+        for sums, found in zip((right, bounds), right_and_bounds(like_it), strict=True):
+            for at in (0, 1):
+                sums[at][:, :, queries] = found[at][:, :, rows]
+            for at in (2, 3):
+                sums[at] += found[at]
+    tiny = np.finfo(given.q.dtype).tiny  # rows that see no key give zeros to the bit
+    for sums, times in ((right, 1), (bounds, share * len(plainly))):
+        sums[2:] = [times * each.reshape(B, groups, share, keys, D).sum(axis=2) for each in sums[2:]]
+    return Results(*right), Results(*(bound + tiny for bound in bounds))
+
+
+def _plainly(given: Inputs) -> Iterator[tuple[slice, Inputs, slice]]:
+    """Yield queries that see keys, a call of plain attention, and the queries of that call which see the same.
+
+    There each head has its own keys and values, and as many queries as keys: zeros stand before those given, with a
+    gradient of zero that adds nothing to any key's.
+    """
+    share, queries, keys = given.q.shape[1] // given.k.shape[1], given.q.shape[2], given.k.shape[2]
+    k, v = (shared.repeat(share, axis=1) for shared in (given.k, given.v))
+    ends = (queries,) if given.causal else (*range(keys, queries, keys), queries)
+    for first, last in zip((max(0, queries - keys) if given.causal else 0, *ends), ends, strict=False):
+        q, do = np.zeros_like(k), np.zeros_like(k)
+        q[:, :, first - last :], do[:, :, first - last :] = given.q[:, :, first:last], given.do[:, :, first:last]
+        yield slice(first, last), replace(given, q=q, k=k, v=v, do=do), slice(keys - (last - first), keys)
