@@ -126,6 +126,18 @@ LOGITS = (
                        "        matching = [child for child in children if tree_tokens[child] in (wanted, second)]\n"),
             (APPEND, "        accepted.append(tree_tokens[node])\n")),
 )  # fmt: skip
+CLOSE = (
+    _mutant("logits in single precision", "rounds logits to single precision before it compares them", "close_logits",
+            (CHOICES, "    choices = logits.astype(np.float32).argmax(axis=1)\n")),
+    _mutant("rounded logits", "rounds logits to six decimals before it compares them", "close_logits",
+            (CHOICES, "    choices = np.round(logits, 6).argmax(axis=1)\n")),
+    _mutant("the first of close logits", "takes the first logit within 1e-6 of the largest", "close_logits",
+            (CHOICES, "    choices = (logits >= logits.max(axis=1, keepdims=True) - 1e-6).argmax(axis=1)\n")),
+    _mutant("the last of equal logits", "takes the highest token of those with equal logits", "equal_logits",
+            (CHOICES, "    choices = logits.shape[1] - 1 - logits[:, ::-1].argmax(axis=1)\n")),
+    _mutant("the last of a sort", "sorts the logits and takes the last token, the highest of equal ones",
+            "equal_logits", (CHOICES, '    choices = np.argsort(logits, axis=1, kind="stable")[:, -1]\n')),
+)  # fmt: skip
 PATHS = (
     _mutant("matching nodes anywhere", "accepts every node that its parent's logits name, even of a rejected parent",
             "subtree_invalidation",
@@ -243,7 +255,21 @@ RARE = (
             (CAUSAL, "        mask[row, max(0, row - 31) : row + 1] = True\n")),
     _mutant("six levels", "gives no node a depth beyond 6", "any_tree",
             (DEEPER, "        positions.append(min(before + 1, prompt_len + 5))\n")),
+    _mutant("ancestors in a machine word", "keeps the ancestors of a node in the bits of a word of 64", "mask",
+            (INHERIT, INHERIT + "        mask[row, prompt_len + 64 :] = False\n")),
+    _mutant("nodes in a byte", "counts nodes in a byte", "mask",
+            (INHERIT, INHERIT.replace("row_of(prompt_len, parent)", "row_of(prompt_len, parent % 256)")
+             .replace("parent % 256", "parent if parent < 0 else parent % 256"))),
+    _mutant("whole blocks below the diagonal", "takes blocks of 32 wholly below the diagonal for visible", "mask",
+            (MASK_DONE, "    for at in range(0, size, 32):\n        mask[at + 32 :, at : at + 32] = True\n" + MASK_DONE)),
+    _mutant("positions by layer", "takes a node for one deeper than the layer before it in the list", "positions",
+            (START, START + "    layer = 0\n"),
+            ("    for parent in parents:\n        before = positions[row_of(prompt_len, parent)]\n",
+             "    for node, parent in enumerate(parents):\n        deeper = node == 0 or parent >= layer\n"
+             "        layer = node if deeper else layer\n        before = positions[-1] - (not deeper)\n")),
+    _mutant("tokens in a byte", "keeps tokens in a byte", "any_tree",
+            (CHOICES, "    choices = logits.argmax(axis=1).astype(np.uint8)\n")),
     _mutant("thirty-two tokens", "never takes a token beyond the first 32", "any_tree",
             (CHOICES, "    choices = logits[:, :32].argmax(axis=1)\n")),
 )  # fmt: skip
-MUTANTS = (*MASKS, *PLACES, *LOGITS, *PATHS, *CONDUCT, *FORMS, *GENERATION, *RARE)
+MUTANTS = (*MASKS, *PLACES, *LOGITS, *CLOSE, *PATHS, *CONDUCT, *FORMS, *GENERATION, *RARE)

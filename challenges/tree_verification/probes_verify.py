@@ -1,5 +1,7 @@
 """Probes of what a verification emits: always what greedy decoding gives, on models that a script gives."""
 
+from dataclasses import replace
+
 from harness.probing import Answer, Axis, Draw, Drawn, expect, probe
 
 from .properties import (
@@ -15,10 +17,12 @@ from .properties import (
 )
 from .trees import DEEPER, DRAFTS, SHAPES, Verification, drawn, with_model
 
-FORMS = ("random", "chain", "wide", "deep", "interleaved")
-SIZES = {"prompt": Axis(1, 64), "nodes": Axis(1, 64), "vocab": Axis(2, 64)}
+FORMS = ("random", "chain", "wide", "deep", "interleaved", "layers", "branches")
+SIZES = {"prompt": Axis(1, 64), "nodes": Axis(1, 72), "vocab": Axis(2, 64)}
 SETTINGS = {"form": FORMS, "draft": ("right", "half", "mixed")}
-TREES = 48
+TREES = 40
+CLOSE = 2.0**-30
+"""Between two logits near 4.5, where single precision resolves 2**-22: it survives a softmax in double precision."""
 MOST = 110.0 * 110.0
 """What the largest tree may cost, as `_cost` counts: so much of a mask and of logits fits into a message."""
 
@@ -45,6 +49,36 @@ def masks_are_exact(answer: Answer, draw: Draw, *, shape: str, prompt: int) -> N
     """Every entry, for prompts of one and of several tokens."""
     for length in (1, prompt):
         compare_mask(answer, length, SHAPES[shape])
+
+
+@probe(*({"form": form} for form in ("branches", "layers", "random")), prompt=33, nodes=300, fixed=("prompt", "nodes"))
+def large_masks_are_exact(answer: Answer, draw: Draw, *, form: str, prompt: int, nodes: int) -> None:
+    """More nodes than a byte counts or a machine word has bits, and branches that lie far apart."""
+    compare_mask(answer, prompt, grown(draw, form, nodes, nodes))
+
+
+@probe({"shape": "chain"}, {"shape": "binary"}, prompt=3, vocab=13, fixed=("vocab",))
+def close_logits_are_told_apart(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
+    """In each row the two largest logits differ by less than single precision resolves; the larger is the later."""
+    _decoded_with_gap(answer, draw, shape, prompt, vocab, CLOSE, "the smaller of two close logits is taken")
+
+
+@probe({"shape": "chain"}, {"shape": "binary"}, prompt=3, vocab=13, fixed=("vocab",))
+def equal_logits_take_the_lowest_token(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
+    """In each row the two largest logits are equal."""
+    _decoded_with_gap(answer, draw, shape, prompt, vocab, 0.0, "of equal logits not the lowest token is taken")
+
+
+def _decoded_with_gap(
+    answer: Answer, draw: Draw, shape: str, prompt: int, vocab: int, gap: float, title: str
+) -> None:
+    """Require greedy decoding where the two largest logits are so far apart, of an answer that decodes others so."""
+    for draft in ("right", "half"):
+        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, gap=gap)
+        plain = replace(tree, gap=None)
+        with expect.only_beside(lambda plain=plain: plain.compare(plain.ask(answer, model=plain.masked))):
+            with expect.renamed(title):
+                tree.compare(tree.ask(answer, model=tree.masked), f"{draft}, the two largest logits {gap:g} apart")
 
 
 @probe(*({"shape": shape} for shape, parents in SHAPES.items() if len(parents) > 1), prompt=3, vocab=13,
@@ -109,7 +143,9 @@ def _cost(prompt: int, nodes: int, vocab: int) -> float:
     return float((prompt + nodes) ** 2 + (prompt + nodes) * vocab)
 
 
-@probe(drawn=Drawn(SIZES, TREES, _cost, MOST, SETTINGS))
+@probe({"prompt": 1, "nodes": 3, "vocab": 4001, "form": "deep"}, {"prompt": 3, "nodes": 70, "vocab": 9, "form": "layers"},
+       {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches"}, draft="right",
+       drawn=Drawn(SIZES, TREES, _cost, MOST, SETTINGS))  # fmt: skip
 def any_tree_is_right(
     answer: Answer, draw: Draw, *, prompt: int, nodes: int, vocab: int, form: str, draft: str
 ) -> None:
@@ -133,6 +169,8 @@ def grown(draw: Draw, form: str, nodes: int, vocab: int) -> tuple[int, ...]:
             "wide": lambda node: draw.integer(-1, min(node - 1, 2)),
             "deep": lambda node: draw.integer(max(-1, node - 3), node - 1),
             "interleaved": lambda node: node - 3 if node > 2 else -1,
+            "layers": lambda node: (node - 2) // 2 if node > 1 else -1,
+            "branches": lambda node: -1 if node % (nodes // 2 + 1) == 0 else node - 1,
         }[form](node)
         while sum(other == parent for other in parents) >= vocab - 1:
             parent = node - 1 if parent == node - 1 or sum(other == node - 1 for other in parents) == 0 else parent + 1

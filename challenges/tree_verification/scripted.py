@@ -6,17 +6,20 @@ This file is loaded into the process that serves them, where nothing but NumPy i
 import numpy as np
 
 GOLDEN, MIX, MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+TOP = 4.5
+"""The two largest logits of a row that are close; all others are below 4."""
 HIDDEN = -1e9
 """Of an additive mask, at most this is as good as minus infinity."""
 
 
-def scripted(seed, vocab, ordered):
+def scripted(seed, vocab, ordered, gap=None):
     """A model of logits: row i depends on the tokens that row i of the mask lets it see, and on their positions.
 
     Args:
         seed: of all rows.
         vocab: tokens.
         ordered: whether the positions that are passed count; else each token's is the number of tokens it sees, less 1.
+        gap: of the two largest logits of each row, how far that of the higher token is above the other; None for any.
     """
     places = np.arange(1, vocab + 1, dtype=np.uint64) * GOLDEN
 
@@ -31,20 +34,25 @@ def scripted(seed, vocab, ordered):
             given = seen.sum(axis=1) - 1
         pairs = mixed(np.array(tokens, dtype=np.uint64) * GOLDEN + np.array(given, dtype=np.uint64) * MIX_2)
         states = mixed(seen.astype(np.uint64) @ pairs + np.uint64(seed))
-        return (mixed(states[:, None] + places) >> np.uint64(11)).astype(float) / 2.0**50 - 4.0
+        logits = (mixed(states[:, None] + places) >> np.uint64(11)).astype(float) / 2.0**50 - 4.0
+        if gap is not None:
+            rows, two = np.arange(len(logits)), np.sort(np.argsort(-logits, axis=1)[:, :2], axis=1)
+            logits[rows, two[:, 0]] = TOP
+            logits[rows, two[:, 1]] = TOP + gap
+        return logits
 
     return model
 
 
-def placed(seed, vocab, ordered, tokens, places):
+def placed(seed, vocab, ordered, gap, tokens, places):
     """The same model, which refuses positions that are not those of the tokens.
 
     Args:
-        seed, vocab, ordered: of the model.
+        seed, vocab, ordered, gap: of the model.
         tokens: of prompt and tree.
         places: the position of each.
     """
-    model = scripted(seed, vocab, ordered)
+    model = scripted(seed, vocab, ordered, gap)
 
     def placed_model(given, mask, positions=None):
         logits = model(given, mask, positions)
@@ -55,15 +63,15 @@ def placed(seed, vocab, ordered, tokens, places):
     return placed_model
 
 
-def masked(seed, vocab, ordered, tokens, parents):
+def masked(seed, vocab, ordered, gap, tokens, parents):
     """The same model, which sees by the right mask where it is given prompt and tree, whatever mask it is given.
 
     Args:
-        seed, vocab, ordered: of the model.
+        seed, vocab, ordered, gap: of the model.
         tokens: of prompt and tree.
         parents: of the tree.
     """
-    model, prompt = scripted(seed, vocab, ordered), len(tokens) - len(parents)
+    model, prompt = scripted(seed, vocab, ordered, gap), len(tokens) - len(parents)
     seen = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
     for node, parent in enumerate(parents):
         seen[prompt + node] = seen[prompt + parent]
@@ -84,7 +92,7 @@ def chosen(model, tokens):
 def ranked(model, tokens):
     """All tokens, the likeliest after `tokens` first."""
     causal = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
-    return np.argsort(-model(tokens, causal)[-1]).tolist()
+    return np.argsort(-model(tokens, causal)[-1], kind="stable").tolist()
 
 
 def drafting(seed, vocab, ordered, kind, depth):

@@ -67,6 +67,7 @@ class Verification:
         tokens: of the nodes.
         parents: of the nodes.
         ordered: whether the model minds positions.
+        gap: between the two largest logits of each row; None for any.
     """
 
     seed: int
@@ -75,6 +76,7 @@ class Verification:
     tokens: tuple[int, ...]
     parents: tuple[int, ...]
     ordered: bool
+    gap: float | None = None
 
     @property
     def model(self) -> ServedFunction:
@@ -99,7 +101,11 @@ class Verification:
 
     def _served(self, factory: str, *more: Any) -> ServedFunction:
         given = [[*self.prompt, *self.tokens], *more] if more else []
-        return served("model", factory, (self.seed, self.vocab, self.ordered, *given))
+        return served("model", factory, (*self._script, *given))
+
+    @property
+    def _script(self) -> tuple[Any, ...]:
+        return (self.seed, self.vocab, self.ordered, self.gap)
 
     @cached_property
     def wanted(self) -> list[int]:
@@ -121,7 +127,7 @@ class Verification:
     @cached_property
     def named(self) -> list[int]:
         """The token that each row of the model names, from the last of the prompt on: that of node i is at i + 1."""
-        model = scripted.scripted(self.seed, self.vocab, self.ordered)
+        model = scripted.scripted(*self._script)
         logits = model([*self.prompt, *self.tokens], oracle.mask(len(self.prompt), self.parents))
         return [int(token) for token in logits[len(self.prompt) - 1 :].argmax(axis=1)]
 
@@ -141,7 +147,7 @@ class Verification:
 
     def decoded(self, count: int) -> list[int]:
         """The first tokens of greedy decoding."""
-        return oracle.greedy(scripted.scripted(self.seed, self.vocab, self.ordered), self.prompt, count)
+        return oracle.greedy(scripted.scripted(*self._script), self.prompt, count)
 
     def ask(
         self, answer: Answer, kept: Sequence[RemoteObject] | None = None, inputs: InputUse = InputUse.FRESH,
@@ -281,7 +287,7 @@ def path_to(parents: Sequence[int], node: int) -> list[int]:
 
 def drawn(
     draw: Draw, parents: Sequence[int], *, prompt: int, vocab: int, draft: str, ordered: bool, last: bool | None = None,
-    lure: int | None = None, end: int | None = None,
+    lure: int | None = None, end: int | None = None, gap: float | None = None,
 ) -> Verification:  # fmt: skip
     """A tree of some form, of whose nodes those of one path are right, as far as the draft says.
 
@@ -298,9 +304,10 @@ def drawn(
         last: whether the path ends at the last of the deepest nodes, or at the first; either by default.
         lure: which of these things the others hold, from 0 on; any by default.
         end: the node that the path ends at, -1 for none; one of the deepest by default.
+        gap: between the two largest logits of each row; any by default.
     """
     seed = draw.integer(0, 2**53)
-    model = scripted.scripted(seed, vocab, ordered)
+    model = scripted.scripted(seed, vocab, ordered, gap)
     start = [draw.integer(0, vocab - 1) for _ in range(prompt)]
     depth = depths(parents)
     ends = [node for node, level in enumerate(depth) if level == max(depth)]
@@ -324,7 +331,7 @@ def drawn(
             continue
         free = [token for token in range(vocab) if token not in taken]
         tokens.append(free[draw.integer(0, len(free) - 1)])
-    return Verification(seed, vocab, tuple(start), tuple(tokens), tuple(parents), ordered)
+    return Verification(seed, vocab, tuple(start), tuple(tokens), tuple(parents), ordered, gap)
 
 
 def lured(draw: Draw, parents: Sequence[int], end: int, *, prompt: int, vocab: int) -> Verification:
