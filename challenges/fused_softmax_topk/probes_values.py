@@ -87,7 +87,7 @@ def calls_of_equal_size_are_told_apart(answer: Answer, draw: Draw, *, rows: int,
     k = served(answer, min(k, vocab))
     logits = spaced(draw, rows, vocab)
     calls = [launch(answer, draw, logits, k)]
-    for moved in ((), ("logits",), ("probs", "indices")):
+    for moved in ((), ("probs", "indices"), ("logits",)):
         logits[:, 1:-1] = logits[:, 1:-1][:, draw.permutation(vocab - 2)]
         calls.append(launch(answer, draw, logits.copy(), k, fill="left", moved=moved))
         with _told_apart(calls, f"with {' and '.join(moved)} elsewhere" if moved else "at the same addresses"):
