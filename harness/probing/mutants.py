@@ -81,7 +81,7 @@ class Variant:
         name: the difference in two or three words.
         why: what it does instead.
         edits: as for a mutant.
-        file: a whole module beside variants.py, instead of edits.
+        file: a whole module beside variants.py, which the edits change; without it, they change the reference.
         unmet: criteria of cost that it honestly does not meet.
     """
 

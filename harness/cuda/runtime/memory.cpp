@@ -158,7 +158,9 @@ void release(Allocation& allocation) {
     allocation.freed = true;
     heap_released(allocation);
     Reach reach;
-    fill_unwritten(allocation.address, allocation.bytes);
+    // what an answer frees is used again at once, as on a GPU: whoever remembers an address meets other contents there
+    const bool kept_apart = mode & EMU_CHECK || has_own_main;
+    if (kept_apart) fill_unwritten(allocation.address, allocation.bytes);
     m.taken -= extent(allocation.bytes);
     m.quarantine.push_back(&allocation);
     m.quarantined += extent(allocation.bytes);
@@ -167,8 +169,7 @@ void release(Allocation& allocation) {
     }
     if (allocation.by_program) state().bytes_in_use -= allocation.bytes;
     on_free(allocation);
-    // what an answer frees is used again at once, as on a GPU: whoever remembers an address meets other contents there
-    const size_t kept = mode & EMU_CHECK ? kQuarantineBytes : has_own_main ? kQuarantineUnwatched : 0;
+    const size_t kept = mode & EMU_CHECK ? kQuarantineBytes : kept_apart ? kQuarantineUnwatched : 0;
     while (m.quarantined > kept) recycle_oldest();
 }
 

@@ -40,7 +40,7 @@ Allocation* allocate(size_t bytes, AllocationKind kind, const void* pc);
 size_t free_bytes();
 /// Allocations from here on are the program's, and numbered from 0.
 void start_memory();
-/// Filled again, and kept from use for a while, but for what an answer frees where nothing is watched.
+/// Filled again, and kept from use for a while; what an answer frees where nothing is watched is free as it is.
 void release(Allocation& allocation);
 
 /// A `__device__` or `__constant__` variable.
