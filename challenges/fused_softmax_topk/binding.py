@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from harness.cuda.report import Report
 from harness.probing import Answer, Draw
-from harness.probing.launching import GUARD, STREAM, DeviceCall, InputBuffer, OutputBuffer
+from harness.probing.launching import STREAM, DeviceCall, InputBuffer, OutputBuffer
 from harness.probing.launching import launch as launch_symbol
 
 from . import oracle
@@ -80,9 +80,8 @@ def served(answer: Answer, k: int) -> int:
 
 
 def call(
-    answer: Answer, draw: Draw, logits: Floats, k: int, *, mode: str = "plain", seed: int = 0, shift: int = 0,
-    guard: int = GUARD,
-) -> DeviceCall:  # fmt: skip
+    answer: Answer, draw: Draw, logits: Floats, k: int, *, shift: int = 0, **options: Any
+) -> DeviceCall:
     """Call the answer's function with any k; the outputs have room for at least one entry a row.
 
     `shift` is by how many bytes the logits are off the alignment of device memory; the rest is as for
@@ -92,7 +91,7 @@ def call(
     room = (rows, max(k, 1))
     outputs = OutputBuffer("probs", room), OutputBuffer("indices", room, "int32")
     arguments = (InputBuffer("logits", logits, shift), rows, vocab, k, *outputs, STREAM)
-    return launch_symbol(answer, draw, SYMBOL, arguments, mode=mode, seed=seed, guard=guard)
+    return launch_symbol(answer, draw, SYMBOL, arguments, **options)
 
 
 def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -> Launched:

@@ -2,6 +2,7 @@
 
 from harness.probing import Mutant
 
+from .mutants_scratch import UNWRITTEN
 from .mutants_sizes import SIZES
 
 RESCALE = "        partial.sum *= expf(partial.max - logit);\n"
@@ -229,4 +230,4 @@ TRAFFIC = (
            edits=((VOTE, VOTE + "        for (int i = threadIdx.x; i < k; i += THREADS) probs[i] = partial.sum;\n"),)),
 )  # fmt: skip
 
-MUTANTS = VALUES + CHOICE + FORM + MEMORY + TRAFFIC + SIZES
+MUTANTS = VALUES + CHOICE + FORM + MEMORY + TRAFFIC + SIZES + UNWRITTEN

@@ -8,14 +8,20 @@ import numpy as np
 
 from harness.probing import Answer, Draw, probe
 from harness.probing.checked import require_launches, require_order, require_sound_accesses
+from harness.probing.sizes import Axis, Drawn
 
-from .binding import Floats, Launched, call, launch, normal, served, spaced
+from .binding import LARGEST_K, Floats, Launched, call, launch, normal, served, spaced
 from .judging import same_work
 
 SHAPES = (
     {"rows": 1, "vocab": 1, "k": 1}, {"rows": 2, "vocab": 31, "k": 7}, {"rows": 3, "vocab": 33, "k": 33},
     {"rows": 3, "vocab": 257, "k": 100}, {"rows": 5, "vocab": 1001, "k": 10}, {"rows": 2, "vocab": 3003, "k": 256},
 )  # fmt: skip
+UNEVEN = (
+    {"rows": 1, "vocab": 8197, "k": 33}, {"rows": 1, "vocab": 20_483, "k": 100}, {"rows": 1, "vocab": 66_051, "k": 40},
+    {"rows": 131, "vocab": 45, "k": 6},
+)  # fmt: skip
+"""Where work is divided, and the last of those who share it has less of it, or none."""
 SEEDS = (0, 1, 2, 3)
 
 
@@ -23,6 +29,24 @@ SEEDS = (0, 1, 2, 3)
 def every_access_is_within_bounds(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """Nothing beside a buffer, unwritten, freed or misaligned is read or written."""
     _sound(answer, draw, spaced(draw, rows, vocab), served(answer, min(k, vocab)))
+
+
+@probe(
+    *({**sizes, "order": "random", "shift": 0} for sizes in UNEVEN), traced=False,
+    drawn=Drawn(
+        {"vocab": Axis(1, 100_000), "rows": Axis(1, 200), "k": Axis(1, LARGEST_K)}, count=24,
+        cost=lambda rows, vocab, k: rows * (300 + vocab), most=120_000, brief=60_000,
+        choices={"order": ("random", "rising", "falling"), "shift": (0, 4, 8)},
+    )
+)  # fmt: skip
+def any_division_of_work_is_held_within_bounds(
+    answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, order: str, shift: int
+) -> None:
+    """The same where rows are divided among blocks or share them, in parts of unequal size."""
+    logits = spaced(draw, rows, vocab)
+    if order != "random":
+        logits = np.ascontiguousarray(np.sort(logits, axis=1)[:, :: 1 if order == "rising" else -1])
+    _sound(answer, draw, logits, served(answer, min(k, vocab)), shift=shift)
 
 
 @probe({"vocab": 400, "k": 5}, {"vocab": 3003, "k": 256}, rows=2, traced=False)
@@ -41,7 +65,7 @@ def unaligned_logits_are_read_within_bounds(
     _sound(answer, draw, normal(draw, rows, vocab), served(answer, min(k, vocab)), shift=shift)
 
 
-@probe(*SHAPES[1:], floors={"k": 1}, traced=False)
+@probe(*SHAPES[1:], *UNEVEN[2:], floors={"k": 1}, traced=False)
 def threads_keep_their_order(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """No two threads use a place at once without order, whatever the schedule; all meet where one waits."""
     logits, k = spaced(draw, rows, vocab), served(answer, min(k, vocab))

@@ -43,7 +43,7 @@ def any_size_is_right(
 ) -> dict[str, float]:
     """T01 to T05, T09, T13 at sizes nobody chose: each row's k largest and their probabilities."""
     k = _asked(asked, k, vocab, max_k(answer))
-    _call_before(answer, draw, before, rows, vocab, k)
+    _call_before(answer, draw, before, rows, vocab, k, shift)
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
     expect.that(run.kept, "the logits are changed", f"rows = {rows}, vocab = {vocab}, k = {k}")
     return {"error_ratio_any_size": _right(run, answer, draw)}
@@ -61,7 +61,7 @@ def special_logits_at_any_size(
 ) -> None:
     """T20 at sizes nobody chose: logits of -inf, and rows with NaN or +inf between good ones."""
     k = _asked(asked, k, vocab, max_k(answer))
-    _call_before(answer, draw, before, rows, vocab, k)
+    _call_before(answer, draw, before, rows, vocab, k, shift)
     _right(launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift), answer, draw)
 
 
@@ -101,8 +101,8 @@ def _asked(place: str, k: int, vocab: int, limit: int) -> int:
     return {"drawn": min(k, most), "most": most, "one less": max(most - 1, 1), "one": 1}[place]
 
 
-def _call_before(answer: Answer, draw: Draw, what: str, rows: int, vocab: int, k: int) -> None:
-    """A call that must leave nothing behind."""
+def _call_before(answer: Answer, draw: Draw, what: str, rows: int, vocab: int, k: int, shift: int) -> None:
+    """A call that must leave nothing behind; that on other logits has their size and, up to 50 rows, their address."""
     if what == "other sizes":
         rows, vocab = draw.integer(1, 40), draw.integer(1, 3000)
         k = min(draw.integer(1, LARGEST_K), vocab, max_k(answer))
@@ -116,7 +116,8 @@ def _call_before(answer: Answer, draw: Draw, what: str, rows: int, vocab: int, k
     elif what == "a refused call":
         call(answer, draw, draw.normal(2, min(vocab, 500), dtype="float32"), vocab + 1)
     if what not in ("nothing", "a refused call"):
-        _right(launch(answer, draw, draw.normal(rows, vocab, dtype="float32"), k), answer, draw)
+        shift = shift if what == "other logits" else 0
+        _right(launch(answer, draw, draw.normal(rows, vocab, dtype="float32"), k, shift=shift), answer, draw)
 
 
 def _right(run: Launched, answer: Answer, draw: Draw) -> float:

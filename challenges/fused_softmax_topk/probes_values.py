@@ -1,5 +1,8 @@
 """Probes of the probabilities: against the oracle, and by the laws of softmax."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,6 +78,22 @@ def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab:
     expect.that(worst <= limit, "halves do not merge into the whole", seen)
 
 
+@probe({"rows": 3, "vocab": 50, "k": 4}, {"rows": 2, "vocab": 20_021, "k": 40}, floors={"vocab": 4})
+def calls_of_equal_size_are_told_apart(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """Calls of equal size on other logits, at the addresses of the call before and at others, with what that left.
+
+    The logits between the first column and the last change places: rows keep their ends, maximum and sum.
+    """
+    k = served(answer, min(k, vocab))
+    logits = spaced(draw, rows, vocab)
+    calls = [launch(answer, draw, logits, k)]
+    for moved in ((), ("probs", "indices"), ("logits",)):
+        logits[:, 1:-1] = logits[:, 1:-1][:, draw.permutation(vocab - 2)]
+        calls.append(launch(answer, draw, logits.copy(), k, fill="left", moved=moved))
+        with _told_apart(calls, f"with {' and '.join(moved)} elsewhere" if moved else "at the same addresses"):
+            right(calls[-1], answer, draw)
+
+
 @probe({"vocab": 3}, {"vocab": 1000}, {"vocab": 4097}, rows=2)
 def equal_logits_share_alike(answer: Answer, draw: Draw, *, rows: int, vocab: int) -> None:
     """T19: in a row of equal logits every probability is 1/vocab."""
@@ -97,6 +116,19 @@ def a_whole_row_adds_up_to_one(answer: Answer, draw: Draw, *, rows: int, vocab: 
 def _alive(run: Launched) -> None:
     """A constant or zeros keep some laws."""
     expect.alive("probs", run.probs)
+
+
+@contextmanager
+def _told_apart(calls: Sequence[Launched], where: str) -> Iterator[None]:
+    """Judge the last call; where it is wrong and returned what one before it did, that is what failed."""
+    try:
+        yield
+    except ProbeFailure:
+        last = calls[-1]
+        if not any((last.indices == one.indices).all() and (last.probs == one.probs).all() for one in calls[:-1]):
+            raise
+        detail = f"rows = {last.rows}, vocab = {last.vocab}, k = {last.k}: other logits of the same size, {where}"
+        raise ProbeFailure("a call returns what an earlier one returned", detail) from None
 
 
 def _log_sum_exp(run: Launched) -> NDArray[np.longdouble]:

@@ -130,6 +130,25 @@ ROOM_BY_K = """\
     const int capacity = capacity_for(k);
 """
 
+ENTRY = "    float logit;\n    int column;\n"
+NEW_ENTRY = "            const Entry entry = {mine[column], column};\n"
+SCRATCH = """\
+    void* memory = nullptr;
+    const cudaError_t failed = cudaMallocAsync(&memory, bytes, stream);
+    if (failed != cudaSuccess) return failed;
+"""
+KEPT_SCRATCH = """\
+    static void* memory = nullptr;
+    static size_t room = 0;
+    if (bytes > room) {
+        cudaFree(memory);
+        const cudaError_t failed = cudaMalloc(&memory, bytes);
+        room = failed == cudaSuccess ? bytes : 0;
+        if (failed != cudaSuccess) return failed;
+    }
+"""
+FREED = "    cudaFreeAsync(memory, stream);\n"
+
 VARIANTS = (
     Variant("one warp for a row", "serves each row with a block of one warp", edits=(
         (THREADS, "constexpr int THREADS = 32;\n"),
@@ -218,6 +237,11 @@ VARIANTS = (
             file="variants/repeated_maximum.cu"),
     Variant("last block merges", "divides long rows among blocks, of which the last to end merges the others",
             file="variants/last_block.cu"),
+    Variant("scratch kept", "keeps its scratch from call to call, and reads no more of it than the call wrote",
+            file="variants/last_block.cu", edits=((SCRATCH, KEPT_SCRATCH), (FREED, ""))),
+    Variant("padded candidates", "copies candidates with bytes that nobody writes through its scratch",
+            file="variants/split_rows.cu", edits=((ENTRY, ENTRY + "    unsigned char part;\n"),
+                                                  (NEW_ENTRY, NEW_ENTRY.replace("}", ", static_cast<unsigned char>(part)}")))),
     Variant("three kernels", "sums the rows, selects in parts and merges in kernels of their own",
             file="variants/three_kernels.cu"),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from elftools.elf.sections import SymbolTableSection
 LIST = Path(__file__).with_name("library_symbols.txt")
 HIDDEN = "emu hidden "
 """Before the names of what is the device's own; no C++ name has a blank."""
-_DRIVEN = re.compile("emu_(?:start|name|allocate|free|write|read|stream|error|report)")
+_DRIVEN = re.compile("emu_(?:start|fill|name|allocate|free|write|read|stream|error|report)")
 """What whoever runs the program calls: in the library, but not for the answer."""
 _OFFERED = re.compile(
     r"_ZN3emu\d+(?:configure|launch|linear_thread|on_device|shared|dynamic_shared(?:_bytes)?|kernel_(?:malloc|free|new|clock)|ticks"

@@ -67,7 +67,7 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
         for design in code.designs(around.criterion):
             name = design.name if design else "reference"
             progress(f"{around.name} around {name}")
-            with sandboxed(code, code.source(design) + around.around) as answer:
+            with sandboxed(code, around.wrapped(code.source(design))) as answer:
                 yield _killed_around(code, answer, seed, around, name)
     for kind in NullAnswer.KINDS:
         progress(kind)
@@ -139,8 +139,8 @@ def check_around(
     """
     with scratch.folder() as folder:
         shutil.copytree(files.folder, folder, dirs_exist_ok=True)
-        with (folder / files.entries[0]).open("a", encoding="utf-8") as entry:
-            entry.write(mutant.around)
+        entry = folder / files.entries[0]
+        entry.write_text(mutant.wrapped(entry.read_text(encoding="utf-8")), encoding="utf-8")
         with _built(code, dataclasses.replace(files, folder=folder)) as answer:
             return _killed_around(code, answer, seed, mutant, name, adapters)
 

@@ -13,9 +13,17 @@ class Draw:
     """A seeded source of inputs."""
 
     def __init__(self, seed: int, *names: str) -> None:
+        self._turns = 0
         words = [seed >> 32 * i & 0xFFFFFFFF for i in range(max(1, -(-seed.bit_length() // 32)))]
         # as a list of the seed and the checksums, which NumPy takes apart more slowly
-        self.rng = np.random.default_rng(np.array(words + [zlib.crc32(name.encode()) for name in names], np.uint32))
+        entropy = np.array(words + [zlib.crc32(name.encode()) for name in names], np.uint32)
+        self._first_turn = zlib.crc32(entropy.tobytes())
+        self.rng = np.random.default_rng(entropy)
+
+    def turn(self) -> int:
+        """Return a number that only the seed and the count of calls decide, whatever else was drawn, and however much."""
+        self._turns += 1
+        return self._first_turn + self._turns
 
     def normal(self, *shape: int, dtype: str = "float64", mean: float = 0.0, std: float = 1.0) -> Array:
         """Normal numbers."""

@@ -5,7 +5,7 @@ bytes and lie between random bytes. So a read beside an input spoils a sum, a wr
 an output that was never written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,9 +183,12 @@ class DeviceCall:
 
 def launch(
     answer: Answer, draw: Draw, symbol: str, arguments: Sequence[Argument], *, mode: str = "plain", seed: int = 0,
-    guard: int = GUARD,
+    guard: int = GUARD, fill: str = "mixed", moved: Collection[str] = (),
 ) -> DeviceCall:  # fmt: skip
     """Call a C function of an answer on its device.
+
+    Buffers lie where those of the call before lay, if that had buffers of the same sizes: memory that is free again is
+    used first, as allocators do.
 
     Args:
         answer: to call.
@@ -196,6 +199,10 @@ def launch(
             Mode sample runs, of a large grid, only blocks at its ends and around 2^16: what others write is not there.
         seed: of the schedule.
         guard: elements before and behind each buffer.
+        fill: what memory holds that nobody has written: `mixed`, NaN, large numbers, zeros and minus infinity in an order
+            that the draw decides; `nan`; or `left`, what was there before. The GPU's own allocator may hand out other
+            memory, and its shared memory holds what was left there.
+        moved: buffers that lie elsewhere than in the call before.
 
     Raises:
         ProbeFailure: the call does not end as a call should, or the device's report cannot be true.
@@ -207,12 +214,14 @@ def launch(
         if isinstance(argument, (InputBuffer, OutputBuffer)):
             buffer, lead = argument.laid_out(draw, guard)
             laid.append((argument, buffer, lead))
-            passed.append({"buffer": buffer, "shift": lead * buffer.itemsize, "name": argument.name, "back": True})
+            given = {"buffer": buffer, "shift": lead * buffer.itemsize, "name": argument.name, "back": True}
+            passed.append({**given, "moved": True} if argument.name in moved else given)
         else:
             passed.append(argument)
     back = (Array(buffer.shape, buffer.dtype.name) for _, buffer, _ in laid)
     plan = (Scalar(int), *back, Array((REPORT_BYTES,), "uint8"))
-    code, *after, report = answer.call("launch", symbol, passed, mode=mode, seed=seed, returns=plan)
+    options = {"mode": mode, "seed": seed, "fill": fill, "turn": draw.turn()}
+    code, *after, report = answer.call("launch", symbol, passed, returns=plan, **options)
     regions = {
         argument.name: Region(argument, lead, _words(buffer), _words(now))
         for (argument, buffer, lead), now in zip(laid, after, strict=True)

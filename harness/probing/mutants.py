@@ -23,13 +23,15 @@ class Mutant:
         name: the fault in two or three words.
         fault: completes the sentence "the answer ...".
         criterion: the criterion that must notice it.
-        edits: replacements in the reference's source; each old text occurs there exactly once.
+        edits: replacements in the source; each old text occurs there exactly once.
+        file: whose source it is: a variant's, beside mutants.py; without it, the reference's.
     """
 
     name: str
     fault: str
     criterion: str = field(kw_only=True)
     edits: Edits = field(kw_only=True)
+    file: str | None = field(kw_only=True, default=None)
 
     @property
     def chosen_numbers(self) -> tuple[str, ...]:
@@ -60,11 +62,17 @@ class PropertyMutant:
         name: the fault in two or three words.
         criterion: the property criterion that must notice it.
         around: what follows the source of a right answer, and wraps its functions.
+        before: what precedes it: a macro that gives a C function another name, for its own is the wrapper's.
     """
 
     name: str
     criterion: str = field(kw_only=True)
     around: str = field(kw_only=True)
+    before: str = field(kw_only=True, default="")
+
+    def wrapped(self, source: str) -> str:
+        """Return the source of a right answer with the fault around it."""
+        return f"{self.before}{source}{self.around}"
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ class Variant:
         name: the difference in two or three words.
         why: what it does instead.
         edits: as for a mutant.
-        file: a whole module beside variants.py, instead of edits.
+        file: a whole module beside variants.py, which the edits change; without it, they change the reference.
         unmet: criteria of cost that it honestly does not meet.
         capabilities: what it claims, as submission.toml does; with nothing it is asked for everything.
     """
@@ -99,12 +107,11 @@ def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:
     Raises:
         SpecError: an edit's old text does not occur exactly once.
     """
-    if isinstance(fault, Variant) and fault.file is not None:
-        return (challenge / fault.file).read_text(encoding="utf-8")
-    source = reference.read_text(encoding="utf-8")
+    file = reference if fault.file is None else challenge / fault.file
+    source = file.read_text(encoding="utf-8")
     for old, new in fault.edits:
         if source.count(old) != 1:
-            raise SpecError(reference, f"{fault.name!r} edits text that occurs {source.count(old)} times: {old[:60]!r}")
+            raise SpecError(file, f"{fault.name!r} edits text that occurs {source.count(old)} times: {old[:60]!r}")
         source = source.replace(old, new)
     return source
 

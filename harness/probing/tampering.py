@@ -248,7 +248,10 @@ def _renumbered(value: Any, numbers: Iterator[float]) -> Any:
 
 
 def _shapes(value: Any) -> Any:
-    """What a cache keyed by shape sees of `value`: shapes and dtypes of arrays, and whole numbers."""
+    """What a cache keyed by shape sees of `value`: shapes and dtypes of arrays, and whole numbers.
+
+    In a launch that is what one keyed by address sees: buffers of these sizes lie where they lay, but those that moved.
+    """
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str
     if isinstance(value, dict):

@@ -56,7 +56,7 @@ def short_lists(length: int, threads: int) -> Row:
 def answer(row: Row, writes: Callable[[int], bool] = lambda row: True) -> LocalAnswer:
     """An answer that serves the rows it `writes`, with `row`."""
 
-    def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0) -> tuple[Any, ...]:
+    def launch(symbol: str, arguments: list[Any], mode: str = "plain", **options: Any) -> tuple[Any, ...]:
         buffers = [a["buffer"].copy() for a in arguments if isinstance(a, dict)]
         shifts = [a["shift"] // 4 for a in arguments if isinstance(a, dict)]
         logits, probs, indices = (b[shift:] for b, shift in zip(buffers, shifts, strict=True))

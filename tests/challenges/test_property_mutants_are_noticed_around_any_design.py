@@ -24,8 +24,9 @@ ONE_IN = 8
 
 
 def noticed(code: ChallengeCode, mutant: PropertyMutant, source: str, folder: Path) -> CheckResult:
-    (folder / "answer.py").write_text(source, encoding="utf-8")
-    return check_around(code, shares.number(), mutant, "a design", AnswerFiles(folder, ("answer.py",)))
+    name = code.language.entry
+    (folder / name).write_text(source, encoding="utf-8")
+    return check_around(code, shares.number(), mutant, "a design", AnswerFiles(folder, (name,)))
 
 
 @pytest.mark.parametrize("case", shares.share(CASES, ONE_IN, lambda case: case.partition(":")[0]))

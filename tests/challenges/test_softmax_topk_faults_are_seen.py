@@ -12,7 +12,8 @@ from harness.probing.null_answer import NullAnswer
 RIGHT = drawn_variants(CODE)
 GRADED = {
     "two passes": {"passes", "less_traffic"}, "three kernels": {"passes", "less_traffic", "bytes_written"},
-    "split rows": {"bytes_written"}, "last block merges": {"bytes_written"},
+    "split rows": {"bytes_written"}, "padded candidates": {"bytes_written", "coalescing"},
+    "last block merges": {"bytes_written"}, "scratch kept": {"bytes_written"},
 }  # fmt: skip
 """Variants that honestly move more than they could, and where that costs them."""
 COSTLY = {"rows in 16 bits", "grid of 4,096 blocks at most", "grid of 65,535 blocks at most", "rows along y"}

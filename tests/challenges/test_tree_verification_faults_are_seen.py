@@ -85,7 +85,7 @@ BESIDE = {"position_arguments": {"one_call"}}
 @pytest.mark.parametrize("design", designs(CODE))
 @pytest.mark.parametrize("mutant", CODE.property_mutants, ids=lambda mutant: mutant.criterion)
 def test_a_property_broken_around_any_design_fails_its_criterion_alone(mutant: PropertyMutant, design: str) -> None:
-    evidence = judged(CODE, designs(CODE)[design] + mutant.around)
+    evidence = judged(CODE, mutant.wrapped(designs(CODE)[design]))
     assert failing(evidence) == {mutant.criterion} | BESIDE.get(mutant.criterion, set())
 
 

@@ -81,6 +81,34 @@ def test_a_call_returns_its_code_its_buffers_and_an_empty_report(
     assert runtime.memory == {}
 
 
+def test_a_buffer_that_moves_is_handed_over_from_another_place(
+    driver: types.ModuleType, runtime: HostRuntime
+) -> None:
+    x, out = np.arange(5, dtype=np.float32), np.full(5, np.nan, np.float32)
+    given, *rest = arguments(x, out, 3)
+    code, _, out_after, _ = driver.launch("scaled", [{**given, "moved": True}, *rest])
+    assert code == 0 and (out_after == 3 * x).all()
+    assert runtime.memory == {}
+
+
+def test_memory_freed_for_a_call_holds_several_values(driver: types.ModuleType, runtime: HostRuntime) -> None:
+    freed: list[Any] = []
+    free = runtime.free
+
+    def noted(address: int) -> None:
+        freed.append(np.frombuffer(runtime.memory[address], np.uint32).copy())
+        free(address)
+
+    runtime.free = noted  # type: ignore[method-assign]
+    several = {0xFFFFFFFF, 0x7F7F7F7F, 0, 0xFF800000}  # NaN, a large number, zero, minus infinity
+    for fill, wanted in (("mixed", several), ("nan", {0xFFFFFFFF})):
+        driver.gpu().dirty(fill, turn=3)
+        assert {*map(int, np.unique(np.concatenate(freed)))} == wanted
+        freed.clear()
+    driver.gpu().dirty("left", turn=3)
+    assert freed == [] and runtime.memory == {}
+
+
 def test_a_refusal_comes_back_as_its_code(driver: types.ModuleType, runtime: HostRuntime) -> None:
     x, out = np.ones(5, np.float32), np.full(5, 9, np.float32)
     code, _, out_after, _ = driver.launch("scaled", arguments(x, out, -1))

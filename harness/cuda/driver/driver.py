@@ -14,6 +14,8 @@ REPORT_BYTES = 1 << 18
 """Room for a report; a longer one is cut and no longer parses."""
 MODES = {"plain": 0, "check": 1, "count": 2, "all": 3, "sample": 4}
 """Bits by name; `sample` runs only some blocks of large grids, and watches no access."""
+FILLS = {"nan": 0, "mixed": 1, "left": 2}
+"""What memory holds that nobody has written: NaN bytes, several values in turn, or what was there before."""
 
 
 class Library:
@@ -24,6 +26,7 @@ class Library:
         self.c.emu_report.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.c.emu_report.restype = ctypes.c_size_t
         self.c.emu_start.argtypes = [ctypes.c_uint, ctypes.c_uint64]
+        self.c.emu_fill.argtypes = [ctypes.c_uint, ctypes.c_uint64]
         self.c.emu_allocate.argtypes = [ctypes.c_size_t, ctypes.c_char_p]
         self.c.emu_allocate.restype = ctypes.c_void_p
         self.c.emu_free.argtypes = [ctypes.c_void_p]
@@ -58,28 +61,35 @@ def _library(mode: str) -> Library:
     return _libraries[name]
 
 
-def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0) -> tuple[Any, ...]:
+def launch(
+    symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0, fill: str = "nan", turn: int = 0
+) -> tuple[Any, ...]:
     """Call a C function of the answer on the emulated device.
 
     Args:
         symbol: its name.
         arguments: ints, floats (a C float each), "stream" for one that is not the default stream, and buffers as dicts:
             `buffer` an array, `shift` bytes into it that the pointer points at, `name` for the report, `back` whether
-            to bring it back.
+            to bring it back, `moved` whether it lies elsewhere than in the call before.
         mode: plain, check, count, all or sample.
         seed: of the schedule; 0 is in order.
+        fill: what memory holds that nobody has written, one of `FILLS`.
+        turn: where the values of `mixed` begin.
 
     Returns:
         The function's int, the arrays asked back as they are after the call, and the report.
     """
     library = _library(mode)
     function = getattr(library.c, symbol)
+    library.c.emu_fill(FILLS[fill], turn)
+    buffers = [argument for argument in arguments if isinstance(argument, dict)]
+    usual = [library.allocate(each["buffer"].nbytes, each["name"]) for each in buffers]
+    places = [_place(library, *each) for each in zip(buffers, usual, strict=True)]
     passed: list[Any] = []
-    placed: list[tuple[dict[str, Any], int]] = []
+    following = iter(places)
     for argument in arguments:
         if isinstance(argument, dict):
-            placed.append((argument, _place(library, argument)))
-            passed.append(ctypes.c_void_p(placed[-1][1] + argument.get("shift", 0)))
+            passed.append(ctypes.c_void_p(next(following) + argument.get("shift", 0)))
         elif argument == "stream":
             passed.append(ctypes.c_void_p(library.stream))
         else:
@@ -87,15 +97,16 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
     library.c.emu_start(MODES[mode], seed)
     code = function(*passed)
     report = library.report()
-    back = [_fetched(library, argument["buffer"], address) for argument, address in placed if argument.get("back")]
-    for _, address in placed:
+    back = [_fetched(library, each["buffer"], at) for each, at in zip(buffers, places, strict=True) if each.get("back")]
+    for address in {*usual, *places}:
         library.c.emu_free(address)
     return (int(code), *back, report)
 
 
-def _place(library: Library, argument: dict[str, Any]) -> int:
+def _place(library: Library, argument: dict[str, Any], usual: int) -> int:
+    """Write a buffer where it lay in the call before, if that had buffers of these sizes, or elsewhere."""
     array = argument["buffer"]
-    address = library.allocate(array.nbytes, argument["name"])
+    address = library.allocate(array.nbytes, argument["name"]) if argument.get("moved") else usual
     library.c.emu_write(address, array.ctypes.data, array.nbytes)
     return address
 

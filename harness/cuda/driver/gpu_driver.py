@@ -16,6 +16,10 @@ ANSWER = "answer.so"
 POISON = 0xFF
 """NaN in every floating-point type, and no index."""
 WARM_UP = 3
+UNWRITTEN = (0xFFFFFFFF, 0x7F7F7F7F, 0xFFFFFFFF, 0x7F7F7F7F, 0xFFFFFFFF, 0x7F7F7F7F, 0, 0xFF800000)
+"""Words that memory holds that nobody has written: NaN, large numbers, zero and minus infinity."""
+DIRTIED = (1 << 20, 1 << 20, 1 << 24)
+"""Bytes of the allocations that are filled so before a call, and freed for it."""
 FLUSH_FACTOR = 2
 """Times the L2 cache's size that is written to empty it."""
 COPIED_BYTES = 1 << 30
@@ -50,6 +54,19 @@ class Gpu:
         """Free all memory allocated since the last time."""
         while self.owned:
             self.runtime.free(self.owned.pop())
+
+    def dirty(self, fill: str, turn: int) -> None:
+        """Fill memory that nobody holds, so far as the allocator hands out again what was freed last."""
+        if fill == "left":
+            return
+        words = np.full(max(DIRTIED) // 4, UNWRITTEN[0], np.uint32)
+        if fill == "mixed":
+            words = np.random.default_rng(turn).choice(np.array(UNWRITTEN, np.uint32), words.size)
+        places = [(self.runtime.malloc(size), size) for size in DIRTIED]
+        for address, size in places:
+            self.put(words[: size // 4], address)
+        for address, _ in places:
+            self.runtime.free(address)
 
     def put(self, array: Any, address: int) -> None:
         """Copy an array to the device and wait."""
@@ -108,15 +125,20 @@ def library(name: str) -> Any:
     return _libraries[name]
 
 
-def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0) -> tuple[Any, ...]:
+def launch(
+    symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0, fill: str = "nan", turn: int = 0
+) -> tuple[Any, ...]:
     """Call a C function of the answer on the GPU.
 
     Args:
         symbol: its name.
         arguments: ints, floats, "stream" for one that is not the default stream, and buffers as dicts: `buffer` an
-            array, `shift` bytes into it that the pointer points at, `back` whether to bring it back.
+            array, `shift` bytes into it that the pointer points at, `back` whether to bring it back, `moved` whether it
+            lies elsewhere than in the call before.
         mode: plain; a GPU checks and counts nothing here.
         seed: of the schedule, which a GPU makes itself.
+        fill: what memory holds that nobody has written: "nan", "mixed", or "left" for what was there before.
+        turn: seed of what is mixed.
 
     Returns:
         The function's int, the arrays asked back as they are after the call, and an empty report.
@@ -124,20 +146,27 @@ def launch(symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0
     if mode != "plain":
         raise NotImplementedError(f"mode {mode} is the emulated device's; a GPU runs plain calls")
     device = gpu()
-    placed: list[tuple[dict[str, Any], int]] = []
+    buffers = [argument for argument in arguments if isinstance(argument, dict)]
     passed: list[Any] = []
     try:
+        # what was freed is handed out again: buffers of equal sizes lie where they lay, unless their place is taken
+        usual = [device.allocate(each["buffer"].nbytes) for each in buffers]
+        places = [device.allocate(b["buffer"].nbytes) if b.get("moved") else u for b, u in zip(buffers, usual, strict=True)]
+        for each, address in zip(buffers, places, strict=True):
+            device.put(each["buffer"], address)
+        device.dirty(fill, turn)
+        following = iter(places)
         for argument in arguments:
             if isinstance(argument, dict):
-                address = device.allocate(argument["buffer"].nbytes)
-                device.put(argument["buffer"], address)
-                placed.append((argument, address))
-                passed.append(ctypes.c_void_p(address + argument.get("shift", 0)))
+                passed.append(ctypes.c_void_p(next(following) + argument.get("shift", 0)))
             else:
                 passed.append(_plain(argument))
         code = int(getattr(library(ANSWER), symbol)(*passed))
         device.wait()
-        back = [device.get(at, a["buffer"].shape, a["buffer"].dtype) for a, at in placed if a.get("back")]
+        back = [
+            device.get(at, each["buffer"].shape, each["buffer"].dtype)
+            for each, at in zip(buffers, places, strict=True) if each.get("back")
+        ]  # fmt: skip
     finally:
         device.release()
     return (code, *back, _report())

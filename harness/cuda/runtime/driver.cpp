@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "../include/cuda_runtime_api.h"
+#include "fill.h"
 #include "guard.h"
 #include "observer.h"
 #include "report.h"
@@ -30,6 +31,8 @@ EXPORTED void emu_start(unsigned mode_bits, uint64_t seed) {
     on_start(mode_bits);
     guard_device_memory();
 }
+
+EXPORTED void emu_fill(unsigned fill, uint64_t turn) { choose_fill(static_cast<Fill>(fill), turn); }
 
 EXPORTED int emu_name(const void* address, const char* name) {
     Allocation* allocation = find_allocation(address);

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 
+#include "fill.h"
 #include "guard.h"
 #include "kernel_heap.h"
 #include "observer.h"
@@ -141,7 +142,7 @@ Allocation* allocate(size_t bytes, AllocationKind kind, const void* pc) {
     unsigned char* space = take_space(extent(bytes));
     if (!space) return nullptr;
     Reach reach;
-    std::memset(space, 0xFF, extent(bytes));
+    fill_unwritten(space, extent(bytes));
     auto* allocation =
         new Allocation{space, bytes, kind, false, m.program, m.numbers++, "buffer " + std::to_string(m.unnamed++), pc};
     m.allocations.emplace(space, allocation);
@@ -157,7 +158,9 @@ void release(Allocation& allocation) {
     allocation.freed = true;
     heap_released(allocation);
     Reach reach;
-    std::memset(allocation.address, 0xFF, allocation.bytes);
+    // what an answer frees is used again at once, as on a GPU: whoever remembers an address meets other contents there
+    const bool kept_apart = mode & EMU_CHECK || has_own_main;
+    if (kept_apart) fill_unwritten(allocation.address, allocation.bytes);
     m.taken -= extent(allocation.bytes);
     m.quarantine.push_back(&allocation);
     m.quarantined += extent(allocation.bytes);
@@ -166,7 +169,7 @@ void release(Allocation& allocation) {
     }
     if (allocation.by_program) state().bytes_in_use -= allocation.bytes;
     on_free(allocation);
-    const size_t kept = mode & EMU_CHECK ? kQuarantineBytes : kQuarantineUnwatched;
+    const size_t kept = mode & EMU_CHECK ? kQuarantineBytes : kept_apart ? kQuarantineUnwatched : 0;
     while (m.quarantined > kept) recycle_oldest();
 }
 

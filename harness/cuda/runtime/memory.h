@@ -35,12 +35,12 @@ Allocation* find_allocation(const void* address);
 /// Visit every allocation whose address space has not been given to another, in order of allocation.
 void each_allocation(void (*visit)(Allocation&, void*), void* context);
 
-/// Null when memory is exhausted. The bytes are poisoned with 0xFF.
+/// Null when memory is exhausted. The bytes are filled as `choose_fill` says.
 Allocation* allocate(size_t bytes, AllocationKind kind, const void* pc);
 size_t free_bytes();
 /// Allocations from here on are the program's, and numbered from 0.
 void start_memory();
-/// Poisoned again, and kept from use for a while.
+/// Filled again, and kept from use for a while; what an answer frees where nothing is watched is free as it is.
 void release(Allocation& allocation);
 
 /// A `__device__` or `__constant__` variable.

@@ -25,7 +25,7 @@ void on_launch_end(Launch& launch);
 // they are for whoever asks to run. Told before each block.
 bool on_blocks_left(Launch& launch, uint64_t next, uint64_t count, const std::function<bool(uint64_t, uint64_t)>& run);
 
-// A block begins (its shared memory is poisoned: nothing is initialised) and ends.
+// A block begins (nothing of its shared memory is initialised) and ends.
 void on_block(Block& block);
 void on_block_end(Block& block);
 // A block waits for the other blocks of its grid, and goes on later: what is kept of its shared memory is kept for it.

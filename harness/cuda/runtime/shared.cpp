@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "../include/cuda_runtime_api.h"
+#include "fill.h"
 #include "observer.h"
 #include "scheduler.h"
 
@@ -52,7 +53,7 @@ void begin_shared(Launch& launch) {
 }
 
 void begin_shared(Block& block) {
-    std::memset(base, 0xFF, used);
+    fill_unwritten(base, used);
     if (dynamic_told || !dynamic_bytes) return;
     dynamic_told = true;
     on_shared(block, base, dynamic_bytes, "dynamic shared memory");
@@ -61,7 +62,7 @@ void begin_shared(Block& block) {
 std::vector<unsigned char> saved_shared() { return {base, base + used}; }
 
 void restore_shared(const std::vector<unsigned char>& saved) {
-    std::memset(base, 0xFF, used);
+    fill_unwritten(base, used);
     std::memcpy(base, saved.data(), saved.size());
 }
 
@@ -75,7 +76,7 @@ void* shared(SharedSlot& slot) {
     if (static_bytes > kSharedDefault || slot.offset + slot.bytes > kSharedCapacity) refuse(slot);
     used = rounded(slot.offset + slot.bytes, kSharedRedZone) + kSharedRedZone;
     slot.launch = current_launch;
-    std::memset(base + slot.offset, 0xFF, used - slot.offset);
+    fill_unwritten(base + slot.offset, used - slot.offset);
     running_block->launch->record.static_shared = static_bytes;
     on_shared(*running_block, base + slot.offset, slot.bytes, slot.name);
     return base + slot.offset;
