@@ -53,8 +53,7 @@ def check(
     """
     import secrets
 
-    from harness.cli import generated, reward_misses
-    from harness.cli.right_answers import judged
+    from harness.cli import generated
     from harness.probing.code import ChallengeCode
     from harness.workspace import Workspace
 
@@ -66,10 +65,8 @@ def check(
     for name in names or workspace.challenges():
         code = ChallengeCode(workspace, workspace.challenge(name))
         verdicts: Sequence[CheckResult | RightAnswerTrial | RewardTrial] = ()
-        if seeds:
-            verdicts = judged(code, run_seed, seeds, jobs, quiet=as_json)
-        elif rewards:
-            verdicts = reward_misses.graded(code, run_seed, rewards, jobs, quiet=as_json)
+        if seeds or rewards:
+            verdicts = _by_seeds(code, run_seed, seeds, rewards, jobs, quiet=as_json)
         elif not only_generated:
             verdicts = _checked(code, run_seed, verbose, quiet=as_json)
         trials = [] if seeds or rewards else sample.tried(code, quiet=as_json)
@@ -78,6 +75,17 @@ def check(
     if as_json:
         output.data(told)
     raise typer.Exit(0 if all_right else 1)
+
+
+def _by_seeds(
+    code: "ChallengeCode", seed: int, seeds: int, rewards: int, jobs: int, quiet: bool
+) -> Sequence["RightAnswerTrial | RewardTrial"]:
+    """Judge the right answers by `seeds`, and grade the mutants by `rewards` of them; printed unless `quiet`."""
+    from harness.cli.reward_misses import graded
+    from harness.cli.right_answers import judged
+
+    right = judged(code, seed, seeds, jobs, quiet) if seeds else ()
+    return [*right, *(graded(code, seed, rewards, jobs, quiet) if rewards else ())]
 
 
 def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
