@@ -239,7 +239,10 @@ def inputs_stay_as_they_were(answer: Answer, draw: Draw, *, S: int, H: int, D: i
     for call, part in ((cache.prefill, tokens.part(0, S)), (cache.decode, tokens.part(S))):
         out = call([SLOT], part, echo=True)
         expect.alive("out", out, part.q)
-        laws.inputs_stay({"slots": np.array([SLOT]), "q": part.q, "k": part.k, "v": part.v}, answer.echo[:4])
+        passed = {"slots": np.array([SLOT]), "q": part.q, "k": part.k, "v": part.v}
+        if call == cache.prefill:
+            passed["lengths"] = np.array([S])
+        laws.inputs_stay(passed, answer.echo)
 
 
 @probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 5, "H": 2, "D": 4, "dtype": "float32"})

@@ -58,6 +58,10 @@ PROPERTY_MUTANTS = (
     _mutant("slots in order", "slots", decode="out = _planted_decode(cache, layer, _planted_np.sort(slots), q, k, v)"),
     _mutant("everything kept", "memory_growth", prefill=f"{PREFILL}\n    _planted_kept.extend([k.copy(), v.copy()])"),
     _mutant("writes to values", "ownership", decode=f"{DECODE}\n    v *= 1.5"),
+    _mutant("counts up slots that may be written to", "ownership",
+            decode=f"{DECODE}\n    if slots.flags.writeable:\n        slots += 1"),
+    _mutant("clears lengths that may be written to", "ownership",
+            prefill=f"{PREFILL}\n    if lengths.flags.writeable:\n        lengths[:] = 0"),
     _mutant("writes to values and puts them back", "ownership",
             decode=f"held = v.copy()\n    v *= 1.5\n    v[...] = held\n    {DECODE}"),
     _mutant("one array returned again and again", "ownership", decode=f"""\
