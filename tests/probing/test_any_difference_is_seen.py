@@ -1,6 +1,7 @@
-"""What a probe expects fails for any difference of value, shape, dtype or NaN, in words that are true, and else never."""
+"""Any difference of value, shape, dtype or NaN fails what a probe expects, in words that are true; no other does."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -166,13 +167,16 @@ def test_a_list_stays_unless_something_in_it_changes(given_list, more):
     with pytest.raises(ProbeFailure, match="a call changes tokens"):
         laws.lists_stay(answer, {"tokens": given_list}, lambda kept: answer.kept[kept["tokens"]].append(more))
     for place, entry in enumerate(given_list):
-        answer = Keeper()
-        change = {"tokens": given_list}, lambda kept, at=place: answer.kept[kept["tokens"]].__setitem__(at, more)
+        put = partial(put_in_place, answer := Keeper(), place, more)
         if repr(entry) == repr(more):
-            laws.lists_stay(answer, *change)
+            laws.lists_stay(answer, {"tokens": given_list}, put)
         elif entry != more or type(entry) is not type(more):
             with pytest.raises(ProbeFailure, match="a call changes tokens"):
-                laws.lists_stay(answer, *change)
+                laws.lists_stay(answer, {"tokens": given_list}, put)
+
+
+def put_in_place(answer, place, value, kept):
+    answer.kept[kept["tokens"]][place] = value
 
 
 @pytest.mark.parametrize(("before", "after"), [([1], [True]), ([1], [1.0]), ([1], (1,)), ([np.nan], [0.0])])

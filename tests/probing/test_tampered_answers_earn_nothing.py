@@ -12,7 +12,7 @@ from harness.probing.check import assess, check, credited, sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
-from harness.sandbox import Array, Scalar
+from harness.sandbox import Array, Scalar, Tree
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -132,3 +132,50 @@ def test_what_has_nothing_to_lose_is_not_counted(toy):
     verdicts = {v.name: v for v in check(toy, SEED) if v.kind == "tampered"}
     assert [name for name, verdict in verdicts.items() if not verdict.applies] == ["float32 inside float64"]
     assert all(v.right for v in verdicts.values())
+
+
+class Returning:
+    """An answer that returns what it is given, as an array, a number or plain data."""
+
+    capabilities, cost, echo, served = {}, Cost(), (), {}
+
+    def call(self, function, value, *, returns, **options):
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def tampered(name, value, plan):
+    answer = TamperedAnswer(Returning(), TAMPERINGS[name]())
+    return answer.call("f", value, returns=plan), answer.tampering.applied
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64", "bool"])
+def test_integers_and_booleans_become_others_of_their_range(dtype):
+    values = np.arange(64).reshape(8, 8) % (2 if dtype == "bool" else 5)
+    values = values.astype(dtype)
+    mean, applied = tampered("mean of the right values", values, None)
+    assert applied and mean.dtype == dtype and set(mean.flat) == {np.rint(values.mean()).astype(dtype)}
+    noise, applied = tampered("noise of the right size", values, None)
+    assert applied and noise.dtype == dtype and (noise != values).any()
+    assert noise.min() >= values.min() and noise.max() <= values.max()
+    for name in ("float16 inside", "float32 inside float64"):
+        same, applied = tampered(name, values, None)
+        assert not applied and np.array_equal(same, values)
+
+
+@pytest.mark.parametrize("value", [3, 7.5, True, [1, 2, 5], (0, [1.5, 2])])
+def test_numbers_in_no_array_are_changed_as_well(value):
+    answer = TamperedAnswer(Returning(), TAMPERINGS["noise of the right size"]())
+    plan = Tree(0) if isinstance(value, list | tuple) else Scalar(type(value))
+    changed = [answer.call("f", value, returns=plan) for _ in range(20)]
+    assert answer.tampering.applied
+    assert any(each != value for each in changed)
+    assert {type(each) for each in changed} == {type(value)}
+
+
+def test_what_changes_nothing_has_not_been_applied():
+    for value in (np.full(3, 7), np.full(3, 0.5), np.empty(0)):
+        same, applied = tampered("mean of the right values", value, None)
+        assert np.array_equal(same, value) and not applied
+    assert tampered("mean of the right values", 3, Scalar(int)) == (3, False)
+    large = 2**53 + 1
+    assert tampered("mean of the right values", [large], Tree(0)) == ([large], False)

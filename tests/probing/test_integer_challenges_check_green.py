@@ -1,0 +1,38 @@
+"""Challenges whose results are integers pass `harness check`: right answers are silent, all wrong ones are noticed."""
+
+from collections import Counter
+
+import pytest
+from integer_challenges import OPERATIONS, made
+
+from harness.cuda.host_compiler import host_compiler
+from harness.probing.check import check
+from harness.probing.null_answer import NullAnswer
+from harness.probing.tampering import TAMPERINGS
+from tests import shares
+
+NARROWED = {"float16 inside", "float32 inside float64"}
+"""What no integer can lose; the argmax of floats can be that of narrower ones."""
+APPLIES = {"argmax": {"float16 inside"}}
+NEEDS_COMPILER = pytest.mark.skipif(host_compiler() is None, reason="the emulated device needs a C++ compiler")
+
+
+def require_green(code, name):
+    verdicts = list(check(code, shares.number()))
+    assert [v for v in verdicts if not v.right] == []
+    kinds = {"reference": 1, "variant": 1, "mutant": 4, "null": len(NullAnswer.KINDS), "tampered": len(TAMPERINGS)}
+    assert Counter(v.kind for v in verdicts) == kinds
+    assert {v.name for v in verdicts if not v.applies} == NARROWED - APPLIES.get(name, set())
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_challenge_in_python(tmp_path, name):
+    require_green(made(tmp_path, name, "python"), name)
+
+
+@NEEDS_COMPILER
+@pytest.mark.slow
+@pytest.mark.drawn(4)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_challenge_in_cuda(tmp_path, name):
+    require_green(made(tmp_path, name, "cuda"), name)
