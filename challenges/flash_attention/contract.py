@@ -1,6 +1,6 @@
 """The function an answer to `flash_attention` exposes.
 
-Arrays are C-contiguous NumPy arrays, float32 or float64, one dtype within a call; the result has that dtype. B, H, N
+Arrays are NumPy arrays of any layout, float32 or float64, one dtype within a call; the result has that dtype. B, H, N
 and D are at least 1 and any whole number. Entries are 0 or from 1e-12 to 1e12 in size (float64: 1e-100 to 1e100), and
 scores as large as that makes them. Wrong arguments raise ValueError. No call changes its inputs, and a returned
 array belongs to the caller: no later call may change it. Calls may come in any order and any number.

@@ -36,6 +36,8 @@ PROPERTY_MUTANTS = (
     _mutant("later values seen", "causality",
             backward="dq = dq + (causal * 0.1 * v.mean(axis=2, keepdims=True)).astype(dq.dtype)"),
     _mutant("not causal by default", "causal_default", default=False),
+    _mutant("k in the order of its memory", "any_layout", before="k = k.ravel(order='K').reshape(k.shape)"),
+    _mutant("the buffer of do", "any_layout", between="do = type(do)(do.shape, do.dtype, do.data)"),
     _mutant("tiles that do not fit", "tile_invariance",
             backward="dk = dk * dk.dtype.type(1 + 0.01 * (q.shape[2] % tile_size > 0))"),
     _mutant("the first head in all", "independence",

@@ -1,6 +1,6 @@
 """The functions an answer to `kv_cache` exposes.
 
-Arrays are C-contiguous NumPy arrays of the cache's dtype; outputs have that dtype. Slots, lengths and layers are
+Arrays are NumPy arrays of any layout and of the cache's dtype; outputs have that dtype. Slots, lengths and layers are
 integers (int64 arrays where there are several). B is the number of rows in a call, H of query heads, Hkv of key/value
 heads, S of positions in a prefill, D is the head dimension; all are at least 1 and any whole number.
 

@@ -46,6 +46,10 @@ def _mutant(
 
 
 PROPERTY_MUTANTS = (
+    _mutant("v in the order of its memory", "any_layout",
+            prefill=f"v = v.ravel(order='K').reshape(v.shape)\n    {PREFILL}"),
+    _mutant("the buffer of q", "any_layout",
+            decode=f"q = _planted_np.frombuffer(q.data, q.dtype).reshape(q.shape)\n    {DECODE}"),
     _mutant("the last token in all", "causality", prefill=f"{PREFILL}{ROWS}out[b, :, :n] += 0.1 * v[b, :1, n - 1 : n]"),
     _mutant("padding in all", "ragged_lengths",
             prefill=f"{PREFILL}{ROWS}out[b, :, :n] += 0.1 * v[b, :1, -1:] * (n < v.shape[2])"),

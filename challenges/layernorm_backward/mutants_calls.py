@@ -22,7 +22,8 @@ LARGE = (
     ),
     _planted(
         "wide gamma in place", "statelessness", "rounds the caller's gamma where it is wider than 65,535",
-        (SAVE, "    if len(gamma) > 0xFFFF and gamma.flags.writeable:\n        gamma *= 1 + np.finfo(x.dtype).eps\n" + SAVE),
+        (SAVE, "    if len(gamma) > 0xFFFF and gamma.flags.writeable:\n"
+               "        gamma *= 1 + np.finfo(x.dtype).eps\n" + SAVE),
     ),
     _planted(
         "large cache used up", "statelessness", "works dx out in the cached array where it has 65,536 entries or more",
@@ -30,8 +31,9 @@ LARGE = (
     ),
     _planted(
         "large buffer reused", "statelessness", "writes y into one array where it has more than 65,536 entries",
-        (Y, Y + "    if y.size > 1 << 16:\n        kept = forward.__dict__.setdefault((x.shape, x.dtype.str), y.copy())\n"
-            "        kept[...] = y\n        y = kept\n"),
+        (Y, Y + "    if y.size > 1 << 16:\n"
+                "        kept = forward.__dict__.setdefault((x.shape, x.dtype.str), y.copy())\n"
+                "        kept[...] = y\n        y = kept\n"),
     ),
 )  # fmt: skip
 
@@ -42,7 +44,8 @@ AGAIN = (
                       "    mean = known.setdefault(id(x), (x, mean))[1]\n"),
     ),
     _planted(
-        "known by its corners", "statelessness", "takes means from before where x begins and ends with the same numbers",
+        "known by its corners", "statelessness",
+        "takes means from before where x begins and ends with the same numbers",
         (MEAN, MEAN + '    known = forward.__dict__.setdefault("known", {})\n'
                       "    mean = known.setdefault((x.shape, float(x[0, 0, 0]), float(x[-1, -1, -1])), mean)\n"),
     ),
@@ -69,14 +72,17 @@ LAYOUTS = (
         (RECALL, RECALL + "    dy = np.frombuffer(dy.data, dy.dtype).reshape(dy.shape)\n"),
     ),
     _planted(
-        "strides of its own", "any_layout", "takes the rows of x to lie side by side wherever its last axis is contiguous",
+        "strides of its own", "any_layout",
+        "takes the rows of x to lie side by side wherever its last axis is contiguous",
         (MEAN, "    step = x.itemsize\n    if x.strides[-1] == step:\n"
                "        side_by_side = (x[0].size * step, x[0, 0].size * step, step)\n"
                "        x = np.lib.stride_tricks.as_strided(x, x.shape, side_by_side)\n" + MEAN),
     ),
     _planted(
-        "filled through a copy", "any_layout", "fills y through a reshaped array, which is a copy where x is transposed",
-        (Y, "    y = np.zeros_like(x)\n    y.reshape(-1, len(gamma))[...] = (gamma * xhat + beta).reshape(-1, len(gamma))\n"),
+        "filled through a copy", "any_layout",
+        "fills y through a reshaped array, which is a copy where x is transposed",
+        (Y, "    y, rows = np.ones_like(x), (-1, len(gamma))\n"
+            "    y.reshape(rows)[...] = (gamma * xhat + beta).reshape(rows)\n"),
     ),
     _planted(
         "view written to", "any_layout", "works in the caller's dy where it is no contiguous array",

@@ -72,8 +72,8 @@ def every_kind_of_large_size_is_right(
 ) -> dict[str, float]:
     """Many narrow rows, by powers of two, and a few wide ones, of several tiles and past a narrow integer.
 
-    Rows drift, so that each of their tiles has a mean of its own; in float64 they lie a hundred deviations from zero. In
-    float32 a variance taken as E[x^2] - E[x]^2 might cost all digits there, and `bounds` leaves that to the ladders.
+    Rows drift, so that each of their tiles has a mean of its own; in float64 they lie a hundred deviations off zero. In
+    float32 a variance taken as E[x^2] - E[x]^2 may lose all digits there, which `bounds` leaves to ladders.
     """
     far = FAR * draw.normal(B, T, 1) if dtype == "float64" else 0
     x = draw.normal(B, T, D) + np.linspace(-1, 1, D) + far

@@ -1,6 +1,6 @@
 """The functions an answer to `ternary_training` exposes.
 
-Arrays are C-contiguous NumPy arrays. In the first three functions they are float32 or float64, one dtype within a
+Arrays are NumPy arrays of any layout. In the first three functions they are float32 or float64, one dtype within a
 call, and results have that dtype. All sizes are at least 1 and any whole number; a group size need not divide a row,
 and may be larger than it. Wrong arguments raise ValueError. No call changes its inputs, and a returned array belongs
 to the caller: no later call may change it. Calls may come in any order and any number.

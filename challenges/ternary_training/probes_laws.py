@@ -30,7 +30,7 @@ def inputs_may_be_read_only(
     answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
 ) -> None:
     """No call writes to its arguments, not even for a while."""
-    laws.inputs_may_be_read_only(_run_of(answer, draw_inputs(draw, rows, columns, out, group, dtype)))
+    laws.inputs_may_be_read_only(run_of(answer, draw_inputs(draw, rows, columns, out, group, dtype)))
 
 
 @probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
@@ -81,7 +81,7 @@ def identical_calls_get_identical_replies(
     """The same call twice, with others between, in one process and in a new one: the same bits."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     other = given.but(w=draw.normal(out, columns), x=draw.normal(rows, columns))
-    laws.equal_calls_get_equal_replies(answer, _run_of(answer, given), _run_of(answer, other))
+    laws.equal_calls_get_equal_replies(answer, run_of(answer, given), run_of(answer, other))
 
 
 @probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
@@ -106,7 +106,7 @@ def earlier_results_stay(
     expect.alive("y", layer[0], given.x)
 
 
-def _run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:
+def run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:
     """Return a projection, a forward and its backward as the laws call them."""
 
     def run(*, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:

@@ -1,0 +1,32 @@
+"""A probe of inputs that are views of other memory."""
+
+import numpy as np
+
+from harness.probing import Answer, Array, Draw, InputUse, laws, probe
+
+from .binding import DTYPES, FUNCTION, Inputs, alive, draw_inputs
+
+PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
+
+
+@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+def views_of_any_layout_are_served(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Views give what contiguous arrays of the same values give, keys and values that all heads share included."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    k, v = (np.repeat(each[:, :1], H, axis=1) for each in (given.k, given.v))
+    laws.layouts_do_not_matter(_run_of(answer, given))
+    laws.layouts_do_not_matter(_run_of(answer, given.but(k=k, v=v)), [InputUse.BROADCAST])
+
+
+def _run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:
+    """Return a call, which leaves its arguments alone, as the laws call it."""
+
+    def run(*, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
+        plan = Array(given.q.shape, given.q.dtype.name)
+        o = answer.call(FUNCTION, *given.arrays, given.tile, True, returns=plan, echo=True, inputs=inputs)
+        laws.inputs_stay(dict(zip("qkv", given.arrays, strict=True)), answer.echo)
+        return {"o": alive(o, given)}
+
+    return run

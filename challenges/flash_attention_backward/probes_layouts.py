@@ -1,0 +1,27 @@
+"""A probe of inputs that are views of other memory."""
+
+from functools import partial
+
+import numpy as np
+
+from harness.probing import Answer, Draw, InputUse, laws, probe
+
+from .binding import DTYPES, Inputs, alive, draw_inputs, results
+
+PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
+
+
+@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+def views_of_any_layout_are_served(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Views give what contiguous arrays of the same values give, keys and values that all heads share included."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    k, v = (np.repeat(each[:, :1], H, axis=1) for each in (given.k, given.v))
+    laws.layouts_do_not_matter(partial(_run, answer, given))
+    laws.layouts_do_not_matter(partial(_run, answer, given.but(k=k, v=v)), [InputUse.BROADCAST])
+
+
+def _run(answer: Answer, given: Inputs, *, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
+    """Both passes, whose outputs are neither constant nor copies."""
+    return alive(results(answer, given, inputs), given)._asdict()
