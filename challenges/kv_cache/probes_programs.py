@@ -32,6 +32,7 @@ HEADS = {"H": Axis(2, 3)}
 MANY_LAYERS = 12
 EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
 """Each head_dim, and each size of a window or page, that one such program has."""
+WIDE = (128, 256)
 DTYPES = ("float64", "float32")
 BESIDE: Mapping[str, tuple[str, Mapping[str, int | str]]] = {
     "shared heads": ("gqa", {"groups": 2}),
@@ -178,6 +179,11 @@ every_head_dim_is_right = _programs(
     "every_head_dim_is_right",
     "So it is at each small head_dim.",
     HEADS, len(EVERY_D), lambda case: {}, write=Script.short, D=EVERY_D,
+)  # fmt: skip
+every_wide_head_is_right = _programs(
+    "every_wide_head_is_right",
+    "So it is where heads are wide.",
+    HEADS, len(WIDE), lambda case: {}, write=Script.short, D=WIDE, length=(24,),
 )  # fmt: skip
 every_layer_is_right = _programs(
     "every_layer_is_right",

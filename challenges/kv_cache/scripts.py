@@ -92,13 +92,15 @@ class Script(Writer):
         return tuple(self.steps)
 
     def many_slots(self) -> Program:
-        """Slots on both sides of where a machine word or a byte ends, and most of them in one call."""
+        """Slots on both sides of where a machine word or a byte ends, and many in one call, of several lengths."""
         self._create()
         create = self.caches["a"]
         ends = [slot + off for slot in (1, 64, 128, 256) for off in (-1, 0, 1)]
         self._feed(create, 0, ends, [2] * len(ends))
         self._feed(create, 0, ends[::-1], [1] * len(ends), decode=True)
-        self._feed(create, 0, range(60, 140), [1] * 80, decode=True)
+        many = range(139, 59, -1)
+        self._feed(create, 0, many, [1 + slot % 3 for slot in many])
+        self._feed(create, 0, many, [1] * len(many), decode=True)
         for slot in (64, 0):
             self._drop(create, slot)
         self._feed(create, 0, ends, [1] * len(ends), decode=True)
