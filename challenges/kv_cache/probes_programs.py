@@ -195,6 +195,11 @@ every_slot_released_is_empty = _programs(
     "So it is where slots are released again, and others are filled.",
     HEADS, len(DTYPES), lambda case: {}, write=Script.releases, B=SLOTS_OF_A_PLAN, layers=(2,),
 )  # fmt: skip
+every_cache_of_several_is_right = _programs(
+    "every_cache_of_several_is_right",
+    "So it is where a cache of other sizes is made meanwhile.",
+    HEADS, len(DTYPES), lambda case: {}, write=Script.several_caches, B=SLOTS_OF_A_PLAN, layers=(2,),
+)  # fmt: skip
 every_slot_of_many_is_right = _programs(
     "every_slot_of_many_is_right",
     "So it is in slots past the width of a machine word or a byte.",

@@ -106,6 +106,20 @@ class Script(Writer):
         self._feed(create, 0, ends, [1] * len(ends), decode=True)
         return tuple(self.steps)
 
+    def several_caches(self) -> Program:
+        """Make a cache of other sizes while one is in use, and go on with both in turns."""
+        create, long, short = self._started()
+        other = replace(create, cache="b", layers=1, kv_heads=create.kv_heads + 1, head_dim=create.head_dim // 2,
+                        slots=2, room=create.room // 2)  # fmt: skip
+        self._fill_each(create, [0, 1], [short, long])
+        self.steps.append(other)
+        self._step_each(create, [1, 0])
+        self._fill_each(other, [1, 0], [short, 2])
+        self._step_each(create, [0, 1])
+        self._step_each(other, [0, 1])
+        self._fill_each(create, [1, 2], [short, long])
+        return tuple(self.steps)
+
     def many_pages(self) -> Program:
         """Every slot filled in one call, and again behind it: more pages than a byte can count."""
         self._create()
