@@ -9,7 +9,8 @@ any subset of the slots in any order, none of them twice. Every layer holds its 
 by its own calls.
 
 Wrong arguments raise ValueError: a layer or slot that does not exist, a slot named twice, a shape, dtype or length that
-does not fit. No call changes its inputs, and a returned array belongs to the caller: no later call may change it.
+does not fit. No call changes its inputs, and a returned array belongs to the caller, who may write to it: no later call
+may change it.
 Inputs may be read-only, and the caller may overwrite or reuse its arrays once a call has returned.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.probing import Answer, ArgumentsRejected, Array, Draw, InputUse, ProbeFailure, expect, laws, probe
+from harness.probing import Answer, ArgumentsRejected, Array, Draw, InputUse, Keep, ProbeFailure, expect, laws, probe
 from harness.sandbox import RemoteFunction
 
 from .binding import (
@@ -299,6 +299,24 @@ def inputs_may_be_read_only(answer: Answer, draw: Draw, *, S: int, H: int, D: in
         return {"a prompt": prompt, "a decode": cache.decode([SLOT], tokens.part(S), inputs=inputs)}
 
     laws.inputs_may_be_read_only(run)
+
+
+@probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 1, "H": 2, "D": 4, "dtype": "float32"})
+def results_belong_to_the_caller(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
+    """K21: a caller may write to what was returned: it shares memory with no argument, no result and nothing held."""
+    tokens = normal(draw, 2, H, S + 2, D, dtype)
+
+    def program(caller: laws.Caller) -> laws.Arrays:
+        cache, taken = Cache(answer, tokens), {}
+        for start, stop in itertools.pairwise((0, S, S + 1, S + 2)):
+            function, part = "decode" if start else "prefill", tokens.part(start, stop)
+            given = caller.keeps(np.array([SLOT, 0]), *part, *(() if start else (np.array([S, S]),)))
+            out = answer.call(function, cache.handle, 0, *given, returns=Keep())
+            places = zip(("result", "q", "k", "v"), (out, *given[1:4]), strict=True)
+            taken |= {f"{name} of call {start}": caller.takes(it, part.q.shape, dtype) for name, it in places}
+        return taken
+
+    laws.results_belong_to_the_caller(answer, program)
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 1, "D": 4, "dtype": "float32"}, {"H": 3, "D": 7, "dtype": "float64"},

@@ -17,7 +17,7 @@ from .binding import claimed, require_offered
 from .calls import LEAST_CODED, every_call_fits, named_from_zero, of_one_cache
 from .history import run_program
 from .scripts import Script
-from .tokens import CODED_SCALES, FAMILIES_OF_TOKENS
+from .tokens import CODED_SCALES, FAMILIES_OF_TOKENS, MAGNITUDES, STEEP
 
 SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
 LONG = {"length": Axis(220, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1, 3), "layers": Axis(1, 3)}
@@ -32,6 +32,8 @@ HEADS = {"H": Axis(2, 3)}
 MANY_LAYERS = 12
 EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
 """Each head_dim, and each size of a window or page, that one such program has."""
+WIDE, DEEP = (128, 256), (5,)
+EXTREME = (STEEP, *MAGNITUDES)
 DTYPES = ("float64", "float32")
 BESIDE: Mapping[str, tuple[str, Mapping[str, int | str]]] = {
     "shared heads": ("gqa", {"groups": 2}),
@@ -46,7 +48,7 @@ NO_WINDOW = ("", *(option for option in BESIDE if option != "windows"))
 SLOTS_OF_A_PLAN, MORE_THAN_A_BYTE = (4,), (260,)
 SMALL = {"other": tuple(range(1, 21))}
 """Windows and pages of a further cache: every small one is met, however few are drawn."""
-PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION = 52, 10, 12
+PROGRAMS, LONG_PROGRAMS, PROGRAMS_OF_OPTION, PROGRAMS_BESIDE_PLANS = 52, 10, 12, 18
 MOST, MOST_OF_OPTION = 2e7, 5e6
 """What the largest call of a program may cost, as `_cost` counts."""
 LARGEST = 16.0
@@ -179,6 +181,11 @@ every_head_dim_is_right = _programs(
     "So it is at each small head_dim.",
     HEADS, len(EVERY_D), lambda case: {}, write=Script.short, D=EVERY_D,
 )  # fmt: skip
+every_wide_head_is_right = _programs(
+    "every_wide_head_is_right",
+    "So it is where heads are wide.",
+    HEADS, len(WIDE), lambda case: {}, write=Script.short, D=WIDE, length=(24,),
+)  # fmt: skip
 every_layer_is_right = _programs(
     "every_layer_is_right",
     "So it is in each of many layers.",
@@ -187,7 +194,17 @@ every_layer_is_right = _programs(
 every_slot_released_is_empty = _programs(
     "every_slot_released_is_empty",
     "So it is where slots are released again, and others are filled.",
-    HEADS, len(DTYPES), lambda case: {}, write=Script.releases, B=SLOTS_OF_A_PLAN, layers=(2,),
+    HEADS, len(DTYPES), lambda case: {}, write=Script.releases, B=SLOTS_OF_A_PLAN, layers=DEEP,
+)  # fmt: skip
+every_magnitude_is_right = _programs(
+    "every_magnitude_is_right",
+    "So it is where the first prompt is very small, very large, or both, or its scores are.",
+    HEADS, len(EXTREME), lambda case: {}, write=Script.short, families=EXTREME,
+)  # fmt: skip
+every_cache_of_several_is_right = _programs(
+    "every_cache_of_several_is_right",
+    "So it is where a cache of other sizes is made meanwhile.",
+    HEADS, len(DTYPES), lambda case: {}, write=Script.several_caches, B=SLOTS_OF_A_PLAN, layers=(2,),
 )  # fmt: skip
 every_slot_of_many_is_right = _programs(
     "every_slot_of_many_is_right",
@@ -214,7 +231,7 @@ every_kind_of_shared_heads_is_right = _programs(
 any_program_with_a_window_is_right = _programs(
     "any_program_with_a_window_is_right",
     "So it is under a window.",
-    FEWER | {"window": Axis(1, 130)}, 2 * PROGRAMS_OF_OPTION,
+    FEWER | {"window": Axis(1, 130)}, PROGRAMS_BESIDE_PLANS,
     lambda case: {"window": 1 + (int(case["window"]) - 1) % int(case["length"])}, sized="window",
 )  # fmt: skip
 every_small_window_is_right = _programs(
@@ -232,7 +249,7 @@ every_window_beside_others_is_right = _programs(
 any_program_with_forks_is_right = _programs(
     "any_program_with_forks_is_right",
     "So it is where slots become copies of others.",
-    FEWER, 2 * PROGRAMS_OF_OPTION, lambda case: {}, "fork", beside=("", *BESIDE),
+    FEWER, PROGRAMS_BESIDE_PLANS, lambda case: {}, "fork", beside=("", *BESIDE),
 )  # fmt: skip
 every_kind_of_fork_is_right = _programs(
     "every_kind_of_fork_is_right",

@@ -92,16 +92,32 @@ class Script(Writer):
         return tuple(self.steps)
 
     def many_slots(self) -> Program:
-        """Slots on both sides of where a machine word or a byte ends, and most of them in one call."""
+        """Slots on both sides of where a machine word or a byte ends, and many in one call, of several lengths."""
         self._create()
         create = self.caches["a"]
         ends = [slot + off for slot in (1, 64, 128, 256) for off in (-1, 0, 1)]
         self._feed(create, 0, ends, [2] * len(ends))
         self._feed(create, 0, ends[::-1], [1] * len(ends), decode=True)
-        self._feed(create, 0, range(60, 140), [1] * 80, decode=True)
+        many = range(139, 59, -1)
+        self._feed(create, 0, many, [1 + slot % 3 for slot in many])
+        self._feed(create, 0, many, [1] * len(many), decode=True)
         for slot in (64, 0):
             self._drop(create, slot)
         self._feed(create, 0, ends, [1] * len(ends), decode=True)
+        return tuple(self.steps)
+
+    def several_caches(self) -> Program:
+        """Make a cache of other sizes while one is in use, and go on with both in turns."""
+        create, long, short = self._started()
+        other = replace(create, cache="b", layers=1, kv_heads=create.kv_heads + 1, head_dim=create.head_dim // 2,
+                        slots=2, room=create.room // 2)  # fmt: skip
+        self._fill_each(create, [0, 1], [short, long])
+        self.steps.append(other)
+        self._step_each(create, [1, 0])
+        self._fill_each(other, [1, 0], [short, 2])
+        self._step_each(create, [0, 1])
+        self._step_each(other, [0, 1])
+        self._fill_each(create, [1, 2], [short, long])
         return tuple(self.steps)
 
     def many_pages(self) -> Program:

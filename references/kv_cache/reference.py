@@ -166,7 +166,7 @@ def fork(cache: Cache, src: int, dst: int) -> None:
 
 def truncate(cache: Cache, slot: int, length: int) -> None:
     """Leave the slot its first `length` tokens in every layer."""
-    check_slots(cache, [slot])
+    check_slots(cache, (slot,))
     if not is_integer(length) or length < 0:
         raise ValueError(f"length must be an integer of 0 or more, not {length!r}")
     for store in cache.stores:
