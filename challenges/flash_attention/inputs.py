@@ -23,7 +23,8 @@ SCORES = ("plain",) * 8 + (
 )  # fmt: skip
 """What the scores look like, and magnitudes at the ends of what the contract names, of one array at a time."""
 EVERY = (
-    *({array: name} for name in SPECIAL for array in ("q", "k", "v")), *({"scores": name} for name in dict.fromkeys(SCORES)),
+    *({array: name} for name in SPECIAL for array in ("q", "k", "v")),
+    *({"scores": name} for name in dict.fromkeys(SCORES)),
 )  # fmt: skip
 """Each family and each kind of scores once, all else normal."""
 

@@ -29,9 +29,8 @@ def wide_tiles(**sizes: int) -> Mapping[str, int]:
 
 
 @probe(
-    *({"B": 2, "H": 1, "N": 9, "D": 5, "tile": 4, "dtype": dtype, "causal": True, **PLAIN, **special}
-      for special, dtype in zip(EVERY, itertools.cycle(DTYPES), strict=False)),
-    floors={"N": 2},
+    *({**PLAIN, "dtype": dtype, **special} for special, dtype in zip(EVERY, itertools.cycle(DTYPES), strict=False)),
+    B=2, H=1, N=9, D=5, tile=4, causal=True, floors={"N": 2},
     drawn=Drawn(
         {"B": Axis(1, 400), "H": Axis(1, 400), "N": Axis(2, 400), "D": Axis(1, 600), "tile": Axis(1, 600)}, 80, cost,
         2e6, {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "scores": SCORES},

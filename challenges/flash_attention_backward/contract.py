@@ -1,9 +1,9 @@
 """The functions an answer to `flash_attention_backward` exposes.
 
 Arrays are C-contiguous NumPy arrays, float32 or float64, one dtype within a call; results have that dtype (L may be
-float64). B, H, N and D are at least 1 and any whole number; scores may be a few million, in float32 a
-few ten thousand. Wrong arguments raise ValueError. No call changes its inputs or a cache, and a returned array belongs to
-the caller: no later call may change it. What the forward was given stays as it was until the last backward of its cache.
+float64). B, H, N and D are at least 1 and any whole number; scores may be a few million, in float32 a few ten
+thousand. Wrong arguments raise ValueError. No call changes its inputs or a cache, and a returned array belongs to the
+caller: no later call may change it. What the forward was given stays as it was until the last backward of its cache.
 Calls may come in any order and any number.
 """
 
@@ -25,9 +25,9 @@ def flash_attention_fwd(
     runs over 0..i when `causal`, else over all N positions. Each (b, h) stands for itself.
 
     Args:
-        q, k, v: (B,H,N,D). Where the submission claims it, k and v have another shape (B,G,M,D): fewer heads (`gqa`), of
-            which H is a multiple, more positions (`fewer_queries`) or less (`blind_rows`). Then j runs over 0..M-1, when
-            `causal` over 0..i+M-N; of a row that sees nothing, o is zero and L is minus infinity.
+        q, k, v: (B,H,N,D). Where the submission claims it, k and v have another shape (B,G,M,D): fewer heads (`gqa`),
+            of which H is a multiple, more positions (`fewer_queries`) or less (`blind_rows`). Then j runs over 0..M-1,
+            when `causal` over 0..i+M-N; of a row that sees nothing, o is zero and L is minus infinity.
         tile_size: rows of q, and of k and v, that are worked on at once; any whole number from 1 on, also one that
             does not divide N, and one larger than N.
         causal: whether a position sees only itself and those before it.

@@ -33,9 +33,9 @@ def wide_tiles(**sizes: int) -> Mapping[str, int]:
 
 
 @probe(
-    *({"B": 2, "H": 1, "N": 9, "D": 5, "tile": 4, "back": 5, "dtype": dtype, "causal": True, "scores": "plain", **NORMAL,
-       **special} for special, dtype in zip(EVERY, itertools.cycle(DTYPES), strict=False)),
-    floors={"N": 2},
+    *({**NORMAL, "scores": "plain", "dtype": dtype, **special}
+      for special, dtype in zip(EVERY, itertools.cycle(DTYPES), strict=False)),
+    B=2, H=1, N=9, D=5, tile=4, back=5, causal=True, floors={"N": 2},
     drawn=Drawn(
         {"B": Axis(1, 300), "H": Axis(1, 300), "N": Axis(2, 300), "D": Axis(1, 400), "tile": Axis(1, 400),
          "back": Axis(1, 400)}, 64, cost, 8e5,
