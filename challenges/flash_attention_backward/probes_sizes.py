@@ -70,8 +70,8 @@ def any_size_is_right(
 
 
 @probe(
-    {"N": 450, "causal": False}, {"N": 850, "causal": True}, dtype="float32", scores="plain", tiles="long",
-    floors={"N": 2},
+    {"N": 450, "causal": False, "tiles": "long"}, {"N": 950, "causal": True, "tiles": "short"},
+    dtype="float32", scores="plain", floors={"N": 2},
     drawn=Drawn({"N": Axis(150, 1200)}, 15, lambda N: float(N), 1200.0, {**LARGE, "tiles": tuple(SHARES)}, 700.0),
 )  # fmt: skip
 def any_long_sequence_is_right(
