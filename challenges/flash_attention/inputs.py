@@ -22,6 +22,11 @@ SCORES = ("plain",) * 8 + (
     "x30", "x30", "rising", "falling", "far above", "tiny q", "huge q", "tiny k", "huge k", "tiny v", "huge v",
 )  # fmt: skip
 """What the scores look like, and magnitudes at the ends of what the contract names, of one array at a time."""
+EVERY = (
+    *({array: name} for name in SPECIAL for array in ("q", "k", "v")),
+    *({"scores": name} for name in dict.fromkeys(SCORES)),
+)  # fmt: skip
+"""Each family and each kind of scores once, all else normal."""
 
 
 EXTREME = "the output does not survive extreme values"

@@ -26,6 +26,7 @@ def _of(criterion: str, name: str, fault: str, *edits: tuple[str, str]) -> Mutan
     return Mutant(name, fault, criterion=criterion, edits=edits)
 
 
+SIGNATURE = "def _for_each_head(shared: Array, heads: int)"
 IN_TURN = "np.concatenate([shared] * (heads // shared.shape[1]), axis=1)"
 
 OPTIONS = (
@@ -37,17 +38,17 @@ OPTIONS = (
     _of("gqa", "heads in turn without the mask", "gives head h the keys of number h % G where nothing is hidden",
         (SHARE, SHARE.replace("q.shape[1])", "q.shape[1], causal)")),
         (GROUPS, GROUPS.replace("return", f"if not causal:\n        return {IN_TURN}\n    return")),
-        ("def _for_each_head(shared: Array, heads: int)", "def _for_each_head(shared: Array, heads: int, causal: bool)")),
+        (SIGNATURE, SIGNATURE.replace(")", ", causal: bool)"))),
     _of("fewer_queries", "first query at the first key", "lets query i see the keys 0..i whatever their number",
         (AHEAD, "    ahead = min(0, k.shape[2] - length)\n")),
     _of("fewer_queries", "one key short", "aligns fewer queries one key too early",
         (AHEAD, "    ahead = k.shape[2] - length - (k.shape[2] > length)\n")),
     _of("fewer_queries", "whole tiles ahead", "aligns fewer queries by whole tiles",
         (AHEAD, "    ahead = k.shape[2] - length\n    ahead -= ahead % tile_size if ahead > tile_size else 0\n")),
-    _of("fewer_queries", "heads in turn for one query", "gives head h the keys of number h % G where there is one query",
+    _of("fewer_queries", "heads in turn for one query", "gives head h the keys of number h % G of one query",
         (GROUPS, GROUPS.replace("return", f"if queries == 1:\n        return {IN_TURN}\n    return")),
         (SHARE, SHARE.replace("q.shape[1])", "q.shape[1], length)")),
-        ("def _for_each_head(shared: Array, heads: int)", "def _for_each_head(shared: Array, heads: int, queries: int)")),
+        (SIGNATURE, SIGNATURE.replace(")", ", queries: int)"))),
     _of("blind_rows", "mean of the values", "gives rows that see nothing the mean of all values",
         (BLIND, "    o[:, :, :blind] = v.mean(axis=2, keepdims=True)\n")),
     _of("blind_rows", "NaN where nothing is seen", "gives rows that see nothing NaN",

@@ -73,7 +73,8 @@ def wrong_arguments_are_refused(
     attempts = {f"{what} {how}": attempt(**{name: draw.normal(*shape)})
                 for what, name in others.items() for how, shape in shapes.items()}  # fmt: skip
     alike = {"of one batch item": (1, H, N, D), f"of {H + 1} heads for {H}": (B, H + 1, N, D)}
-    attempts |= {f"k and v {how}": attempt(k=draw.normal(*shape), v=draw.normal(*shape)) for how, shape in alike.items()}
+    attempts |= {f"k and v {how}": attempt(**{name: draw.normal(*shape) for name in "kv"})
+                 for how, shape in alike.items()}  # fmt: skip
     flat = draw.normal(N, D)
     attempts["q, k and v of two axes"] = attempt(q=flat, k=flat, v=flat)
     attempts |= {f"a tile size of {size}": attempt(tile=size) for size in (0, -1, -3)}

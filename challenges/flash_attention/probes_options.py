@@ -46,9 +46,11 @@ def claims(answer: Answer, option: str) -> bool:
     return not answer.capabilities or option in answer.capabilities
 
 
-@probe(*({"G": G, "share": H // G, "N": 10, "M": 10, "D": D, "tile": 4, "causal": c, "dtype": d}
-         for H, G in SHARED for D, d in ((5, "float64"), (64, "float32")) for c in (True, False)),
-       B=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES[1:]}, adjust=lambda **s: {**s, "M": s["N"]}))  # fmt: skip
+@probe(
+    *({"G": G, "share": H // G, "N": 10, "M": 10, "D": D, "tile": 4, "causal": c, "dtype": d}
+      for H, G in SHARED for D, d in ((5, "float64"), (64, "float32")) for c in (True, False)),
+    B=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES[1:]}, adjust=lambda **s: {**s, "M": s["N"]}),
+)  # fmt: skip
 def heads_share_keys_and_values(
     answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
     causal: bool,

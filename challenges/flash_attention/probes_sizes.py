@@ -1,12 +1,13 @@
 """Probes of what nobody chose: drawn sizes, tiles, values and histories of calls."""
 
+import itertools
 from collections.abc import Mapping
 
 from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, InputUse, ProbeFailure, probe
 
 from .binding import DTYPES, Inputs, require_digits_of_inputs
 from .bounds import right
-from .inputs import CHEAP, EXTREME, ROWS, SCORES, inputs_of
+from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, inputs_of
 
 SAMPLED = 12
 """Rows of queries that are judged at large sizes, of each head."""
@@ -14,6 +15,7 @@ TILES = 40
 """Tiles of a sequence at most, where sizes are drawn; `any_number_of_tiles_is_right` has more."""
 MANY = 300_000
 """Scores up to which all rows are judged."""
+PLAIN = {"q": "normal", "k": "normal", "v": "normal", "scores": "plain"}
 
 
 def cost(B: int, H: int, N: int, D: int, tile: int) -> float:
@@ -27,8 +29,10 @@ def wide_tiles(**sizes: int) -> Mapping[str, int]:
 
 
 @probe(
+    *({**PLAIN, "dtype": dtype, **special} for special, dtype in zip(EVERY, itertools.cycle(DTYPES), strict=False)),
+    B=2, H=1, N=9, D=5, tile=4, causal=True, floors={"N": 2},
     drawn=Drawn(
-        {"B": Axis(1, 400), "H": Axis(1, 400), "N": Axis(2, 400), "D": Axis(1, 600), "tile": Axis(1, 600)}, 90, cost,
+        {"B": Axis(1, 400), "H": Axis(1, 400), "N": Axis(2, 400), "D": Axis(1, 600), "tile": Axis(1, 600)}, 80, cost,
         2e6, {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "scores": SCORES},
         adjust=wide_tiles,
     ),
@@ -58,10 +62,12 @@ def any_size_is_right(
         raise FaultElsewhere(EXTREME, why.detail, where=why.where, expected=why.expected, got=why.got) from None
 
 
-LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain", "plain", "x30", "rising", "falling")}
+LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain", "x30", "rising", "falling")}
 
 
 @probe(
+    {"N": 500, "tile": 300, "causal": False}, {"N": 2400, "tile": 500, "causal": True},
+    dtype="float32", scores="plain", floors={"N": 2},
     drawn=Drawn(
         {"N": Axis(200, 2400), "tile": Axis(16, 3000)}, 12, lambda N, tile: float(N) ** 8, 2400.0**8, LARGE, 1000.0**8,
         adjust=wide_tiles,
@@ -76,7 +82,10 @@ def any_long_sequence_is_right(
     return _judged(answer, draw, inputs_of(draw, sizes, tile, dtype, causal=causal, **plain))
 
 
-@probe(drawn=Drawn({"D": Axis(48, 1500)}, 14, choices=LARGE))
+@probe(
+    {"D": 777, "dtype": "float64"}, {"D": 2051, "dtype": "float32"}, causal=True, scores="plain",
+    drawn=Drawn({"D": Axis(48, 1500)}, 14, choices=LARGE),
+)  # fmt: skip
 def any_wide_row_is_right(
     answer: Answer, draw: Draw, *, D: int, dtype: str, causal: bool, scores: str
 ) -> dict[str, float]:
@@ -87,6 +96,7 @@ def any_wide_row_is_right(
 
 
 @probe(
+    {"B": 150, "H": 2}, {"B": 2, "H": 150}, dtype="float32", causal=True, scores="plain",
     drawn=Drawn({"B": Axis(1, 3000), "H": Axis(1, 3000)}, 10, lambda B, H: float(B * H) ** 4, 6000.0**4, LARGE, 1e3**4),
 )  # fmt: skip
 def any_large_batch_is_right(
@@ -100,9 +110,10 @@ def any_large_batch_is_right(
 
 
 @probe(
+    {"N": 61, "tile": 1}, {"N": 97, "tile": 2}, dtype="float32", causal=True, scores="plain",
     drawn=Drawn(
         {"N": Axis(1, 150), "tile": Axis(1, 12)}, 10, lambda N, tile: float(N * N), 22500.0,
-        {"dtype": DTYPES, "causal": (True, False), "scores": ("plain", "plain", "x30", "rising", "falling")},
+        {"dtype": DTYPES, "causal": (True, False), "scores": ("plain", "x30", "rising", "falling")},
     ),
 )  # fmt: skip
 def any_number_of_tiles_is_right(
@@ -113,7 +124,10 @@ def any_number_of_tiles_is_right(
     return _judged(answer, draw, inputs_of(draw, (1, 1, N, draw.integer(1, 8)), tile, dtype, causal=causal, **plain))
 
 
-@probe(drawn=Drawn({"largest_tile": Axis(12, 160)}, 4, choices={**LARGE, "scores": ("plain",)}))
+@probe(
+    largest_tile=40, dtype="float32", causal=True, scores="plain", floors={"largest_tile": 8},
+    drawn=Drawn({"largest_tile": Axis(12, 160)}, 4, choices={**LARGE, "scores": ("plain",)}),
+)  # fmt: skip
 def any_eight_tiles_are_right(
     answer: Answer, draw: Draw, *, largest_tile: int, dtype: str, causal: bool, scores: str
 ) -> None:

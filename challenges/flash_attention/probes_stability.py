@@ -75,8 +75,8 @@ def one_score_far_above_is_right(
 def scores_far_from_zero_are_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, height: float, causal: bool, dtype: str
 ) -> None:
-    """All scores near one height: a running maximum that begins at 0 leaves nothing of low ones, and a hidden score that
-    is a finite number is above them."""
+    """All scores near one height: a running maximum that begins at 0 leaves nothing of low ones, and a hidden score
+    that is a finite number is above them."""
     q, k = near(draw, (B, H, N, D), height)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
     right_beside_plain(answer, given, draw, f"scores near {height:g}")

@@ -22,7 +22,7 @@ LEAST = {"N": 2, "D": 2}
 @probe(*({**sizes, "dtype": dtype} for sizes in (SMALL, MIDDLE, LARGE) for dtype in DTYPES), WIDE_TILES, floors=LEAST)
 def o_matches_the_oracle(answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str) -> None:
     """o is the weighted mean of v, twice: an earlier o of the same shape must not pass for the next one."""
-    for _ in range(2 if N < WIDE_TILES["N"] else 1):
+    for _ in range(2 if WIDE_TILES["N"] > N else 1):
         right(answer, draw_inputs(draw, B, H, N, D, tile, dtype), draw)
 
 
@@ -31,7 +31,7 @@ def o_matches_the_oracle_without_the_mask(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:
     """With causal=False every position sees all of them, where the answer is right with the mask."""
-    for _ in range(2 if N < WIDE_TILES["N"] else 1):
+    for _ in range(2 if WIDE_TILES["N"] > N else 1):
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=False)
         masked = partial(right, answer, given.but(causal=True), draw)
         with expect.only_beside(masked), expect.renamed("o is wrong without the mask"):
@@ -63,7 +63,8 @@ def weights_add_up_to_one(answer: Answer, draw: Draw, *, B: int, H: int, N: int,
     alike(doubled, 2 * plain, "the output is not linear in v", "v and 2 v", answer, given, draw)
 
 
-@probe(*({"D": D} for D in (3, 5, 12, 16, 20, 64, 100, 128, 200)), B=1, H=1, N=12, tile=4, dtype="float64", fixed=("D",))
+@probe(*({"D": D} for D in (3, 5, 12, 16, 20, 64, 100, 128, 200)),
+       B=1, H=1, N=12, tile=4, dtype="float64", fixed=("D",))  # fmt: skip
 def scores_are_scaled_by_the_features(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:

@@ -197,7 +197,8 @@ def right(
     """
     wanted, bounds = right_and_bounds(given, rough=rough)
     o, cache = forward(answer, given, inputs)
-    require_within_digits(answer, Results(o, None, None, None), wanted, bounds, given, draw)  # before gradients that follow from it
+    # before gradients that follow from it
+    require_within_digits(answer, Results(o, None, None, None), wanted, bounds, given, draw)
     return require_within_digits(answer, backward(answer, given, cache, o, inputs), wanted, bounds, given, draw)
 
 

@@ -25,9 +25,9 @@ def flash_attention_fwd(
     runs over 0..i when `causal`, else over all N positions. Each (b, h) stands for itself.
 
     Args:
-        q, k, v: (B,H,N,D). Where the submission claims it, k and v have another shape (B,G,M,D): fewer heads (`gqa`), of
-            which H is a multiple, more positions (`fewer_queries`) or less (`blind_rows`). Then j runs over 0..M-1, when
-            `causal` over 0..i+M-N; of a row that sees nothing, o is zero and L is minus infinity.
+        q, k, v: (B,H,N,D). Where the submission claims it, k and v have another shape (B,G,M,D): fewer heads (`gqa`),
+            of which H is a multiple, more positions (`fewer_queries`) or less (`blind_rows`). Then j runs over 0..M-1,
+            when `causal` over 0..i+M-N; of a row that sees nothing, o is zero and L is minus infinity.
         tile_size: rows of q, and of k and v, that are worked on at once; any whole number from 1 on, also one that
             does not divide N, and one larger than N.
         causal: whether a position sees only itself and those before it.

@@ -24,6 +24,11 @@ SCORES = ("plain",) * 8 + (
     "x30", "rising", "falling", "far above", "tiny q", "tiny k", "tiny v", "huge v", "tiny do", "huge do",
 )  # fmt: skip
 """What the scores look like, and magnitudes at the ends of what the contract names, of one array at a time."""
+EVERY = (
+    *({array: name} for name in SPECIAL for array in ("q", "k", "v", "do")),
+    *({"scores": name} for name in dict.fromkeys(SCORES)),
+)  # fmt: skip
+"""Each family and each kind of scores once, all else normal."""
 
 
 EXTREME = "results do not survive extreme values"

@@ -1,7 +1,10 @@
 """Lines of the reference that mutants and variants exchange, each of which occurs there once."""
 
 LENGTH = "    _check_arguments(q, k, v, tile_size)\n    length = q.shape[2]\n"
-FILL = "        o[:, :, rows], logsumexp[:, :, rows] = _attend(q[:, :, rows], keys, values, first + ahead, tile_size, causal)\n"
+FILL = (
+    "        o[:, :, rows], logsumexp[:, :, rows] = "
+    "_attend(q[:, :, rows], keys, values, first + ahead, tile_size, causal)\n"
+)
 SAVE = '    return o, {"O": o, "L": logsumexp, "Q": q, "K": k, "V": v}\n'
 RECALL = '    q, k, v, o, logsumexp = (cache[name] for name in ("Q", "K", "V", "O", "L"))\n'
 CHECK_DO = '    _require(do.shape == q.shape, f"do has shape {do.shape}, q had {q.shape}")\n'

@@ -66,7 +66,7 @@ WIDTHS = (
                  "            dq[:, :, rows] += scale * (dscores[..., :width] @ k[:, :, keys][:, :, :width])\n")),
     _of("full_attention", "tiles ahead left out at 64 features", "leaves tiles ahead out of the backward at D = 64",
         (END, "        end = last if causal or q.shape[3] == 64 else length\n")),
-    _of("full_attention", "queries before left out", "begins dk and dv at the diagonal without the mask, too, at D = 64",
+    _of("full_attention", "queries before left out", "begins dk and dv at the diagonal without a mask at D = 64",
         ("            dv[:, :, keys] +=", "            if q.shape[3] == 64 and start > first:\n"
                                           "                weights, dscores = 0 * weights, 0 * dscores\n"
                                           "            dv[:, :, keys] +=")),

@@ -1,5 +1,6 @@
 """Probes of what nobody chose: drawn sizes, tiles, values and histories of calls."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,14 +9,14 @@ from harness.probing.families import values
 
 from .binding import DTYPES, Inputs, Results, backward, forward, require_digits_of_inputs
 from .bounds import judged, right
-from .inputs import CHEAP, EXTREME, ROWS, SCORES, inputs_of
+from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, inputs_of
 
 ROUGH = 60_000
 """Scores from which on the oracle works in float64."""
 TILES = 24
 """Tiles of a sequence at most, where sizes are drawn; `any_number_of_tiles_is_right` has more."""
 NORMAL = {"q": "normal", "k": "normal", "v": "normal", "do": "normal"}
-LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain",) * 4 + ("x30", "rising", "falling")}
+LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain",) * 3 + ("x30", "rising", "falling")}
 """Plain scores mostly: where one key has all the weight, most gradients are nothing, and faults of them unseen."""
 SHARES = {"short": (-5.0, -2.0), "long": (-2.0, 0.5)}
 """Of the length, what a tile takes, as a power of two."""
@@ -32,9 +33,12 @@ def wide_tiles(**sizes: int) -> Mapping[str, int]:
 
 
 @probe(
+    *({**NORMAL, "scores": "plain", "dtype": dtype, **special}
+      for special, dtype in zip(EVERY, itertools.cycle(DTYPES), strict=False)),
+    B=2, H=1, N=9, D=5, tile=4, back=5, causal=True, floors={"N": 2},
     drawn=Drawn(
         {"B": Axis(1, 300), "H": Axis(1, 300), "N": Axis(2, 300), "D": Axis(1, 400), "tile": Axis(1, 400),
-         "back": Axis(1, 400)}, 72, cost, 8e5,
+         "back": Axis(1, 400)}, 64, cost, 8e5,
         {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "do": ROWS, "scores": SCORES},
         adjust=wide_tiles,
     ),
@@ -66,6 +70,8 @@ def any_size_is_right(
 
 
 @probe(
+    {"N": 450, "causal": False, "tiles": "long"}, {"N": 950, "causal": True, "tiles": "short"},
+    dtype="float32", scores="plain", floors={"N": 2},
     drawn=Drawn({"N": Axis(150, 1200)}, 15, lambda N: float(N), 1200.0, {**LARGE, "tiles": tuple(SHARES)}, 700.0),
 )  # fmt: skip
 def any_long_sequence_is_right(
@@ -78,7 +84,10 @@ def any_long_sequence_is_right(
     return _judged(answer, draw, inputs_of(draw, sizes, (tile, back), dtype, causal=causal, scores=scores, **NORMAL))
 
 
-@probe(drawn=Drawn({"D": Axis(48, 1200)}, 20, choices=LARGE))
+@probe(
+    {"D": 777, "dtype": "float64"}, {"D": 2051, "dtype": "float32"}, causal=True, scores="plain",
+    drawn=Drawn({"D": Axis(48, 1200)}, 20, choices=LARGE),
+)  # fmt: skip
 def any_wide_row_is_right(
     answer: Answer, draw: Draw, *, D: int, dtype: str, causal: bool, scores: str
 ) -> dict[str, float]:
@@ -89,6 +98,7 @@ def any_wide_row_is_right(
 
 
 @probe(
+    {"B": 150, "H": 2}, {"B": 2, "H": 150}, dtype="float32", causal=True, scores="plain",
     drawn=Drawn({"B": Axis(1, 1500), "H": Axis(1, 1500)}, 16, lambda B, H: float(B * H) ** 4, 3000.0**4, LARGE, 1e3**4),
 )  # fmt: skip
 def any_large_batch_is_right(
@@ -101,6 +111,7 @@ def any_large_batch_is_right(
 
 
 @probe(
+    {"N": 45, "tile": 1}, {"N": 61, "tile": 2}, dtype="float32", causal=True, scores="plain",
     drawn=Drawn(
         {"N": Axis(1, 110), "tile": Axis(1, 10)}, 10, lambda N, tile: float(N * N), 12100.0, LARGE,
     ),
@@ -113,7 +124,10 @@ def any_number_of_tiles_is_right(
     return _judged(answer, draw, inputs_of(draw, sizes, tiles, dtype, causal=causal, scores=scores, **NORMAL))
 
 
-@probe(drawn=Drawn({"largest_tile": Axis(12, 100)}, 4, choices={**LARGE, "scores": ("plain",)}))
+@probe(
+    largest_tile=40, dtype="float32", causal=True, scores="plain", floors={"largest_tile": 8},
+    drawn=Drawn({"largest_tile": Axis(12, 100)}, 4, choices={**LARGE, "scores": ("plain",)}),
+)  # fmt: skip
 def any_eight_tiles_are_right(
     answer: Answer, draw: Draw, *, largest_tile: int, dtype: str, causal: bool, scores: str
 ) -> None:

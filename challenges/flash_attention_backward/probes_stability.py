@@ -43,8 +43,8 @@ rounds off an L of millions is more than a weight."""
 def ramps_of_scores_are_finite_and_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, causal: bool, dtype: str
 ) -> None:
-    """Scores from -400 to 400 over sixteen tiles and in one, rising and falling. Weights are nearly 0 and 1 there, and exact
-    gradients nearly vanish: what rounding of their terms may cost decides, not the relative error."""
+    """Scores from -400 to 400 over sixteen tiles and in one, rising and falling. Weights are nearly 0 and 1 there, and
+    exact gradients nearly vanish: what rounding of their terms may cost decides, not the relative error."""
     q, k = ramp(draw, (B, H, N, D), rising=rising)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
     right_beside_plain(answer, given, draw, f"scores that {'rise' if rising else 'fall'} by 800")

@@ -7,8 +7,8 @@ q, k, v (B,H,N,D). With s[i,j] = <q[i], k[j]> / sqrt(D) for every j that row i m
 Keys come in tiles. After each of them a row holds the largest score so far, and both sums relative to it; where a tile
 raises the maximum from m to m', what was summed before is multiplied by exp(m - m'), which is at most 1.
 
-k and v may be (B,G,M,D): H / G consecutive heads share them, and under the mask the last query sees the last key. Of more
-queries than keys the first see none, and give zeros.
+k and v may be (B,G,M,D): H / G consecutive heads share them, and under the mask the last query sees the last key. Of
+more queries than keys the first see none, and give zeros.
 """
 
 import math

@@ -11,8 +11,8 @@ and for the scalar sum(do * o), by the chain rule through the softmax,
 
 delta is the sum over all keys of p[i,j] <do[i], v[j]>. The backward pass computes p again, tile by tile, from s and L.
 
-k and v may be (B,G,M,D): H / G consecutive heads share them, and under the mask the last query sees the last key. Of more
-queries than keys the first see none, and give zeros and an L of -inf.
+k and v may be (B,G,M,D): H / G consecutive heads share them, and under the mask the last query sees the last key. Of
+more queries than keys the first see none, and give zeros and an L of -inf.
 """
 
 import math
