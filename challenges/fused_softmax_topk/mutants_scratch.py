@@ -1,5 +1,6 @@
-"""Kernels that read memory which a part of them never wrote, in rows long enough to be divided: whatever it holds that is
-no number loses every comparison there, so that only other values show.
+"""Kernels that read what no part of them wrote, in rows long enough to be divided.
+
+NaN loses every comparison there, so that only other values show.
 """
 
 from harness.probing import Mutant
@@ -15,6 +16,11 @@ PART = """\
     const int begin = static_cast<int>(static_cast<long long>(vocab) * part / PARTS);
     const int end = static_cast<int>(static_cast<long long>(vocab) * (part + 1) / PARTS);
 """
+LONG_PARTS = """\
+    const int length = vocab > 8192 ? (vocab / PARTS / 2048 + 1) * 2048 : (vocab - 1) / PARTS + 1;
+    const int begin = part * length, end = min(begin + length, vocab);
+    if (vocab > 8192 && begin >= end) return;
+"""
 LEFT = "        const Candidate mine = lists[i];\n"
 
 UNWRITTEN = (
@@ -25,10 +31,8 @@ UNWRITTEN = (
                   (TOTAL, TOTAL + "    for (int warp = 0; warp < (vocab > 5000 ? 32 : WARPS); ++warp) {\n"
                                   "        total = merge(total, {fmaxf(total.max, maxima[warp]), 0.0f});\n    }\n"),
                   (MERGED, MERGED.replace("(partial)", "(partial, vocab)")))),
-    Mutant("list of the last warp unwritten", "reads the list of a warp that has no columns, in rows of more than 8,192",
+    Mutant("list of the last warp unwritten", "reads the list that a warp without columns never wrote",
            criterion="memory_safety", file="variants/three_kernels.cu",
-           edits=((PART, "    const int length = vocab > 8192 ? (vocab / PARTS / 2048 + 1) * 2048 : (vocab - 1) / PARTS + 1;\n"
-                         "    const int begin = part * length, end = min(begin + length, vocab);\n"
-                         "    if (vocab > 8192 && begin >= end) return;\n"),
+           edits=((PART, LONG_PARTS),
                   (LEFT, "        const Candidate mine = {fmaxf(lists[i].logit, -INFINITY), lists[i].column};\n"))),
 )  # fmt: skip

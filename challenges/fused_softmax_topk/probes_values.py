@@ -91,7 +91,7 @@ def calls_of_equal_size_are_told_apart(answer: Answer, draw: Draw, *, rows: int,
         logits[:, 1:-1] = logits[:, 1:-1][:, draw.permutation(vocab - 2)]
         calls.append(launch(answer, draw, logits.copy(), k, fill="left", moved=moved))
         with _told_apart(calls, f"with {' and '.join(moved)} elsewhere" if moved else "at the same addresses"):
-            right(calls[-1], answer, draw)
+            right_probabilities(calls[-1])
 
 
 @probe({"vocab": 3}, {"vocab": 1000}, {"vocab": 4097}, rows=2)

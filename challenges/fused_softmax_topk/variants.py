@@ -240,8 +240,9 @@ VARIANTS = (
     Variant("scratch kept", "keeps its scratch from call to call, and reads no more of it than the call wrote",
             file="variants/last_block.cu", edits=((SCRATCH, KEPT_SCRATCH), (FREED, ""))),
     Variant("padded candidates", "copies candidates with bytes that nobody writes through its scratch",
-            file="variants/split_rows.cu", edits=((ENTRY, ENTRY + "    unsigned char part;\n"),
-                                                  (NEW_ENTRY, NEW_ENTRY.replace("}", ", static_cast<unsigned char>(part)}")))),
+            file="variants/split_rows.cu",
+            edits=((ENTRY, ENTRY + "    unsigned char part;\n"),
+                   (NEW_ENTRY, NEW_ENTRY.replace("}", ", static_cast<unsigned char>(part)}")))),
     Variant("three kernels", "sums the rows, selects in parts and merges in kernels of their own",
             file="variants/three_kernels.cu"),
 )  # fmt: skip

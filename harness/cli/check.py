@@ -60,8 +60,7 @@ def check(
     workspace = Workspace.find()
     run_seed = secrets.randbits(48) if seed is None else seed
     sample = generated.Sample(run_seed, wrong_answers, jobs, set_aside)
-    told: list[dict[str, object]] = []
-    all_right = True
+    told, all_right = list[dict[str, object]](), True
     for name in names or workspace.challenges():
         code = ChallengeCode(workspace, workspace.challenge(name))
         verdicts: Sequence[CheckResult | RightAnswerTrial | RewardTrial] = ()

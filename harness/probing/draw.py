@@ -21,7 +21,7 @@ class Draw:
         self.rng = np.random.default_rng(entropy)
 
     def turn(self) -> int:
-        """Return a number that only the seed and the count of calls decide, whatever else was drawn, and however much."""
+        """Return a number that only the seed and the count of calls decide, whatever else was drawn."""
         self._turns += 1
         return self._first_turn + self._turns
 

@@ -199,8 +199,8 @@ def launch(
             Mode sample runs, of a large grid, only blocks at its ends and around 2^16: what others write is not there.
         seed: of the schedule.
         guard: elements before and behind each buffer.
-        fill: what memory holds that nobody has written: `mixed`, NaN, large numbers, zeros and minus infinity in an order
-            that the draw decides; `nan`; or `left`, what was there before. The GPU's own allocator may hand out other
+        fill: what memory holds that nobody has written: `mixed`, NaN, large numbers, zeros and minus infinity in an
+            order that the draw decides; `nan`; or `left`, what was there before. A GPU's allocator may hand out other
             memory, and its shared memory holds what was left there.
         moved: buffers that lie elsewhere than in the call before.
 
@@ -220,7 +220,7 @@ def launch(
             passed.append(argument)
     back = (Array(buffer.shape, buffer.dtype.name) for _, buffer, _ in laid)
     plan = (Scalar(int), *back, Array((REPORT_BYTES,), "uint8"))
-    options = {"mode": mode, "seed": seed, "fill": fill, "turn": draw.turn()}
+    options: dict[str, Any] = {"mode": mode, "seed": seed, "fill": fill, "turn": draw.turn()}
     code, *after, report = answer.call("launch", symbol, passed, returns=plan, **options)
     regions = {
         argument.name: Region(argument, lead, _words(buffer), _words(now))

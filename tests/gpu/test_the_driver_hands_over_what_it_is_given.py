@@ -81,9 +81,7 @@ def test_a_call_returns_its_code_its_buffers_and_an_empty_report(
     assert runtime.memory == {}
 
 
-def test_a_buffer_that_moves_is_handed_over_from_another_place(
-    driver: types.ModuleType, runtime: HostRuntime
-) -> None:
+def test_a_buffer_that_moves_is_handed_over_from_another_place(driver: types.ModuleType, runtime: HostRuntime) -> None:
     x, out = np.arange(5, dtype=np.float32), np.full(5, np.nan, np.float32)
     given, *rest = arguments(x, out, 3)
     code, _, out_after, _ = driver.launch("scaled", [{**given, "moved": True}, *rest])

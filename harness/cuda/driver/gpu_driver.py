@@ -151,7 +151,9 @@ def launch(
     try:
         # what was freed is handed out again: buffers of equal sizes lie where they lay, unless their place is taken
         usual = [device.allocate(each["buffer"].nbytes) for each in buffers]
-        places = [device.allocate(b["buffer"].nbytes) if b.get("moved") else u for b, u in zip(buffers, usual, strict=True)]
+        places = [
+            device.allocate(b["buffer"].nbytes) if b.get("moved") else u for b, u in zip(buffers, usual, strict=True)
+        ]
         for each, address in zip(buffers, places, strict=True):
             device.put(each["buffer"], address)
         device.dirty(fill, turn)
