@@ -243,6 +243,14 @@ FORMS = (
     _mutant("2K tokens needed", "fails where there are fewer than 2K tokens", "small_vocabularies",
             (ORDER, '    if len(logprobs) < 2 * width:\n        raise IndexError("too few tokens")\n' + ORDER)),
 )  # fmt: skip
+IMPOSSIBLE = (
+    _mutant("impossible tokens taken", "takes tokens of log-probability -inf", "impossible_tokens",
+            ("        if np.isneginf(logprobs[token]):    # impossible here\n            break\n", "")),
+    _mutant("impossible tokens unlikely", "takes a log-probability of -inf for a very small one", "impossible_tokens",
+            (ORDER, "    logprobs = np.maximum(logprobs, -1e9)\n" + ORDER)),
+    _mutant("impossible tokens end a beam", "drops a beam of which some token is impossible", "impossible_tokens",
+            (ORDER, ORDER + "    if np.isneginf(logprobs).any():\n        return []\n")),
+)  # fmt: skip
 RARE = (
     _mutant("long prompts cut", "keeps only the last 32 tokens of a prompt", "any_search",
             (ITEM, ITEM.replace("list(prompt)", "list(prompt)[-32:]"))),
@@ -261,4 +269,4 @@ RARE = (
     _mutant("penalty up to six tokens", "penalises no length beyond 6", "any_search",
             (PENALTY, "    penalty = float(min(length, 6)) ** alpha\n")),
 )  # fmt: skip
-MUTANTS = (*FINISHED, *PENALTIES, *SUMS, *CANDIDATES, *EOS, *PROMPTS, *CONDUCT, *FORMS, *RARE)
+MUTANTS = (*FINISHED, *PENALTIES, *SUMS, *CANDIDATES, *EOS, *PROMPTS, *CONDUCT, *FORMS, *IMPOSSIBLE, *RARE)

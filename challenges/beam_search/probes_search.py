@@ -125,6 +125,19 @@ def small_vocabularies_are_served(answer: Answer, draw: Draw, *, vocab: int, wid
             search.judge(answer)
 
 
+@probe({"vocab": 6, "width": 2, "alpha": 0.0, "ends": "never"}, {"vocab": 4, "width": 8, "alpha": 0.6, "ends": "even"},
+       {"vocab": 2, "width": 5, "alpha": 1.5, "ends": "even"}, steps=3, fixed=("vocab", "width", "steps", "alpha"))
+def impossible_tokens_are_never_taken(
+    answer: Answer, draw: Draw, *, vocab: int, width: int, alpha: float, ends: str, steps: int
+) -> None:
+    """About half of the tokens have log-probability -inf after each sequence; some searches find fewer than K beams."""
+    plain = drawn(draw, vocab=vocab, lengths=[2, 1], width=width, steps=steps, alpha=alpha, ends=ends)
+    search = redrawn(draw, replace(plain, barred=True))
+    served = expect.works("log-probabilities of -inf are not served")
+    with apart_from_plainer(answer, draw, alpha), expect.only_beside(lambda: plain.judge(answer)), served:
+        search.judge(answer, "some tokens are impossible")
+
+
 def _cost(width: int, steps: int, vocab: int, prompts: int, length: int) -> float:
     return prompts * width * (steps + 3.0)
 
