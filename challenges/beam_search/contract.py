@@ -22,7 +22,8 @@ class Model(Protocol):
             tokens: the prompt with what was generated after it, at least one token.
 
         Returns:
-            (vocab_size,), float64, finite; their exponentials sum to 1. The array may be read-only.
+            (vocab_size,), float64, finite; their exponentials sum to 1. The array may be read-only. To an answer that
+            claims `impossible_tokens`, -inf says that a token is impossible here; at least one is possible.
 
         Raises:
             ValueError: anything but a list, tuple or one-dimensional array of tokens was passed.

@@ -61,6 +61,10 @@ FINISHED = (
             (STOP, "        if beams[0].finished:\n")),
     _mutant("finished continued", "continues beams that have taken EOS", "finished_beams",
             (TAKE, TAKE.replace("token == eos", "False"))),
+    _mutant("flags stay where they were", "keeps by place, and not by beam, which have taken EOS", "finished_beams",
+            (START, START + "    flags = [False] * width\n"),
+            (BEST, BEST + "        flags[: len(beams)] = [old or beam.finished for old, beam in zip(flags, beams)]\n"
+                   "        beams = [beam._replace(finished=flag) for beam, flag in zip(beams, flags)]\n")),
     _mutant("finished lose a bit", "lowers the log-probability of a finished beam in every further step",
             "finished_beams",
             (POOL, "        pool = [beam._replace(logprob=beam.logprob - 0.1) for beam in beams if beam.finished]\n")),
@@ -68,6 +72,9 @@ FINISHED = (
 PENALTIES = (
     _mutant("prompt counted", "penalises by the length of prompt and generated tokens", "length_penalty",
             (START, "    global offset\n    offset = len(prompt)\n" + START),
+            (LENGTH, "    length = offset + len(beam.tokens)\n")),
+    _mutant("prompt counted but for a token", "penalises by the length of prompt and generated tokens, less one",
+            "length_penalty", (START, "    global offset\n    offset = len(prompt) - 1\n" + START),
             (LENGTH, "    length = offset + len(beam.tokens)\n")),
     _mutant("EOS not counted", "leaves EOS out of the penalised length", "length_penalty",
             (LENGTH, UNCOUNTED)),
@@ -236,12 +243,24 @@ FORMS = (
     _mutant("2K tokens needed", "fails where there are fewer than 2K tokens", "small_vocabularies",
             (ORDER, '    if len(logprobs) < 2 * width:\n        raise IndexError("too few tokens")\n' + ORDER)),
 )  # fmt: skip
+IMPOSSIBLE = (
+    _mutant("impossible tokens taken", "takes tokens of log-probability -inf", "impossible_tokens",
+            ("        if np.isneginf(logprobs[token]):    # impossible here\n            break\n", "")),
+    _mutant("impossible tokens unlikely", "takes a log-probability of -inf for a very small one", "impossible_tokens",
+            (ORDER, "    logprobs = np.maximum(logprobs, -1e9)\n" + ORDER)),
+    _mutant("impossible tokens end a beam", "drops a beam of which some token is impossible", "impossible_tokens",
+            (ORDER, ORDER + "    if np.isneginf(logprobs).any():\n        return []\n")),
+)  # fmt: skip
 RARE = (
     _mutant("long prompts cut", "keeps only the last 32 tokens of a prompt", "any_search",
             (ITEM, ITEM.replace("list(prompt)", "list(prompt)[-32:]"))),
     _mutant("sixteen steps", "ends after 16 tokens", "any_search", (STEPS, "    for _ in range(min(steps, 16)):\n")),
     _mutant("thirty-two tokens", "never takes a token beyond the first 32", "any_search",
             (ORDER, "    order = np.argsort(-logprobs[:32])\n")),
+    _mutant("K at most 64", "keeps no more than 64 beams", "any_search",
+            (ITEM, ITEM.replace("beam_width", "min(beam_width, 64)"))),
+    _mutant("tokens in a byte", "keeps tokens in a byte", "any_search",
+            ("        token = int(token)\n", "        token = int(token) & 0xFF\n")),
     _mutant("four prompts", "gives every prompt after the fourth the results of the first", "any_search",
             (RETURN, "    return [*results[:4], *[results[0]] * (len(results) - 4)]\n")),
     _mutant("likely tokens only", "drops tokens with a probability below one in a hundred and fifty", "any_search",
@@ -250,4 +269,4 @@ RARE = (
     _mutant("penalty up to six tokens", "penalises no length beyond 6", "any_search",
             (PENALTY, "    penalty = float(min(length, 6)) ** alpha\n")),
 )  # fmt: skip
-MUTANTS = (*FINISHED, *PENALTIES, *SUMS, *CANDIDATES, *EOS, *PROMPTS, *CONDUCT, *FORMS, *RARE)
+MUTANTS = (*FINISHED, *PENALTIES, *SUMS, *CANDIDATES, *EOS, *PROMPTS, *CONDUCT, *FORMS, *IMPOSSIBLE, *RARE)

@@ -15,7 +15,7 @@ SIZES = {
     "width": Axis(1, 8), "steps": Axis(1, 24), "vocab": Axis(1, 64), "prompts": Axis(1, 12), "length": Axis(1, 60),
 }  # fmt: skip
 SETTINGS = {"alpha": (*ALPHAS, 1.0), "ends": tuple(EOS), "sure": tuple(SURE)}
-SEARCHES = 44
+SEARCHES = 39
 LONG = {"width": Axis(1, 4), "steps": Axis(9, 24), "vocab": Axis(8, 64), "prompts": Axis(1, 2), "length": Axis(1, 8)}
 LONG_SETTINGS = {"alpha": (*ALPHAS[1:], 1.0), "ends": ("never", "rare"), "sure": tuple(SURE)}
 LONG_SEARCHES = 10
@@ -125,16 +125,37 @@ def small_vocabularies_are_served(answer: Answer, draw: Draw, *, vocab: int, wid
             search.judge(answer)
 
 
+@probe({"vocab": 6, "width": 2, "alpha": 0.0, "ends": "never"}, {"vocab": 4, "width": 8, "alpha": 0.6, "ends": "even"},
+       {"vocab": 2, "width": 5, "alpha": 1.5, "ends": "even"}, steps=3, fixed=("vocab", "width", "steps", "alpha"))
+def impossible_tokens_are_never_taken(
+    answer: Answer, draw: Draw, *, vocab: int, width: int, alpha: float, ends: str, steps: int
+) -> None:
+    """About half of the tokens have log-probability -inf after each sequence; some searches find fewer than K beams."""
+    plain = drawn(draw, vocab=vocab, lengths=[2, 1], width=width, steps=steps, alpha=alpha, ends=ends)
+    search = redrawn(draw, replace(plain, barred=True))
+    served = expect.works("log-probabilities of -inf are not served")
+    with apart_from_plainer(answer, draw, alpha), expect.only_beside(lambda: plain.judge(answer)), served:
+        search.judge(answer, "some tokens are impossible")
+
+
 def _cost(width: int, steps: int, vocab: int, prompts: int, length: int) -> float:
     return prompts * width * (steps + 3.0)
 
 
-@probe(drawn=Drawn(SIZES, SEARCHES, _cost, MOST, SETTINGS))
+@probe({"width": 9, "steps": 3, "vocab": 5, "prompts": 1, "length": 2, "alpha": 0.6, "ends": "even"},
+       {"width": 70, "steps": 1, "vocab": 90, "prompts": 1, "length": 2, "alpha": 0.0, "ends": "never"},
+       {"width": 2, "steps": 2, "vocab": 18_001, "prompts": 1, "length": 3, "alpha": 0.6, "ends": "rare"},
+       {"width": 2, "steps": 2, "vocab": 20, "prompts": 9, "length": 60, "alpha": 0.6, "ends": "even"},
+       {"width": 8, "steps": 3, "vocab": 60, "prompts": 1, "length": 3, "alpha": 0.0, "ends": "rare", "sure": "sure"},
+       sure="plain", drawn=Drawn(SIZES, SEARCHES, _cost, MOST, SETTINGS))  # fmt: skip
 def any_search_is_right(
     answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int, prompts: int, length: int, alpha: float,
     ends: str, sure: str,
 ) -> None:  # fmt: skip
-    """Any number of prompts of any lengths, any settings; the longest prompt has `length` tokens."""
+    """Any number of prompts of any lengths, any settings; the longest prompt has `length` tokens.
+
+    What always comes: more beams than tokens, more than 64, a vocabulary past a byte, many prompts, unlikely tokens.
+    """
     search = _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure])
     with apart_from_plainer(answer, draw, alpha):
         search.judge(answer)

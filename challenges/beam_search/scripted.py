@@ -8,7 +8,7 @@ import numpy as np
 GOLDEN, MIX, MIX_2, ROUND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (1 << 64) - 1
 
 
-def scripted(seed, vocab, eos, spread, bias, first_bias, prompts):
+def scripted(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False):
     """A model of log-probabilities.
 
     Args:
@@ -19,6 +19,7 @@ def scripted(seed, vocab, eos, spread, bias, first_bias, prompts):
         bias: added to the logit of EOS.
         first_bias: added to it as well where the sequence is one of `prompts`.
         prompts: lists of tokens.
+        barred: whether after each sequence about half of the tokens are impossible, of log-probability -inf.
     """
     starts = {tuple(prompt) for prompt in prompts}
     places = np.arange(1, vocab + 1, dtype=np.uint64) * np.uint64(GOLDEN)
@@ -27,6 +28,10 @@ def scripted(seed, vocab, eos, spread, bias, first_bias, prompts):
         sequence = checked(tokens, vocab)
         logits = spread * numbers(hashed(seed, sequence), places)
         logits[eos] += bias + (first_bias if sequence in starts else 0.0)
+        if barred:
+            odd = numbers(hashed(seed + 1, sequence), places) < 0
+            odd[hashed(seed + 2, sequence) % vocab] = False
+            logits[odd] = -np.inf
         top = logits.max()
         return logits - (top + np.log(np.exp(logits - top).sum()))
 

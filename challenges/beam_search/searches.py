@@ -57,6 +57,7 @@ class Search:
         eos: the token.
         ends: how often EOS is taken, of `EOS` and `LATER`.
         spread: how sure the model is.
+        barred: whether tokens may be impossible, of log-probability -inf.
     """
 
     seed: int
@@ -68,11 +69,13 @@ class Search:
     eos: int
     ends: str
     spread: float
+    barred: bool = False
 
     @property
     def _script(self) -> tuple[Any, ...]:
         bias, first = (one * max(self.spread, 1.0) for one in (EOS | LATER)[self.ends])
-        return (self.seed, self.vocab, self.eos, self.spread, bias, first, [list(prompt) for prompt in self.prompts])
+        prompts = [list(prompt) for prompt in self.prompts]
+        return (self.seed, self.vocab, self.eos, self.spread, bias, first, prompts, self.barred)
 
     @property
     def calls_allowed(self) -> int:

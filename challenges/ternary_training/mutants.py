@@ -56,6 +56,14 @@ PROJECTION = (
         edits=((T, "    t = np.clip(np.trunc(ratio), -1, 1).astype(np.int8)\n"),),
     ),
     Mutant(
+        "halves away from zero", "rounds exact halves away from zero", criterion="projection",
+        edits=((T, "    t = (np.sign(ratio) * np.clip(np.floor(2 * np.abs(ratio)), 0, 1)).astype(np.int8)\n"),),
+    ),
+    Mutant(
+        "halves up", "rounds exact halves up", criterion="projection",
+        edits=((T, "    t = np.clip(np.floor(ratio + w.dtype.type(0.5)), -1, 1).astype(np.int8)\n"),),
+    ),
+    Mutant(
         "mean of w", "takes the mean of w instead of |w|, made positive", criterion="projection",
         edits=((SCALE, "    s = np.abs(np.add.reduceat(w, starts, axis=1)) / counts.astype(w.dtype)\n"),),
     ),
@@ -277,6 +285,20 @@ LAYER = (
         "blocks of 256 columns", "leaves out columns beyond the last whole block of 256", criterion="any_size",
         edits=(("    y = x @ used.T\n", "    last = max(256, x.shape[1] // 256 * 256)\n"
                 "    y = x[:, :last] @ used[:, :last].T\n"),),
+    ),
+    Mutant(
+        "columns in 16 bits", "counts columns in 16 bits", criterion="any_size",
+        edits=(("    y = x @ used.T\n", "    last = x.shape[1] & 0xFFFF\n    y = x[:, :last] @ used[:, :last].T\n"),),
+    ),
+    Mutant(
+        "rows in 16 bits", "counts rows in 16 bits", criterion="any_size",
+        edits=((RETURN_Y, "    y[0xFFFF:] = 0\n" + RETURN_Y),),
+    ),
+    Mutant(
+        "group sizes in 16 bits", "counts the entries of a group in 16 bits", criterion="any_size",
+        edits=((COUNTS, "    counts = np.diff(np.append(starts, w.shape[1])).astype(np.int16)\n"),
+               ("    wide = np.repeat(s, counts, axis=1)\n",
+                "    wide = np.repeat(s, np.diff(np.append(starts, w.shape[1])), axis=1)\n")),
     ),
     Mutant(
         "many rows cut", "leaves rows beyond 128 at zero", criterion="any_size",

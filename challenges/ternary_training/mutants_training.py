@@ -25,6 +25,11 @@ PLAIN_STEPS = """            first[name] = 0.9 * first[name] + g
 """
 """Gradient steps with momentum in place of Adam's: their size follows that of the gradient."""
 NOT_CLIPPED = "            g = gradient\n"
+OF_BYTES = """    real = labels.ravel() >= 0
+    dlogits *= real[:, None] / max(1, int(real.sum()))
+    dlogits = dlogits.astype(logits.dtype)
+"""
+"""The mean over the labels that are bytes."""
 FLOAT_OUTPUT = '    logits, out = y @ weights["embed"].T, (y, weights["embed"])\n'
 
 LEARNING = (
@@ -162,6 +167,20 @@ CLOSE = (
     Mutant(
         "padding in the loss alone", "counts padding in the loss, as the last byte", criterion="padding",
         edits=((TEXT, "    text = tokens\n"), (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n")),
+    ),
+    Mutant(
+        "padding in the inputs", "leaves padding out of the loss and reads it as byte 0", criterion="padding",
+        edits=((TEXT, "    text = tokens\n"), (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n"),
+               (MEAN_LOSS, OF_BYTES)),
+    ),
+    Mutant(
+        "padding read from the end", "leaves padding out of the loss and reads it as the last byte",
+        criterion="padding",
+        edits=((TEXT, "    text = tokens\n"), (MEAN_LOSS, OF_BYTES)),
+    ),
+    Mutant(
+        "a mark for each run", "takes each run of padding for one byte 0", criterion="padding",
+        edits=((TEXT, "    text = np.maximum(tokens, 0)[(tokens >= 0) | (np.roll(tokens, 1) >= 0)]\n"),),
     ),
     Mutant(
         "far more work", "works every gradient out forty times", criterion="training_cost",

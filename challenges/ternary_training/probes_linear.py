@@ -3,7 +3,7 @@
 import numpy as np
 
 from harness.numerics import beyond_rounding, conditioning
-from harness.probing import Answer, Draw, Partial, expect, probe
+from harness.probing import Answer, Draw, Partial, ProbeFailure, expect, probe
 
 from . import oracle
 from .binding import DTYPES, Floats, Results, backward, draw_inputs, forward, gradients, projected
@@ -26,6 +26,32 @@ def the_projection_is_exact(
         t, s = projected(answer, given)
         expect.alive("s", s)
         require_within(Results(t, s, None, None, None), given)
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), out=6, groups=3, group=8, fixed=("group",))
+def halves_are_rounded_to_even(
+    answer: Answer, draw: Draw, *, out: int, groups: int, group: int, dtype: str
+) -> None:
+    """|w| that is exactly half of its group's mean gives t = 0, also in a short last group.
+
+    Every group has as many entries of 1/2 as of 3/2, times a power of two: no sum rounds, in whatever order.
+    """
+    columns = groups * group + group // 2
+    sizes = np.tile([0.5, 1.5], (out, columns // 2))
+    entries = draw.rng.permuted(sizes.reshape(out, -1, group // 2), axis=2).reshape(sizes.shape)
+    powers = 2.0 ** draw.rng.integers(-3, 4, (out, groups + 1))
+    signs = draw.rng.choice((-1.0, 1.0), (out, columns))
+    given = draw_inputs(draw, 1, columns, out, group, dtype)
+    given = given.but(w=signs * entries * oracle.spread(powers, columns, group))
+    t, s = projected(answer, given)
+    expect.alive("s", s)
+    require_within(Results(t, s, None, None, None), given)
+    away = np.argwhere((entries == 0.5) & (t != 0))
+    if len(away):
+        row, column = map(int, away[0])
+        seen = f"t is {t[row, column]} for w = {given.w[row, column]:g} in a group of mean {s[row, column // group]:g}"
+        raise ProbeFailure("a half is not rounded to even", f"t[{row}, {column}]: {seen}", where=f"t[{row}, {column}]",
+                           expected=0, got=int(t[row, column]))  # fmt: skip
 
 
 @probe(*BOTH)

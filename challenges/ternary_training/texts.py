@@ -20,6 +20,8 @@ PADDING = -1
 STRETCH = 12.0
 """Mean bytes between two runs of padding, drawn geometrically: one label in twelve would be padding."""
 LONGEST_RUN = 6
+APART = (1, 2, 3, 5, 30)
+"""Lengths of the runs between which a byte stands alone; the longest is longer than a window."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,6 @@ class Text:
     def entropy_rate(self) -> float:
         """Nats a byte that no model can do without."""
         return float(-sum(p * np.log(p) for p in CHANCES[self.order]))
-
-    @property
-    def unused(self) -> NDArray[np.bool_]:
-        """Which of the 256 bytes never occur."""
-        found = np.ones(256, bool)
-        found[self.training[self.training >= 0]] = False
-        return found
 
     def unigram_loss(self, windows: Bytes) -> float:
         """Nats a byte, over the labels of windows (k,T+1), of a model that knows how frequent each byte is."""
@@ -83,6 +78,12 @@ def _padded(draw: Draw, text: Bytes) -> Bytes:
     places = ends[ends < len(text)]
     runs = draw.rng.integers(1, LONGEST_RUN + 1, len(places))
     return np.insert(text, np.repeat(places, runs), PADDING)
+
+
+def spread_out(draw: Draw, text: Bytes) -> Bytes:
+    """Return a text with runs of padding before, between and after all its bytes: nine tenths of it are padding."""
+    runs = draw.rng.choice(APART, len(text) + 1)
+    return np.insert(text, np.repeat(np.arange(len(text) + 1), runs), PADDING)
 
 
 def windows_of(text: Bytes, length: int) -> Bytes:

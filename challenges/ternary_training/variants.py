@@ -8,13 +8,14 @@ from .lines import (
     DW,
     DX,
     FORWARD,
+    LENGTH,
     MATRICES,
-    MEAN_LOSS,
     POSITIONS,
     RATIO,
     RECALL,
     RETURN_Y,
     SCALE,
+    STARTED,
     TEXT,
     WINDOWS,
     T,
@@ -129,12 +130,14 @@ TRAINING = (
         ),
     ),
     Variant(
-        "padding masked", "keeps padding in its windows and leaves it out of the loss",
+        "padding skipped", "begins windows at any place of the text as it came, and skips padding in them",
         edits=(
             (TEXT, "    text = tokens\n"),
-            (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n"),
-            (MEAN_LOSS, "    real = labels.ravel() >= 0\n    dlogits *= real[:, None] / max(1, int(real.sum()))\n"
-             "    dlogits = dlogits.astype(logits.dtype)\n"),
+            (LENGTH, "    real = np.flatnonzero(text >= 0)\n"
+             '    length = min(config["context"], len(real) - 1)\n'),
+            (STARTED, '    places = rng.integers(0, len(text), config["batch"])\n'
+             "    starts = np.minimum(np.searchsorted(real, places), len(real) - length - 1)\n"),
+            (WINDOWS, "    return text[real[places]], text[real[places + 1]]\n"),
         ),
     ),
     Variant(

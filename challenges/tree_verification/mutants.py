@@ -261,7 +261,7 @@ RARE = (
             (INHERIT, INHERIT.replace("row_of(prompt_len, parent)", "row_of(prompt_len, parent % 256)")
              .replace("parent % 256", "parent if parent < 0 else parent % 256"))),
     _mutant("whole blocks below the diagonal", "takes blocks of 32 wholly below the diagonal for visible", "mask",
-            (MASK_DONE, "    for at in range(0, size, 32):\n        mask[at + 32 :, at : at + 32] = True\n" + MASK_DONE)),
+            (MASK_DONE, "    for at in range(32, size, 32):\n        mask[at:, at - 32 : at] = True\n" + MASK_DONE)),
     _mutant("positions by layer", "takes a node for one deeper than the layer before it in the list", "positions",
             (START, START + "    layer = 0\n"),
             ("    for parent in parents:\n        before = positions[row_of(prompt_len, parent)]\n",

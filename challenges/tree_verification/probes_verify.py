@@ -76,9 +76,9 @@ def _decoded_with_gap(
     for draft in ("right", "half"):
         tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, gap=gap)
         plain = replace(tree, gap=None)
-        with expect.only_beside(lambda plain=plain: plain.compare(plain.ask(answer, model=plain.masked))):
-            with expect.renamed(title):
-                tree.compare(tree.ask(answer, model=tree.masked), f"{draft}, the two largest logits {gap:g} apart")
+        alike = expect.only_beside(lambda plain=plain: plain.compare(plain.ask(answer, model=plain.masked)))
+        with alike, expect.renamed(title):
+            tree.compare(tree.ask(answer, model=tree.masked), f"{draft}, the two largest logits {gap:g} apart")
 
 
 @probe(*({"shape": shape} for shape, parents in SHAPES.items() if len(parents) > 1), prompt=3, vocab=13,
@@ -143,7 +143,8 @@ def _cost(prompt: int, nodes: int, vocab: int) -> float:
     return float((prompt + nodes) ** 2 + (prompt + nodes) * vocab)
 
 
-@probe({"prompt": 1, "nodes": 3, "vocab": 4001, "form": "deep"}, {"prompt": 3, "nodes": 70, "vocab": 9, "form": "layers"},
+@probe({"prompt": 1, "nodes": 3, "vocab": 4001, "form": "deep"},
+       {"prompt": 3, "nodes": 70, "vocab": 9, "form": "layers"},
        {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches"}, draft="right",
        drawn=Drawn(SIZES, TREES, _cost, MOST, SETTINGS))  # fmt: skip
 def any_tree_is_right(

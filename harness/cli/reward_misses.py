@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 def graded(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RewardTrial"]:
     """Grade the mutants of a challenge by some seeds from the first on; print what was missed unless `quiet`."""
-    from harness.probing.reward_misses import gating_mutants, grade_mutants
+    from harness.probing.reward_misses import rewarded_mutants, grade_mutants
 
-    with output.ProgressLine(len(gating_mutants(code))) as steps:
+    with output.ProgressLine(len(rewarded_mutants(code))) as steps:
 
         def progress(trial: "RewardTrial") -> None:
             steps.done(trial.name, f"{code.challenge.id}: missed by {_rate(trial)} seeds: `{trial.name}`")
@@ -29,7 +29,7 @@ def print_misses(title: str, trials: Sequence["RewardTrial"]) -> None:
     """Print how many faults every seed saw, then a row for each that some seed missed."""
     output.line(title)
     missed = [trial for trial in trials if trial.missed]
-    output.line(f"{len(trials) - len(missed)} of {len(trials)} faults of criteria that gate earn less by every seed")
+    output.line(f"{len(trials) - len(missed)} of {len(trials)} faults of criteria that a reward counts earn less by every seed")
     rows = [
         (trial.name, trial.criterion, _rate(trial), "" if trial.right else "WRONG: more than once in 50")
         for trial in missed

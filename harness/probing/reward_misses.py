@@ -1,4 +1,4 @@
-"""How often a reward misses a known fault: the mutants of criteria that gate, graded as a training loop does."""
+"""How often a reward misses a known fault: the mutants of criteria that a reward counts, graded as a training loop does."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from harness.model import Criterion, Outcome
+from harness.model import Criterion, GradeProfile, Outcome
 from harness.probing.answers import Answer
 from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
@@ -24,11 +24,11 @@ class RewardTrial:
     """A mutant graded by several seeds as the profile `reward` grades.
 
     Attributes:
-        number: of the mutant among those of criteria that gate.
+        number: of the mutant among those of criteria that a reward counts.
         name: of the mutant.
         criterion: which names the mutant.
         seeds: how many graded it.
-        missed: the seeds by which every criterion that gates passed, so that its reward was 1.
+        missed: the seeds by which every such criterion passed, so that its reward was 1.
     """
 
     number: int
@@ -64,7 +64,7 @@ class RewardGrader:
 
     def trial(self, number: int) -> RewardTrial:
         """Grade one mutant by every seed; where one of them misses it, by `MOST_SEEDS`."""
-        mutant = gating_mutants(self.code)[number]
+        mutant = rewarded_mutants(self.code)[number]
         missed: list[int] = []
         done = 0
         with sandboxed(self.code, _source(self.code, mutant)) as answer:
@@ -75,9 +75,9 @@ class RewardGrader:
         return RewardTrial(number, mutant.name, mutant.criterion, done, tuple(missed))
 
     def _misses(self, answer: Answer, mutant: Mutant | PropertyMutant, seed: int) -> bool:
-        """Return whether every criterion that gates passes; the one that the mutant names is asked first."""
-        gating = sorted(probed_gates(self.code), key=lambda criterion: criterion.id != mutant.criterion)
-        return all(self._passes(answer, criterion, seed) for criterion in gating)
+        """Return whether every criterion of a reward passes; the one that the mutant names is asked first."""
+        counting = sorted(rewarded(self.code), key=lambda criterion: criterion.id != mutant.criterion)
+        return all(self._passes(answer, criterion, seed) for criterion in counting)
 
     def _passes(self, answer: Answer, criterion: Criterion, seed: int) -> bool:
         own = seed_of(seed, criterion.id)
@@ -85,20 +85,21 @@ class RewardGrader:
         return evidence.outcome is Outcome.PASSED
 
 
-def probed_gates(code: ChallengeCode) -> list[Criterion]:
-    """Return the criteria that gate marks and are probed."""
-    return [criterion for criterion in code.challenge.criteria if criterion.gating and criterion.probes]
+def rewarded(code: ChallengeCode) -> list[Criterion]:
+    """Return the criteria that a reward counts and probes feed."""
+    counted = GradeProfile.REWARD.criteria(code.challenge)
+    return [criterion for criterion in code.challenge.criteria if criterion.id in counted and criterion.probes]
 
 
-def gating_mutants(code: ChallengeCode) -> list[Mutant | PropertyMutant]:
-    """Return the mutants that name a criterion which gates marks; those of properties go around the reference."""
-    gates = {criterion.id for criterion in probed_gates(code)}
+def rewarded_mutants(code: ChallengeCode) -> list[Mutant | PropertyMutant]:
+    """Return the mutants that name a criterion which a reward counts; those of properties go around the reference."""
+    counted = {criterion.id for criterion in rewarded(code)}
     known: tuple[Mutant | PropertyMutant, ...] = (*code.mutants, *code.property_mutants)
-    return [mutant for mutant in known if mutant.criterion in gates]
+    return [mutant for mutant in known if mutant.criterion in counted]
 
 
 def _source(code: ChallengeCode, mutant: Mutant | PropertyMutant) -> str:
-    return code.source() + mutant.around if isinstance(mutant, PropertyMutant) else code.source(mutant)
+    return mutant.wrapped(code.source()) if isinstance(mutant, PropertyMutant) else code.source(mutant)
 
 
 @contextmanager
@@ -111,7 +112,7 @@ def grade_mutants(
     code: ChallengeCode, seed: int, seeds: int, jobs: int = 1,
     progress: Callable[[RewardTrial], None] = lambda trial: None,
 ) -> Sequence[RewardTrial]:  # fmt: skip
-    """Grade each mutant of a criterion that gates by some seeds.
+    """Grade each mutant of a criterion that a reward counts by some seeds.
 
     Trials that an earlier run of the same sources kept, of as many seeds, are not made again.
 
@@ -127,7 +128,7 @@ def grade_mutants(
     """
     journal = TrialJournal(code, seed, RewardTrial)
     graded = {trial.number: trial for trial in journal.read() if trial.seeds >= seeds}
-    wanted = range(len(gating_mutants(code)))
+    wanted = range(len(rewarded_mutants(code)))
     numbers = (number for number in wanted if number not in graded)
     with closing(ended_trials(partial(reward_grader, seeds=seeds), code, seed, numbers, jobs)) as ending:
         for trial in ending:

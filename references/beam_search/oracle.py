@@ -49,6 +49,8 @@ def search(
             calls += 1
             logprobs = np.asarray(model([*prompt, *tokens])).astype(np.longdouble)
             for token in np.argsort(-logprobs)[: 2 * width]:
+                if np.isneginf(logprobs[token]):
+                    continue
                 longer, sum_ = (*tokens, int(token)), total + logprobs[token]
                 pool.append((sum_ / np.longdouble(len(longer)) ** np.longdouble(alpha), longer, sum_))
         pool.sort(key=lambda one: one[0], reverse=True)

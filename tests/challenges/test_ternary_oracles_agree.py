@@ -83,9 +83,18 @@ def test_the_entropy_rate_is_that_of_the_text(order: int) -> None:
 def test_no_text_holds_the_bytes_that_padding_would_be_taken_for() -> None:
     for seed in range(20):
         text = part("texts").text_of(Draw(seed, "text"), 1, 12, 64, 500, 50)
-        assert {0, 1, 63} <= set(np.flatnonzero(text.unused))
+        assert not {0, 1, 63} & {*text.training.tolist()}
         assert (text.training == -1).any()
         assert (text.held_out >= 0).all()
+
+
+def test_a_text_spread_out_is_the_same_text_with_padding_around_every_byte() -> None:
+    plain = np.arange(2, 60, dtype=np.int16)
+    spread = part("texts").spread_out(Draw(1, "spread"), plain)
+    assert spread[spread >= 0].tolist() == plain.tolist()
+    assert spread[0] == spread[-1] == -1
+    assert (spread[np.flatnonzero(spread >= 0) + 1] == -1).all()
+    assert (spread < 0).mean() > 0.7
 
 
 def test_weights_that_predict_with_the_entropy_rate_have_no_excess() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli import scaffold
 from harness.probing.code import ChallengeCode
-from harness.probing.reward_misses import MOST_SEEDS, gating_mutants, grade_mutants
+from harness.probing.reward_misses import MOST_SEEDS, rewarded_mutants, grade_mutants
 from harness.workspace import Workspace
 from tests.commands import called
 
@@ -48,9 +48,9 @@ def test_a_fault_missed_once_is_tried_by_fifty_seeds(code: ChallengeCode, monkey
     assert (trial.seeds, trial.missed, trial.right) == (MOST_SEEDS, (5,), True)
 
 
-def test_only_mutants_of_criteria_that_gate_are_graded(code: ChallengeCode) -> None:
+def test_only_mutants_of_criteria_that_a_reward_counts_are_graded(code: ChallengeCode) -> None:
     gating = {criterion.id for criterion in code.challenge.criteria if criterion.gating}
-    assert {mutant.criterion for mutant in gating_mutants(code)} == gating
+    assert {mutant.criterion for mutant in rewarded_mutants(code)} == gating
 
 
 def test_trials_of_as_many_seeds_are_not_made_again(code: ChallengeCode) -> None:

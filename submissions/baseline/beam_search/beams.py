@@ -27,16 +27,17 @@ class Beam:
 
 
 def successors(beam: Beam, logprobs: Any, count: int, eos: int) -> list[Beam]:
-    """The beam with each of its `count` likeliest next tokens, or with all where there are fewer.
+    """The beam with each of its `count` likeliest next tokens, or with all possible ones where there are fewer.
 
     Args:
         beam: unfinished.
-        logprobs: (vocab,) of the next token; only read.
+        logprobs: (vocab,) of the next token, -inf where it is impossible; only read.
         count: at least 1.
         eos: the token that finishes a beam.
     """
     values = np.asarray(logprobs, dtype=np.float64)
-    tokens = np.argsort(-values)[:count]
+    likeliest = np.argsort(-values)[:count]
+    tokens = likeliest[values[likeliest] > -np.inf]
     return [
         Beam((*beam.tokens, int(token)), beam.logprob + float(values[token]), int(token) == eos) for token in tokens
     ]

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from beam_search import batched_beam_search
 from tables import SeededModel, TableModel
@@ -41,6 +42,13 @@ def test_one_beam_is_greedy():
     for _ in range(6):
         tokens.append(int(model([3, *tokens]).argmax()))
     assert one(model, [3], 1, 6, eos=7)[0][0] == (tokens[: tokens.index(7) + 1] if 7 in tokens else tokens)
+
+
+def test_an_impossible_token_is_never_taken():
+    with np.errstate(divide="ignore"):
+        model = TableModel(3, {(0,): [0.0, 1.0, 0.0], (0, 1): [0.25, 0.0, 0.75]})
+        found = one(model, [0], 4, 2)
+    assert [tokens for tokens, _ in found] == [[1, 2], [1, 0]]
 
 
 def test_a_finished_beam_stays_and_wins():
