@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from harness.numerics import distinct
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
+from harness.probing.failures import WrongOutputs
 
 from .binding import Launched, launch, normal, served, spaced
 from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, titled, tolerance
@@ -89,8 +90,9 @@ def calls_of_equal_size_are_told_apart(answer: Answer, draw: Draw, *, rows: int,
     calls = [launch(answer, draw, logits, k)]
     for moved in ((), ("probs", "indices"), ("logits",)):
         logits[:, 1:-1] = logits[:, 1:-1][:, draw.permutation(vocab - 2)]
-        calls.append(launch(answer, draw, logits.copy(), k, fill="left", moved=moved))
-        with _told_apart(calls, f"with {' and '.join(moved)} elsewhere" if moved else "at the same addresses"):
+        where = f"other logits, with {' and '.join(moved)} moved" if moved else "other logits in the same place"
+        with _told_apart(calls, where):
+            calls.append(launch(answer, draw, logits.copy(), k, fill="left", moved=moved))
             right_probabilities(calls[-1])
 
 
@@ -120,14 +122,16 @@ def _alive(run: Launched) -> None:
 
 @contextmanager
 def _told_apart(calls: Sequence[Launched], where: str) -> Iterator[None]:
-    """Judge the last call; where it is wrong and returned what one before it did, that is what failed."""
+    """Judge a call after others of its size, which were served; where it returns what one of them did, say so."""
     try:
         yield
+    except WrongOutputs as why:
+        raise ProbeFailure(why.title, f"{why.detail}; {where}", where=why.where) from None
     except ProbeFailure:
-        last = calls[-1]
-        if not any((last.indices == one.indices).all() and (last.probs == one.probs).all() for one in calls[:-1]):
+        *before, last = calls
+        if not any((last.indices == one.indices).all() and (last.probs == one.probs).all() for one in before):
             raise
-        detail = f"rows = {last.rows}, vocab = {last.vocab}, k = {last.k}: other logits of the same size, {where}"
+        detail = f"rows = {last.rows}, vocab = {last.vocab}, k = {last.k}: {where}"
         raise ProbeFailure("a call returns what an earlier one returned", detail) from None
 
 
