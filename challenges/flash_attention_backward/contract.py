@@ -3,8 +3,8 @@
 Arrays are NumPy arrays of any layout, float32 or float64, one dtype within a call; results have that dtype (L may be
 float64). B, H, N and D are at least 1 and any whole number; scores may be a few million, in float32 some ten thousand.
 Wrong arguments raise ValueError. No call changes its inputs or a cache, and a returned array belongs to the caller: no
-later call may change it. What the forward was given stays as it was until the last backward of its cache. Calls may come
-in any order and any number.
+later call may change it. What the forward was given stays as it was until the last backward of its cache. Calls may
+come in any order and any number.
 """
 
 from typing import Any

@@ -48,8 +48,8 @@ def check(
     --generated plants faults by machine in the reference and its variants, each under a condition (only above a size,
     only from some call on), and prints the share that some criterion notices, and the survivors. --seeds asks again
     and again whether a right answer is ever spoken against; only the first seed times it against the reference.
-    --rewards counts how often the profile `reward` misses a mutant of a criterion that it counts; more than once in 50 is
-    wrong. All three go on where they were cut off, given the same --seed.
+    --rewards counts how often the profile `reward` misses a mutant of a criterion that it counts; more than once in 50
+    is wrong. All three go on where they were cut off, given the same --seed.
     """
     import secrets
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def graded(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RewardTrial"]:
     """Grade the mutants of a challenge by some seeds from the first on; print what was missed unless `quiet`."""
-    from harness.probing.reward_misses import rewarded_mutants, grade_mutants
+    from harness.probing.reward_misses import grade_mutants, rewarded_mutants
 
     with output.ProgressLine(len(rewarded_mutants(code))) as steps:
 
@@ -29,7 +29,9 @@ def print_misses(title: str, trials: Sequence["RewardTrial"]) -> None:
     """Print how many faults every seed saw, then a row for each that some seed missed."""
     output.line(title)
     missed = [trial for trial in trials if trial.missed]
-    output.line(f"{len(trials) - len(missed)} of {len(trials)} faults of criteria that a reward counts earn less by every seed")
+    output.line(
+        f"{len(trials) - len(missed)} of {len(trials)} faults of criteria that a reward counts earn less by every seed"
+    )
     rows = [
         (trial.name, trial.criterion, _rate(trial), "" if trial.right else "WRONG: more than once in 50")
         for trial in missed

@@ -1,4 +1,4 @@
-"""How often a reward misses a known fault: the mutants of criteria that a reward counts, graded as a training loop does."""
+"""How often a reward misses a known fault: mutants of criteria that it counts, graded as a training loop does."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager

@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli import scaffold
 from harness.probing.code import ChallengeCode
-from harness.probing.reward_misses import MOST_SEEDS, rewarded_mutants, grade_mutants
+from harness.probing.reward_misses import MOST_SEEDS, grade_mutants, rewarded_mutants
 from harness.workspace import Workspace
 from tests.commands import called
 
