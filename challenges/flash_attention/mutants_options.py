@@ -63,7 +63,7 @@ WIDTHS = (
     _of("values", "scale of a padded head", "takes the scale from D as padded to a multiple of 8 above 8",
         (SCALE, "    features = queries.shape[3]\n"
                 "    scale = 1.0 / math.sqrt(-(-features // 8) * 8 if features > 8 else features)\n")),
-    _of("values", "diagonal of wide tiles", "looks at 64 keys of a tile that the diagonal crosses",
+    _of("tile_invariance", "diagonal of wide tiles", "looks at 64 keys of a tile that the diagonal crosses",
         (STOP, STOP + "        if causal and stop > first:\n            stop = min(stop, max(start, first) + 64)\n")),
     _of("full_attention", "tiles ahead left out at 64 features", "leaves tiles ahead out at D = 64 in any case",
         (END, "    end = last if causal or queries.shape[3] == 64 else k.shape[2]\n")),

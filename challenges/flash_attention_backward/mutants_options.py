@@ -61,7 +61,7 @@ WIDTHS = (
         (FORWARD_SCALE, "    scale = 1.0 / math.sqrt(min(queries.shape[3], 48))\n")),
     _of("gradients", "scale of 64 features", "scales by the root of 64 at most in the backward",
         (SCALE, "    scale = 1.0 / math.sqrt(min(q.shape[3], 64))\n")),
-    _of("gradients", "diagonal of wide tiles", "looks at one block of 64 keys on the diagonal for dq",
+    _of("tile_invariance", "diagonal of wide tiles", "looks at one block of 64 keys on the diagonal for dq",
         (ADD_DQ, "            width = max(0, first + 64 - start) if causal and stop > first + ahead else stop - start\n"
                  "            dq[:, :, rows] += scale * (dscores[..., :width] @ k[:, :, keys][:, :, :width])\n")),
     _of("full_attention", "tiles ahead left out at 64 features", "leaves tiles ahead out of the backward at D = 64",
