@@ -32,14 +32,14 @@ def the_projection_is_exact(
 def halves_are_rounded_to_even(
     answer: Answer, draw: Draw, *, out: int, groups: int, group: int, dtype: str
 ) -> None:
-    """|w| that is exactly half of its group's mean gives t = 0, also in a short last group.
+    """|w| that is exactly half of its group's mean gives t = 0.
 
     Every group has as many entries of 1/2 as of 3/2, times a power of two: no sum rounds, in whatever order.
     """
-    columns = groups * group + group // 2
-    sizes = np.tile([0.5, 1.5], (out, columns // 2))
-    entries = draw.rng.permuted(sizes.reshape(out, -1, group // 2), axis=2).reshape(sizes.shape)
-    powers = 2.0 ** draw.rng.integers(-3, 4, (out, groups + 1))
+    columns = groups * group
+    sizes = np.tile([0.5, 1.5], (out, groups, group // 2))
+    entries = draw.rng.permuted(sizes, axis=2).reshape(out, columns)
+    powers = 2.0 ** draw.rng.integers(-3, 4, (out, groups))
     signs = draw.rng.choice((-1.0, 1.0), (out, columns))
     given = draw_inputs(draw, 1, columns, out, group, dtype)
     given = given.but(w=signs * entries * oracle.spread(powers, columns, group))

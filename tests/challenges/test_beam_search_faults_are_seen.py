@@ -39,7 +39,7 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("right", drawn_variants(CODE), ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
-    """But for costs that a variant says it does not meet, and options, which one in a file of its own may not offer."""
+    """But for costs that a variant says it does not meet; one in a file of its own need not offer options either."""
     spared = (*right.unmet, *(OPTIONS if right.file else ())) if right else ()
     assert_right(CODE, right, spared, growth="")
 
