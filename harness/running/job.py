@@ -54,9 +54,14 @@ class Job:
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
-        """The criteria of the rubric that this grade assesses."""
-        chosen = self.options.profile.criteria(self.challenge, self.options.only)
-        return tuple(c for c in self.challenge.criteria if c.id in chosen)
+        """Return the criteria of the rubric that this grade assesses.
+
+        A profile other than `full` leaves out options that the answer does not claim: they are no part of a reward.
+        """
+        options = self.options
+        chosen, every = options.profile.criteria(self.challenge, options.only), options.full or options.only
+        asked = (c for c in self.challenge.criteria if c.id in chosen)
+        return tuple(c for c in asked if every or not c.capability or self.submission.offers(c.capability))
 
     @property
     def brief(self) -> bool:
