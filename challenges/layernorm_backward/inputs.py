@@ -13,6 +13,8 @@ ROWS = ("normal",) * 10 + SPECIAL
 """Of x and dy: half of the draws normal, so that one strange array does not hide what the others show."""
 CHEAP = ("normal",) * 4 + ("some zeros", "equal rows", "sorted", "constant rows", "integers", "some rows constant")
 """Families of x and dy that are drawn quickly."""
+LARGE = ("normal",) * 3 + ("some zeros", "equal rows", "some rows constant")
+"""Of large x and dy: a reward draws as many as there are here."""
 PARAMETERS = ("normal",) * 6 + (
     "ones", "minus ones", "negative", "zeros", "signed zeros", "some zeros", "one-hot", "constant", "integers",
 )  # fmt: skip

@@ -79,8 +79,8 @@ def test_an_answer_that_kept_a_copy_is_never_disturbed(answer, use):
 
 
 @pytest.mark.parametrize("use", InputUse)
-def test_only_a_read_only_array_refuses_to_be_written(answer, use):
-    if use is InputUse.READ_ONLY:
+def test_only_read_only_and_broadcast_arrays_refuse_to_be_written(answer, use):
+    if use in (InputUse.READ_ONLY, InputUse.BROADCAST):
         with pytest.raises(ProbeFailure, match="raises ValueError"):
             call(answer, "scaled_in_place", X, use)
     else:
