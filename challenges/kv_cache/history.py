@@ -127,7 +127,7 @@ class History:
 
     Attributes:
         skipped: faults that the answer does not refuse; calls that have them are not made.
-        digits: whether the last digits count, too.
+        digits: whether the last digits count, and nothing else: what is wrong in more is another criterion's matter.
         lines: the calls that were made, as a script.
     """
 
@@ -257,7 +257,9 @@ class History:
             return
         bound = np.maximum(attention_with_bound(*problem)[1], bound_of_codes)
         structure = STRUCTURE[create.dtype] * np.abs(oracle).max(axis=(1, 2), keepdims=True)
-        title = INEXACT if self.digits and (off <= structure).all() else WRONG
+        if self.digits and not (off <= structure).all():
+            return
+        title = INEXACT if self.digits else WRONG
         wrong = ~(off <= (bound if self.digits else np.maximum(bound, structure)))
         if wrong.any():
             over = np.where(wrong, np.nan_to_num(off / bound, nan=np.inf), 0)
@@ -325,7 +327,8 @@ def _largest(slot: Slot, first: int, window: int | None) -> Floats:
 def run_program(answer: Answer, seed: int, program: Program, *, digits: bool = False) -> None:
     """Run a program; calls that the answer takes although it must refuse them are left out.
 
-    Without `digits` a result is right that only lost some: no token is missing in it, and none too many.
+    Without `digits` a result is right that only lost some: no token is missing in it, and none too many. With them a
+    result that is wrong in more than its digits is not judged.
 
     Raises:
         StepFailed: it went wrong.

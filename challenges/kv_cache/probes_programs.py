@@ -86,7 +86,7 @@ def _programs(
         write: how a program is written.
         beside: of `BESIDE`, "" for none: a case has one of them as well, where the answer claims it and takes both.
         families: of the tokens' values.
-        digits: whether the last digits count, too.
+        digits: whether the last digits count, and nothing else.
         forks: whether slots are forked as well, where the answer claims that.
         **each: values of a size or an option, by name, each of which one program has.
     """

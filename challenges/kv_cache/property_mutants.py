@@ -30,6 +30,7 @@ def release(cache, slot):
     {release}
 """
 PREFILL = "out = _planted_prefill(cache, layer, slots, q, k, v, lengths)"
+WRITABLE = "if hasattr(lengths, 'flags') and lengths.flags.writeable"  # some designs call their own prefill with a list
 DECODE = "out = _planted_decode(cache, layer, slots, q, k, v)"
 RELEASE = "_planted_release(cache, slot)"
 FROM_BELOW = """
@@ -65,13 +66,13 @@ PROPERTY_MUTANTS = (
     _mutant("counts up slots that may be written to", "ownership",
             decode=f"{DECODE}\n    if slots.flags.writeable:\n        slots += 1"),
     _mutant("clears lengths that may be written to", "ownership",
-            prefill=f"{PREFILL}\n    if lengths.flags.writeable:\n        lengths[:] = 0"),
+            prefill=f"{PREFILL}\n    {WRITABLE}:\n        lengths[:] = 0"),
     _mutant("writes to values and puts them back", "ownership",
             decode=f"held = v.copy()\n    v *= 1.5\n    v[...] = held\n    {DECODE}"),
     _mutant("sorts slots in place", "ownership",
             decode=f"{DECODE}\n    if slots.flags.writeable:\n        slots[...] = _planted_np.sort(slots)"),
     _mutant("counts lengths down", "ownership",
-            prefill=f"{PREFILL}\n    if lengths.flags.writeable:\n        lengths[1:] -= 1"),
+            prefill=f"{PREFILL}\n    {WRITABLE}:\n        lengths[1:] -= 1"),
     _mutant("writes to large queries", "ownership",
             decode=f"{DECODE}\n    if q.size >= 65536 and q.flags.writeable:\n        q *= 0.5"),
     _mutant("equal calls answered by one array", "ownership", decode=f"""\

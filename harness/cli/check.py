@@ -133,7 +133,7 @@ def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
 
 def _unproved(code: "ChallengeCode") -> list[str]:
     """Probed criteria that no mutant names."""
-    named = {mutant.criterion for mutant in code.mutants}
+    named = {m.criterion for m in code.mutants} | {m.criterion for m in code.property_mutants}
     return [c.id for c in code.challenge.criteria if c.probes and c.id not in named]
 
 

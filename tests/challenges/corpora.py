@@ -64,5 +64,5 @@ def assert_enough(code: ChallengeCode, mutants: int, variants: int, unseen: froz
     assert len(code.mutants) >= mutants, len(code.mutants)
     assert len(code.variants) >= variants, len(code.variants)
     probed = {c.id for c in code.challenge.criteria if c.probes}
-    named = {mutant.criterion for mutant in code.mutants}
+    named = {m.criterion for m in code.mutants} | {m.criterion for m in code.property_mutants}
     assert named == probed - unseen, named ^ (probed - unseen)

