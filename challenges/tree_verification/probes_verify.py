@@ -156,7 +156,7 @@ def _cost(prompt: int, nodes: int, vocab: int) -> float:
 
 @probe({"prompt": 1, "nodes": 3, "vocab": 4001, "form": "deep"},
        {"prompt": 3, "nodes": 70, "vocab": 9, "form": "layers"},
-       {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches"}, draft="right",
+       {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches"}, draft="right", floors={"vocab": 2},
        drawn=Drawn(SIZES, TREES, _cost, MOST, SETTINGS))  # fmt: skip
 def any_tree_is_right(
     answer: Answer, draw: Draw, *, prompt: int, nodes: int, vocab: int, form: str, draft: str
