@@ -1,6 +1,7 @@
 """Probes of what a verification emits: always what greedy decoding gives, on models that a script gives."""
 
 from dataclasses import replace
+from functools import partial
 
 from harness.probing import Answer, Axis, Draw, Drawn, expect, probe
 
@@ -23,6 +24,8 @@ SETTINGS = {"form": FORMS, "draft": ("right", "half", "mixed")}
 TREES = 40
 CLOSE = 2.0**-30
 """Between two logits near 4.5, where single precision resolves 2**-22: it survives a softmax in double precision."""
+CLEAR = 0.25
+"""The same where nothing takes one logit for the other; both are above all others."""
 MOST = 110.0 * 110.0
 """What the largest tree may cost, as `_cost` counts: so much of a mask and of logits fits into a message."""
 
@@ -72,13 +75,21 @@ def equal_logits_take_the_lowest_token(answer: Answer, draw: Draw, *, shape: str
 def _decoded_with_gap(
     answer: Answer, draw: Draw, shape: str, prompt: int, vocab: int, gap: float, title: str
 ) -> None:
-    """Require greedy decoding where the two largest logits are so far apart, of an answer that decodes others so."""
+    """Require greedy decoding where the two largest logits are so far apart, of an answer that decodes the tree so.
+
+    It must do so for a model that takes the same tokens, with logits that are clearly apart.
+    """
     for draft in ("right", "half"):
         tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, gap=gap)
-        plain = replace(tree, gap=None)
-        alike = expect.only_beside(lambda plain=plain: plain.compare(plain.ask(answer, model=plain.masked)))
-        with alike, expect.renamed(title):
+        plain = replace(tree, gap=CLEAR if gap > 0 else -CLEAR)
+        with expect.only_beside(partial(_decoded_apart, answer, draw, plain)), expect.renamed(title):
             tree.compare(tree.ask(answer, model=tree.masked), f"{draft}, the two largest logits {gap:g} apart")
+
+
+def _decoded_apart(answer: Answer, draw: Draw, tree: Verification) -> None:
+    """Require greedy decoding of a tree, whatever its mask; charge it to a broken property where one shows alone."""
+    with apart_from_broken_properties(answer, draw):
+        tree.compare(tree.ask(answer, model=tree.masked))
 
 
 @probe(*({"shape": shape} for shape, parents in SHAPES.items() if len(parents) > 1), prompt=3, vocab=13,
@@ -145,7 +156,7 @@ def _cost(prompt: int, nodes: int, vocab: int) -> float:
 
 @probe({"prompt": 1, "nodes": 3, "vocab": 4001, "form": "deep"},
        {"prompt": 3, "nodes": 70, "vocab": 9, "form": "layers"},
-       {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches"}, draft="right",
+       {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches"}, draft="right", floors={"vocab": 2},
        drawn=Drawn(SIZES, TREES, _cost, MOST, SETTINGS))  # fmt: skip
 def any_tree_is_right(
     answer: Answer, draw: Draw, *, prompt: int, nodes: int, vocab: int, form: str, draft: str

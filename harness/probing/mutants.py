@@ -11,7 +11,7 @@ from typing import Any
 from harness.errors import SpecError
 
 Edits = tuple[tuple[str, str], ...]
-NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]|,\d)")
+NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d+)*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]|,\d)")
 """A number in words or in source, whole numbers with or without commas."""
 
 

@@ -44,3 +44,8 @@ def test_numbers_are_those_of_the_words_that_the_edits_hold() -> None:
     assert rows.chosen_numbers == ("2,047", "0.5")
     assert rows.with_number_near("2,047", 1.01).edits == (("y", "y[2048:] = 5e-1 * x1"),)
     assert rows.with_number_near("0.5", 1.01).edits == (("y", "y[2047:] = 0.505 * x1"),)
+
+
+def test_a_comma_behind_a_number_stays() -> None:
+    blocks = Mutant("blocks", "sees blocks of 32", criterion="mask", edits=(("y", "range(32, size, 32)"),))
+    assert blocks.with_number_near("32", 1.01).edits == (("y", "range(33, size, 33)"),)
