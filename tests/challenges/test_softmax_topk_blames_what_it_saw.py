@@ -1,11 +1,14 @@
 """What an answer kept of earlier calls, or read where nobody wrote, is not put down to logits, rows or schedules."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from softmax_topk_answers import CODE, Launch, answer, blind, exact
 
+from harness.probing.draw import Draw
 from harness.probing.failures import FaultElsewhere, ProbeFailure
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import once
@@ -36,6 +39,25 @@ def remembering(*, first_logit: bool) -> LocalAnswer:
         return launch
 
     return answer(exact, around=around)
+
+
+def leaving_rows_out_by_chance() -> LocalAnswer:
+    """Leave the last row of a launch unwritten in three calls of eight; a row of one column has a block each."""
+    last = [-1]
+
+    def around(plain: Launch) -> Launch:
+        def launch(symbol: str, arguments: list[Any], turn: int, **options: Any) -> tuple[Any, ...]:
+            rows = arguments[1]
+            last[0] = rows - 1 if turn % 8 in (0, 3, 5) else -1
+            *results, report = plain(symbol, arguments, **options)
+            kernel = {"kernel": "softmax", "grid": [rows, 1, 1], "block": [32, 1, 1]}
+            text = json.dumps({"version": 1, "mode": 0, "launches": [kernel]}).encode()
+            report[: len(text)] = np.frombuffer(text, np.uint8)
+            return *results, report
+
+        return launch
+
+    return answer(lambda logits, k: (np.ones(1), np.zeros(1)), writes=lambda row: row != last[0], around=around)
 
 
 def reading_unwritten() -> LocalAnswer:
@@ -69,3 +91,10 @@ def test_what_was_kept_or_never_written_is_no_matter_of_inputs(unsound: Callable
                 continue
             except ProbeFailure as failure:
                 assert failure.title != BLAMED[name]
+
+
+def test_rows_that_are_left_out_by_chance_begin_at_no_size() -> None:
+    smallest, case = CODE.module("probes_grids")._smallest_grid, {"rows": 4200, "vocab": 1, "k": 1}
+    for seed in range(24):
+        found = smallest(leaving_rows_out_by_chance(), Draw(seed, "rows"), case, ProbeFailure("rows are never written"))
+        assert found.thresholds == ()
