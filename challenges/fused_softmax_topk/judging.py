@@ -126,18 +126,11 @@ def descending(run: Launched) -> None:
         raise ProbeFailure("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"probs[{row}]")
 
 
-def right(run: Launched, answer: Answer, draw: Draw, title: str | None = None) -> float:
-    """Choice, order and values of one launch; the error ratio of the probabilities.
-
-    `title` says what fails where ordinary logits do not.
-    """
-
-    def whole(run: Launched) -> float:
-        right_choice(run, answer, draw)
-        descending(run)
-        return right_probabilities(run)
-
-    return whole(run) if title is None else titled(whole, run, answer, draw, title)
+def right(run: Launched, answer: Answer, draw: Draw) -> float:
+    """Choice, order and values of one launch; the error ratio of the probabilities."""
+    right_choice(run, answer, draw)
+    descending(run)
+    return right_probabilities(run)
 
 
 def same_work(watched: Callable[[], Launched], plainly: Callable[[], Launched]) -> Launched:
@@ -154,22 +147,40 @@ def require_right(run: Launched) -> None:
     right_probabilities(run)
 
 
-def titled(check: Callable[[Launched], float], run: Launched, answer: Answer, draw: Draw, title: str) -> float:
-    """What `check` says of a launch; where it refutes that and ordinary logits come out right, under this title."""
+Judge = Callable[[Launched, Answer, Draw], float]
+
+
+def right_under(
+    title: str, answer: Answer, draw: Draw, launched: Callable[..., Launched], judge: Judge = right
+) -> Launched:
+    """Judge a launch that has something special; where it fails for that, it fails under `title`.
+
+    It does where it fails again, and a launch of its shape with nothing special is right, both with equal values in
+    memory that nobody wrote: what an answer reads there, or kept from an earlier call, is no matter of what is special.
+
+    Args:
+        title: what is special fails.
+        answer: to judge.
+        draw: the source.
+        launched: makes the launch, with further options of `launch`.
+        judge: raises `ProbeFailure` where a launch is wrong.
+    """
+    run = launched()
     try:
-        return check(run)
+        judge(run, answer, draw)
     except ProbeFailure as why:
-        if _serves_ordinary_logits(answer, draw, run):
+        ordinary = normal(draw, run.rows, run.vocab)
+        plainly = _is_right(lambda: launch(answer, draw, ordinary, run.k, fill="nan"), answer, draw, right)
+        if plainly and not _is_right(lambda: launched(fill="nan"), answer, draw, judge):
             why.title = title
         raise
+    return run
 
 
-def _serves_ordinary_logits(answer: Answer, draw: Draw, run: Launched) -> bool:
-    """Whether a launch of the same shape, with nothing special about it, comes out right."""
+def _is_right(launched: Callable[[], Launched], answer: Answer, draw: Draw, judge: Judge) -> bool:
+    """Say whether a launch comes out right."""
     try:
-        ordinary = launch(answer, draw, normal(draw, run.rows, run.vocab), run.k)
-        right_choice(ordinary, answer, draw)
-        right_probabilities(ordinary)
+        judge(launched(), answer, draw)
     except ProbeFailure:
         return False
     return True

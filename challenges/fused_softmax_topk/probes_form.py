@@ -1,11 +1,14 @@
 """Probes of special logits and of the call itself: ties, infinities, NaN rows, illegal k, alignment, repetition."""
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure, WorkerLost, expect, located, probe
 
 from .binding import Floats, Launched, call, launch, max_k, normal, served, spaced
-from .judging import right
+from .judging import right, right_under
 
 TIED = "equal logits are not served"
 INFINITE = "-inf is not served"
@@ -17,7 +20,8 @@ SEEDS = (1, 2, 3)
 def ties_are_broken_somehow(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, levels: int) -> None:
     """T03, T19: a few values for all logits: columns stay distinct and in range, and none larger is left out."""
     logits = draw.rng.integers(0, levels, (rows, vocab)).astype(np.float32) / 2
-    right(launch(answer, draw, logits, served(answer, min(k, vocab))), answer, draw, TIED)
+    k = served(answer, min(k, vocab))
+    right_under(TIED, answer, draw, partial(launch, answer, draw, logits, k))
 
 
 @probe({"vocab": 12, "k": 3}, {"vocab": 600, "k": 32}, rows=3)
@@ -28,7 +32,8 @@ def neighbouring_floats_are_told_apart(answer: Answer, draw: Draw, *, rows: int,
     places = np.stack([draw.permutation(vocab)[: near.shape[1]] for _ in range(rows)])
     np.put_along_axis(logits, places, np.broadcast_to(near.view(np.float32), places.shape), axis=1)
     k = served(answer, min(k, vocab))
-    right(launch(answer, draw, logits, k), answer, draw, "neighbouring floats are not distinguished")
+    title = "neighbouring floats are not distinguished"
+    right_under(title, answer, draw, partial(launch, answer, draw, logits, k))
 
 
 @probe({"vocab": 9, "k": 3}, {"vocab": 1100, "k": 20}, rows=3, floors={"vocab": 2})
@@ -39,7 +44,8 @@ def minus_infinity_has_no_probability(answer: Answer, draw: Draw, *, rows: int, 
         logits[row, draw.permutation(vocab)[: vocab // 2]] = -np.inf
     logits[0, 0] = -np.inf
     logits[:, vocab // 2] = 1.0
-    right(launch(answer, draw, logits, served(answer, min(k, vocab))), answer, draw, INFINITE)
+    k = served(answer, min(k, vocab))
+    right_under(INFINITE, answer, draw, partial(launch, answer, draw, logits, k))
 
 
 @probe({"vocab": 9, "k": 4, "finite": 1}, {"vocab": 40, "k": 8, "finite": 2}, {"vocab": 1500, "k": 64, "finite": 5},
@@ -49,8 +55,8 @@ def fewer_finite_logits_than_k(answer: Answer, draw: Draw, *, rows: int, vocab: 
     logits = np.full((rows, vocab), -np.inf, np.float32)
     for row in range(rows):
         logits[row, draw.permutation(vocab)[:finite]] = draw.normal(finite)
-    run = launch(answer, draw, logits, served(answer, min(k, vocab)))
-    right(run, answer, draw, "fewer finite logits than k are not served")
+    k, title = served(answer, min(k, vocab)), "fewer finite logits than k are not served"
+    run = right_under(title, answer, draw, partial(launch, answer, draw, logits, k))
     rest = np.isneginf(np.take_along_axis(logits, run.indices, axis=1))
     expect.that(bool((run.probs[rest] == 0).all()), "a logit of -inf has a probability")
 
@@ -63,8 +69,8 @@ def spoilt_rows_leave_others_alone(answer: Answer, draw: Draw, *, rows: int, voc
     logits[0::6, vocab // 3] = np.nan
     logits[2::6, vocab // 2] = np.inf
     logits[4::6] = -np.inf
-    run = launch(answer, draw, logits, served(answer, min(k, vocab)))
-    right(run.part(~spoilt), answer, draw, "a row of NaN or infinities disturbs others")
+    k, title = served(answer, min(k, vocab)), "a row of NaN or infinities disturbs others"
+    right_under(title, answer, draw, lambda **more: launch(answer, draw, logits, k, **more).part(~spoilt))
 
 
 @probe({"rows": 1, "vocab": 1, "k": 1}, {"rows": 1, "vocab": 5, "k": 5}, {"rows": 2, "vocab": 31, "k": 7},
@@ -83,8 +89,8 @@ def a_tail_of_any_length_counts(answer: Answer, draw: Draw, *, rows: int, vocab:
     behind = np.full((rows, vocab - 1024), -np.inf, np.float32)
     right(launch(answer, draw, np.concatenate([logits, behind], axis=1), k), answer, draw)
     behind = np.float32(9) + draw.uniform(rows, vocab - 1024, dtype="float32")
-    title = "the last columns of a row are not served"
-    right(launch(answer, draw, np.concatenate([logits, behind], axis=1), k), answer, draw, title)
+    raised, title = np.concatenate([logits, behind], axis=1), "the last columns of a row are not served"
+    right_under(title, answer, draw, partial(launch, answer, draw, raised, k))
 
 
 @probe(*({"shift": shift, "vocab": vocab} for shift in (4, 8, 12) for vocab in (64, 1000, 1003)), rows=3, k=5,
@@ -99,7 +105,8 @@ def logits_need_no_alignment(answer: Answer, draw: Draw, *, rows: int, vocab: in
     astray = [defect for defect in located(answer, run.report).found() if defect.kind == "misaligned"]
     seen = f"{shift} bytes past a boundary: {astray[0].text}" if astray else ""
     expect.that(not astray, "logits off a 16-byte boundary are read as if they were on one", seen)
-    right(run, answer, draw, "logits off a 16-byte boundary are not served")
+    title, again = "logits off a 16-byte boundary are not served", partial(launch, answer, draw, logits, k, shift=shift)
+    right_under(title, answer, draw, lambda **more: again(**more) if more else run)
 
 
 @probe({"rows": 2, "vocab": 50257, "k": 50}, {"rows": 1, "vocab": 70000, "k": 8},
@@ -120,7 +127,12 @@ def an_illegal_k_is_refused(answer: Answer, draw: Draw, *, rows: int, vocab: int
     back = call(answer, draw, logits, k)
     expect.that(back.code != 0, "an illegal k is accepted", f"k = {k} at vocab = {vocab}: it returns 0")
     expect.that(back.untouched, "an illegal k is refused after something was written", f"k = {k} at vocab = {vocab}")
-    right(launch(answer, draw, logits, 2), answer, draw, "a legal call after a refused one goes wrong")
+
+    def after_refusal(**more: Any) -> Launched:
+        call(answer, draw, logits, k, **more)
+        return launch(answer, draw, logits, 2, **more)
+
+    right_under("a legal call after a refused one goes wrong", answer, draw, after_refusal)
 
 
 @probe(rows=2, vocab=5000, fixed=("rows", "vocab"))
@@ -131,7 +143,7 @@ def a_k_over_the_limit_is_refused(answer: Answer, draw: Draw, *, rows: int, voca
     for k in (limit + 1, 2 * limit):
         back = call(answer, draw, logits, k)
         if back.code == 0:
-            right(launch(answer, draw, logits, k), answer, draw, "a k over the limit is served wrongly")
+            right(launch(answer, draw, logits, k), answer, draw)
         expect.that(back.code == 0 or back.untouched, "a k over the limit is refused after something was written",
                     f"k = {k}, the limit is {limit}")  # fmt: skip
 
@@ -153,14 +165,14 @@ def identical_calls_get_identical_replies(answer: Answer, draw: Draw, *, rows: i
     for other in others:
         same = (first.probs.view(np.uint32) == other.probs.view(np.uint32)).all() and _same(first, other)
         expect.that(bool(same), "identical calls get different replies", f"rows = {rows}, vocab = {vocab}, k = {k}")
-    for seed in SEEDS:  # what is wrong under every schedule depends on none
-        with expect.only_beside(lambda: right(first, answer, draw)):
+    for seed in SEEDS:  # what is wrong in order, with the same in memory that nobody wrote, depends on no schedule
+        with expect.only_beside(lambda: right(launch(answer, draw, logits, k, fill="nan"), answer, draw)):
             _right_under(answer, draw, logits, k, seed)
 
 
 def _right_under(answer: Answer, draw: Draw, logits: Floats, k: int, seed: int) -> None:
     try:
-        right(launch(answer, draw, logits, k, seed=seed), answer, draw)
+        right(launch(answer, draw, logits, k, seed=seed, fill="nan"), answer, draw)
     except WorkerLost:  # what became of the process says nothing about the order
         raise
     except ProbeFailure as why:

@@ -26,6 +26,8 @@ PART = 8
 """Of so many rows one is asked for, to tell a launch that does not end from a slow one."""
 MANY_BLOCKS = 4096
 """Grids of fewer blocks are run whole, or nearly so: to look for the size where they fail takes too long."""
+AGAIN = 4
+"""How often two sizes are tried again between which rows begin to fail: what fails by chance is no matter of size."""
 
 FAMILIES = ("normal", "neighbouring floats", "few values", "late winner", "winners last", "some -inf")
 """Of very long rows, those that ask no more of any way of selecting than normal logits do."""
@@ -124,6 +126,9 @@ def _smallest_grid(answer: Answer, draw: Draw, case: Case, failure: ProbeFailure
         middle = (passing + failing) // 2
         fine = _seems_right(answer, draw, logits[:middle], k)
         passing, failing = (middle, failing) if fine else (passing, middle)
+    for _ in range(AGAIN):  # other values each time in memory that nobody wrote
+        if _seems_right(answer, draw, logits[:failing], k) or not _seems_right(answer, draw, logits[:passing], k):
+            return Shrunk(case, failure)
     try:
         _whole(answer, draw, logits[:passing], k)
         _whole(answer, draw, logits[:failing], k)

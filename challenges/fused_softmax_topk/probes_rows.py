@@ -1,8 +1,12 @@
-"""Probes of several rows: each is written, and none sees another."""
+"""Probes of several rows: each is written, and none sees another.
+
+Where launches are compared, memory that nobody wrote holds NaN in both: what is read there is no other row.
+"""
 
 import numpy as np
 
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
+from harness.probing.failures import FaultElsewhere
 
 from .binding import Floats, Launched, launch, served
 from .judging import legal_indices, right, tolerance
@@ -24,21 +28,26 @@ def every_row_is_written(answer: Answer, draw: Draw, *, rows: int, vocab: int, k
 def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T09: rows of very different scales and offsets come to the same together and each alone."""
     logits, k = scaled(draw, rows, vocab), served(answer, min(k, vocab))
-    together = launch(answer, draw, logits, k)
+    together = launch(answer, draw, logits, k, fill="nan")
     legal_indices(together)
     expect.alive("probs", together.probs)
     for row in range(rows):
-        alone = launch(answer, draw, logits[row : row + 1], k)
-        _agree(together, row, alone, 0, f"row {row} of {rows} and alone")
+        alone = launch(answer, draw, logits[row : row + 1], k, fill="nan")
+        with expect.only_beside(lambda alone=alone: right(alone, answer, draw)):
+            _agree(together, row, alone, 0, f"row {row} of {rows} and alone")
 
 
 @probe({"rows": 3, "vocab": 40, "k": 4}, {"rows": 17, "vocab": 300, "k": 8}, floors={"rows": 2, "vocab": 2})
 def the_order_of_rows_does_not_matter(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T10: rows in another order come to the same in that order."""
     logits, k, order = scaled(draw, rows, vocab), served(answer, min(k, vocab)), draw.permutation(rows)
-    plain, moved = (launch(answer, draw, each, k) for each in (logits, np.ascontiguousarray(logits[order])))
+    plain, moved = (
+        launch(answer, draw, each, k, fill="nan") for each in (logits, np.ascontiguousarray(logits[order]))
+    )
     legal_indices(moved)
     expect.alive("probs", plain.probs)
+    if (moved.indices == plain.indices).all() and (moved.probs == plain.probs).all():
+        raise FaultElsewhere("a call returns what an earlier one returned", f"rows = {rows}, in another order")
     for place, row in enumerate(order):
         _agree(moved, place, plain, int(row), f"row {row} at place {place}")
 

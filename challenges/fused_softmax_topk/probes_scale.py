@@ -1,11 +1,13 @@
 """Probes of logits of any size: only differences within a row count."""
 
+from functools import partial
+
 import numpy as np
 
 from harness.probing import Answer, Draw, probe
 
 from .binding import Floats, launch, served
-from .judging import right
+from .judging import right, right_under
 
 SHIFTS = (100.0, -100.0, 16384.0, -16384.0, -262144.0)
 GRID_BITS = 5
@@ -22,7 +24,8 @@ def a_shift_of_all_logits_changes_nothing(
     k = served(answer, min(k, vocab))
     right(launch(answer, draw, logits, k), answer, draw)
     title = "a shift of all logits changes the result"
-    right(launch(answer, draw, logits + np.float32(shift), k), answer, draw, title)
+    shifted = logits + np.float32(shift)
+    right_under(title, answer, draw, partial(launch, answer, draw, shifted, k))
 
 
 @probe({"vocab": 20, "gap": 80.0}, {"vocab": 1030, "gap": 80.0}, {"vocab": 1030, "gap": 1000.0},
@@ -31,7 +34,8 @@ def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, 
     """One logit far above the rest: its probability is 1, and others are as small as they must be, never NaN."""
     logits = _grid(draw, rows, vocab)
     logits[np.arange(rows), draw.permutation(vocab)[:rows]] += np.float32(gap)
-    right(launch(answer, draw, logits, served(answer, k)), answer, draw, "logits far apart give wrong results")
+    title, k = "logits far apart give wrong results", served(answer, k)
+    right_under(title, answer, draw, partial(launch, answer, draw, logits, k))
 
 
 @probe({"vocab": 20}, {"vocab": 1030}, rows=2, k=3, fixed=("rows", "k"))
@@ -39,9 +43,9 @@ def the_largest_and_smallest_floats_are_served(answer: Answer, draw: Draw, *, ro
     """Rows of which every logit is near the largest float, or near the smallest."""
     end = np.float32(3.4e38)
     below = 2.0 ** -draw.uniform(rows, vocab, low=10, high=20)
-    logits = np.where(np.arange(rows)[:, None] % 2, -end, end) * (1 - below)
-    right(launch(answer, draw, logits.astype(np.float32), served(answer, k)), answer, draw,
-          "logits near the largest float give wrong results")  # fmt: skip
+    logits = (np.where(np.arange(rows)[:, None] % 2, -end, end) * (1 - below)).astype(np.float32)
+    title, k = "logits near the largest float give wrong results", served(answer, k)
+    right_under(title, answer, draw, partial(launch, answer, draw, logits, k))
 
 
 def _grid(draw: Draw, rows: int, vocab: int) -> Floats:

@@ -131,12 +131,12 @@ def _counted(answer: Answer, draw: Draw, k: int) -> Launched:
     logits, k = normal(draw, ROWS, VOCAB), served(answer, k)
 
     def counted() -> Launched:
-        run = launch(answer, draw, logits, k, mode="count")
+        run = launch(answer, draw, logits, k, mode="count", fill="nan")
         if not run.report.launches:
             raise ProbeFailure("nothing is launched", f"vocab = {VOCAB}, k = {k}")
         return run
 
-    run = same_work(counted, lambda: launch(answer, draw, logits, k))
+    run = same_work(counted, lambda: launch(answer, draw, logits, k, fill="nan"))
     if run.report.truncated:
         raise NotMeasurable("there are more launches than the device counts")
     return run

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,8 @@ from harness.numerics import distinct
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 from harness.probing.failures import WrongOutputs
 
-from .binding import Launched, launch, normal, served, spaced
-from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, titled, tolerance
+from .binding import Floats, Launched, launch, normal, served, spaced
+from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
 
 SMALL = {"rows": 2, "vocab": 5, "k": 2}
 MIDDLE = {"rows": 3, "vocab": 100, "k": 8}
@@ -47,8 +48,7 @@ def the_maximum_may_come_at_any_column(answer: Answer, draw: Draw, *, rows: int,
     """A maximum far above, seen first or last: what was summed before it must be scaled down to it."""
     logits = normal(draw, rows, vocab)
     logits[:, at] = logits.max(axis=1) + np.float32(4)
-    run = launch(answer, draw, logits, served(answer, min(k, vocab)))
-    titled(right_probabilities, run, answer, draw, "probabilities depend on where the maximum lies")
+    _right_probabilities_under("probabilities depend on where the maximum lies", answer, draw, logits, k)
 
 
 @probe({"vocab": 7, "k": 3}, {"vocab": 1500, "k": 64}, rows=3, floors={"vocab": 2})
@@ -100,8 +100,7 @@ def calls_of_equal_size_are_told_apart(answer: Answer, draw: Draw, *, rows: int,
 def equal_logits_share_alike(answer: Answer, draw: Draw, *, rows: int, vocab: int) -> None:
     """T19: in a row of equal logits every probability is 1/vocab."""
     logits = np.repeat(draw.normal(rows, 1, dtype="float32"), vocab, axis=1)
-    run = launch(answer, draw, logits, served(answer, min(8, vocab)))
-    titled(right_probabilities, run, answer, draw, "equal logits have unequal probabilities")
+    _right_probabilities_under("equal logits have unequal probabilities", answer, draw, logits, 8)
 
 
 @probe({"vocab": 3}, {"vocab": 700}, rows=2)
@@ -113,6 +112,13 @@ def a_whole_row_adds_up_to_one(answer: Answer, draw: Draw, *, rows: int, vocab: 
     total = run.probs.astype(np.longdouble).sum(axis=1)
     gap = float(np.abs(total - 1).max())
     expect.that(gap <= 2 * UNIT * (vocab + 64), "the probabilities of a whole row do not add up to 1", f"by {gap:.3g}")
+
+
+def _right_probabilities_under(title: str, answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
+    """Judge the probabilities of logits that have something special, whichever columns are chosen."""
+    k = served(answer, min(k, logits.shape[1]))
+    launched = partial(launch, answer, draw, logits, k)
+    right_under(title, answer, draw, launched, lambda run, *_: right_probabilities(run))
 
 
 def _alive(run: Launched) -> None:

@@ -53,8 +53,14 @@ def short_lists(length: int, threads: int) -> Row:
     return row
 
 
-def answer(row: Row, writes: Callable[[int], bool] = lambda row: True) -> LocalAnswer:
-    """An answer that serves the rows it `writes`, with `row`."""
+Launch = Callable[..., tuple[Any, ...]]
+"""As the device's driver has it."""
+
+
+def answer(
+    row: Row, writes: Callable[[int], bool] = lambda row: True, around: Callable[[Launch], Launch] = lambda plain: plain
+) -> LocalAnswer:
+    """An answer that serves the rows it `writes`, with `row`, by launches that `around` may change."""
 
     def launch(symbol: str, arguments: list[Any], mode: str = "plain", **options: Any) -> tuple[Any, ...]:
         buffers = [a["buffer"].copy() for a in arguments if isinstance(a, dict)]
@@ -72,5 +78,5 @@ def answer(row: Row, writes: Callable[[int], bool] = lambda row: True) -> LocalA
         return code, *buffers, report
 
     module = types.ModuleType("answer")
-    vars(module)["launch"] = launch
+    vars(module)["launch"] = around(launch)
     return LocalAnswer(module)

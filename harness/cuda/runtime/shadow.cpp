@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "counters.h"
 #include "observer.h"
 #include "shared.h"
 #include "shadow_copies.h"
@@ -158,6 +159,10 @@ void on_allocate(Allocation& allocation) {
     s.extents[owner] = Extent{begin, begin + allocation.bytes, begin};
     own(allocation, owner);
     unwritten_forget(s.arena.begin + begin, allocation.bytes);
+    if (counters.read.reserved()) {  // what was touched here astray, before it was anybody's, is no traffic of this one
+        counters.read.set_range(begin, allocation.bytes, false);
+        counters.written.set_range(begin, allocation.bytes, false);
+    }
     // the host may write memory that it shares with the device where no hook sees it
     s.arena.written.set_range(begin, allocation.bytes, allocation.kind != AllocationKind::Device);
     s.high = std::max(s.high, begin + allocation.bytes);

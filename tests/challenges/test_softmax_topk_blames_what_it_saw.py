@@ -1,0 +1,100 @@
+"""What an answer kept of earlier calls, or read where nobody wrote, is not put down to logits, rows or schedules."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from softmax_topk_answers import CODE, Launch, answer, blind, exact
+
+from harness.probing.draw import Draw
+from harness.probing.failures import FaultElsewhere, ProbeFailure
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.probe import once
+
+BLAMED = {
+    "the_maximum_may_come_at_any_column": "probabilities depend on where the maximum lies",
+    "far_logits_stay_right": "logits far apart give wrong results",
+    "the_order_of_rows_does_not_matter": "a row depends on other rows",
+    "rows_together_equal_rows_alone": "a row depends on other rows",
+    "identical_calls_get_identical_replies": "the result depends on the order in which warps run",
+}
+
+
+def remembering(*, first_logit: bool) -> LocalAnswer:
+    """Return what the call before did, where sizes are equal, and the first logit if that is looked at."""
+    before: dict[Any, Any] = {}
+
+    def around(plain: Launch) -> Launch:
+        def launch(symbol: str, arguments: list[Any], **options: Any) -> tuple[Any, ...]:
+            logits = arguments[0]
+            key = *arguments[1:4], logits["buffer"][logits["shift"] // 4] if first_logit else None
+            if key not in before:
+                before.clear()
+                before[key] = logits
+            code, _, *outputs = plain(symbol, [before[key], *arguments[1:]], **options)
+            return code, logits["buffer"], *outputs
+
+        return launch
+
+    return answer(exact, around=around)
+
+
+def leaving_rows_out_by_chance() -> LocalAnswer:
+    """Leave the last row of a launch unwritten in three calls of eight; a row of one column has a block each."""
+    last = [-1]
+
+    def around(plain: Launch) -> Launch:
+        def launch(symbol: str, arguments: list[Any], turn: int, **options: Any) -> tuple[Any, ...]:
+            rows = arguments[1]
+            last[0] = rows - 1 if turn % 8 in (0, 3, 5) else -1
+            *results, report = plain(symbol, arguments, **options)
+            kernel = {"kernel": "softmax", "grid": [rows, 1, 1], "block": [32, 1, 1]}
+            text = json.dumps({"version": 1, "mode": 0, "launches": [kernel]}).encode()
+            report[: len(text)] = np.frombuffer(text, np.uint8)
+            return *results, report
+
+        return launch
+
+    return answer(lambda logits, k: (np.ones(1), np.zeros(1)), writes=lambda row: row != last[0], around=around)
+
+
+def reading_unwritten() -> LocalAnswer:
+    """Leave out a third of the columns, wherever a word that nobody wrote is not NaN: in three calls of eight."""
+    spoilt = [False]
+    third = blind(lambda columns, vocab: columns % 3 > 0)
+
+    def around(plain: Launch) -> Launch:
+        def launch(*given: Any, fill: str, turn: int, **options: Any) -> tuple[Any, ...]:
+            spoilt[0] = fill == "mixed" and turn % 8 in (0, 3, 5)
+            return plain(*given, **options)
+
+        return launch
+
+    return answer(lambda logits, k: (third if spoilt[0] else exact)(logits, k), around=around)
+
+
+@pytest.mark.parametrize(
+    "unsound", [lambda: remembering(first_logit=True), lambda: remembering(first_logit=False), reading_unwritten],
+    ids=["first logit", "sizes", "unwritten"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", BLAMED)
+def test_what_was_kept_or_never_written_is_no_matter_of_inputs(unsound: Callable[[], LocalAnswer], name: str) -> None:
+    probe = CODE.probes[name]
+    for seed in range(12):
+        one = unsound()
+        for case in probe.cases:
+            try:
+                once(probe, one, seed, case)
+            except FaultElsewhere:
+                continue
+            except ProbeFailure as failure:
+                assert failure.title != BLAMED[name]
+
+
+def test_rows_that_are_left_out_by_chance_begin_at_no_size() -> None:
+    smallest, case = CODE.module("probes_grids")._smallest_grid, {"rows": 4200, "vocab": 1, "k": 1}
+    for seed in range(24):
+        found = smallest(leaving_rows_out_by_chance(), Draw(seed, "rows"), case, ProbeFailure("rows are never written"))
+        assert found.thresholds == ()
