@@ -70,7 +70,7 @@ def any_size_is_right(
 
 
 @probe(
-    {"N": 280, "causal": False, "tiles": "long"}, {"N": 760, "causal": True, "tiles": "short"},
+    {"N": 280, "causal": False, "tiles": "long"}, {"N": 950, "causal": True, "tiles": "short"},
     dtype="float32", scores="plain", floors={"N": 2},
     drawn=Drawn({"N": Axis(150, 1200)}, 15, lambda N: float(N), 1200.0, {**LARGE, "tiles": tuple(SHARES)}, 700.0),
 )  # fmt: skip
