@@ -70,7 +70,7 @@ def wrapped(design: str, fault: dict[str, str]) -> str:
 
 
 def judged(challenge: str, source: str, only: set[str] | None = None) -> dict[str, Evidence]:
-    """The evidence of an answer that claims no options, each fault charged once; by default of all that costs little."""
+    """Return the evidence of an answer that claims no options, each fault charged once; by default what is cheap."""
     code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
     probed = [c for c in code.challenge.criteria if c.probes and not c.capability]
     asked = [c for c in probed if c.id not in UNASKED and only in (None, {c.id})]
