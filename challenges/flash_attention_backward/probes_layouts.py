@@ -6,7 +6,8 @@ import numpy as np
 
 from harness.probing import Answer, Draw, InputUse, laws, probe
 
-from .binding import DTYPES, Inputs, alive, draw_inputs, results
+from .binding import DTYPES, Inputs, Results, alive, draw_inputs, results
+from .bounds import alike
 
 PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
 
@@ -18,8 +19,13 @@ def views_of_any_layout_are_served(
     """Views give what contiguous arrays of the same values give, keys and values that all heads share included."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype)
     k, v = (np.repeat(each[:, :1], H, axis=1) for each in (given.k, given.v))
-    laws.layouts_do_not_matter(partial(_run, answer, given))
-    laws.layouts_do_not_matter(partial(_run, answer, given.but(k=k, v=v)), [InputUse.BROADCAST])
+
+    def agree(got: laws.Arrays, wanted: laws.Arrays, title: str) -> None:
+        doing = "inputs that are views, and contiguous ones"
+        alike(Results(**got), Results(**wanted), title.format, doing, answer, given, draw)
+
+    laws.layouts_do_not_matter(partial(_run, answer, given), agree=agree)
+    laws.layouts_do_not_matter(partial(_run, answer, given.but(k=k, v=v)), [InputUse.BROADCAST], agree)
 
 
 def _run(answer: Answer, given: Inputs, *, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:

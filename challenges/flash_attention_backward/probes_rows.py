@@ -29,7 +29,7 @@ NOISE = "{} differs between identical calls"
 STRANGE = 1e3
 """Times as large: scores of what is strange are a million times those of the others."""
 PLAIN = {"B": 2, "H": 3, "N": 12, "tile": 4}
-WIDTHS = tuple({**PLAIN, "D": D, "dtype": dtype} for D, dtype in ((4, "float64"), (64, "float32"), (128, "float64")))
+WIDTHS = tuple({**PLAIN, "D": D, "dtype": dtype} for D, dtype in ((64, "float32"), (128, "float64")))
 WIDE_TILES = {"B": 1, "H": 1, "N": 150, "D": 64, "tile": 70, "dtype": "float32"}
 """Tiles that an answer may cut up, keys other than queries."""
 LEAST = {"B": 2, "H": 2, "N": 3, "D": 2}

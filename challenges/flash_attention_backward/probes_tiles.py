@@ -11,10 +11,10 @@ from .bounds import alike
 
 BOTH = ((1, 1), (2, 3), (3, 5), (9, 10), (17, 17), (72, 4), (5, 72))
 """Tile sizes of the forward and the backward that are tried at N = 18."""
-ONE = (1, 5, 8, 17, 19)
+ONE = (1, 5, 17)
 """Tile sizes of one pass, where the other has one tile."""
-ODD = ((5, 4, 4), (7, 3, 64), (9, 8, 12), (17, 16, 128), (23, 8, 5), (150, 70, 64), (200, 130, 128))
-"""Further lengths, tile sizes of both passes, and features: tiles above 64 and 128 may be cut up."""
+ODD = ((5, 4, 4), (7, 3, 64), (9, 8, 12), (17, 16, 128), (23, 8, 5), (220, 210, 64))
+"""Further lengths, tile sizes of both passes, and features: tiles above 64, 128 or 200 may be cut up."""
 GRID = [(N, tile) for N in (8, 9, 18) for tile in (*range(1, N + 3), 2 * N)]
 """Lengths and tile sizes that tell under which condition an answer fails."""
 PASSES = {"forward": "tile", "backward": "back_tile"}

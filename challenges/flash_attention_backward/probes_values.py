@@ -27,7 +27,7 @@ from .bounds import alike, judged, require_logsumexp, right, within_rounding
 from .cache import cache_of, entry
 
 SMALL = {"B": 1, "H": 1, "N": 8, "D": 4, "tile": 4}
-MIDDLE = {"B": 2, "H": 2, "N": 16, "D": 64, "tile": 5}
+MIDDLE = {"B": 2, "H": 2, "N": 12, "D": 64, "tile": 5}
 LARGE = {"B": 1, "H": 1, "N": 48, "D": 128, "tile": 16}
 WIDE_TILES = {"B": 1, "H": 1, "N": 200, "D": 64, "tile": 130, "dtype": "float32"}
 """Tiles above 128, which do not divide N: an answer may cut them up, keys other than queries."""
@@ -53,7 +53,7 @@ def gradients_match_the_oracle(
         judged(answer, results(answer, given)._replace(o=None), given, draw)
 
 
-@probe(*({"D": D} for D in (3, 5, 12, 16, 20, 64, 100, 128)), B=1, H=1, N=12, tile=4, dtype="float64", fixed=("D",))
+@probe(*({"D": D} for D in (3, 12, 20, 64, 100, 128)), B=1, H=1, N=12, tile=4, dtype="float64", fixed=("D",))
 def gradients_are_scaled_by_the_features(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:

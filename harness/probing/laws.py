@@ -91,20 +91,25 @@ LAYOUTS = (InputUse.SLICED, InputUse.STRIDED, InputUse.TRANSPOSED)
 """How arrays may lie in memory that are not contiguous."""
 
 
-def layouts_do_not_matter(run: ArrayCall, layouts: Iterable[InputUse] = LAYOUTS) -> None:
+def layouts_do_not_matter(
+    run: ArrayCall, layouts: Iterable[InputUse] = LAYOUTS, agree: Callable[[Reply, Reply, str], object] | None = None
+) -> None:
     """Require the same reply, but for digits, where the arrays passed are views of other memory.
 
     Args:
         run: a call.
         layouts: how the views lie; `BROADCAST` shows where entries are equal along an axis.
+        agree: compares two replies, called with a title that has a place for an output's name; by default it lets pass
+            what an answer loses that computes in the next narrower type.
     """
-    with expect.only_beside(lambda: _same_but_for_digits(run(), run(), "{} differs between identical calls")):
+    agree = agree or _same_but_for_digits
+    with expect.only_beside(lambda: agree(run(), run(), "{} differs between identical calls")):
         plain = run()
         for layout in layouts:
             where = f"where the inputs are {layout} views"
             with expect.works(f"a call fails {where}"), _said_of(where):
                 again = run(inputs=layout)
-            _same_but_for_digits(again, plain, f"{{}} differs {where}")
+            agree(again, plain, f"{{}} differs {where}")
 
 
 def arrays_are_read_anew(run: ArrayCall, other: ArrayCall) -> None:

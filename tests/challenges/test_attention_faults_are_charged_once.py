@@ -70,9 +70,10 @@ def wrapped(design: str, fault: dict[str, str]) -> str:
 
 
 def judged(challenge: str, source: str, only: set[str] | None = None) -> dict[str, Evidence]:
-    """The evidence of an answer, each fault charged once; of all criteria that cost little by default."""
+    """Return the evidence of an answer that claims no options, each fault charged once; by default what is cheap."""
     code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
-    asked = [c for c in code.challenge.criteria if c.probes and c.id not in UNASKED and only in (None, {c.id})]
+    probed = [c for c in code.challenge.criteria if c.probes and not c.capability]
+    asked = [c for c in probed if c.id not in UNASKED and only in (None, {c.id})]
     evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
     return {e.criterion: e for e in charged_once(code, judged_without_conditions(code, evidence, answer))}
 
