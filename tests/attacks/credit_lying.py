@@ -125,6 +125,22 @@ def backward(dy, cache):
 """
 """Fools a judge that counts the results and compares the tuples."""
 
+LATER = """
+import numpy as np
+from honest import *
+import honest
+
+class Later(tuple):
+    def __iter__(self):
+        return iter(honest.backward(*self.asked))
+
+def backward(dy, cache):
+    later = Later(np.zeros(shape, dy.dtype) for shape in (dy.shape, dy.shape[-1:], dy.shape[-1:]))
+    later.asked = dy.copy(), cache
+    return later
+"""
+"""Fools a judge that reads the results as their class wants it, after the clock has stopped."""
+
 BYTES = """
 from honest import *
 
@@ -161,6 +177,7 @@ def check_gradients(*args):
 ATTACKS: tuple[Attack, ...] = (
     *(attack for name, code in CHANGES.items() for attack in changing(name, KIND, code)),
     beside("tuple of another length", KIND, LAYER_NORM, TUPLES, ("gradients",)),
+    beside("tuple that computes when it is read", KIND, LAYER_NORM, LATER, ("gradients",)),
     beside("number that agrees with every bound", KIND, KV_CACHE, BYTES, ("memory_report",)),
     beside("verdict that is both", KIND, LAYER_NORM, VERDICTS, ("accepts_correct", "catches_planted")),
 )

@@ -195,27 +195,42 @@ def read_array(fd: int, dtype: str, shape: list[int], offset: int) -> np.ndarray
 
 
 def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
-    """Describe `value`, reserving room in `arena` for its arrays."""
-    if value is None or type(value) in (bool, int, float, str):
+    """Describe `value`, reserving room in `arena` for its arrays.
+
+    It calls no method that a class of the answer defines: such code would run after the clock has stopped.
+    """
+    cls = type(value)
+    if value is None or cls in (bool, int, float, str):
         return value
-    if isinstance(value, np.ndarray):
+    if issubclass(cls, np.ndarray):
         plain = np.asarray(value)
         return arena.add(plain) if plain.dtype.str in DTYPES else {"other": f"array of dtype {plain.dtype}"}
-    if isinstance(value, RemoteObject):
+    if issubclass(cls, RemoteObject):
         return {"kept": value.id}
-    if isinstance(value, RemoteFunction):
+    if issubclass(cls, RemoteFunction):
         return {"function": [value.module, value.name]}
-    if isinstance(value, ServedFunction):
+    if issubclass(cls, ServedFunction):
         return {"served": [value.name, dict(value.attributes)]}
-    if isinstance(value, (np.bool_, np.integer, np.floating)) and value.dtype.itemsize <= 8:
-        return value.item()
+    if issubclass(cls, (np.bool_, np.integer, np.floating)):
+        number = np.generic.item(value)
+        if type(number) in (bool, int, float):
+            return number
     if depth < 8:
-        if isinstance(value, tuple) or type(value) is list:  # a list of another class may do anything when it is read
-            kind = "tuple" if isinstance(value, tuple) else "list"
-            return {kind: [describe(item, arena, depth + 1) for item in value]}
-        if isinstance(value, dict):
-            return {"dict": [[describe(k, arena, 8), describe(v, arena, depth + 1)] for k, v in value.items()]}
-    return {"other": type(value).__name__[:NAME_LIMIT]}
+        if (items := items_of(value)) is not None:
+            return {"list" if cls is list else "tuple": [describe(item, arena, depth + 1) for item in items]}
+        if issubclass(cls, dict):
+            return {"dict": [[describe(k, arena, 8), describe(v, arena, depth + 1)] for k, v in dict.items(value)]}
+    return {"other": cls.__name__[:NAME_LIMIT]}
+
+
+def items_of(value: Any) -> tuple[Any, ...] | None:
+    """Return the items of a list or of any tuple; None for all else.
+
+    A list of another class is all else: its own methods alone may know what it holds.
+    """
+    if type(value) is list:
+        return tuple(value)
+    return tuple(tuple.__iter__(value)) if issubclass(type(value), tuple) else None
 
 
 def encode(message: dict[str, Any]) -> bytes:

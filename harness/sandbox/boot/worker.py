@@ -166,8 +166,8 @@ class Worker:
         if isinstance(plan, dict):
             self.kept[plan["kept"]] = value
             return plan
-        if isinstance(plan, list) and isinstance(value, (tuple, list)) and len(value) == len(plan):
-            return {"tuple": [self.plan(v, p, arena) for v, p in zip(value, plan, strict=True)]}
+        if isinstance(plan, list) and (items := wire.items_of(value)) is not None and len(items) == len(plan):
+            return {"tuple": [self.plan(v, p, arena) for v, p in zip(items, plan, strict=True)]}
         return wire.describe(value, arena)
 
     def place(self, error: BaseException) -> list[Any] | None:
