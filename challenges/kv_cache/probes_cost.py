@@ -44,7 +44,7 @@ NEAR = 1.5
 """Factor between what `memory_bytes` says and what is held: a slot's growth in blocks is less, a second copy more."""
 NEW_ROOM = 0.25
 """Memory that other slots take beyond what one released, over their tokens' bytes: a last page each may be apart."""
-SPARSE, ROOMY = 1024, 256
+SPARSE, ROOMY = 512, 256
 """Many slots of one token each, and the tokens of a page that is hardly filled by it: memory comes in 4096 bytes."""
 SEEN = 2.0
 """Factor between the memory of such pages and that of pages of one token; designs with pages show 4 and more."""
@@ -83,7 +83,7 @@ def a_decode_costs_in_proportion_to_its_context(
     tries = [_exponent(cost, list(caches), draw, ROUNDS)]
     if tries[0].growth != "linear":
         tries = [_exponent(cost, list(caches), draw, LONGER * ROUNDS) for _ in range(2)]
-    require_held(caches[CONTEXTS[0]], SLOT, held[CONTEXTS[0]], draw)
+    require_held(caches[CONTEXTS[0]], SLOT, held[CONTEXTS[0]])
     best = min(tries, key=lambda fit: (fit.growth != "linear", fit.value))
     figures = {"decode_cost_exponent": round(best.value, 3)}
     what = f"from {CONTEXTS[0]} to {max(caches)} tokens held, its processor time grows as tokens"
@@ -163,7 +163,7 @@ def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str
     return {"int4_bytes_ratio": ratio}
 
 
-@probe(slots=16, fixed=("slots",), traced=False, slow_fails=False, measures=True)
+@probe(slots=8, fixed=("slots",), traced=False, slow_fails=False, measures=True)
 def released_pages_serve_other_slots(answer: Answer, draw: Draw, *, slots: int) -> dict[str, float]:
     """Fill other slots from what one slot released: the process grows no more.
 
