@@ -70,9 +70,13 @@ def far_above(
 
 
 def near(draw: Draw, sizes: tuple[int, int, int, int], height: float) -> tuple[Floats, Floats]:
-    """q and k (B,H,N,D) whose scores all lie near a height, those of a row `APART`."""
+    """Draw q and k (B,H,N,D) whose scores all lie near a height, those of a row `APART`.
+
+    Those of the last head rise from key to key, so that its last tile holds the largest.
+    """
     B, H, N, _ = sizes
     ranks = draw.rng.permuted(np.broadcast_to(np.arange(N), (B, H, N)), axis=-1)
+    ranks[:, -1] = np.arange(N)[:: 1 if height > 0 else -1]
     return _along(draw, sizes, height * (1 + APART * ranks))
 
 

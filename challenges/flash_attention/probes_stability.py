@@ -47,7 +47,7 @@ def ramps_of_scores_are_finite_and_right(
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
-       B=1, H=1, N=48, D=128, tile=6, floors={"N": 2})  # fmt: skip
+       B=1, H=2, N=32, D=128, tile=6, floors={"N": 2})  # fmt: skip
 def large_scores_are_finite_and_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
@@ -71,7 +71,7 @@ def one_score_far_above_is_right(
 
 
 @probe(*({"height": h, "causal": c, "dtype": d} for h in HEIGHTS for d in DTYPES for c in (True, False)),
-       B=1, H=1, N=24, D=64, tile=5, fixed=("height",), floors={"N": 2})  # fmt: skip
+       B=1, H=2, N=18, D=64, tile=5, fixed=("height",), floors={"N": 2})  # fmt: skip
 def scores_far_from_zero_are_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, height: float, causal: bool, dtype: str
 ) -> None:
