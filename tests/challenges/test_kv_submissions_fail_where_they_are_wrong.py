@@ -166,10 +166,12 @@ def test_codes_that_wrap_round_are_far_off(runs: dict[str, Run], model: str) -> 
 @pytest.mark.alone
 @pytest.mark.parametrize("model", [model for model in WHOLE if model in MODELS])
 def test_a_decode_costs_in_proportion_to_what_it_holds(model: str) -> None:
-    """Where nothing runs beside it, the growth of its time is found to be that of the tokens."""
+    """No answer whose decode reads each token once is found to grow faster, also where the machine is busy."""
+    criterion = CODE.challenge.criterion("decode_cost")
     with opened_answer(folder_of(model, CODE.challenge.id)) as (answer, submission):
-        evidence = judged(CODE.challenge.criterion("decode_cost"), answer, submission, False)
-    assert evidence.outcome is Outcome.PASSED, evidence.detail
+        tries = [judged(criterion, answer, submission, False) for _ in range(2)]
+    assert {evidence.outcome for evidence in tries} <= {Outcome.PASSED, Outcome.NOT_RUN}, tries
+    assert all("busy" in evidence.detail for evidence in tries if evidence.outcome is Outcome.NOT_RUN)
 
 
 @pytest.mark.alone
