@@ -26,10 +26,12 @@ def check_published(
         folder, record = workspace.fetched_folder(collection.id) / answer.name, records.get(answer.name)
         if record is None or record.gates or not folder.is_dir():
             continue
-        passed = {e.criterion for e in record.evidence if e.outcome is Outcome.PASSED}
+        passed = {e.criterion: e for e in record.evidence if e.outcome is Outcome.PASSED}
         code, submission = ChallengeCode(workspace, workspace.challenge(answer.challenge)), workspace.submission(folder)
         files = AnswerFiles(folder, submission.entries, submission.capabilities)
         for mutant in code.property_mutants:
             if mutant.criterion in passed:
                 progress(f"{mutant.name} around {answer.name}")
-                yield check_around(code, seed, mutant, answer.name, files, adapters=(answer.adapter,))
+                # where the adapter serves all calls, what its file raises now is raised by the fault
+                adapters = (answer.adapter,) if passed[mutant.criterion].unserved else ()
+                yield check_around(code, seed, mutant, answer.name, files, adapters=adapters)
