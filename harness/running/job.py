@@ -59,7 +59,8 @@ class Job:
         A profile other than `full` leaves out options that the answer does not claim: they are no part of a reward.
         """
         options = self.options
-        chosen, every = options.profile.criteria(self.challenge, options.only), options.full or options.only
+        chosen = options.profile.criteria(self.challenge, options.only)
+        every = options.profile is GradeProfile.FULL or options.only
         asked = (c for c in self.challenge.criteria if c.id in chosen)
         return tuple(c for c in asked if every or not c.capability or self.submission.offers(c.capability))
 
