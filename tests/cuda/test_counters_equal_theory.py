@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cuda_programs import ran
 
 from harness.cuda.program import Mode, ProgramSource, build_program, run_program
 from harness.cuda.report import KernelLaunch, Report
@@ -239,3 +240,11 @@ def test_passes_and_conflicts_come_out_as_they_are_called(report: Report) -> Non
         assert launches[f"banks_{ways}"].shared_load.conflict_factor == ways
     assert launches["banks_33"].shared_load.conflict_factor == 1
     assert launches["thread_per_row"].global_load.per_request == pytest.approx((32 + 8) / 2)
+
+
+def test_what_was_written_astray_is_no_traffic_of_a_later_buffer() -> None:
+    (run,) = ran(PROGRAM.with_name("stray.cu"), Mode.COUNT)
+    assert run.report is not None
+    (first,) = (launch for launch in run.report.launches if launch.kernel == "first")
+    (later,) = first.buffers.values()
+    assert (later.written_bytes, later.unique_written_bytes) == (4, 4)
