@@ -58,12 +58,10 @@ def test_what_rests_on_a_criterion_that_rests_on_another_names_the_last(code):
 def test_what_rests_on_a_criterion_that_a_fault_kept_from_being_judged_names_that_fault(code):
     def evidence(c):
         if c.id == "any_size":
-            return Evidence.of(c, Outcome.NOT_RUN, detail="not seen", rests_on="values")
+            return Evidence.of(c, Outcome.NOT_RUN, rests_on="values")
         if c.id not in {"values", "paged"}:
             return Evidence.of(c, Outcome.PASSED)
-        return Evidence.of(
-            c, Outcome.FAILED, detail="seen", counterexample=Counterexample(probe=DRAWN if c.rests_on else FIXED)
-        )
+        return Evidence.of(c, Outcome.FAILED, counterexample=Counterexample(probe=DRAWN if c.rests_on else FIXED))
 
     found = {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}["paged"]
     assert (found.faulty, found.rests_on) == (False, "values")
