@@ -241,8 +241,9 @@ def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
             yield Doubt(DoubtKind.OUTCOME, f"{field}.outcome", e.outcome.value, possible)
         if e.rests_on and e.rests_on not in _allowed_causes(rubric, criteria, criterion, e):
             yield Doubt(DoubtKind.CAUSE, f"{field}.rests_on", e.rests_on)
-        # a failure may have been seen on a seed that failed these files before
-        if criterion.probes and (e.seed is not None or e.satisfied) and not (e.draws and e.draws.failed):
+        # what failed, whoever is charged, may have done so on a seed that failed these files before
+        failed = e.rests_on is not None or (e.draws is not None and e.draws.failed > 0)
+        if criterion.probes and (e.seed is not None or e.satisfied) and not (failed and not e.satisfied):
             if criterion.seeded_by == "run" and e.seed != seed_of(record.seed, e.criterion):
                 yield Doubt(DoubtKind.SEED, f"{field}.seed", str(e.seed), str(seed_of(record.seed, e.criterion)))
             elif criterion.seeded_by == "files":

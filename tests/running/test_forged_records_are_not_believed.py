@@ -272,6 +272,16 @@ def test_right_records_are_neither_refused_nor_marked(workspace: Workspace) -> N
         assert find_doubts(record, rubric, lambda theirs=record.probe_set: theirs) == ()
 
 
+def test_a_failure_on_a_seed_that_failed_these_files_before_is_believed_whoever_is_charged() -> None:
+    checkout = Workspace(CHECKOUT)
+    record, rubric = checkout.record(NAME), checkout.challenge("kv_cache")
+    charged = [e.criterion for e in record.evidence if e.rests_on and e.seed is not None]
+    earlier = [e.model_copy(update={"seed": 5}) if e.criterion in charged else e for e in record.evidence]
+    again = record.model_copy(update={"evidence": tuple(earlier)})
+    assert charged
+    assert find_doubts(again, rubric, lambda: record.probe_set) == ()
+
+
 def by_older_gates(document: Document, rubric: Challenge) -> None:
     """The record as it was made before critical criteria ordered the marks under a ceiling."""
     document["overall"] |= {"score": 49.0, "high": 49.0}
