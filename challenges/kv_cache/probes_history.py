@@ -252,7 +252,7 @@ def inputs_stay_as_they_were(answer: Answer, draw: Draw, *, B: int, S: int, H: i
     """K21: neither prefill nor decode writes to its arguments, integers and arrays of 65,536 numbers included."""
     tokens, lengths = normal(draw, B, H, S + 1, D, dtype), [(S, S - 1, 1)[row % 3] for row in range(B)]
     slots = [SLOT, 0, *range(3, B + 1)][:B]
-    cache = Cache(answer, tokens, slots=max(B + 1, 4))
+    cache = Cache(answer, tokens, slots=max(B + 1, 4), room=max(40, B * (S + 1)))
     for call, part, more in (
         (cache.prefill, tokens.part(0, S), {"lengths": lengths}), (cache.decode, tokens.part(S), {}),
     ):  # fmt: skip

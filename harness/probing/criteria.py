@@ -271,15 +271,13 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
     items = list(evidence)
     rubric = {c.id: c for c in code.challenge.criteria}
     failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
-    unjudged = {e.criterion: e.rests_on for e in items if e.outcome is Outcome.NOT_RUN and e.rests_on in failed}
 
     def cause(e: Evidence) -> str | None:
         """The criterion that is charged for what this one saw; None where it is charged itself."""
         if not _may_be_anothers(code, e):
             return None
         weight = e.severity.weight
-        near = (unjudged.get(id, id) for id in rubric[e.criterion].rests_on)
-        others = (id for id in near if id in failed and failed[id].severity.weight >= weight)
+        others = (id for id in rubric[e.criterion].rests_on if id in failed and failed[id].severity.weight >= weight)
         others = (id for id in others if _shows_past(e.thresholds, failed[id]))
         # what a probe traced to another fault is the last to be charged
         other = min(others, key=lambda id: failed[id].obstacle is Obstacle.FAULT, default=None)

@@ -37,5 +37,10 @@ def reward(
     if anchor.satisfied == 0:
         return 0.0
     top = ceiling(gates(challenge, own, built=True), None)
-    claimed = [e for e in own if e.outcome is not Outcome.NOT_OFFERED]
-    return float(ExactMark.of(claimed).capped(top).low / 100)
+    options = {c.id for c in challenge.criteria if c.capability}
+    return float(ExactMark.of([e for e in own if not (e.criterion in options and _unclaimed(e))]).capped(top).low / 100)
+
+
+def _unclaimed(option: Evidence) -> bool:
+    """Return whether an option is not claimed: only `full` asks for it then, and a claimed one has a seed."""
+    return option.outcome is Outcome.NOT_OFFERED or (option.outcome is Outcome.NOT_RUN and option.seed is None)

@@ -55,18 +55,6 @@ def test_what_rests_on_a_criterion_that_rests_on_another_names_the_last(code):
     assert settled(code, "paged", {"any_size", "paged"}).rests_on == "any_size"
 
 
-def test_what_rests_on_a_criterion_that_a_fault_kept_from_being_judged_names_that_fault(code):
-    def evidence(c):
-        if c.id == "any_size":
-            return Evidence.of(c, Outcome.NOT_RUN, rests_on="values")
-        if c.id not in {"values", "paged"}:
-            return Evidence.of(c, Outcome.PASSED)
-        return Evidence.of(c, Outcome.FAILED, counterexample=Counterexample(probe=DRAWN if c.rests_on else FIXED))
-
-    found = {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}["paged"]
-    assert (found.faulty, found.rests_on) == (False, "values")
-
-
 def test_an_option_whose_fixed_cases_pass_is_not_assessed(code):
     paged = code.challenge.criteria[-1].model_copy(update={"probes": (FIXED, DRAWN)})
     mixed = replace(code, challenge=code.challenge.model_copy(
