@@ -11,13 +11,15 @@ from harness.probing.check import assess, sandboxed
 from harness.probing.failures import CallTimedOut
 from harness.probing.root_causes import OtherwiseCalledAnswer, linked_to_races
 
+AFTER_LEADERS = CODE.module("mutants").AFTER_LEADERS
 SEED = 7
 RACE, WRONG = "synchronisation", "values"
 
 
-def judged(mutant: str, *before: Evidence) -> list[Evidence]:
+def judged(mutant: str, *before: Evidence, added: str = "") -> list[Evidence]:
     """Evidence of the wrong values of a mutant, behind what was found `before` or the race that it has itself."""
     source = CODE.source(next(m for m in CODE.mutants if m.name == mutant))
+    source = source.replace(AFTER_LEADERS, added + AFTER_LEADERS)
     with sandboxed(CODE, source) as answer:
         found = list(before) or assess(CODE, answer, SEED, RACE)
         return linked_to_races(CODE, [*assess(CODE, answer, SEED, WRONG), *found], answer)
@@ -44,7 +46,7 @@ def test_values_that_change_with_the_order_of_threads_are_linked_to_the_race() -
 @pytest.mark.turns(4)
 def test_values_that_are_wrong_in_every_order_are_not() -> None:
     """A race in the same calls does not make it the cause."""
-    values, race = judged("barrier missing after partials")
+    values, race = judged("renormalised over k", added="    __shared__ volatile int last;\n    last = threadIdx.x;\n")
     assert (race.defect, values.outcome, values.linked_to) == ("shared_race", Outcome.FAILED, None)
 
 
