@@ -58,12 +58,22 @@ def build_tree_mask(prompt_len: int, parents: list[int]) -> NDArray[Any]:
 
 
 def verify_and_accept(
-    model: Model, prompt: list[int], tree_tokens: list[int], parents: list[int]
+    model: Model, prompt: list[int], tree_tokens: list[int], parents: list[int], *, eos_token_id: int | None = None
 ) -> tuple[list[int], int | None]:
     """Compare a tree with what the model decodes greedily, in one call of the model.
 
     A node is right where its token is the argmax of the row of its *parent* (for -1, of the last prompt token), and its
     parent is right.
+
+    Args:
+        model: of which the tree is verified.
+        prompt: its tokens.
+        tree_tokens: of each node its token.
+        parents: of each node its parent.
+        eos_token_id: passed by name, and only to a submission that claims `eos`; another may leave the argument out.
+            A right node that holds it ends decoding: it is the last of `accepted`, and `next_token` is None. Where
+            `next_token` is this token it is returned as any other. In the prompt, or in a node that is not right, it
+            means nothing. With None no token ends anything.
 
     Returns:
         accepted: tokens of right nodes, from the root on along one path.
@@ -77,6 +87,12 @@ def verify_and_accept(
     ...
 
 
-def generate(model: Model, draft: Draft, prompt: list[int], max_new_tokens: int) -> list[int]:
-    """max_new_tokens tokens that continue the prompt, equal to greedy decoding whatever the draft says; optional."""
+def generate(
+    model: Model, draft: Draft, prompt: list[int], max_new_tokens: int, *, eos_token_id: int | None = None
+) -> list[int]:
+    """max_new_tokens tokens that continue the prompt, equal to greedy decoding whatever the draft says; optional.
+
+    The first of them that is `eos_token_id` is the last; then there may be fewer. That argument is passed by name, and
+    only to a submission that claims `eos`.
+    """
     ...

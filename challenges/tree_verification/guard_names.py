@@ -9,12 +9,12 @@ def build_tree_mask(prompt_len, parents):
     return _of(prompt_len, parents)
 
 
-def verify_and_accept(model, prompt, tree_tokens, parents):
+def verify_and_accept(model, prompt, tree_tokens, parents, eos_token_id=None):
     """Of a verification."""
     return _of(len(prompt), parents)
 
 
-def generate(model, draft, prompt, max_new_tokens):
+def generate(model, draft, prompt, max_new_tokens, eos_token_id=None):
     """Of decoding with a draft, from outside."""
     return _of(len(prompt), []) | {"wanted": max_new_tokens}
 

@@ -18,11 +18,17 @@ MATCHING = "        matching = [child for child in children if tree_tokens[child
 NONE = "        if not matching:\n"
 TAKE = "        node = matching[0]\n"
 APPEND = "        accepted.append(wanted)\n"
+END = "        if wanted == eos_token_id:\n"
+ENDED = "            return accepted, None\n"
 RETURN = "    return accepted, wanted\n"
 DRAFTED = "        tree_tokens, parents = draft(context)\n"
-VERIFIED = "        accepted, next_token = verify_and_accept(model, context, tree_tokens, parents)\n"
+PASSED_ON = ", eos_token_id=eos_token_id"
+VERIFIED = f"        accepted, next_token = verify_and_accept(model, context, tree_tokens, parents{PASSED_ON})\n"
 EXTEND = "        generated.extend(accepted)\n"
 NEXT = "        generated.append(next_token)\n"
+NO_NEXT = "        if next_token is None:\n            break\n"
+LAST = "        if generated[-1] == eos_token_id:\n"
+DECODE = "    while len(generated) < max_new_tokens:\n"
 CUT = "    return generated[:max_new_tokens]\n"
 LENGTHS = "    if len(tree_tokens) != len(parents):\n"
 EARLIER = "        if not -1 <= parent < node:\n"
@@ -37,7 +43,7 @@ LITERAL = (
             rejected.add(one)
             continue
         literal.append(int(choices[row_of(prompt_len, parent)]))
-        if tree_tokens[one] != literal[-1]:
+        if tree_tokens[one] != literal[-1] or literal[-1] == eos_token_id:
             break
     if literal:
         return literal[:-1], literal[-1]
@@ -272,4 +278,75 @@ RARE = (
     _mutant("thirty-two tokens", "never takes a token beyond the first 32", "any_tree",
             (CHOICES, "    choices = logits[:, :32].argmax(axis=1)\n")),
 )  # fmt: skip
-MUTANTS = (*MASKS, *PLACES, *LOGITS, *CLOSE, *PATHS, *CONDUCT, *FORMS, *GENERATION, *RARE)
+EOS = (
+    _mutant("accepts behind EOS", "accepts nodes behind one that ends the sequence", "eos", (END + ENDED, "")),
+    _mutant("one node behind EOS", "accepts one more node behind one that ends the sequence", "eos",
+            (END, "        if eos_token_id in accepted[:-1]:\n")),
+    _mutant("a token behind EOS", "returns the token after a node that ends the sequence", "eos",
+            (ENDED, "            return accepted, int(choices[row_of(prompt_len, node)])\n")),
+    _mutant("EOS again", "returns EOS again after a node that holds it", "eos",
+            (ENDED, "            return accepted, wanted\n")),
+    _mutant("EOS left out", "leaves out the token that ends the sequence", "eos",
+            (ENDED, "            return accepted[:-1], None\n")),
+    _mutant("EOS as next token left out", "returns no next token where it ends the sequence", "eos",
+            (RETURN, "    return accepted, None if wanted == eos_token_id else wanted\n")),
+    _mutant("EOS of a wrong child", "ends where any child of an accepted node holds EOS", "eos",
+            (NONE, "        if not matching or eos_token_id in [tree_tokens[child] for child in children]:\n")),
+    _mutant("EOS in the list", "drops what comes after the first EOS in the list of nodes", "eos",
+            (CHILDREN, CHILDREN + "        if eos_token_id in tree_tokens:\n"
+                                  "            first = list(tree_tokens).index(eos_token_id)\n"
+                                  "            children = [child for child in children if child <= first]\n")),
+    _mutant("EOS accepted anywhere", "accepts a child that holds EOS, whatever the model takes", "eos",
+            (MATCHING, MATCHING.replace("== wanted", "in (wanted, eos_token_id)")),
+            (APPEND, "        wanted = tree_tokens[node]\n" + APPEND)),
+    _mutant("EOS in the prompt", "emits nothing more after a prompt that holds EOS", "eos",
+            (ACCEPTED, "    if eos_token_id in prompt:\n        return [], None\n" + ACCEPTED)),
+    _mutant("EOS at the end of the prompt", "emits EOS once more after a prompt that ends with it", "eos",
+            (ACCEPTED, "    if prompt[-1] == eos_token_id:\n        return [], eos_token_id\n" + ACCEPTED)),
+    _mutant("prompt cut at EOS", "takes the row of the first EOS of a prompt for its last", "eos",
+            (WANTED, "        wanted = int(choices[row_of(prompt_len, node)])\n"
+                     "        if node < 0 and eos_token_id in prompt:\n"
+                     "            wanted = int(choices[list(prompt).index(eos_token_id)])\n")),
+    _mutant("EOS of 0 unknown", "takes EOS for none where its number is 0", "eos",
+            (END, END.replace("wanted ==", "eos_token_id and wanted =="))),
+    _mutant("EOS is 0", "takes token 0 for EOS, whatever else ends the sequence", "eos",
+            (END, END.replace("wanted ==", "eos_token_id is not None and wanted in (0,").replace(":\n", "):\n"))),
+    _mutant("EOS of 0 by default", "takes token 0 for EOS where none is named", "eos",
+            (END, END.replace("eos_token_id", "(eos_token_id or 0)"))),
+    _mutant("EOS by identity", "compares tokens by identity, which larger numbers do not share", "eos",
+            (END, END.replace("==", "is"))),
+    _mutant("EOS in a byte", "keeps EOS in a byte", "eos",
+            (END, END.replace("== eos_token_id", "== (None if eos_token_id is None else eos_token_id % 256)"))),
+    _mutant("no EOS at first", "overlooks a root that ends the sequence", "eos",
+            (END, END.replace("wanted ==", "accepted[1:] and wanted =="))),
+    _mutant("the last EOS", "goes on until EOS comes for the last time", "eos", (END + ENDED, ""),
+            (RETURN, "    if eos_token_id in accepted:\n"
+                     "        return accepted[: len(accepted) - accepted[::-1].index(eos_token_id)], None\n" + RETURN)),
+    _mutant("EOS forbidden", "never takes EOS", "eos",
+            (CHOICES, "    if eos_token_id is not None:\n        logits = logits.copy()\n"
+                      "        logits[:, eos_token_id] = -np.inf\n" + CHOICES)),
+    _mutant("EOS kept", "keeps EOS for later calls that name none", "eos", (MODEL, MODEL + "KEPT = [None]\n"),
+            (CHOICES, "    KEPT[0] = eos_token_id = KEPT[0] if eos_token_id is None else eos_token_id\n" + CHOICES)),
+    _mutant("generated behind EOS", "goes on generating behind EOS", "eos",
+            (NO_NEXT, "        if next_token is None:\n            continue\n"), (LAST, "        if False:\n")),
+    _mutant("generated behind a node", "goes on generating behind a node that ends the sequence", "eos",
+            (NO_NEXT, "        if next_token is None:\n            continue\n")),
+    _mutant("generated behind a next token", "goes on generating where the token after a tree ends the sequence",
+            "eos", (LAST, "        if False:\n")),
+    _mutant("generated to EOS unseen", "verifies without EOS, and looks at the last token of each tree", "eos",
+            (VERIFIED, VERIFIED.replace(PASSED_ON, ""))),
+    _mutant("EOS not generated", "leaves EOS out of what is generated", "eos",
+            (CUT, "    return [token for token in generated if token != eos_token_id][:max_new_tokens]\n")),
+    _mutant("filled with EOS", "fills what is generated up with EOS", "eos",
+            (CUT, "    if eos_token_id in generated:\n"
+                  "        generated += [eos_token_id] * max_new_tokens\n" + CUT)),
+    _mutant("nothing after a prompt with EOS", "generates nothing after a prompt that holds EOS", "eos",
+            (DECODE, DECODE.replace(":\n", " and eos_token_id not in prompt:\n"))),
+    _mutant("generated past EOS of 0", "goes on generating behind a next token of 0 that is EOS", "eos",
+            (LAST, LAST.replace("if ", "if eos_token_id and "))),
+    _mutant("cut at the end", "generates all tokens, and drops those behind EOS at the end", "eos",
+            (NO_NEXT, ""), (LAST, "        if False:\n"), (VERIFIED, VERIFIED.replace(PASSED_ON, "")),
+            (CUT, "    if eos_token_id in generated:\n"
+                  "        return generated[: generated.index(eos_token_id) + 1][:max_new_tokens]\n" + CUT)),
+)  # fmt: skip
+MUTANTS = (*MASKS, *PLACES, *LOGITS, *CLOSE, *PATHS, *CONDUCT, *FORMS, *GENERATION, *RARE, *EOS)

@@ -106,11 +106,9 @@ def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth
     try:
         if not answer.has("generate"):
             raise NotOffered("`generate` is not offered")
-        found = answer.call("generate", start.model, proposing, list(start.prompt), tokens, returns=RESULT)
+        found = tokens_of(answer.call("generate", start.model, proposing, list(start.prompt), tokens, returns=RESULT))
     except NotOffered:
         return _looped(answer, draw, start, script, tokens)
-    if not isinstance(found, (list, tuple)) or any(type(token) is not int for token in found):
-        raise misshapen("the result", found, "a list of ints")
     calls, right = (answer.served["model"].calls, answer.served["draft"].calls), start.decoded(tokens)
     if len(found) < tokens:
         raise ProbeFailure("too few tokens are generated", f"{len(found)} instead of {tokens}", where="generated",
@@ -124,6 +122,17 @@ def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth
             raise failure from None
         raise
     return calls
+
+
+def tokens_of(found: Any) -> list[int]:
+    """Return what was generated.
+
+    Raises:
+        CallFailed: it does not have the form of the contract.
+    """
+    if not isinstance(found, (list, tuple)) or any(type(token) is not int for token in found):
+        raise misshapen("the result", found, "a list of ints")
+    return list(found)
 
 
 def _looped(answer: Answer, draw: Draw, start: Verification, script: tuple[Any, ...], tokens: int) -> tuple[int, int]:

@@ -151,7 +151,7 @@ class Verification:
 
     def ask(
         self, answer: Answer, kept: Sequence[RemoteObject] | None = None, inputs: InputUse = InputUse.FRESH,
-        model: ServedFunction | None = None,
+        model: ServedFunction | None = None, **options: Any,
     ) -> list[int]:  # fmt: skip
         """What the answer emits.
 
@@ -160,10 +160,11 @@ class Verification:
             kept: prompt, tokens and parents where they are in its process.
             inputs: what the arrays are like that the model gives.
             model: instead of the plain one.
+            **options: what else it is given by name.
         """
         given = kept or [list(self.prompt), list(self.tokens), list(self.parents)]
         used = model or self.model
-        return emitted(answer.call("verify_and_accept", used, *given, returns=RESULT, inputs=inputs))
+        return emitted(answer.call("verify_and_accept", used, *given, returns=RESULT, inputs=inputs, **options))
 
     def judge(self, answer: Answer, what: str = "", *, whole: bool = False) -> list[int]:
         """Ask, and compare with greedy decoding; what is emitted.

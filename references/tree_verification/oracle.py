@@ -35,6 +35,16 @@ def greedy(model: Callable[..., Any], prompt: Sequence[int], count: int) -> list
     return tokens[len(prompt) :]
 
 
+def ended(tokens: Sequence[int], eos: int) -> list[int]:
+    """The tokens up to the first that ends the sequence, itself included; all where none does."""
+    found: list[int] = []
+    for token in tokens:
+        found.append(token)
+        if token == eos:
+            break
+    return found
+
+
 def longest(tokens: Sequence[int], parents: Sequence[int], wanted: Sequence[int]) -> int:
     """How many nodes the path of the tree has that starts with the most of `wanted`."""
     found = 0

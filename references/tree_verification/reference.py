@@ -38,9 +38,12 @@ def tree_positions(prompt_len: int, parents: Sequence[int]) -> list[int]:
 
 
 def verify_and_accept(
-    model: Model, prompt: Sequence[int], tree_tokens: Sequence[int], parents: Sequence[int]
-) -> tuple[list[int], int]:
+    model: Model, prompt: Sequence[int], tree_tokens: Sequence[int], parents: Sequence[int], *,
+    eos_token_id: int | None = None,
+) -> tuple[list[int], int | None]:  # fmt: skip
     """The longest path of the tree that greedy decoding takes, and the token that it takes next.
+
+    A path ends with `eos_token_id`, and no token comes next.
 
     Raises:
         ValueError: as `build_tree_mask`, or there is not one parent for each token.
@@ -62,18 +65,26 @@ def verify_and_accept(
             break
         node = matching[0]
         accepted.append(wanted)
+        if wanted == eos_token_id:
+            return accepted, None
     return accepted, wanted
 
 
-def generate(model: Model, draft: Draft, prompt: Sequence[int], max_new_tokens: int) -> list[int]:
-    """The tokens of greedy decoding, several of them a pass where the draft foresees them."""
+def generate(
+    model: Model, draft: Draft, prompt: Sequence[int], max_new_tokens: int, *, eos_token_id: int | None = None
+) -> list[int]:
+    """The tokens of greedy decoding, several a pass where the draft foresees them, up to `eos_token_id`."""
     generated: list[int] = []
     while len(generated) < max_new_tokens:
         context = list(prompt) + generated
         tree_tokens, parents = draft(context)
-        accepted, next_token = verify_and_accept(model, context, tree_tokens, parents)
+        accepted, next_token = verify_and_accept(model, context, tree_tokens, parents, eos_token_id=eos_token_id)
         generated.extend(accepted)
+        if next_token is None:
+            break
         generated.append(next_token)
+        if generated[-1] == eos_token_id:
+            break
     return generated[:max_new_tokens]
 
 

@@ -13,7 +13,7 @@ from corpora import (
     drawn_variants,
 )
 
-from harness.model import Outcome
+from harness.model import Evidence, Obstacle, Outcome
 from harness.probing import Draw, Mutant, PropertyMutant, Variant
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion
@@ -104,6 +104,32 @@ def test_a_fault_is_charged_where_it_is_judged(name: str, charged: set[str], hid
     assert failing(evidence) == charged
     assert {id for id in hidden if evidence[id].outcome is Outcome.NOT_RUN and evidence[id].rests_on} == hidden
     assert {id for id in held if evidence[id].outcome is Outcome.PASSED} == held
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    "mutant", [mutant for mutant in CODE.mutants if mutant.criterion == "eos"], ids=lambda m: m.name
+)
+def test_a_wrong_end_of_the_sequence_is_seen_by_every_seed_in_brief(mutant: Mutant, seed: int) -> None:
+    """It is in rewards, which must not be a matter of luck. Calls after the end are no wrong value."""
+    evidence = eos(CODE.source(mutant), seed)
+    assert evidence.outcome is Outcome.FAILED
+    assert evidence.wrong_option == (mutant.name != "cut at the end")
+
+
+def test_an_end_of_the_sequence_that_is_missing_gates_nothing() -> None:
+    evidence = eos(CODE.source(next(right for right in CODE.variants if right.name == "no end of the sequence")), 5)
+    assert (evidence.outcome, evidence.obstacle, evidence.wrong_option) == (Outcome.FAILED, Obstacle.CALL, False)
+
+
+def test_an_end_of_the_sequence_needs_no_generate() -> None:
+    source = CODE.source().replace("def generate(", "def unnamed(")
+    assert eos(source, 5).outcome is Outcome.PASSED
+
+
+def eos(source: str, seed: int) -> Evidence:
+    answer = LocalAnswer(module_of("answer", source))
+    return probe_criterion(CODE, CODE.challenge.criterion("eos"), answer, seed, explain=False, brief=True)
 
 
 def without_its_mask() -> LocalAnswer:

@@ -17,7 +17,7 @@ def build_tree_mask(prompt_len, parents):
     return mask
 
 
-def verify_and_accept(model, prompt, tree_tokens, parents):
+def verify_and_accept(model, prompt, tree_tokens, parents, **options):
     if len(tree_tokens) != len(parents):
         raise ValueError("lengths")
     mask = build_tree_mask(len(prompt), parents)
@@ -25,7 +25,8 @@ def verify_and_accept(model, prompt, tree_tokens, parents):
     accepted, row = [], len(prompt) - 1
     while True:
         choice = int(logits[row].argmax())
-        child = next((i for i, parent in enumerate(parents) if len(prompt) + parent == row), None)
+        ended = accepted and accepted[-1] == options.get("eos_token_id")
+        child = None if ended else next((i for i, parent in enumerate(parents) if len(prompt) + parent == row), None)
         if child is None:
             return (accepted, None) if accepted else ([], choice)
         if tree_tokens[child] != choice:

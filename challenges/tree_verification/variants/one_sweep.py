@@ -1,4 +1,7 @@
-"""One sweep over the nodes that keeps which of them are right; a mask of links; a decoder that keeps the whole text."""
+"""One sweep over the nodes that keeps which of them are right; a mask of links; a decoder that keeps the whole text.
+
+What hangs on an end of the sequence is never right.
+"""
 
 import numpy as np
 
@@ -16,7 +19,7 @@ def build_tree_mask(prompt_len, parents):
     return np.where(mask > 0, 0.0, -1e30)
 
 
-def verify_and_accept(model, prompt, tree_tokens, parents):
+def verify_and_accept(model, prompt, tree_tokens, parents, *, eos_token_id=None):
     if len(tree_tokens) != len(parents):
         raise ValueError("sizes differ")
     first = len(prompt)
@@ -27,16 +30,18 @@ def verify_and_accept(model, prompt, tree_tokens, parents):
     right, last, accepted = {-1: []}, -1, []
     for node, (token, parent) in enumerate(zip(tree_tokens, parents, strict=True)):
         if parent in right and token == tops[first + parent]:
-            right[node] = [*right[parent], token]
-            if len(right[node]) > len(accepted):
-                last, accepted = node, right[node]
-    return tuple(accepted), int(tops[first + last])
+            path = [*right[parent], token]
+            if len(path) > len(accepted):
+                last, accepted = node, path
+            if token != eos_token_id:
+                right[node] = path
+    return tuple(accepted), None if last not in right else int(tops[first + last])
 
 
-def generate(model, draft, prompt, max_new_tokens):
-    text = list(prompt)
-    while len(text) < len(prompt) + max_new_tokens:
+def generate(model, draft, prompt, max_new_tokens, *, eos_token_id=None):
+    text, then = list(prompt), -1
+    while len(text) < len(prompt) + max_new_tokens and then not in (None, eos_token_id):
         tokens, parents = draft(list(text))
-        accepted, then = verify_and_accept(model, text, tokens, parents)
-        text += [*accepted, then]
+        accepted, then = verify_and_accept(model, text, tokens, parents, eos_token_id=eos_token_id)
+        text += accepted if then is None else [*accepted, then]
     return text[len(prompt) :]

@@ -1,4 +1,7 @@
-"""Walks the path of every node: an additive mask, positions left to the model, all paths compared at the end."""
+"""Walks the path of every node: an additive mask, positions left to the model, all paths compared at the end.
+
+The longest is cut behind the end of the sequence.
+"""
 
 import numpy as np
 
@@ -28,7 +31,7 @@ def build_tree_mask(prompt_len, parents):
     return mask
 
 
-def verify_and_accept(model, prompt, tree_tokens, parents):
+def verify_and_accept(model, prompt, tree_tokens, parents, eos_token_id=None):
     if len(parents) - len(tree_tokens):
         raise ValueError("one parent for each token")
     mask = build_tree_mask(len(prompt), parents)
@@ -41,4 +44,7 @@ def verify_and_accept(model, prompt, tree_tokens, parents):
         if right and len(path) > len(best):
             best = path
     last = len(prompt) + best[-1] if best else len(prompt) - 1
-    return [tree_tokens[one] for one in best], np.argmax(logits[last])
+    accepted = [tree_tokens[one] for one in best]
+    if eos_token_id in accepted:
+        return accepted[: accepted.index(eos_token_id) + 1], None
+    return accepted, np.argmax(logits[last])

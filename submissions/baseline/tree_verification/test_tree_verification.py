@@ -137,6 +137,30 @@ def test_decoding_with_a_draft_is_greedy_decoding(model, kind, count):
     assert generate(model, draft, PROMPT, count) == greedy(model, PROMPT, count)
 
 
+def ended(tokens, eos):
+    return tokens[: tokens.index(eos) + 1] if eos in tokens else tokens
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_is_accepted_behind_the_end_of_the_sequence(seed):
+    model = HashedModel(VOCAB, seed)
+    right = greedy(model, PROMPT, 5)
+    wrong = other(right[0])
+    for eos in range(VOCAB):
+        accepted, choice = verify_and_accept(model, PROMPT, [wrong, *right[:4]], [-1, -1, 1, 2, 3], eos_token_id=eos)
+        assert [*accepted, *([] if choice is None else [choice])] == ended(right, eos)
+        assert (choice is None) == (eos in right[:4])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_generation_stops_with_the_end_of_the_sequence(seed):
+    model = HashedModel(VOCAB, seed)
+    right = greedy(model, PROMPT, 7)
+    for eos in range(VOCAB):
+        for draft in (lambda text: (greedy(model, text, 3), [-1, 0, 1]), lambda text: ([], [])):
+            assert generate(model, draft, PROMPT, 7, eos_token_id=eos) == ended(right, eos)
+
+
 def test_a_right_draft_saves_passes(model):
     right = greedy(model, PROMPT, 12)
     model.calls = 0

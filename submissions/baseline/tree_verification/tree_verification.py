@@ -21,8 +21,13 @@ def build_tree_mask(prompt_len: int, parents: Sequence[int]) -> NDArray[np.bool_
 
 
 def verify_and_accept(
-    model: Model, prompt: Sequence[int], tree_tokens: Sequence[int], parents: Sequence[int]
-) -> tuple[list[int], int]:
+    model: Model,
+    prompt: Sequence[int],
+    tree_tokens: Sequence[int],
+    parents: Sequence[int],
+    *,
+    eos_token_id: int | None = None,
+) -> tuple[list[int], int | None]:
     """The tokens of the tree that greedy decoding takes, and the one it takes after them.
 
     Args:
@@ -30,6 +35,7 @@ def verify_and_accept(
         prompt: at least one token.
         tree_tokens: of the nodes.
         parents: of the nodes; -1 continues the prompt.
+        eos_token_id: the token after which nothing follows, if there is one: then the second result is None.
 
     Raises:
         ValueError: wrong parents, not one for each token, or an empty prompt.
@@ -48,13 +54,21 @@ def verify_and_accept(
             return accepted, choice
         node = right[0]
         accepted.append(choice)
+        if choice == eos_token_id:
+            return accepted, None
 
 
-def generate(model: Model, draft: Draft, prompt: Sequence[int], max_new_tokens: int) -> list[int]:
-    """The first `max_new_tokens` tokens of greedy decoding after `prompt`, whatever `draft` proposes."""
-    text = list(prompt)
-    while len(text) < len(prompt) + max_new_tokens:
+def generate(
+    model: Model, draft: Draft, prompt: Sequence[int], max_new_tokens: int, *, eos_token_id: int | None = None
+) -> list[int]:
+    """The first `max_new_tokens` tokens of greedy decoding after `prompt`, whatever `draft` proposes.
+
+    Where `eos_token_id` is among them, it is the last.
+    """
+    text, ended = list(prompt), False
+    while not ended and len(text) < len(prompt) + max_new_tokens:
         tree_tokens, parents = draft(list(text))
-        accepted, choice = verify_and_accept(model, text, tree_tokens, parents)
-        text += [*accepted, choice]
+        accepted, choice = verify_and_accept(model, text, tree_tokens, parents, eos_token_id=eos_token_id)
+        text += accepted if choice is None else [*accepted, choice]
+        ended = text[-1] == eos_token_id
     return text[len(prompt) : len(prompt) + max_new_tokens]
