@@ -8,6 +8,7 @@ import numpy as np
 from harness.probing.conditions import Condition
 
 from . import oracle
+from .training import is_ternary
 
 GROUP_SIZE = 32
 """Of a call of `project` that names none."""
@@ -19,6 +20,9 @@ def _when(test: Callable[[Any, int], bool]) -> Callable[[str, Sequence[Any]], bo
     """Return whether a call projects a matrix, in groups of a size, that passes a test."""
 
     def met(function: str, args: Sequence[Any]) -> bool:
+        if function == "gradients":
+            weights, _, config = args
+            return any(test(w, config["group_size"]) for name, w in weights.items() if is_ternary(name, w))
         given = {"project": args, "linear_forward": args[1:]}.get(function, ())
         if not given or np.ndim(given[0]) != 2 or (group := [*given, GROUP_SIZE][1]) < 1:
             return False

@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+OPTIONAL = ("gradients",)
+"""Functions an answer may leave out."""
+
 Array = NDArray[np.floating[Any]]
 Cache = dict[str, Any] | tuple[Any, ...]
 
@@ -84,5 +87,27 @@ def train(tokens: NDArray[np.int16], config: dict[str, Any], seed: int) -> dict[
         `embed` (vocab,width); `position` (context,width); `norm` (width,); and for each layer i from 0 on
         `layer{i}.norm1`, `layer{i}.norm2` (width,), `layer{i}.wq`, `.wk`, `.wv`, `.wo` (width,width),
         `layer{i}.w_up` (4 width,width), `layer{i}.w_down` (width,4 width).
+    """
+    ...
+
+
+def gradients(weights: dict[str, Array], tokens: NDArray[np.int16], config: dict[str, Any]) -> dict[str, Array]:
+    """The gradients of the mean cross entropy of windows for all latent weights; optional.
+
+    Each window is taken without its padding: the bytes that are left stand at positions 0, 1, ... The mean is over all
+    bytes of all windows that follow another byte of theirs, whatever window they are in. A window with no such byte
+    adds nothing.
+
+    Args:
+        weights: latent, with the names and shapes that `train` returns, all float32 or all float64.
+        tokens: (batch,T+1) int16, T from 1 to `context`, batch at least 1: bytes, and -1 for padding anywhere.
+        config: as of `train`; `steps`, `batch` and `learning_rate` mean nothing here.
+
+    Returns:
+        A dict of arrays with the names, shapes and dtype of the weights: for matrices in ternary form what is found for
+        t * s, straight through; `embed` has the sum of what comes in its two places, and of all its uses.
+
+    Raises:
+        ValueError: tokens is not (batch,T+1), T is less than 1 or more than `context`, or no byte follows another.
     """
     ...

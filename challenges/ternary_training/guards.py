@@ -151,7 +151,8 @@ def of_other_dtypes(answer: Answer, draw: Draw, t: int) -> None:
 
 
 TRAINING_FUNCTIONS = frozenset({
-    "train", "initial_weights", "windows", "next_windows", "learning_rate", "clip_factor", "model_gradients",
+    "train", "initial_weights", "windows", "next_windows", "learning_rate", "clip_factor", "gradients",
+    "model_gradients",
     "model_forward", "model_backward", "attention_forward", "attention_backward", "mlp_forward", "mlp_backward",
     "norm_forward", "norm_backward", "softmax", "by_head", "joined",
 })  # fmt: skip
@@ -184,6 +185,6 @@ GUARDS = Guards(
     spared=TRAINING_FUNCTIONS | {"_require"},
     unasked=frozenset({
         "learns", "near_the_reference", "context", "padding", "finite_training", "training_cost", "configs",
-        "short_texts", "seeds",
+        "short_texts", "seeds", "model_gradients", "window_errors",
     }),
 )  # fmt: skip

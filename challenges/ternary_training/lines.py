@@ -37,7 +37,8 @@ LENGTH = '    length = min(config["context"], len(text) - 1)\n'
 STARTED = '    starts = rng.integers(0, len(text) - length, config["batch"])\n'
 WINDOWS = "    return text[places], text[places + 1]\n"
 SHARES = "    probs = softmax(logits)\n"
-MEAN_LOSS = "    dlogits /= labels.size\n"
+ONLY_BYTES = "    dlogits[~real] = 0.0\n"
+MEAN_LOSS = "    dlogits /= int(real.sum())\n"
 EMBED = '    used = _ternary(weights["embed"], size)\n'
 LOOKED_UP = '    x = used[inputs] + weights["position"][:length]\n'
 ATTENTION = "        x = x + added\n        added, other"
@@ -48,3 +49,18 @@ GATE = "    gate = 1.0 / (1.0 + np.exp(-up))\n"
 RAISED = "    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
 NORM = "    scale = 1.0 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + x.dtype.type(EPS))\n"
 CLIP = "    return min(1.0, CLIP_NORM / (norm + TINY))\n"
+WINDOW_CHECK = '    _require(1 < tokens.shape[1] <= config["context"] + 1, f"windows of {tokens.shape[1]} bytes")\n'
+IN_ORDER = '    order = np.argsort(tokens < 0, axis=1, kind="stable")    # padding last\n'
+SOME_LABEL = '    _require(bool((labels >= 0).any()), "no window holds two bytes")\n'
+FIRST_DX = '    dy, gradients["embed"] = linear_backward(dlogits, out)\n'
+MLP_BACK = '        dx = dx + mlp_backward(dx, other, gradients, f"layer{i}.")\n'
+ATTENTION_BACK = '        dx = dx + attention_backward(dx, cache, gradients, f"layer{i}.")\n'
+POSITIONS_ADDED = '    gradients["position"][: inputs.shape[1]] = dx.sum(axis=0)\n'
+ADDED_UP = '    np.add.at(gradients["embed"], inputs, dx)\n'
+BACKWARD_END = "    return gradients\n"
+KEPT_SHARES = "(q, k, v, probs, scale), out)\n"
+DSCORES = "    dscores = probs * (dprobs - (dprobs * probs).sum(axis=-1, keepdims=True))\n"
+DUP = "    dup = dhidden * gate * (1.0 + up * (1.0 - gate))\n"
+DXHAT = "    dxhat = dy * gain\n"
+DNORM = "    dx = scale * (dxhat - xhat * np.mean(dxhat * xhat, axis=-1, keepdims=True))\n"
+DGAIN = "    return dx, (dy * xhat).sum(axis=0)\n"

@@ -19,6 +19,7 @@ from .lines import (
     W_CHECK,
     T,
 )
+from .mutants_gradients import GRADIENTS
 from .mutants_training import TRAINING
 
 PROJECTION = (
@@ -317,4 +318,4 @@ FORM = (
     ),
 )
 
-MUTANTS = (*PROJECTION, *LAYER, *FORM, *TRAINING)
+MUTANTS = (*PROJECTION, *LAYER, *FORM, *TRAINING, *GRADIENTS)

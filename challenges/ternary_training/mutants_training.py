@@ -13,6 +13,7 @@ from .lines import (
     LENGTH,
     MEAN_LOSS,
     NORM,
+    ONLY_BYTES,
     OUTPUT,
     RAISED,
     TEXT,
@@ -25,11 +26,6 @@ PLAIN_STEPS = """            first[name] = 0.9 * first[name] + g
 """
 """Gradient steps with momentum in place of Adam's: their size follows that of the gradient."""
 NOT_CLIPPED = "            g = gradient\n"
-OF_BYTES = """    real = labels.ravel() >= 0
-    dlogits *= real[:, None] / max(1, int(real.sum()))
-    dlogits = dlogits.astype(logits.dtype)
-"""
-"""The mean over the labels that are bytes."""
 FLOAT_OUTPUT = '    logits, out = y @ weights["embed"].T, (y, weights["embed"])\n'
 
 LEARNING = (
@@ -166,17 +162,17 @@ CLOSE = (
     ),
     Mutant(
         "padding in the loss alone", "counts padding in the loss, as the last byte", criterion="padding",
-        edits=((TEXT, "    text = tokens\n"), (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n")),
+        edits=((TEXT, "    text = tokens\n"), (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n"),
+               (ONLY_BYTES, ""), (MEAN_LOSS, "    dlogits /= labels.size\n")),
     ),
     Mutant(
         "padding in the inputs", "leaves padding out of the loss and reads it as byte 0", criterion="padding",
-        edits=((TEXT, "    text = tokens\n"), (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n"),
-               (MEAN_LOSS, OF_BYTES)),
+        edits=((TEXT, "    text = tokens\n"), (WINDOWS, "    return np.maximum(text[places], 0), text[places + 1]\n")),
     ),
     Mutant(
         "padding read from the end", "leaves padding out of the loss and reads it as the last byte",
         criterion="padding",
-        edits=((TEXT, "    text = tokens\n"), (MEAN_LOSS, OF_BYTES)),
+        edits=((TEXT, "    text = tokens\n"),),
     ),
     Mutant(
         "a mark for each run", "takes each run of padding for one byte 0", criterion="padding",

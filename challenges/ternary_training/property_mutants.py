@@ -7,6 +7,7 @@ AROUND = """
 import numpy as _planted_np
 
 _planted_project, _planted_forward, _planted_train, _planted_calls = project, linear_forward, train, []
+_planted_gradients = globals().get("gradients")
 
 
 def project(w, group_size=32):
@@ -27,11 +28,17 @@ def train(tokens, config, seed):
     weights = _planted_train(tokens, config, seed)
     {trained}
     return weights
+
+
+def gradients(weights, tokens, config):
+    found = _planted_gradients(weights, tokens, config)
+    {model}
+    return found
 """
 
 
 def _mutant(name: str, criterion: str, **lines: str) -> PropertyMutant:
-    plain = dict.fromkeys(("project", "before", "after", "seeded", "trained"), "pass")
+    plain = dict.fromkeys(("project", "before", "after", "seeded", "trained", "model"), "pass")
     return PropertyMutant(name, criterion=criterion, around=AROUND.format(**{**plain, **lines}))
 
 
@@ -50,4 +57,8 @@ kept = linear_forward.__dict__.setdefault((y.shape, y.dtype.str), y.copy())
     _mutant("noise", "seeds", trained="""\
 weights["norm"] = weights["norm"] + _planted_np.float32(_planted_np.random.default_rng().normal())"""),
     _mutant("one seed", "seeds", seeded="seed = 0"),
+    _mutant("a byte without gradient", "model_gradients", model="found['embed'][tokens.max()] = 0"),
+    _mutant("padding in the mean", "model_gradients", model="""\
+share = found["norm"].dtype.type((tokens >= 0).mean())
+    found = {name: gradient * share for name, gradient in found.items()}"""),
 )  # fmt: skip

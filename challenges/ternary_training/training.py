@@ -85,6 +85,11 @@ def shapes_of(config: Config) -> dict[str, tuple[int, ...]]:
     return shapes | {"norm": (width,)}
 
 
+def is_ternary(name: str, w: NDArray[Any]) -> bool:
+    """Return whether a weight is used in ternary form."""
+    return w.ndim == 2 and name != "position"
+
+
 def trained(answer: Answer, tokens: Bytes, config: Config, seed: int, *, exact: bool = False) -> Weights:
     """The weights that an answer trains; of another dtype only where `exact` does not ask for float32 itself.
 
@@ -96,24 +101,35 @@ def trained(answer: Answer, tokens: Bytes, config: Config, seed: int, *, exact: 
     return checked(found, config, exact=exact)
 
 
-def checked(found: Any, config: Config, *, exact: bool = False) -> Weights:
-    """Weights whose names, shapes and dtypes are those of the contract, all finite.
+def checked(
+    found: Any, config: Config, *, exact: bool = False, dtype: str = "float32", function: str = "train",
+    noun: str = "weight",
+) -> dict[str, NDArray[Any]]:  # fmt: skip
+    """Return weights whose names, shapes and dtypes are those of the contract, all finite; or gradients of theirs.
 
     Those of another dtype are converted, where that loses no more than digits, unless `exact`.
+
+    Args:
+        found: what came back.
+        config: of the call.
+        exact: whether the dtype itself is asked.
+        dtype: of each.
+        function: that returned them.
+        noun: what each is.
 
     Raises:
         ProbeFailure: they are not.
     """
     shapes = shapes_of(config)
     if not isinstance(found, dict):
-        raise ProbeFailure("`train` returns no dict of weights", f"it returns {type(found).__name__}")
+        raise ProbeFailure(f"`{function}` returns no dict of {noun}s", f"it returns {type(found).__name__}")
     missing, other = [n for n in shapes if n not in found], [str(n) for n in found if n not in shapes]
     if missing:
         named = f"{', '.join(missing[:5])}{', ...' * (len(missing) > 5)}: {len(missing)} of {len(shapes)}"
-        raise ProbeFailure("weights are missing", f"{named}{'; others are there: ' * bool(other)}{_some(other)}")
+        raise ProbeFailure(f"{noun}s are missing", f"{named}{'; others are there: ' * bool(other)}{_some(other)}")
     if other:
-        raise ProbeFailure("there are weights that the contract does not name", _some(other))
-    return {name: _checked(name, found[name], shape, exact) for name, shape in shapes.items()}
+        raise ProbeFailure(f"there are {noun}s that the contract does not name", _some(other))
+    return {name: _checked(name, found[name], shape, dtype, exact, noun) for name, shape in shapes.items()}
 
 
 def _some(names: list[str]) -> str:
@@ -121,17 +137,17 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:5])[:200]
 
 
-def _checked(name: str, values: Any, shape: tuple[int, ...], exact: bool) -> NDArray[np.float32]:
+def _checked(name: str, values: Any, shape: tuple[int, ...], dtype: str, exact: bool, noun: str) -> NDArray[Any]:
     if not isinstance(values, np.ndarray):
-        raise ProbeFailure("a weight is no array", f"{name} is {type(values).__name__}")
+        raise ProbeFailure(f"a {noun} is no array", f"{name} is {type(values).__name__}")
     if values.shape != shape:
-        raise ProbeFailure("a weight has another shape", f"{name} is {values.shape} instead of {shape}")
-    made = None if exact and values.dtype != np.float32 else converted(values, "float32")
+        raise ProbeFailure(f"a {noun} has another shape", f"{name} is {values.shape} instead of {shape}")
+    made = None if exact and values.dtype != dtype else converted(values, dtype)
     if made is None:
-        raise ProbeFailure("a weight is not float32", f"{name} is {values.dtype.name}")
+        raise ProbeFailure(f"a {noun} is not {dtype}", f"{name} is {values.dtype.name}")
     if not np.isfinite(made).all():
         count = int((~np.isfinite(made)).sum())
-        raise ProbeFailure("weights are not finite", f"{count:,} of {made.size:,} entries of {name}")
+        raise ProbeFailure(f"{noun}s are not finite", f"{count:,} of {made.size:,} entries of {name}")
     return made
 
 

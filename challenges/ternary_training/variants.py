@@ -1,5 +1,7 @@
 """Right ternary training that works differently from the reference: every probe must stay silent on it."""
 
+from dataclasses import replace
+
 from harness.probing import Variant
 
 from .lines import (
@@ -35,6 +37,18 @@ DX_BY_GROUPS = """    dx = np.empty_like(x)
         dx[:, part] = (dy * s[:, g]) @ t[:, part]
 """
 
+OFFERED = {"gradients": True}
+
+WHOLE = (
+    Variant(
+        "einsum over batches", "contracts whole batches, leaves padding where it stands, and steps by RMSprop",
+        file="variants/einsum_batches.py", capabilities=OFFERED, unmet=("training_cost",),
+    ),
+    Variant(
+        "window by window", "takes each window and head by itself, softmax and norm by their Jacobians",
+        file="variants/window_by_window.py", capabilities=OFFERED, unmet=("training_cost",),
+    ),
+)
 LAYER = (
     Variant(
         "loops over groups", "projects group by group",
@@ -157,4 +171,4 @@ TRAINING = (
     ),
 )
 
-VARIANTS = (*LAYER, *TRAINING)
+VARIANTS = (*WHOLE, *(replace(variant, capabilities=OFFERED) for variant in LAYER), *TRAINING)

@@ -114,15 +114,28 @@ def clip_factor(gradients: Weights) -> float:
     return min(1.0, CLIP_NORM / (norm + TINY))
 
 
+def gradients(weights: Weights, tokens: NDArray[np.int16], config: Config) -> Weights:
+    """Gradients by name of the mean cross entropy of windows (batch,T+1), each without its padding (-1)."""
+    _require(tokens.ndim == 2, f"tokens has shape {tokens.shape}, expected (batch,T+1)")
+    _require(1 < tokens.shape[1] <= config["context"] + 1, f"windows of {tokens.shape[1]} bytes")
+    order = np.argsort(tokens < 0, axis=1, kind="stable")    # padding last
+    rows = np.take_along_axis(tokens, order, axis=1)
+    inputs, labels = np.maximum(rows[:, :-1], 0), rows[:, 1:]
+    _require(bool((labels >= 0).any()), "no window holds two bytes")
+    return model_gradients(weights, inputs, labels, config)
+
+
 def model_gradients(
     weights: Weights, inputs: NDArray[np.int16], labels: NDArray[np.int16], config: Config
 ) -> Weights:
-    """Gradients of the mean cross entropy over all labels."""
+    """Gradients of the mean cross entropy over all labels that are bytes."""
     logits, caches = model_forward(weights, inputs, config)
     probs = softmax(logits)
     dlogits = probs
     dlogits[np.arange(labels.size), labels.ravel()] -= 1.0
-    dlogits /= labels.size
+    real = labels.ravel() >= 0
+    dlogits[~real] = 0.0
+    dlogits /= int(real.sum())
     return model_backward(dlogits, caches, inputs, weights, config)
 
 

@@ -149,6 +149,28 @@ def test_a_fault_is_charged_to_no_other_criterion(criteria: tuple[str, ...], fau
     assert faulty(evidence) == {*criteria}, {id: (e.title, e.detail) for id, e in evidence.items() if e.faulty}
 
 
+@pytest.mark.parametrize("criterion", ["projection", "linear", "gradients"])
+def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: str) -> None:
+    evidence = judged(wrapped("reference", LAYER_FAULTS[criterion]), criterion, "model_gradients")
+    assert faulty(evidence) == {criterion}
+    assert evidence["model_gradients"].rests_on == criterion
+
+
+@pytest.mark.parametrize(
+    ("mutant", "title"),
+    [
+        ("repeats lost", "the gradient of embed is wrong"),
+        ("short windows without positions", "the gradient of position is wrong"),
+        ("softmax without its sum", "the gradient of layer0.wk is wrong"),
+        ("second residual lost", "the gradient of layer0.w_down is wrong"),
+        ("embedding in float32", "the gradient of embed loses digits"),
+    ],
+)
+def test_the_weight_next_to_the_fault_is_named(mutant: str, title: str) -> None:
+    wrong = next(m for m in CODE.mutants if m.name == mutant)
+    assert judged(CODE.source(wrong), "model_gradients")["model_gradients"].title == title
+
+
 def test_what_fails_where_a_group_is_short_is_left_to_that_criterion() -> None:
     evidence = judged(wrapped("loops over groups", SHORT_GROUP))
     for id in ("group_sizes", "any_size"):

@@ -1,5 +1,5 @@
-"""The judge of ternary training is right: its forward pass is the reference's, the reference's gradients are slopes,
-and a grammar's entropy rate is what its texts show."""
+"""The judge of ternary training is right: its forward pass is the reference's, its gradients and the reference's are
+slopes, and a grammar's entropy rate is what its texts show."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +64,44 @@ def test_the_reference_follows_the_slope_of_the_judges_loss(weights: dict[str, A
     assert float((gradients[name] * direction).sum()) == pytest.approx(slope, rel=1e-7, abs=1e-9)
 
 
+TOKENS = np.array([[3, 5, 3, -1, 3, 7, 5], [-1, 1, -1, 1, 12, -1, -1], [4, -1, -1, -1, -1, -1, -1]], np.int16)
+"""Padding before, between and after bytes, a byte that repeats, and a window of one byte."""
+
+
+def test_the_judge_takes_the_loss_of_each_window_without_its_padding(weights: dict[str, Any]) -> None:
+    oracle = part("oracle")
+    used = {n: w if w.ndim == 1 or n == "position" else oracle.ternary(w, 5) for n, w in weights.items()}
+    costs = []
+    for text in (np.array([3, 5, 3, 3, 7, 5]), np.array([1, 1, 12])):
+        logs = oracle.log_probabilities(weights, text[None, :-1], CONFIG)[0]
+        costs.extend(-logs[np.arange(len(logs)), text[1:]])
+    assert float(part("model_oracle").loss(used, TOKENS, CONFIG)) == pytest.approx(np.mean(costs), rel=1e-12)
+
+
+def test_the_judges_gradients_are_slopes_of_its_loss_in_what_is_used(weights: dict[str, Any]) -> None:
+    """Straight through: t * s is moved, not w. One direction of every weight, in long double."""
+    oracle, rng = part("model_oracle"), np.random.default_rng(4)
+    used = oracle.used_weights(weights, oracle.signs_of(weights, 5), 5)
+    gradients = oracle.gradients(used, TOKENS, CONFIG)
+    h = np.longdouble(1e-5)
+    for name, w in used.items():
+        direction = rng.uniform(1, 2, w.shape) * rng.choice((-1, 1), w.shape)
+        up, down, far_up, far_down = (
+            oracle.loss(used | {name: w + steps * h * direction}, TOKENS, CONFIG) for steps in (1, -1, 2, -2)
+        )
+        slope = (8 * (up - down) - (far_up - far_down)) / (12 * h)
+        # truncation h^4 = 1e-20 times a fifth derivative, rounding 1e-19 over h
+        assert float((gradients[name] * direction).sum()) == pytest.approx(float(slope), rel=1e-10, abs=1e-12), name
+
+
+def test_the_reference_offers_the_judges_gradients(weights: dict[str, Any]) -> None:
+    oracle = part("model_oracle")
+    wanted = oracle.gradients(oracle.used_weights(weights, oracle.signs_of(weights, 5), 5), TOKENS, CONFIG)
+    found = part("reference").gradients(weights, TOKENS, CONFIG)
+    assert {*found} == {*wanted}
+    assert all(np.abs(found[name] - wanted[name]).max() < 1e-14 for name in wanted)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_the_entropy_rate_is_that_of_the_text(order: int) -> None:
     """What each byte costs a reader who knows the grammar: counted over contexts, within four deviations."""
@@ -86,6 +124,14 @@ def test_no_text_holds_the_bytes_that_padding_would_be_taken_for() -> None:
         assert not {0, 1, 63} & {*text.training.tolist()}
         assert (text.training == -1).any()
         assert (text.held_out >= 0).all()
+
+
+def test_every_window_of_the_longest_run_holds_a_byte_twice() -> None:
+    """40 bytes in windows of 64: the gradients of an embedding's row must add up there."""
+    text = part("texts").text_of(Draw(1, "text"), 1, 40, 256, 24_000, 100).training
+    plain = text[text >= 0]
+    assert part("training").MAIN["context"] == 64
+    assert all(len({*plain[i : i + 64].tolist()}) < 64 for i in range(0, len(plain) - 64, 7))
 
 
 def test_a_text_spread_out_is_the_same_text_with_padding_around_every_byte() -> None:

@@ -77,13 +77,32 @@ def backward(dlogits: Array, cache: Any, windows: Array, weights: Weights) -> We
 
 
 def loss_and_gradients(weights: Weights, windows: Array, labels: Array, config: Config) -> tuple[float, Weights]:
-    """Mean cross entropy of labels (batch,T) after windows (batch,T), nats a byte, and its gradients."""
+    """Mean cross entropy of labels (batch,T) after windows (batch,T), nats a byte, and its gradients.
+
+    A label of -1 is none.
+    """
     logits, cache = forward(weights, windows, config)
-    dlogits = softmax(logits)
-    places = np.arange(labels.size), labels.ravel()
+    dlogits, flat = softmax(logits), labels.ravel()
+    rows = np.flatnonzero(flat >= 0)
+    places = rows, flat[rows]
     loss = -float(np.log(np.maximum(dlogits[places], 1e-30)).mean())
     dlogits[places] -= 1
-    return loss, backward(dlogits / dlogits.dtype.type(labels.size), cache, windows, weights)
+    dlogits[flat < 0] = 0
+    return loss, backward(dlogits / dlogits.dtype.type(len(rows)), cache, windows, weights)
+
+
+def gradients(weights: Weights, tokens: Array, config: Config) -> Weights:
+    """The gradients of all weights for the mean loss of windows tokens (batch,T+1), each without its padding (-1).
+
+    Raises ValueError where windows are too short or too long, or no byte follows another.
+    """
+    if tokens.ndim != 2 or not 1 < tokens.shape[1] <= config["context"] + 1:
+        raise ValueError(f"tokens must be (batch,T+1) with T from 1 to {config['context']}, not {tokens.shape}")
+    by_padding = np.argsort(tokens < 0, axis=1, kind="stable")     # what is left out goes to the end
+    packed = np.take_along_axis(tokens, by_padding, axis=1)
+    if not (packed[:, 1] >= 0).any():
+        raise ValueError("no byte follows another in any window")
+    return loss_and_gradients(weights, np.maximum(packed[:, :-1], 0), packed[:, 1:], config)[1]
 
 
 def loss_of(weights: Weights, windows: Array, labels: Array, config: Config) -> float:

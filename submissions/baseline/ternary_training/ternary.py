@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
-from model import Config, Weights, initial_weights, loss_and_gradients
+from model import Config, Weights, gradients, initial_weights, loss_and_gradients
 from projection import Array, linear_backward, linear_forward, project
 
-__all__ = ["linear_backward", "linear_forward", "project", "train"]
+__all__ = ["gradients", "linear_backward", "linear_forward", "project", "train"]
 
 BETAS = 0.9, 0.99
 CLIP_NORM = 1.0
@@ -25,9 +25,9 @@ def train(tokens: Array, config: Config, seed: int, report: Callable[[int, float
     optimiser = Adam(weights)
     for step in range(config["steps"]):
         windows, labels = draw_batch(text, config, rng)
-        loss, gradients = loss_and_gradients(weights, windows, labels, config)
-        clip(gradients)
-        optimiser.step(weights, gradients, rate_of(step, config))
+        loss, found = loss_and_gradients(weights, windows, labels, config)
+        clip(found)
+        optimiser.step(weights, found, rate_of(step, config))
         if report is not None:
             report(step, loss)
     return weights

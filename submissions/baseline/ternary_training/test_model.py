@@ -63,6 +63,45 @@ def test_gradients_around_the_projection_are_slopes(name):
     assert float((gradients[name] * direction).sum()) == pytest.approx(expected, rel=1e-6, abs=1e-8)
 
 
+def test_padding_is_left_out_of_gradients():
+    """Three windows with padding: the mean over the six bytes that follow one, window by window."""
+    weights = weights_of()
+    padded = np.array([[3, -1, 5, 3, 7, 3], [-1, 1, -1, -1, 4, 4], [2, -1, -1, -1, -1, -1]], np.int16)
+    whole = model.gradients(weights, padded, CONFIG)
+    parts = [model.gradients(weights, np.array([text]), CONFIG) for text in ([3, 5, 3, 7, 3], [1, 4, 4])]
+    for name, g in whole.items():
+        assert np.allclose(g, (4 * parts[0][name] + 2 * parts[1][name]) / 6, rtol=0, atol=1e-14)
+        assert g.dtype == np.float64 and np.abs(g).max() > 0
+    _, plain = loss_and_gradients(weights, np.array([[3, 5, 3, 7]]), np.array([[5, 3, 7, 3]]), CONFIG)
+    assert all(np.array_equal(parts[0][name], g) for name, g in plain.items())
+
+
+def test_windows_without_padding_have_the_gradients_of_their_loss():
+    weights, (windows, _) = weights_of(), batch()
+    loss, plain = loss_and_gradients(weights, windows[:, :-1], windows[:, 1:], CONFIG)
+    assert loss == pytest.approx(loss_of(weights, windows[:, :-1], windows[:, 1:], CONFIG), rel=1e-12)
+    found = model.gradients(weights, windows, CONFIG)
+    assert all(np.array_equal(found[name], g) for name, g in plain.items())
+
+
+def test_padding_counts_in_no_loss():
+    weights, (windows, labels) = weights_of(), batch()
+    labels[1, 2:], labels[2] = -1, -1
+    loss, _ = loss_and_gradients(weights, windows, labels, CONFIG)
+    costs = [loss_of(weights, windows[i : i + 1, :n], labels[i : i + 1, :n], CONFIG) for i, n in ((0, 5), (1, 2))]
+    assert loss == pytest.approx((5 * costs[0] + 2 * costs[1]) / 7, rel=1e-12)
+
+
+@pytest.mark.parametrize("tokens", [np.arange(4), np.ones((2, 1)), np.ones((2, 7)), [[1, -1, -1], [-1, -1, 2]]])
+def test_windows_without_a_gradient_are_refused(tokens):
+    with pytest.raises(ValueError, match="tokens must|no byte"):
+        model.gradients(weights_of(), np.array(tokens, np.int16), CONFIG)
+
+
+def test_the_longest_window_is_taken():
+    assert model.gradients(weights_of(), np.array([[1, 2, 3, 4, 5, 6]]), CONFIG)["position"][4].any()
+
+
 def test_the_model_is_the_one_that_was_asked_for():
     """One layer and one head, byte by byte, with loops."""
     config = CONFIG | {"layers": 1, "heads": 2}

@@ -1,0 +1,179 @@
+"""Probes of the model's gradients, of answers that offer them: every weight's against the oracle, by error ratio.
+
+Gradients are judged in the order in which they are found on the way back, so that the first wrong one is nearest to the
+fault. No entry of a weight is as near to half its scale as honest sums may differ: nothing is open.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.numerics import conditioning
+from harness.probing import Answer, Draw, Keep, NotOffered, Tree, expect, probe
+
+from . import model_oracle, oracle
+from .binding import Floats, Inputs, results
+from .bounds import COARSE, require_within
+from .texts import PADDING, Bytes, config_of
+from .training import ROOM, checked, is_ternary, shapes_of
+
+VOCAB = 9
+SAME_BYTES = 3
+"""Different bytes of a text in which bytes repeat."""
+DRAWS = 3
+"""Perturbations behind a spread: wrong gradients are off by a share, digits lost by a thousand times what passes."""
+NEAR = 1e-3
+"""How near |w| may be to half its scale, as a share of the scale."""
+LOST = 16
+"""Operations of a narrower type whose cost counts as lost digits."""
+WAY_BACK = ("w_down", "w_up", "norm2", "wo", "wv", "wk", "wq", "norm1")
+
+ONE = {"layers": 1, "heads": 1, "width": 8, "group": 4, "context": 5, "length": 5, "batch": 1}
+TWO = {"layers": 2, "heads": 2, "width": 12, "group": 4, "context": 6, "length": 6, "batch": 2}
+PLAIN = {"text": "plain", "dtype": "float64"}
+
+
+@probe(
+    {**ONE, **PLAIN},
+    {**ONE, **PLAIN, "text": "repeated"},
+    {**ONE, **PLAIN, "length": 1, "batch": 3},
+    {**ONE, **PLAIN, "length": 3, "batch": 2},
+    {**ONE, **PLAIN, "heads": 2, "text": "padded", "batch": 3},
+    {**TWO, **PLAIN},
+    {**TWO, **PLAIN, "group": 5, "text": "padded"},
+    {**TWO, "text": "repeated", "dtype": "float32"},
+    {**TWO, "group": 5, "text": "padded", "dtype": "float32"},
+    fixed=("heads", "width", "group", "context"),
+)
+def every_gradient_matches_the_oracle(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, text: str, dtype: str,
+) -> dict[str, float]:  # fmt: skip
+    """Compare the gradients of all weights for one batch: one and two layers, several heads, short windows, bytes that
+    repeat within a window, padding inside and around, and groups that do not divide a row."""
+    _require_offered(answer)
+    config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
+    weights, tokens = draw_weights(draw, config, dtype), draw_tokens(draw, text, batch, length)
+    right, spreads = right_and_spreads(draw, weights, tokens, config)
+    size = sum(w.nbytes for w in weights.values())
+    found = answer.call("gradients", weights, tokens, config, returns=Tree(ROOM * size))
+    got = checked(found, config, exact=True, dtype=dtype, function="gradients", noun="gradient")
+    with expect.apart_from(lambda: _require_layers(answer, draw, weights, group)):
+        ratios = [_ratio(name, got[name], right[name], spreads[name]) for name in way_back(layers)]
+    return {"error_ratio": max(ratios)}
+
+
+@probe(**{**ONE, **PLAIN}, fixed=tuple(ONE))
+def wrong_windows_raise_value_error(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, text: str, dtype: str,
+) -> None:  # fmt: skip
+    """Windows that are no matrix, too long, of one byte, or of padding but for one byte are refused."""
+    _require_offered(answer)
+    config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
+    weights, kept = draw_weights(draw, config, dtype), Keep()
+    plain = draw_tokens(draw, text, 2, length)
+    answer.call("gradients", weights, plain, config, returns=kept)
+    alone = np.full_like(plain, PADDING)
+    alone[:, 2] = plain[:, 2]
+    for what, tokens in {
+        "tokens of one axis": plain[0], "windows longer than the context": draw_tokens(draw, text, 2, context + 1),
+        "windows of one byte": plain[:, :1].copy(), "windows in which no byte follows another": alone,
+    }.items():  # fmt: skip
+        expect.refused(lambda tokens=tokens: answer.call("gradients", weights, tokens, config, returns=kept), what)
+
+
+def _require_offered(answer: Answer) -> None:
+    if not answer.has("gradients"):
+        raise NotOffered("`gradients` is not offered")
+
+
+def _ratio(name: str, got: Floats, right: Floats, spread: float) -> float:
+    """Return the error ratio of a gradient, which must pass; the title tells lost digits from a wrong value."""
+    slightly = bool(abs(got - right).max() <= LOST * COARSE[got.dtype.name] * abs(right).max())
+    with expect.renamed(f"the gradient of {name} {'loses digits' if slightly else 'is wrong'}"):
+        return expect.close(f"the gradient of {name}", got, right, spread)
+
+
+def way_back(layers: int) -> list[str]:
+    """Return the names of all weights in the order in which a backward pass finds their gradients."""
+    own = [f"layer{i}.{name}" for i in reversed(range(layers)) for name in WAY_BACK]
+    return ["norm", *own, "position", "embed"]
+
+
+def draw_weights(draw: Draw, config: Mapping[str, Any], dtype: str) -> dict[str, NDArray[Any]]:
+    """Return weights by name: matrices with entries far beyond their scale and none near half of it, gains about 1."""
+    weights = {}
+    for name, shape in shapes_of(config).items():
+        if len(shape) == 1:
+            weights[name] = (1 + 0.5 * draw.uniform(*shape)).astype(dtype)
+        elif name == "position":
+            weights[name] = (0.5 * draw.normal(*shape)).astype(dtype)
+        else:
+            weights[name] = _draw_matrix(draw, shape, config["group_size"], dtype)
+    return weights
+
+
+def _draw_matrix(draw: Draw, shape: tuple[int, ...], group: int, dtype: str) -> Floats:
+    """Return a matrix of deviation 1/sqrt(in), one entry in ten four times as large."""
+    far = np.where(draw.rng.random(shape) < 0.1, 4.0, 1.0)
+    w = (draw.normal(*shape) * far / np.sqrt(shape[1])).astype(dtype)
+    while (near := abs(oracle.ratios(w, group) - 0.5) < NEAR).any():
+        w[near] *= 2
+    return w
+
+
+def draw_tokens(draw: Draw, text: str, batch: int, length: int) -> Bytes:
+    """Return windows (batch,length+1): bytes that differ within a window or repeat, or padding among them.
+
+    Of padding the first window holds one inside, the second two and one before; a third holds one byte alone.
+    """
+    count = length + 1
+    if text == "plain":
+        rows = [draw.rng.permutation(np.resize(draw.rng.permutation(VOCAB), count)) for _ in range(batch)]
+        return np.array(rows, np.int16)
+    bytes_used = draw.rng.permutation(VOCAB)[:SAME_BYTES]
+    tokens = bytes_used[draw.rng.integers(0, SAME_BYTES, (batch, count))].astype(np.int16)
+    tokens[:, 0] = tokens[:, min(1, length - 1)]
+    if text == "padded":
+        for i, row in enumerate(tokens):
+            row[1 + draw.rng.permutation(count - 2)[: 1 + i]] = PADDING
+            row[0] = PADDING if i % 2 else row[0]
+        if batch > 2:
+            tokens[-1, 1:] = PADDING
+    return tokens
+
+
+def right_and_spreads(
+    draw: Draw, weights: Mapping[str, Floats], tokens: Bytes, config: Mapping[str, Any]
+) -> tuple[dict[str, Floats], dict[str, float]]:
+    """Return the oracle's gradients, and how far each moves where weights are rounded, the signs t held.
+
+    That of queries and keys moves as far as that of values at least: where each position sees itself alone it is 0,
+    and what rounding leaves of two equal sums is honest.
+    """
+    names, group = [*weights], config["group_size"]
+    signs = model_oracle.signs_of(weights, group)
+
+    def of(*values: Floats) -> list[Floats]:
+        used = model_oracle.used_weights(dict(zip(names, values, strict=True)), signs, group)
+        return [*model_oracle.gradients(used, tokens, config).values()]
+
+    values = [weights[name] for name in names]
+    right = dict(zip(names, of(*values), strict=True))
+    spreads = dict(zip(names, conditioning(of, values, draw.rng, DRAWS), strict=True))
+    for name in names:
+        if name.endswith((".wq", ".wk")):
+            spreads[name] = max(spreads[name], spreads[f"{name[:-1]}v"])
+    return right, spreads
+
+
+def _require_layers(answer: Answer, draw: Draw, weights: Mapping[str, Floats], group: int) -> None:
+    """Require that the answer projects every matrix right, and that its linear layer is right with it."""
+    for name, w in weights.items():
+        if is_ternary(name, w):
+            rows = [draw.normal(2, size).astype(w.dtype) for size in (w.shape[1], len(w))]
+            given = Inputs(w, *rows, group)
+            require_within(results(answer, given), given, f"the matrix {name}")
