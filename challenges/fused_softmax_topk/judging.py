@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import distinct, instead
-from harness.probing import Answer, Draw, ProbeFailure
+from harness.probing import Answer, Draw, ProbeFailure, expect
 from harness.probing.checked import require_same_work
 
 from . import oracle
@@ -157,6 +157,7 @@ def right_under(
 
     It does where it fails again, and a launch of its shape with nothing special is right, both with equal values in
     memory that nobody wrote: what an answer reads there, or kept from an earlier call, is no matter of what is special.
+    What fails with nothing special as well is a fault elsewhere.
 
     Args:
         title: what is special fails.
@@ -170,10 +171,10 @@ def right_under(
         judge(run, answer, draw)
     except ProbeFailure as why:
         ordinary = normal(draw, run.rows, run.vocab)
-        plainly = _is_right(lambda: launch(answer, draw, ordinary, run.k, fill="nan"), answer, draw, right)
-        if plainly and not _is_right(lambda: launched(fill="nan"), answer, draw, judge):
-            why.title = title
-        raise
+        with expect.only_beside(lambda: right(launch(answer, draw, ordinary, run.k, fill="nan"), answer, draw)):
+            if not _is_right(lambda: launched(fill="nan"), answer, draw, judge):
+                why.title = title
+            raise
     return run
 
 

@@ -54,7 +54,7 @@ def the_maximum_may_come_at_any_column(answer: Answer, draw: Draw, *, rows: int,
 @probe({"vocab": 7, "k": 3}, {"vocab": 1500, "k": 64}, rows=3, floors={"vocab": 2})
 def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T18: the result for a row follows from those for its halves and the log-sum-exp of each."""
-    k, half = served(answer, k), vocab // 2
+    k, half = served(answer, min(k, vocab)), vocab // 2
     logits = spaced(draw, rows, vocab)
     whole = launch(answer, draw, logits, k)
     _alive(whole)

@@ -37,7 +37,7 @@ LARGEST_PAGE = 1024
 """Tokens; published paged caches use 8 to 256."""
 NEAR_END = 16
 """Decodes that lead over a page's end; a longer page is filled up to there by a prompt."""
-STRANGE_ROWS = "a paged slot shows other values than its own"
+STRANGE_ROWS = "a paged slot's values come back wrong"
 FEWER_DIGITS = "a paged slot's values come back less exact"
 SHORTENED = 2**-8
 """Of the largest value, what it is off by at most where it was only held in fewer bits, 16 of them say."""

@@ -12,7 +12,7 @@ from .binding import SLOT, Cache, Floats, Tokens, agree, alike, exact, normal, r
 MIXES = "a sequence sees tokens of another"
 MIXES_ROWS = "a row depends on the other rows of its call"
 MIXES_SLOTS = "a slot shows other values than its own"
-MIXES_LAYERS = "a layer shows other values than its own"
+MIXES_LAYERS = "a layer's output is wrong where another layer is used"
 PADDING_KEPT = "a token after a padded prompt sees more than real tokens"
 PADDING = "a real position of a padded prompt sees more than real tokens"
 SMALL = {"B": 2, "S": 2, "H": 1, "D": 4, "dtype": "float64"}

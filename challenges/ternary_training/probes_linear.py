@@ -12,8 +12,9 @@ from .bounds import open_entries, require_within
 SMALL = {"rows": 2, "columns": 8, "out": 3, "group": 4}
 MIDDLE = {"rows": 5, "columns": 64, "out": 24, "group": 32}
 BOTH = tuple({**sizes, "dtype": dtype} for sizes in (SMALL, MIDDLE) for dtype in DTYPES)
-FULL, PASSING = 4.0, 32.0
-"""Error ratios that earn all of a numeric criterion, and that pass at all."""
+FULL, PASSING = 8.0, 32.0
+"""Error ratios that earn all of a numeric criterion, and that pass at all: float32 sums in another order came to 6.2 on
+40 inputs."""
 
 
 @probe(*BOTH)
@@ -166,7 +167,7 @@ def signs_and_scales_follow_w(
 def error_ratios_are_small(
     answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
 ) -> Partial:
-    """Error ratios of s, y, dx and dw: full credit to 4, none above 32."""
+    """Error ratios of s, y, dx and dw: full credit to 8, none above 32."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     free = open_entries(given)
     given = given.but(w=np.where(free, 0.0, given.w)) if free.any() else given

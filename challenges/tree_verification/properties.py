@@ -134,7 +134,10 @@ def _rejected_nodes_change_nothing(
         for other in (tree.holding(node, token) for node in rejected for token in _lures(tree, node)):
             found = other.ask(answer, model=other.masked)
             if found != plain and (failure := other.failure(found)) is not None:
-                detail = f"{found} for {other}; {plain} where its rejected nodes hold {list(tree.tokens)}"
+                detail = (
+                    f"emitted: {found} for {other}; {plain} for tokens {list(tree.tokens)}, which differ only in nodes "
+                    "that greedy decoding does not take"
+                )
                 raise ProbeFailure(title, detail, where=failure.where, expected=failure.expected, got=failure.got)
     return wrong
 

@@ -143,7 +143,7 @@ def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: Partly
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
     cases = _cases(probe, result)
     if result.spared == cases or _is_ours(result, answer.adapters):
-        raise NotRun(f"our adapter does not serve {reasons or result.detail}")
+        raise NotRun(f"our adapter does not serve what is asked of {reasons or result.detail}")
     if not result.passed:
         return result
     if result.draws is not None and result.spared:

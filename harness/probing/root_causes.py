@@ -75,9 +75,8 @@ def _judged_again(
     if again.outcome is Outcome.PASSED and all(condition.mode for condition in cause):
         detail = f"judged without the cases where {where}, in which no call works"
         return again.model_copy(update={"detail": "; ".join(filter(None, (again.detail, detail)))})
-    left = ", and has no inputs without to judge it by" if again.detail == NOTHING_LEFT else ""
-    only = "" if left else "only "
-    detail = f"fails {only}where {where}, which {charged} {verb} charged with{left}: {evidence.title}"
+    left = "cannot be judged as a whole without" if again.detail == NOTHING_LEFT else "in no other case that was tried"
+    detail = f"fails where {where}, which {charged} {verb} charged with, and {left}: {evidence.title}"
     changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": cause[0].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
 

@@ -110,7 +110,7 @@ def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.passed and not result.assertions.real:
         return _credited(criterion, 0.0, "ends well, and no check that can fail was found in its text", measured)
     if result.unheeded:
-        return _credited(criterion, 0.0, result.detail, measured)
+        return _credited(criterion, 0.0, result.detail, measured, title=UNHEEDED)
     if result.passed and result.deterministic is False:
         return _credited(criterion, 0.5, "passes, but two runs go differently", measured)
     if result.status is SuiteStatus.UNDECIDED:

@@ -194,7 +194,8 @@ def _lint(files: Sequence[SourceFile], remarks: Sequence[LintFinding]) -> Metric
     rules = Counter(remark.rule for remark in remarks).most_common(5)
     named = ", ".join(f"{rule} x{times}" if times > 1 else rule for rule, times in rules)
     detail = f"{_count(len(remarks), 'likely fault')} in {_sloc(python)} code lines{f': {named}' if named else ''}"
-    first = min(remarks, key=lambda remark: (remark.path, remark.line), default=None)
+    # a name that is not defined, before what is only likely to be a fault
+    first = min(remarks, key=lambda remark: (not remark.rule.startswith("F"), remark.path, remark.line), default=None)
     if first is None:
         return _metric("lint", figure, detail)
     words = f"{first.path}:{first.line} {first.rule} {first.text}"
@@ -221,9 +222,9 @@ def _lacks_most(named: Sequence[tuple[tuple[Location, ...], DocumentedName]]) ->
     bare = name.annotated.count(False)
     lacks = [] if name.documented else ["documentation"]
     lacks += [_count(bare, "annotation")] if bare else []
-    alike = sum(_lacks(other) == _lacks(name) for _, other in named) - 1
+    alike = sum((n.documented, n.annotated.count(False)) == (name.documented, bare) for _, n in named) - 1
     words = f"{', '.join(map(str, place))} lacks {' and '.join(lacks)}"
-    return place, words + (f"; {alike} more lack{'s' * (alike == 1)} as much" if alike else "")
+    return place, words + (f"; {alike} more lack{'s' * (alike == 1)} the same" if alike else "")
 
 
 def _lacks(name: DocumentedName) -> int:

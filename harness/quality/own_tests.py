@@ -147,7 +147,7 @@ def grade_own_tests(
     files = read_sources(folder, entries, adapters, command or ())
     assertions = count_assertions(files, command or ())
     if not command:
-        return SuiteGrade(SuiteStatus.NONE, "no test command is stated", assertions)
+        return SuiteGrade(SuiteStatus.NONE, "submission.toml states no test command", assertions)
     suite = Suite(folder, command, tier, memory_mib, min(idle_seconds, seconds))
     end = time.perf_counter() + wall_bound(seconds)
     stage = _Stage(suite, files, assertions, entries, contract, seed, mutants, seconds, run_seconds, seconds, end)

@@ -175,4 +175,4 @@ def test_what_fails_where_a_group_is_short_is_left_to_that_criterion() -> None:
     evidence = judged(wrapped("loops over groups", SHORT_GROUP))
     for id in ("group_sizes", "any_size"):
         assert (evidence[id].outcome, evidence[id].rests_on) == (Outcome.NOT_RUN, "ragged_groups")
-        assert "fails only where the last group is short" in evidence[id].detail
+        assert "fails where the last group is short" in evidence[id].detail

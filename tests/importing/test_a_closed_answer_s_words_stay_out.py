@@ -147,7 +147,7 @@ def test_what_our_adapter_alone_raises_is_not_charged(published: Published) -> N
     with opened(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     record = grade_one(published.workspace, folder).record
-    told = [e for e in record.evidence if "our adapter does not serve `scaled`: " in e.detail]
+    told = [e for e in record.evidence if "our adapter does not serve what is asked of `scaled`: " in e.detail]
     assert told, [e.outcome for e in record.evidence]
     assert all("adapter.py:5" in e.detail and not e.locations for e in told)
     assert {e.outcome for e in told} == {Outcome.NOT_RUN}

@@ -68,7 +68,9 @@ def test_a_fault_of_the_rest_is_charged(criterion: str, mutant: str) -> None:
 def test_what_needs_the_function_itself_is_not_run() -> None:
     found = judged("gradients", no_backward)
     assert found.outcome is Outcome.NOT_RUN
-    assert found.detail == "our adapter does not serve `linear_backward`: NotImplementedError: not here"
+    assert (
+        found.detail == "our adapter does not serve what is asked of `linear_backward`: NotImplementedError: not here"
+    )
 
 
 def test_drawn_cases_that_are_not_served_are_no_wrong_ones_and_no_praise() -> None:

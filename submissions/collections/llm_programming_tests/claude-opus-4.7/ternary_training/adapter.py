@@ -65,7 +65,7 @@ def linear_forward(x: np.ndarray, w: np.ndarray, group_size: int) -> tuple[np.nd
 
 
 def linear_backward(dy: np.ndarray, cache: tuple) -> tuple[np.ndarray, np.ndarray]:
-    raise NotImplementedError("the answer defines no gradient of its own: MLX differentiates its layer")
+    raise NotImplementedError("the answer defines no vector-Jacobian product of its own: MLX differentiates its layer")
 
 
 def train(tokens: np.ndarray, config: dict[str, Any], seed: int) -> dict[str, np.ndarray]:

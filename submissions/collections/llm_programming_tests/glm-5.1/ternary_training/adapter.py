@@ -1,7 +1,7 @@
 """Serves the ternary_training contract with the published GLM-5.1 answer.
 
 Its module `ternary_model` is served, in MLX on the CPU: `project_ternary` and `TernaryLinear`. It takes only widths that
-the group size divides: others are not offered. It defines no gradient of its own, and its training fine-tunes a
+the group size divides: others are not offered. It defines no vector-Jacobian product of its own, and its training fine-tunes a
 checkpoint: neither is offered.
 """
 
@@ -50,7 +50,7 @@ def linear_forward(x: np.ndarray, w: np.ndarray, group_size: int) -> tuple[np.nd
 
 
 def linear_backward(dy: np.ndarray, cache: tuple) -> tuple[np.ndarray, np.ndarray]:
-    raise NotImplementedError("the answer defines no gradient of its own: MLX differentiates its layer")
+    raise NotImplementedError("the answer defines no vector-Jacobian product of its own: MLX differentiates its layer")
 
 
 def train(tokens: np.ndarray, config: dict[str, Any], seed: int) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 Its module `ternary_linear` is served, in MLX on the CPU: a layer that projects as that of its fine-tuning does, and
 takes only widths that the group size divides; others are not offered. (The layer of its model from scratch fills rows
-up with random weights, which the contract cannot name.) It defines no gradient of its own, and its trainings load a
+up with random weights, which the contract cannot name.) It defines no vector-Jacobian product of its own, and its trainings load a
 checkpoint or train another model: neither is offered.
 """
 
@@ -49,7 +49,7 @@ def linear_forward(x: np.ndarray, w: np.ndarray, group_size: int) -> tuple[np.nd
 
 
 def linear_backward(dy: np.ndarray, cache: tuple) -> tuple[np.ndarray, np.ndarray]:
-    raise NotImplementedError("the answer defines no gradient of its own: MLX differentiates its layer")
+    raise NotImplementedError("the answer defines no vector-Jacobian product of its own: MLX differentiates its layer")
 
 
 def train(tokens: np.ndarray, config: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
