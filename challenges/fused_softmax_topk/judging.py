@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import distinct, instead
-from harness.probing import Answer, Draw, ProbeFailure, expect
+from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, expect
 from harness.probing.checked import require_same_work
 
 from . import oracle
@@ -171,7 +171,12 @@ def right_under(
         judge(run, answer, draw)
     except ProbeFailure as why:
         ordinary = normal(draw, run.rows, run.vocab)
-        with expect.only_beside(lambda: right(launch(answer, draw, ordinary, run.k, fill="nan"), answer, draw)):
+        try:
+            with expect.only_beside(lambda: right(launch(answer, draw, ordinary, run.k, fill="nan"), answer, draw)):
+                raise
+        except FaultElsewhere:
+            raise
+        except ProbeFailure:
             if not _is_right(lambda: launched(fill="nan"), answer, draw, judge):
                 why.title = title
             raise

@@ -227,7 +227,7 @@ def test_the_name_that_lacks_most_is_the_worst(answer):
     """One that lacks documentation and two annotations lacks more than one before it without parameters."""
     extra = "\n\ndef bare():\n    return 1\n\n\ndef more(x, y):\n    return x + y\n\n\ndef same(x, y):\n    return x\n"
     metric = measure(answer(clean=CLEAN + extra)).metrics["documentation"]
-    assert metric.worst == "clean.py:21 more lacks documentation and 2 annotations; 1 more lacks as much"
+    assert metric.worst == "clean.py:21 more lacks documentation and 2 annotations; 1 more lacks the same"
     assert [(place.line, place.function) for place in metric.locations] == [(21, "more")]
 
 
