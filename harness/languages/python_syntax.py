@@ -28,6 +28,8 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 _LAYOUT = frozenset(
     {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
 )
+_TEXT = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
+"""Tokens of text; of f-strings from Python 3.12 on."""
 
 
 class PythonSyntax(Syntax):
@@ -90,7 +92,7 @@ class PythonSyntax(Syntax):
                 yield node.value.removesuffix(".py").rpartition(".")[2]
 
     def code_lines(self, text: str) -> Iterator[SourceLine]:
-        """As `Syntax.code_lines`, without docstrings (bare string statements)."""
+        """As `Syntax.code_lines`, without docstrings (bare string statements) and the inner lines of other strings."""
         lines = text.split("\n")
         code: set[int] = set()
         statement: set[int] = set()
@@ -101,7 +103,8 @@ class PythonSyntax(Syntax):
                     row, column = token.start
                     lines[row - 1] = lines[row - 1][:column]
                 elif token.type not in _LAYOUT:
-                    statement.update(range(token.start[0], token.end[0] + 1))
+                    first, last = token.start[0], token.end[0]
+                    statement |= {first, last} if token.type in _TEXT else set(range(first, last + 1))
                     only_strings = only_strings and token.type == tokenize.STRING
                 elif token.type == tokenize.NEWLINE:
                     if not only_strings:

@@ -93,6 +93,12 @@ def test_docstrings_and_comments_are_no_code(answer):
     assert measure(answer(clean=text)).metrics["largest_file"].figure == 1
 
 
+def test_printed_text_counts_where_it_begins_and_ends(answer):
+    text = 'def explain(n):\n    print(f"""' + "prose\n" * 900 + '{n}""")\n' + "X = (1,\n     2)\n"
+    metrics = measure(answer(clean=text)).metrics
+    assert (metrics["largest_file"].figure, metrics["function_length"].figure) == (5, 3)
+
+
 def test_repetition_starts_at_the_window(answer):
     block = [f"value = {n} * 17 + {n}" for n in range(WINDOW)]
 
@@ -206,8 +212,8 @@ def no_function(x):
     return inner(len(text))
 '''
     metrics = measure(answer(nested=text)).metrics
-    # the decorator, `def`, four of five lines of text, two of `inner`, `return`
-    assert metrics["function_length"].detail.startswith("nine in ten of 2 functions have at most 9 code lines")
+    # the decorator, `def`, the two ends of a text, two of `inner`, `return`
+    assert metrics["function_length"].detail.startswith("nine in ten of 2 functions have at most 7 code lines")
     assert metrics["complexity"].detail.endswith("the highest is 4")
     assert metrics["complexity"].worst == "nested.py:14 inner"
 
