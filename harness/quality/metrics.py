@@ -9,7 +9,7 @@
 | % of public names documented, of their parameters annotated | 80 | 50 | 20 | 0 |
 | % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
 
-Between the columns credit is linear. Code lines leave out blank lines, comments, docstrings and the inner lines of other
+Between the columns credit is linear. Code lines leave out blank lines, comments, docstrings and inner lines of other
 texts, so that neither documenting nor dividing code is punished. Tests are left out, and files that nothing imports
 (`sources` says which those are). The maintainability index is not used: removing docstrings drives it to 1, and large
 sound libraries to 0.
