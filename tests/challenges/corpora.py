@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from harness.model import Outcome
+from harness.model.submission import offers
 from harness.probing import Mutant, Variant
 from harness.probing.check import assess, mutant_evidence, sandboxed
 from harness.probing.code import ChallengeCode
@@ -42,9 +43,11 @@ def assert_caught(code: ChallengeCode, mutant: Mutant) -> None:
 def assert_right(code: ChallengeCode, variant: Variant | None, spared: Collection[str], growth: str) -> None:
     """The reference or a variant passes every probed criterion but the `spared`; `growth` may be left open.
 
-    A busy machine may not tell how a cost grows.
+    A variant need not pass those of options that it does not claim. A busy machine may not tell how a cost grows.
     """
-    judged = [c.id for c in code.challenge.criteria if c.probes and c.id not in spared]
+    asked = (c for c in code.challenge.criteria if c.probes and c.id not in spared)
+    offered = variant.capabilities if variant else None
+    judged = [c.id for c in asked if offered is None or not c.capability or offers(offered, c.capability)]
     with sandboxed(code, code.source(variant), variant.capabilities if variant else {}) as answer:
         evidence = [e for id in judged for e in assess(code, answer, SEED, id, SHARE)]
     wrong = [e for e in evidence if e.outcome is not Outcome.PASSED]
