@@ -282,8 +282,6 @@ def uncredited(evidence: Evidence) -> str:
         return "Not run"
     if evidence.outcome is Outcome.NOT_RUN:
         return "Not told apart"
-    if evidence.own_outcome is Outcome.FAILED:
-        return "Failed as well, and gates nothing again"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
         return "Not measured, and earns nothing"
     return "Held, but earns nothing"
