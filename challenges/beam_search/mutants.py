@@ -163,6 +163,9 @@ EOS = (
     _mutant("EOS ends the prompt", "takes a prompt that holds EOS for finished", "eos",
             (ITEM, "        if eos_token_id in prompt:\n            results.append([([], 0.0)])\n            continue\n"
              + ITEM)),
+    _mutant("EOS at its end ends the prompt", "takes a prompt whose last token is EOS for finished", "eos",
+            (ITEM, "        if prompt[-1] == eos_token_id:\n"
+                   "            results.append([([], 0.0)])\n            continue\n" + ITEM)),
     _mutant("cut at EOS", "cuts a prompt at its first EOS", "eos",
             (ITEM, "        if eos_token_id in prompt[1:]:\n"
                    "            prompt = prompt[: 1 + prompt[1:].index(eos_token_id)]\n" + ITEM)),
