@@ -333,11 +333,19 @@ def test_what_is_wrong_without_a_mask_is_charged_where_an_adapter_serves_no_mask
     assert (found.outcome, found.title) == (Outcome.FAILED, "o is wrong without the mask")
 
 
+def test_a_mask_that_an_adapter_does_not_serve_is_no_fault_of_l() -> None:
+    code, answer = code_of(BOTH), LocalAnswer(module_of("answer", source_of(BOTH, "reference")))
+    found = probe_criterion(
+        code, code.challenge.criterion("log_sum_exp"), _Maskless(answer), SEED, explain=False, adapters={"adapter.py"}
+    )
+    assert found.outcome is Outcome.PASSED and found.unserved
+
+
 class _Maskless(AnswerWrapper):
     """An answer whose adapter serves no mask."""
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        if args[4:5] != (False,):
+        if function == "flash_attention_fwd" and args[4:5] != (False,):
             place = [Location(file="adapter.py", line=6)]
             raise NotOffered(
                 f"`{function}` raises NotImplementedError", "NotImplementedError: no mask", locations=place
