@@ -80,7 +80,7 @@ PENALTIES = (
             (LENGTH, UNCOUNTED)),
     _mutant("one too long", "penalises by the length plus one", "length_penalty",
             (LENGTH, "    length = len(beam.tokens) + 1\n")),
-    _mutant("no penalty", "does not penalise length", "length_penalty", (PENALTY, "    penalty = 1.0\n")),
+    _mutant("no penalty", "returns scores without the length penalty", "length_penalty", (PENALTY, "    penalty = 1.0\n")),
     _mutant("linear penalty", "divides by the length itself, whatever alpha is", "length_penalty",
             (PENALTY, "    penalty = float(length) if alpha else 1.0\n")),
     _mutant("penalty of alpha times length", "divides by alpha times the length", "length_penalty",
