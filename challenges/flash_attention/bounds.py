@@ -195,10 +195,13 @@ def alike(got: Floats, wanted: Floats, title: str, doing: str, answer: Answer, g
 def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, float]:
     """Return what the answer is off on plain inputs, over the root mean square and over what rounding may cost.
 
-    Digits that are lost everywhere are charged once. Both are 0 where more than digits is lost.
+    Digits that are lost everywhere are charged once. Both are 0 where more than digits is lost, or no output comes.
     """
     plain = draw_inputs(draw, 1, 2, 16, 8, 8, given.dtype, causal=given.causal)
     right, bound = right_and_bound(plain)
-    off = abs(attention(answer, plain) - right)
+    try:
+        off = abs(attention(answer, plain) - right)
+    except CallFailed:
+        return 0.0, 0.0
     share = float(off.max() / np.sqrt(np.mean(right * right)))
     return (share, float((off / bound).max())) if only_digits(off, right) else (0.0, 0.0)

@@ -68,3 +68,31 @@ def test_a_cache_that_forgets_is_not_praised_for_what_it_costs(criterion: str) -
     cost = {e.criterion: e for e in charged_once(code(), [*judged(mutant.name).values(), found])}[criterion]
     assert (cost.outcome, cost.measured) == (Outcome.NOT_RUN, {})
     assert cost.rests_on in ("batch_isolation", "decode_history")
+
+
+KEEPS_ARGUMENTS = """
+
+_KEPT = {}
+
+
+def _keeping(call):
+    def run(cache, layer, slots, q, k, v, *lengths):
+        out = call(cache, layer, slots, q, k, v, *lengths)
+        _, kept = _KEPT.setdefault(id(cache), (cache, []))
+        changed = any(np.isnan(array).sum() > absent for array, absent in kept)
+        kept.append((k, np.isnan(k).sum()))
+        return out * np.nan if changed else out
+
+    return run
+
+
+prefill, decode = _keeping(prefill), _keeping(decode)
+"""
+
+
+def test_what_writing_to_an_argument_changes_is_not_said_of_results() -> None:
+    """A cache that keeps the arrays it was given returns arrays of its own: those the caller may write to."""
+    answer = LocalAnswer(module_of("answer", code().source() + KEEPS_ARGUMENTS))
+    ownership = code().challenge.criterion("ownership")
+    assert probe_criterion(code(), ownership, answer, SEED, explain=False).outcome is Outcome.PASSED
+    assert probe_criterion(code(), code().challenge.criterion("any_history"), answer, SEED, explain=False).faulty

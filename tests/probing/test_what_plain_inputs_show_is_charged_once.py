@@ -6,7 +6,7 @@ import pytest
 from harness.model import Counterexample, Evidence, Obstacle, Outcome
 from harness.probing import Axis, Drawn, expect
 from harness.probing.criteria import charged_once
-from harness.probing.failures import FaultElsewhere, ProbeFailure
+from harness.probing.failures import FaultElsewhere, ProbeFailure, Spared
 from harness.scoring.doubts import _allowed_causes
 
 
@@ -24,6 +24,15 @@ def test_what_fails_on_plain_inputs_too_is_charged_as_they_are():
     with pytest.raises(FaultElsewhere) as seen, expect.only_beside(wrong):
         wrong("large inputs give wrong values")
     assert (seen.value.title, seen.value.obstacle) == ("y is wrong", Obstacle.FAULT)
+
+
+def test_a_plain_case_that_is_spared_explains_nothing():
+    def spared():
+        raise Spared
+
+    with pytest.raises(ProbeFailure) as seen, expect.only_beside(spared):
+        wrong("o is wrong without the mask")
+    assert (seen.value.title, seen.value.obstacle) == ("o is wrong without the mask", None)
 
 
 @pytest.mark.parametrize(("title", "own"), [("y is wrong", False), ("another", False), (None, True)])
