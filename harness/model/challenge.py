@@ -76,6 +76,11 @@ class Contract(Model):
     optional: tuple[str, ...] = ()
     """Functions an answer may expose."""
 
+    @property
+    def exposed(self) -> tuple[str, ...]:
+        """Both, the ones that every submission exposes first."""
+        return (*self.functions, *self.optional)
+
 
 class ErrorRatioScale(Model):
     """What an error ratio of 1 means, where a challenge judges by a unit of its own."""
@@ -210,7 +215,7 @@ class Challenge(Stored):
         empty = [d for d in dimensions if all(c.dimension != d for c in self.criteria)]
         if empty:
             raise ValueError(f"dimension {empty[0]!r} has no criterion")
-        exposed = (*self.contract.functions, *self.contract.optional)
+        exposed = self.contract.exposed
         if unnamed := [name for name in self.limits.function_seconds if name not in exposed]:
             raise ValueError(f"limits.function_seconds names {unnamed[0]!r}, which the contract does not")
         anchor = next((c for c in self.criteria if c.id == self.anchor), None)

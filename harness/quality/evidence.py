@@ -1,6 +1,6 @@
 """What this room measures, as evidence for the criteria it feeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -30,29 +30,39 @@ SHOWN = 5
 
 
 def source_evidence(
-    criteria: Sequence[Criterion], submission: Submission, folder: Path, adapters: Iterable[str] = ()
-) -> dict[str, Evidence]:
-    """Evidence of the criteria fed by source metrics, by criterion; files that nothing imports are named once."""
+    criteria: Sequence[Criterion], submission: Submission, folder: Path, adapters: Iterable[str] = (),
+    functions: Collection[str] = (),
+) -> dict[str, Evidence]:  # fmt: skip
+    """Evidence of the criteria fed by source metrics, by criterion; files that do not count are named once.
+
+    Args:
+        criteria: those fed by source metrics.
+        submission: what states the test command and the programs.
+        folder: the snapshot.
+        adapters: files that are the harness's own: no line of them counts.
+        functions: those of the contract; without any, tests within a file count.
+    """
     if not criteria:
         return {}
-    run = (*_test_command(submission), *submission.about.programs)
-    report = measure(folder, submission.entries, tuple(adapters), run)
+    command, programs = _test_command(submission), submission.about.programs
+    report = measure(folder, submission.entries, tuple(adapters), command, programs, functions)
     size: dict[str, Figure] = {"source_files": report.files, "source_lines": report.sloc}
     found = {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
     for criterion in criteria:
         seen = found[criterion.id]
         if criterion.metric == SIZE and seen.measured:
-            detail = seen.detail + _uncounted(report.unused)
+            detail = seen.detail + _uncounted(report.unused, "nothing imports it")
+            detail += _uncounted(report.for_tests, "only tests lead to it")
             found[criterion.id] = seen.model_copy(update={"measured": seen.measured | size, "detail": detail})
     return found
 
 
-def _uncounted(files: Sequence[str]) -> str:
-    """What is said of files that nothing imports."""
+def _uncounted(files: Sequence[str], reason: str) -> str:
+    """What is said of files that do not count."""
     if not files:
         return ""
     more = f" and {len(files) - SHOWN} others" if len(files) > SHOWN else ""
-    return f"; not counted in any figure, for nothing imports it: {', '.join(files[:SHOWN])}{more}"
+    return f"; not counted in any figure, for {reason}: {', '.join(files[:SHOWN])}{more}"
 
 
 def _test_command(submission: Submission) -> tuple[str, ...]:

@@ -269,17 +269,31 @@ def test_a_program_that_the_submission_names_counts(answer: Answer) -> None:
     [
         ({"answer.py": "import copied\n" + CORE}, PYTEST),
         ({"answer.py": CORE.replace("np\n", "np\nNAME = 'copied'\n", 1)}, PYTEST),
-        ({"test_answer.py": f"import copied\n{SUITE}"}, PYTEST),
         ({"answer.py": "import between\n" + CORE, "between.py": "from copied import scaled\n"}, PYTEST),
-        ({}, ("python", "copied.py")),
-        ({}, ("python", "-m", "unittest", "copied")),
     ],
-    ids=["the entry", "a name in it", "a test", "what the entry imports", "the test command", "its module"],
+    ids=["the entry", "a name in it", "what the entry imports"],
 )
 def test_a_file_that_is_used_counts(answer: Answer, files: dict[str, str], command: tuple[str, ...]) -> None:
     folder = answer({"answer.py": CORE, "test_answer.py": SUITE, "copied.py": TWISTED, **files})
     report = measure(folder, ("answer.py",), command=command)
     assert not report.unused and report.metrics["lint"].figure
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        ({"test_answer.py": f"import copied\n{SUITE}"}, PYTEST),
+        ({}, ("python", "copied.py")),
+        ({}, ("python", "-m", "unittest", "copied")),
+    ],
+    ids=["a test", "the test command", "its module"],
+)
+def test_a_file_that_only_tests_lead_to_is_not_unused(
+    answer: Answer, files: dict[str, str], command: tuple[str, ...]
+) -> None:
+    folder = answer({"answer.py": CORE, "test_answer.py": SUITE, "copied.py": TWISTED, **files})
+    report = measure(folder, ("answer.py",), command=command)
+    assert (report.unused, report.for_tests, report.files) == ((), ("copied.py",), 1)
 
 
 def test_two_files_that_only_import_each_other_are_unused(answer: Answer) -> None:
