@@ -32,6 +32,8 @@ _WEIGHTS = {Severity.CRITICAL: 5, Severity.MAJOR: 3, Severity.MINOR: 1}
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Mebibytes = Annotated[int, Field(le=1 << 20)]
+TEST_RUN_SECONDS = 10.0
+"""Processor time within which an answer's own tests must finish once."""
 
 
 class Limits(Model):
