@@ -242,12 +242,12 @@ class Verification:
             self.ask(answer, model=self.placed)
         except CallFailed as failure:
             self.ask(answer)
-            raise ProbeFailure(PLACES, f"{failure.detail} ({self})", where="positions",
+            raise ProbeFailure(PLACES, f"{failure.detail} ({self})", where="positions", locations=failure.locations,
                                diagnosis=self._placed_by(answer)) from None  # fmt: skip
 
     def _placed_by(self, answer: Answer) -> str | None:
         """Say what the positions are, where they are places in the list."""
-        return "the answer gives each token the position of its place in the list" if self._slots(answer) else None
+        return "each token gets the position of its place in the list" if self._slots(answer) else None
 
     def _slots(self, answer: Answer) -> bool:
         """Whether the positions are places in the list."""

@@ -18,7 +18,10 @@ SEED = 11
 CHARGED = {
     "one cache for all slots": {"batch_isolation", "slot_reuse", "capacity"},  # only slot 0 is emptied, or full
     "one overwritten entry a layer": {"batch_isolation", "decode_history", "slot_reuse", "capacity"},
-    "decode sees only key 0": {"prefill_stored", "decode_history"},
+    "decode sees only key 0": {"prefill_stored"},
+    "decode sees only itself": {"prefill_stored"},
+    "prefill not stored": {"prefill_stored", "appended_prefill", "capacity"},  # what is forgotten fills no room
+    "decode not stored": {"decode_history", "slot_reuse", "capacity"},
     "padding stored": {"ragged_lengths"},
     "lengths shared by layers": {"layer_isolation"},
 }
@@ -58,6 +61,12 @@ def test_what_fails_where_several_sequences_are_held_depends_on_their_isolation(
     shapes = judged("one overwritten entry a layer")["shapes"]
     assert (shapes.outcome, shapes.rests_on) == (Outcome.NOT_RUN, "batch_isolation")
     assert "fails where several sequences are held" in shapes.detail
+
+
+def test_a_decode_that_sees_too_little_is_charged_after_a_prompt_alone() -> None:
+    history = judged("decode sees only key 0")["decode_history"]
+    assert (history.outcome, history.rests_on) == (Outcome.NOT_RUN, "prefill_stored")
+    assert "fails where a decode follows other tokens" in history.detail
 
 
 @pytest.mark.parametrize("criterion", ["decode_cost", "memory_growth"])
