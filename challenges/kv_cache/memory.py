@@ -104,8 +104,8 @@ def slopes(answer: Answer, draw: Draw, shape: Shape, length: int, *, together: b
 def require_held(cache: Cache, slot: int, held: Tokens) -> None:
     """Require the cache to attend to every token that a slot holds.
 
-    Decode one more token, whose query is that of the token in the middle, and compare the output with the oracle's: what
-    a cache costs that forgets tokens says nothing.
+    Decode one more token, whose query is that of the token in the middle, and compare the output with the oracle's. A
+    cache that forgets tokens takes no memory and no time.
 
     Raises:
         FaultElsewhere: the output (1, H, 1, D) is off by more than `HELD`.
