@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding
-from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
+from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, InputUse, ProbeFailure, expect
 
 from . import oracle
 from .binding import Inputs, attention, draw_inputs, only_digits
@@ -170,6 +170,25 @@ def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> 
                 f"{what} give {how}", why.detail, where=why.where, expected=why.expected, got=why.got,
                 measured=why.measured,
             ) from None  # fmt: skip
+
+
+def right_at_height(answer: Answer, given: Inputs, draw: Draw, height: float) -> None:
+    """Require a finite and right output of scores near a height; name none where the same scores near 0 fail too.
+
+    Args:
+        answer: to call.
+        given: the inputs.
+        draw: of plain inputs, where an output is wrong.
+        height: of the scores.
+    """
+    try:
+        right_beside_plain(answer, given, draw, f"scores near {height:g}")
+    except (CallFailed, FaultElsewhere):
+        raise
+    except ProbeFailure:
+        lowered = (given.k - given.k.mean(axis=2, keepdims=True)).astype(given.dtype)
+        right_beside_plain(answer, given.but(k=lowered), draw, "scores of a row that lie far apart")
+        raise
 
 
 def alike(got: Floats, wanted: Floats, title: str, doing: str, answer: Answer, given: Inputs, draw: Draw) -> float:
