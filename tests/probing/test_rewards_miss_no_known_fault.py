@@ -77,4 +77,4 @@ def test_what_an_option_costs_is_no_fault_that_a_reward_misses() -> None:
     code = ChallengeCode(Workspace.find(), Workspace.find().challenge("kv_cache"))
     number = next(n for n, mutant in enumerate(rewarded_mutants(code)) if mutant.name == "pages leak")
     trial = RewardGrader(code, 5, 1).trial(number)
-    assert (trial.missed, trial.costs_alone, trial.right) == ((5,), True, True)
+    assert (trial.missed, trial.costs_alone, trial.right) == ((5, 6), True, True)
