@@ -228,6 +228,27 @@ def test_code_that_changes_nothing_earns_nothing_however_well_it_is_tested(code,
     assert padded.kill_rate <= honest.kill_rate < anywhere.kill_rate
 
 
+# wrong on wide rows, by a constant
+ON_WIDE_ROWS = CORE.replace("    return", "    if x.shape[1] > 9:\n        total = total + 5.0\n    return")
+WIDE_SUITE = "import numpy as np\nfrom answer import scaled\n\n\ndef test_it():\n    assert {} is not None\n".format(
+    "scaled(np.ones((2, 12)), 1.0)"
+)
+
+
+def test_a_fault_that_only_changes_a_wrong_result_is_left_out(code, answer: Answer) -> None:
+    result = graded(code, answer({"answer.py": ON_WIDE_ROWS, "test_answer.py": WIDE_SUITE}))
+    line = next(n for n, text in enumerate(ON_WIDE_ROWS.splitlines(), 1) if "5.0" in text)
+    assert result.without_effect >= 3 and result.tried
+    assert line not in {number for _, number in places(result)}
+
+
+def test_of_an_answer_that_is_wrong_everywhere_every_change_counts(code, answer: Answer) -> None:
+    wrong = ON_WIDE_ROWS.replace("if x.shape[1] > 9", "if scale is not None")
+    result = graded(code, answer({"answer.py": wrong, "test_answer.py": WIDE_SUITE}))
+    line = next(n for n, text in enumerate(wrong.splitlines(), 1) if "5.0" in text)
+    assert line in {number for _, number in places(result)}
+
+
 @pytest.mark.parametrize("text", ["def scaled(x, scale):\n    raise ValueError\n", "raise ValueError\n"])
 def test_an_answer_that_returns_nothing_is_no_way_around_its_tests(code, answer: Answer, text: str) -> None:
     """Where calls show nothing, faults are planted as if nobody had called."""
