@@ -108,8 +108,8 @@ class ContractCalls:
     def shows(self, changed: Changed) -> bool:
         """Return whether a copy brings anything else, beyond rounding, on a case that the answer gets right.
 
-        No test is asked to notice what a wrong result is made of, such as the start values of a buffer. Of an answer that
-        gets no case right all cases count.
+        No test is asked to notice what a wrong result is made of, such as the start values of a buffer. Of an answer
+        that gets no case right all cases count.
 
         Args:
             changed: the files in which the copy differs.

@@ -1,8 +1,8 @@
 """Which mutants of an answer its own tests are run on, and which of them count.
 
-A mutant counts where it changes what calls through the contract bring that are right without it. Of those that the tests
-noticed a few are called, and all where one of these changes nothing: so faults in code that only the tests run earn
-nothing either.
+A mutant counts where it changes what calls through the contract bring that are right without it. Of those that the
+tests noticed a few are called, and all where one of these changes nothing: so faults in code that only the tests run
+earn nothing either.
 """
 
 import itertools
