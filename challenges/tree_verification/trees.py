@@ -44,6 +44,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "deep beside wide": (-1, 0, 1, 2, 3, -1, -1, 5, 6, 4),
     "children apart": (-1, 0, -1, 0, 3, 2, 3),
     "children of the last": (-1, -1, 1, -1, 3, 3, 5, -1, 7, 8),
+    "right before wrong siblings": (-1, 0, 0, 1, 1, 3, 3, 5),
     "many roots": (*[-1] * 12, 11, 12, 3, 14),
     "large family": (-1, *[0] * 12, 12, 13),
     "long chain": (*range(-1, 14), 13, 15),
