@@ -30,9 +30,8 @@ CRITICAL = {
 }  # fmt: skip
 NAMED = [
     ("minimax-m2.7", "causality", "no causal mask"),
-    ("minimax-m2.7", "batch_isolation", "shared batch cache"),
-    ("minimax-m2.7", "decode_history", "cache never grows"),
-    ("minimax-m2.7", "paged", "second page fails"),
+    ("minimax-m2.7", "batch_isolation", "one overwritten entry a layer"),
+    ("minimax-m2.7", "decode_history", "one overwritten entry a layer"),
     ("qwen3.6-27b", "prefill_stored", "decode sees only key 0"),
     ("qwen3.6-27b", "decode_history", "decode sees only key 0"),
     ("qwen3.6-27b", "ragged_lengths", "padding stored"),
