@@ -43,7 +43,7 @@ _INERT = frozenset(
 
 @dataclass(frozen=True)
 class ContractCode:
-    """What is left of an answer's files.
+    """Code of an answer's files to which its contract leads, and what was left out.
 
     Attributes:
         files: those that hold code still, without what was left out; lines keep their numbers.

@@ -58,7 +58,7 @@ def source_evidence(
 
 
 def _uncounted(files: Sequence[str], reason: str) -> str:
-    """What is said of files that do not count."""
+    """Return a sentence that names the files left out and the reason; empty without files."""
     if not files:
         return ""
     more = f" and {len(files) - SHOWN} others" if len(files) > SHOWN else ""
