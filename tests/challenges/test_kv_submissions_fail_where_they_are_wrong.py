@@ -29,10 +29,12 @@ CRITICAL = {
     },
     "qwen3.6-27b": {"prefill_then_decode", "prefill_stored", "decode_history", "ragged_lengths"},
 }  # fmt: skip
+OVERWRITTEN = "one overwritten entry a layer or shared batch cache"
+"""Two known faults that are this answer's: they differ in what a prompt attends to, which is its other fault."""
 NAMED = [
     ("minimax-m2.7", "causality", "no causal mask"),
-    ("minimax-m2.7", "batch_isolation", "one overwritten entry a layer"),
-    ("minimax-m2.7", "decode_history", "one overwritten entry a layer"),
+    ("minimax-m2.7", "batch_isolation", OVERWRITTEN),
+    ("minimax-m2.7", "decode_history", OVERWRITTEN),
     ("qwen3.6-27b", "prefill_stored", "decode sees only key 0"),
     ("qwen3.6-27b", "decode_history", "decode sees only key 0"),
     ("qwen3.6-27b", "ragged_lengths", "padding stored"),
@@ -135,7 +137,7 @@ def test_the_critical_failures_are_those_seen_by_running(runs: dict[str, Run], m
 def test_the_fault_is_named(runs: dict[str, Run], model: str, criterion: str, fault: str) -> None:
     diagnosis = runs[model].evidence[criterion].diagnosis
     assert diagnosis is not None
-    assert diagnosis.mutant == fault
+    assert diagnosis.mutant in fault.split(" or ")
 
 
 def test_the_baseline_passes_every_probe_of_what_it_offers(runs: dict[str, Run]) -> None:
