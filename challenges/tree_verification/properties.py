@@ -32,13 +32,13 @@ LURES = 2
 
 def nodes_go_by_their_parents(answer: Answer, draw: Draw, prompt: int = 2, vocab: int = 97) -> ProbeFailure | None:
     """Require that a wrong child of a right node changes nothing, whichever other row names what it holds."""
-    title = "what a rejected node holds changes what is emitted"
+    title = "what a node off the greedy path holds changes what is emitted"
     return _rejected_nodes_change_nothing(answer, draw, SIBLINGS, prompt, vocab, _on_path, title)
 
 
 def subtrees_are_rejected(answer: Answer, draw: Draw, prompt: int = 2, vocab: int = 97) -> ProbeFailure | None:
     """Require that what hangs on a wrong node changes nothing, whatever the model takes there or so deep."""
-    title = "what hangs on a rejected node changes what is emitted"
+    title = "what hangs on a node off the greedy path changes what is emitted"
     return _rejected_nodes_change_nothing(
         answer, draw, BRANCHES, prompt, vocab, lambda tree, node: not _on_path(tree, node), title
     )
@@ -103,7 +103,7 @@ def compare_mask(answer: Answer, prompt: int, parents: tuple[int, ...]) -> None:
     if len(wrong):
         row, column = map(int, wrong[0])
         verb = "may" if seen[row, column] else "may not"
-        detail = f"row {row} {verb} attend to column {column} (prompt of {prompt} tokens, parents {list(parents)})"
+        detail = f"row {row} {verb} attend to column {column} (prompt of length {prompt}, parents {list(parents)})"
         raise ProbeFailure("the mask is wrong", detail, where=f"mask[{row}, {column}]",
                            expected=bool(right[row, column]), got=bool(seen[row, column]))  # fmt: skip
 

@@ -8,15 +8,16 @@ A mutant replaces one span of one file by the changed expression; the rest of th
 * a number changed: integers by one, others doubled, zero to one; True with False;
 * a slice bound moved by one; two neighbouring returned values swapped.
 
-Never planted: outside executed lines, in tests and `__main__` blocks, in functions and files that check, show or time
-the code (`CHECKERS`), in docstrings, strings, annotations, `raise` and `assert`, in calls that print or log, in
-assignments within functions to names that nothing reads.
+Never planted: outside executed lines, in tests and `__main__` blocks, in docstrings, strings, annotations, `raise` and
+`assert`, in calls that print or log, in assignments within functions to names that nothing reads. Where no calls
+through the contract show which lines are the kernel, functions and files named as if they check, show or time it
+(`CHECKERS`) are passed over as well.
 """
 
 import ast
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -30,7 +31,7 @@ CHECKERS = re.compile(
     r"|gradient_check|run_)",
     re.IGNORECASE,
 )
-"""Names of functions and files that say little about the kernel: a suite is not asked to notice a fault in them."""
+"""Names of functions and files that are no kernel, where nothing else shows what is."""
 
 _NOTHING = "__name__ or not (1 + 2 - 3 * 4 / 5 // 6 % 7) < 8.0 <= True"
 """A statement that does nothing: a module's name is never empty."""
@@ -68,7 +69,7 @@ class SourceMutant:
 
 
 def plan_mutants(
-    files: Sequence[SourceFile], executed: Mapping[str, AbstractSet[int]], seed: int
+    files: Sequence[SourceFile], executed: Mapping[str, AbstractSet[int]], seed: int, *, by_name: bool = True
 ) -> list[SourceMutant]:
     """Every mutant of the executed lines of `files`, in an order drawn from `seed`.
 
@@ -76,12 +77,13 @@ def plan_mutants(
         files: source files; tests among them are passed over.
         executed: by path, the lines the suite executes.
         seed: of the order, so that a list cut short is a fair sample.
+        by_name: whether functions and files named like checks are passed over.
     """
     mutants = [
         mutant
         for file in files
         if not file.test
-        for mutant, statement in _in_file(file)
+        for mutant, statement in _in_file(file, by_name)
         if not executed.get(file.path, frozenset()).isdisjoint((mutant.line, statement.lineno))
     ]
     random.Random(seed).shuffle(mutants)
@@ -122,16 +124,17 @@ class _Padding(ast.NodeTransformer):
         return node
 
 
-def mutable_lines(file: SourceFile) -> frozenset[int]:
-    """Lines of `file` on which a mutant can be planted when they are executed."""
-    return frozenset(statement.lineno for _, statement in _in_file(file))
+def mutable_lines(file: SourceFile, *, by_name: bool = True) -> frozenset[int]:
+    """Return the lines of `file` on which a mutant can be planted when they are executed."""
+    return frozenset(statement.lineno for _, statement in _in_file(file, by_name))
 
 
-def _in_file(file: SourceFile) -> list[tuple[SourceMutant, ast.stmt]]:
-    if file.tree is None or CHECKERS.match(PurePosixPath(file.path).stem) or not _utf8(file.text):
+def _in_file(file: SourceFile, by_name: bool) -> list[tuple[SourceMutant, ast.stmt]]:
+    spared = CHECKERS.match if by_name else _no_name
+    if file.tree is None or spared(PurePosixPath(file.path).stem) or not _utf8(file.text):
         return []
     try:
-        return list(_planted(file, file.tree))
+        return list(_planted(file, file.tree, spared))
     except RecursionError:
         return []
 
@@ -143,9 +146,15 @@ def _utf8(text: str) -> bool:
     return text.isascii() or declared is None or declared[1].lower().replace("_", "-") in ("utf-8", "utf8")
 
 
-def _planted(file: SourceFile, tree: ast.Module) -> Iterator[tuple[SourceMutant, ast.stmt]]:
+def _no_name(name: str) -> bool:
+    return False
+
+
+def _planted(
+    file: SourceFile, tree: ast.Module, spared: Callable[[str], object]
+) -> Iterator[tuple[SourceMutant, ast.stmt]]:
     offsets, unread = Offsets(file.text), _unread(tree)
-    for site, statement in sites(tree.body, CHECKERS.match):
+    for site, statement in sites(tree.body, spared):
         if statement in unread:
             continue
         start, end = offsets.span(site)

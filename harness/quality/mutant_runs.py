@@ -84,7 +84,7 @@ def every_line(files: Sequence[SourceFile]) -> dict[str, frozenset[int]]:
 
 def exercised(files: Sequence[SourceFile], lines: Lines | None, called: Lines | None = None) -> float | None:
     """Of the lines that a mutant could be planted on, the share that the tests execute; None when unknown."""
-    mutable = both({file.path: mutable_lines(file) for file in files}, called)
+    mutable = both({file.path: mutable_lines(file, by_name=called is None) for file in files}, called)
     total = sum(map(len, mutable.values()))
     if lines is None or total == 0:
         return None

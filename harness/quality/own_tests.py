@@ -265,7 +265,7 @@ class _Stage:
         sources = [file for file in self.files if not file.test and not file.unused]
         called = self.contract.executed(sources) if self.contract else None
         executed = both(lines if lines is not None else every_line(sources), called)
-        mutants = plan_mutants(sources, executed, self.seed)
+        mutants = plan_mutants(sources, executed, self.seed, by_name=called is None)
         seen = replace(seen, planted=len(mutants), exercised=exercised(sources, lines, called))
         if not mutants:
             what = "the answer's code" if called is None else "the code that calls through the contract execute"

@@ -92,6 +92,17 @@ PARTS_SUITE = (
     "import numpy as np\nfrom answer import scaled\nfrom sums import column_sums\n\n\ndef test_runs():\n"
     "    assert scaled(np.ones((2, 3)), 1.0) is not None and column_sums(np.ones((2, 3))) is not None\n"
 )
+CHECKED = (
+    PARTS.replace("row_sums", "verify_sums").replace("from sums", "from report")
+    + """
+
+class ToyModel:
+    def forward(self, x):
+        return scaled(x, 2.0)
+"""
+)
+VERIFIED = SUMS.replace("row_sums", "verify_sums")
+"""A kernel whose names are those of checks."""
 PYTEST = ("python", "-m", "pytest", "-q")
 # every suite here runs all of its answer and notices no more than crashes
 DESIGNS = {
@@ -109,6 +120,10 @@ DESIGNS = {
     "a module that the answer imports": (
         {"answer.py": PARTS, "sums.py": SUMS, "test_answer.py": PARTS_SUITE}, PYTEST,
         {"answer.py": range(5, 7), "sums.py": range(4, 6)},
+    ),
+    "a kernel named like a check": (
+        {"answer.py": CHECKED, "report.py": VERIFIED, "test_answer.py": PYTEST_SUITE}, PYTEST,
+        {"answer.py": range(5, 7), "report.py": range(4, 6)},
     ),
 }  # fmt: skip
 
@@ -143,7 +158,8 @@ def test_no_fault_is_planted_in_what_the_contract_does_not_run(code, answer: Ans
     assert all(line in expected[path] for path, line in places(result))
     assert {path for path, _ in places(result)} == set(expected)
     inside = {path: frozenset(lines) for path, lines in expected.items()}
-    assert 0 < result.planted == len(plan_mutants(read_sources(folder, ("answer.py",)), inside, seed=1))
+    planned = plan_mutants(read_sources(folder, ("answer.py",)), inside, seed=1, by_name=False)
+    assert 0 < result.planted == len(planned)
 
 
 EQUIVALENT = CORE.replace("np.zeros(x.shape[0])", "np.full(x.shape[0], -np.inf * 0.0 if scale is None else 0.0)")

@@ -32,11 +32,11 @@ class _Model:
 
     def forward(self, token_ids: Any, mask_add: np.ndarray) -> np.ndarray:
         tokens = [int(token) for token in token_ids]
-        return np.asarray(self.model(tokens, _fitting(mask_add == 0, tokens), np.arange(len(tokens))))
+        return np.asarray(self.model(tokens, _fitting(mask_add > -np.inf, tokens), np.arange(len(tokens))))
 
 
 def build_tree_mask(prompt_len: int, parents: list[int]) -> np.ndarray:
-    return original.build_tree_mask(prompt_len, parents) == 0
+    return original.build_tree_mask(prompt_len, parents) > -np.inf
 
 
 def verify_and_accept(

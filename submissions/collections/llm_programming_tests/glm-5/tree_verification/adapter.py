@@ -32,12 +32,12 @@ class _Model:
     def forward(self, token_ids: Any, mask_add: np.ndarray | None = None) -> np.ndarray:
         tokens = [int(token) for token in token_ids]
         everything = np.ones((len(tokens), len(tokens)), dtype=bool)
-        mask = everything if mask_add is None else mask_add == 0
+        mask = everything if mask_add is None else mask_add > -np.inf
         return np.asarray(self.model(tokens, _fitting(mask, tokens), np.arange(len(tokens))))
 
 
 def build_tree_mask(prompt_len: int, parents: list[int]) -> np.ndarray:
-    return original.build_tree_mask(prompt_len, parents) == 0
+    return original.build_tree_mask(prompt_len, parents) > -np.inf
 
 
 def verify_and_accept(

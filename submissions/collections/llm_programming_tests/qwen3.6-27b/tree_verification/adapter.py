@@ -34,12 +34,12 @@ class _Model:
     def forward(self, token_ids: Any, mask: np.ndarray | None = None) -> np.ndarray:
         tokens = [int(token) for token in token_ids]
         causal = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
-        fitting = causal if mask is None else _fitting(mask == 0, tokens)
+        fitting = causal if mask is None else _fitting(mask > -np.inf, tokens)
         return np.asarray(self.model(tokens, fitting, np.arange(len(tokens))))
 
 
 def build_tree_mask(prompt_len: int, parents: list[int]) -> np.ndarray:
-    return original.build_tree_mask(prompt_len, parents) == 0
+    return original.build_tree_mask(prompt_len, parents) > -np.inf
 
 
 def verify_and_accept(
