@@ -260,7 +260,7 @@ class Verification:
 
     def __str__(self) -> str:
         nodes = f"tokens {list(self.tokens)}, parents {list(self.parents)}"
-        return f"prompt of {len(self.prompt)} token{"s" * (len(self.prompt) > 1)}, {nodes[:300]}"
+        return f"prompt of {len(self.prompt)} token{'s' * (len(self.prompt) > 1)}, {nodes[:300]}"
 
 
 def served(name: str, factory: str, arguments: tuple[Any, ...]) -> ServedFunction:
