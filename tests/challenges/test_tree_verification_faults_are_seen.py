@@ -102,7 +102,7 @@ def test_a_property_broken_around_any_design_fails_its_criterion_alone(mutant: P
     ("name", "charged", "hidden", "held"),
     [
         ("a wrong sibling ends it", {"golden_rule", "longest_path"}, {"parent_logits", "generation"}, {"one_call"}),
-        ("logits by slot", {"parent_logits"}, {"golden_rule", "positions", "generation", "longest_path"}, {"one_call"}),
+        ("logits by slot", {"parent_logits", "longest_path"}, {"golden_rule", "positions", "generation"}, {"one_call"}),
         ("parent seen alone", {"mask"}, {"golden_rule", "generation"}, {"plain_chain", "positions", "parent_logits"}),
         ("positions by slot", {"positions"}, {"generation"}, {"golden_rule", "parent_logits", "one_call"}),
         ("no tree refused", {"empty_tree"}, set(), {"golden_rule", "generation", "any_tree", "one_call"}),
