@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from harness.errors import ReplyError
 from harness.importing.reply import ReplyImporter, submission_toml
-from harness.importing.reply_text import reply_text
+from harness.replies.text import reply_text
 from harness.importing.unanswered import UnansweredReply
 from harness.model import Asked, Challenge, Submission, Turn
 from harness.model.collection import SUBMISSION_FILE

@@ -84,7 +84,7 @@ def reply(
     from harness.errors import NoAnswerError
     from harness.importing.claimed import claimed_capabilities
     from harness.importing.reply import lay_out_reply
-    from harness.importing.reply_text import read_bytes
+    from harness.replies.text import read_bytes
     from harness.importing.unanswered import importer_of
     from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace

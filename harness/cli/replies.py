@@ -12,7 +12,7 @@ from harness.cli import output
 
 if TYPE_CHECKING:
     from harness.importing.reply import ReplyImporter
-    from harness.importing.reply_taken import TakenFile
+    from harness.replies.found import TakenFile
     from harness.importing.unanswered import UnansweredReply
     from harness.model import Challenge
     from harness.running.executor import NotGraded
@@ -143,7 +143,7 @@ def _is_bare(name: str) -> bool:
 def _lay_out(name: str, challenge: "Challenge", place: Path) -> Path:
     from harness.errors import NoAnswerError
     from harness.importing.reply import lay_out_reply
-    from harness.importing.reply_text import read_bytes
+    from harness.replies.text import read_bytes
     from harness.importing.unanswered import importer_of
     from harness.model import identifier
     from harness.model.submission_name import SubmissionName

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from harness.errors import ReplyError
 from harness.importing.reply import ReplyImporter, submission_toml
-from harness.importing.reply_text import MAX_BYTES, reply_text
+from harness.replies.text import MAX_BYTES, reply_text
 from harness.model import About, Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
