@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from harness.errors import FilesError, SpecError, StoreError
 from harness.importing.importer import Importer
 from harness.languages import Language, language
-from harness.model import Challenge, Provenance, Submission
+from harness.model import ASKED_FILE, Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
 from harness.model.submission import Capability
@@ -149,6 +149,34 @@ def lay_out_reply(importer: Importer, folder: Path) -> None:
     lay_out_files(importer.read(name), folder)
 
 
+def settle_reply(importer: ReplyImporter, folder: Path, unread: Submission) -> None:
+    """As `lay_out_reply`, in place of an attempt whose reply could not be read; how it was asked for stays known.
+
+    Args:
+        importer: of the same reply, once its reader has chosen.
+        folder: of the attempt.
+        unread: what its submission.toml says.
+
+    Raises:
+        StoreError: it cannot be written; the attempt is as it was.
+    """
+    (name,) = importer.discover()
+    kept = {"turns": unread.about.turns, "date": unread.about.date, "generator": unread.about.generator}
+    submission = importer.found.submission
+    stated = submission.model_copy(update={"about": submission.about.model_copy(update=kept)})
+    files = {**importer.read(name), SUBMISSION_FILE: submission_toml(stated).encode()}
+    if (folder / ASKED_FILE).is_file():
+        files[ASKED_FILE] = (folder / ASKED_FILE).read_bytes()
+    former = folder.with_name(f".{folder.name}.old.{os.getpid()}")
+    folder.rename(former)
+    try:
+        lay_out_files(files, folder)
+    except BaseException:
+        former.rename(folder)
+        raise
+    shutil.rmtree(former, ignore_errors=True)
+
+
 def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
     """As `lay_out_reply`, of files by relative path."""
     refuse_both_forms(folder)
@@ -178,4 +206,3 @@ def _another_name(name: SubmissionName) -> str:
     if name.attempt is not None:
         return "under a number of its own"
     return f"under a name of its own:  --model ANOTHER-NAME; or, as another attempt, after  harness attempt {name}"
-

@@ -1,8 +1,8 @@
 """The code blocks of a reply in Markdown, as markdown-it-py finds them, and the prose between them.
 
-CommonMark ends an open block at the end of the text without a word; here `closed` says that it has no end. A file within
-`<file path="NAME">` and `</file>` is a block, too. A block of shell commands that only write files (`cat > NAME <<'END'`)
-and a block of JSON that maps names to files stand for the blocks of these files.
+CommonMark ends an open block at the end of the text without a word; here `closed` says that it has no end. A file
+within `<file path="NAME">` and `</file>` is a block, too. Shell commands that write files (`cat > NAME <<'END'`) and
+JSON that maps names to files stand for the blocks of these files.
 """
 
 import re
@@ -28,7 +28,8 @@ _FENCE = re.compile(r"[ \t>]{0,99}(?:`{3,}|~{3,})")
 _FILE_TAG = re.compile(r"<(?:file|document|artifact|source_file)[ \t][^<>\n]{1,400}>", re.IGNORECASE)
 _QUOTED = " \t>"
 _HERE = re.compile(
-    r"[ \t]{0,20}cat\b(?P<before>[^\n<]{0,300})<<[ ]?(?P<quote>['\"]?)(?P<end>\w{1,40})(?P=quote)(?P<after>[^\n]{0,300})"
+    r"[ \t]{0,20}cat\b(?P<before>[^\n<]{0,300})<<[ ]?(?P<quote>['\"]?)(?P<end>\w{1,40})(?P=quote)"
+    r"(?P<after>[^\n]{0,300})"
 )
 _TARGET = re.compile(r"[ ]{0,3}>[ ]{0,3}['\"]?(?P<path>[\w./-]{1,200})['\"]?[ ]{0,3}")
 _EXPANDED = re.compile(r"[$`\\]")

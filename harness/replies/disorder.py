@@ -1,9 +1,9 @@
-"""Signs that a reply's blocks are not what they seem: code outside them, several files in one, commands that change one."""
+"""Signs that blocks are not what they seem: code outside them, several files in one, commands that change a file."""
 
 import re
 
 from harness.replies.blocks import NEW, SHELL
-from harness.replies.found import Asked, ReadBlock
+from harness.replies.found import BlocksOfReply, ReadBlock
 from harness.replies.names import labels_within, names_in
 
 _WRITES = re.compile(r"(?<![>-])>{1,2}(?![>=])[ ]?[\w./\"'$]|\b(?:sed|tee|patch|apply|mv|cp|perl)\b")
@@ -11,7 +11,7 @@ _ENTITIES = re.compile(r"&(?:lt|gt|amp|quot|#39);")
 _INCLUDE = re.compile(r"^#include[ ]?&(?:lt|quot);", re.MULTILINE)
 
 
-def refuse_disorder(asked: Asked) -> None:
+def refuse_disorder(asked: BlocksOfReply) -> None:
     """Refuse a reply in which a block may hold less or more than one file, or code lies outside all blocks.
 
     Raises:

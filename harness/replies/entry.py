@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import NoAnswerError, ReplyError
-from harness.replies.found import Asked, ReadBlock
+from harness.replies.found import BlocksOfReply, ReadBlock
 from harness.replies.names import FileName, NamedBy, only_name, safe
 from harness.replies.text import ReplyProblem
 
 
 @dataclass(frozen=True)
-class Entry:
+class ContractFile:
     """The file that defines the contract.
 
     Attributes:
@@ -28,7 +28,7 @@ class Entry:
     aside: tuple[ReadBlock, ...] = ()
 
 
-def find_entry(asked: Asked, settings: str | None) -> Entry:
+def find_entry(asked: BlocksOfReply, settings: str | None) -> ContractFile:
     """Find the file that defines the contract.
 
     Args:
@@ -47,17 +47,19 @@ def find_entry(asked: Asked, settings: str | None) -> Entry:
         cells = _joined(asked)
         if cells is None:
             raise _no_entry(asked)
-        return Entry(_name(asked, cells, stated), cells, _text(cells))
+        return ContractFile(_name(asked, cells, stated), cells, _text(cells))
     paths = list(dict.fromkeys(block.path for block in whole))
     nameless = [block for block in whole if not block.name]
     if len(paths) == 1 and len(nameless) < 2:
-        return Entry(whole[-1].name or _name(asked, whole, stated), tuple(whole))
+        return ContractFile(whole[-1].name or _name(asked, whole, stated), tuple(whole))
     chosen = [] if nameless else _chosen(whole, paths, stated)
     if len(chosen) != 1:
-        raise asked.ambiguous(f"{len(whole)} blocks define the contract, and which one is the answer is not clear", whole)
+        raise asked.ambiguous(
+            f"{len(whole)} blocks define the contract, and which one is the answer is not clear", whole
+        )
     meant = tuple(block for block in whole if block.path == chosen[0])
     aside = tuple(block for block in whole if block.path != chosen[0])
-    return Entry(meant[-1].name or FileName(chosen[0], NamedBy.DEFAULT), meant, aside=aside)
+    return ContractFile(meant[-1].name or FileName(chosen[0], NamedBy.DEFAULT), meant, aside=aside)
 
 
 def stated_entries(settings: str | None) -> list[str]:
@@ -84,10 +86,10 @@ def imports(block: ReadBlock, path: str) -> bool:
     return not called.isdisjoint(block.outline.imports)
 
 
-def _joined(asked: Asked) -> tuple[ReadBlock, ...] | None:
+def _joined(asked: BlocksOfReply) -> tuple[ReadBlock, ...] | None:
     """Return blocks without a name that define the contract together, such as the cells of a notebook.
 
-    All up to the last that defines one of its functions are parts, each gives names of its own, and they need nothing else.
+    All up to the last that defines one of its functions are parts; each gives names of its own, and none is missing.
     """
     cells = [block for block in asked.sources if not block.name]
     wanted = asked.contract | {*asked.challenge.contract.optional}
@@ -107,7 +109,7 @@ def _text(parts: Sequence[ReadBlock]) -> str:
     return "\n\n\n".join(part.block.text.strip("\n") for part in parts) + "\n"
 
 
-def _name(asked: Asked, blocks: Sequence[ReadBlock], stated: Sequence[str]) -> FileName:
+def _name(asked: BlocksOfReply, blocks: Sequence[ReadBlock], stated: Sequence[str]) -> FileName:
     """Return what an entry without a name is called: as its submission.toml, an import or the prose alone says."""
     given = {block.path for block in asked.blocks if block.path}
     line = blocks[0].block.line
@@ -122,7 +124,7 @@ def _name(asked: Asked, blocks: Sequence[ReadBlock], stated: Sequence[str]) -> F
     return FileName(asked.language.entry, NamedBy.DEFAULT)
 
 
-def _no_entry(asked: Asked) -> ReplyError:
+def _no_entry(asked: BlocksOfReply) -> ReplyError:
     """Return the error of a reply in which no file defines the contract; its kind says whether that is certain."""
     wanted = ", ".join(asked.challenge.contract.functions)
     cut = next((block.block for block in asked.blocks if not block.block.closed), None)

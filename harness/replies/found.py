@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from harness.errors import ReplyError
+from harness.errors import AmbiguousReplyError
 from harness.languages import Language, Outline
 from harness.model import Challenge
 from harness.replies.blocks import CodeBlock
 from harness.replies.names import FileName
 from harness.replies.text import ReplyProblem
 
-TAKE = "say which blocks are the answer:  --take 3, or --take 2={entry} to name one; or ask the model for whole files"
+TAKE = "choose the blocks that are the answer:  harness import reply ... --take 3, or --take 2={entry} to name one"
 """What to do about a reply that leaves a choice."""
 
 
@@ -112,7 +112,7 @@ class Extraction:
 
 
 @dataclass(frozen=True)
-class Asked:
+class BlocksOfReply:
     """What a reply answers, and what is known of it.
 
     Attributes:
@@ -149,10 +149,10 @@ class Asked:
         named = block.name is not None and not outline.defines.isdisjoint(self.contract)
         return self.contract <= (block.gives if named else outline.defines)
 
-    def ambiguous(self, message: str, blocks: Sequence[ReadBlock] | None = None) -> ReplyError:
+    def ambiguous(self, message: str, blocks: Sequence[ReadBlock] | None = None) -> AmbiguousReplyError:
         """Return the error of a reply that leaves a choice: it lists its blocks, and how to choose."""
         hint = TAKE.format(entry=self.language.entry)
-        return ReplyError(self.reply, ReplyProblem.AMBIGUOUS, message, found=self.listed(blocks), hint=hint)
+        return AmbiguousReplyError(self.reply, ReplyProblem.AMBIGUOUS, message, found=self.listed(blocks), hint=hint)
 
     def listed(self, blocks: Sequence[ReadBlock] | None = None) -> list[str]:
         """Return a line for each block."""

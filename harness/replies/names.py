@@ -27,12 +27,19 @@ _LONGEST = 500
 _NEAR, _FAR = 4, 12
 """Lines above a block among which a line with a colon names it, and a heading does."""
 _ATTRIBUTE = re.compile(
-    r"\b(?:title|file|filename|name|path|filepath|identifier)[ ]?=[ ]?(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s\"'}>]{1,300}))"
+    r"\b(?:title|file|filename|name|path|filepath|identifier)[ ]?=[ ]?"
+    r"(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s\"'}>]{1,300}))"
 )
 _COMMENT = re.compile(r"[ \t]{0,9}(?:#|//|/\*\*?|<!--|;|%%(?:write)?file|%|\"\"\"|''')[ \t/*#=-]{0,40}(?P<said>.*)")
 _MAGIC = re.compile(r"%%(?:write)?file[ ]")
-_FIRST = re.compile(r"(?:\w{1,20}[ ]?[:\uff1a][ ]?)?[`\"']?(?P<name>[^\s`\"':(]{1,300})[`\"':]?(?:[ ]{0,9}[-(\u2013\u2014].*|[ \t*/=>#\"'-]*)$")
-_HEADING = re.compile(r"[ \t>]{0,20}(?:#{1,6}[ \t]|(?:[-*+]|[0-9]{1,3}[.)])?[ ]?(?:\*\*|__).*(?:\*\*|__)[^\w]{0,3}|.*<(?:summary|h[1-6])\b)")
+_FIRST = re.compile(
+    r"(?:\w{1,20}[ ]?[:\uff1a][ ]?)?[`\"']?(?P<name>[^\s`\"':(]{1,300})[`\"':]?"
+    r"(?:[ ]{0,9}[-(\u2013\u2014].*|[ \t*/=>#\"'-]*)$"
+)
+_HEADING = re.compile(
+    r"[ \t>]{0,20}(?:#{1,6}[ \t]|(?:[-*+]|[0-9]{1,3}[.)])?[ ]?(?:\*\*|__).*(?:\*\*|__)[^\w]{0,3}"
+    r"|.*<(?:summary|h[1-6])\b)"
+)
 _COLON = re.compile(r".*[:\uff1a][\s*_`]{0,9}$")
 _BARE = re.compile(r"[\W_]{0,9}(?:\w{1,20}[ ]?[:\uff1a][\W_]{0,9})?(?P<name>[\w.+/\\~-]{1,300}?)[\W_]{0,9}")
 
@@ -93,7 +100,7 @@ def written_in(tongue: str, path: str, default: Language) -> Language | None:
 
 
 def labels_within(text: str, own: str) -> Iterator[int]:
-    """Yield the lines of a text, from 1, that are a comment with the name of another file than `own` and nothing else."""
+    """Yield the lines of a text, from 1, that are a comment of nothing but the name of another file than `own`."""
     for number, line in enumerate(text.split("\n"), 1):
         said = _COMMENT.match(line[:_LONGEST]) if not line.startswith((" ", "\t")) else None
         found = _FIRST.match(said["said"].strip()) if said else None

@@ -11,7 +11,7 @@ from harness.model.collection import SUBMISSION_FILE
 from harness.replies.blocks import NEW, CodeBlock, find_blocks
 from harness.replies.disorder import refuse_disorder
 from harness.replies.entry import find_entry
-from harness.replies.found import Asked, Extraction, LeftBlock, PassedOver, ReadBlock
+from harness.replies.found import BlocksOfReply, Extraction, LeftBlock, PassedOver, ReadBlock
 from harness.replies.names import PLAIN, FileName, NamedBy, name_of, safe, text_of, written_in
 from harness.replies.patches import is_patch, patches_of
 from harness.replies.text import ReplyProblem, ReplyText
@@ -38,7 +38,9 @@ def extract(
     expanded = [each for block in whole for each in _with_new_files(block)]
     blocks = [replace(block, number=number) for number, block in enumerate(expanded, 1)]
     prose = parts.prose if parts.blocks or not whole else ()
-    asked = Asked(reply.path, challenge, used, [_read(block, used, reply.path, take) for block in blocks], prose)
+    asked = BlocksOfReply(
+        reply.path, challenge, used, [_read(block, used, reply.path, take) for block in blocks], prose
+    )
     if missing := sorted(take.keys() - {block.number for block in blocks}):
         raise ReplyError(
             reply.path, ReplyProblem.NO_BLOCK, f"holds no block {missing[0]}", found=asked.listed(),

@@ -8,8 +8,8 @@ from harness.languages import Outline
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import find_clash
 from harness.replies.blocks import CodeBlock
-from harness.replies.entry import Entry, imports
-from harness.replies.found import Asked, Extraction, LeftBlock, PassedOver, ReadBlock, TakenFile
+from harness.replies.entry import ContractFile, imports
+from harness.replies.found import BlocksOfReply, Extraction, LeftBlock, PassedOver, ReadBlock, TakenFile
 from harness.replies.names import FileName, NamedBy, names_in, text_of, written_in
 from harness.replies.patches import patches_of
 from harness.replies.text import ReplyProblem
@@ -27,7 +27,7 @@ class Versions:
         settings: the text of the answer's own submission.toml.
     """
 
-    def __init__(self, asked: Asked, entry: Entry, settings: str | None) -> None:
+    def __init__(self, asked: BlocksOfReply, entry: ContractFile, settings: str | None) -> None:
         self._asked = asked
         self._entry = entry
         self._settings = settings
@@ -128,7 +128,9 @@ class Versions:
             self._take(before.name, text, before.blocks, (*before.changes, read.block))
             needs = self._files[patch.path].outline.needs or frozenset()
             if needs - (before.outline.needs or frozenset()) and before.language and before.language.syntax.binds_names:
-                raise self._asked.ambiguous(f"the change of line {read.block.line} uses what {patch.path} does not give")
+                raise self._asked.ambiguous(
+                    f"the change of line {read.block.line} uses what {patch.path} does not give"
+                )
 
     def _follows(self, read: ReadBlock, path: str) -> bool:
         """Return whether a whole version of the entry comes after a block."""
@@ -155,7 +157,7 @@ class Versions:
                 message = f"line {drafts[0].block.line} gives a part of {path}, and no block gives all of it"
                 raise self._asked.ambiguous(message)
             for read in drafts:
-                if self._files[path].outline.needs and self._files[path].outline.needs & read.outline.defines:
+                if (self._files[path].outline.needs or frozenset()) & read.outline.defines:
                     message = f"line {self._files[path].blocks[0].line} may continue the part of {path} above it"
                     raise self._asked.ambiguous(message)
                 self._leave(read, PassedOver.DRAFT)
@@ -189,7 +191,10 @@ class Versions:
         return dict.fromkeys(read.outline.defines | read.outline.functions - read.outline.stubs, frozenset())
 
     def _add_tests(self, read: ReadBlock) -> None:
-        stem, suffix = self._entry.name.path.rpartition("/")[2].rpartition(".")[0], read.language and read.language.suffix
+        stem, suffix = (
+            self._entry.name.path.rpartition("/")[2].rpartition(".")[0],
+            read.language and read.language.suffix,
+        )
         again = [p for p, f in self._files.items() if f.outline.tests and f.outline.functions <= read.outline.functions]
         name = self._files[again[0]].name if again else FileName(f"test_{stem}{suffix}", NamedBy.IMPORT)
         self._add(read, name)
@@ -244,17 +249,24 @@ class Versions:
         """Return a file that the prose names, that a taken file imports, and that is not there; empty where none is."""
         said = {name for line in self._asked.prose for name in names_in(line)} - self._files.keys()
         suffix = self._asked.language.suffix
-        wanted = {name for f in self._files.values() for module in f.outline.imports for name in (module, module + suffix)}
+        wanted = {
+            name for f in self._files.values() for module in f.outline.imports for name in (module, module + suffix)
+        }
         there = {path.rpartition("/")[2] for path in self._files}
         return min((name for name in said & wanted if name not in there), default="")
 
 
-def entries_of(asked: Asked, entry: TakenFile, files: Mapping[str, TakenFile]) -> tuple[str, ...]:
+def entries_of(asked: BlocksOfReply, entry: TakenFile, files: Mapping[str, TakenFile]) -> tuple[str, ...]:
     """Return the entry, and every other file that is compiled with it rather than included."""
     if not asked.language.several_entries:
         return (entry.name.path,)
     sources = {path: file for path, file in files.items() if path.endswith(asked.language.suffix)}
-    included = {name for file in files.values() for module in file.outline.imports for name in (module, module.rpartition("/")[2])}
+    included = {
+        name
+        for file in files.values()
+        for module in file.outline.imports
+        for name in (module, module.rpartition("/")[2])
+    }
     beside = [
         path for path, file in sources.items()
         if path != entry.name.path
