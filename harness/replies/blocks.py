@@ -25,7 +25,7 @@ NEW = "new-file"
 """What the info string of a file that a patch creates calls its language."""
 _RULES = ("file", "fence", "code", "blockquote", "hr", "list", "heading", "paragraph")
 _FENCE = re.compile(r"[ \t>]{0,99}(?:`{3,}|~{3,})")
-_FILE_TAG = re.compile(r"<(?:file|document|artifact|source_file)[ \t][^<>\n]{1,400}>", re.IGNORECASE)
+_FILE_TAG = re.compile(r"<(?:file|document|artifact|antArtifact)[ \t][^<>\n]{1,400}>", re.IGNORECASE)
 _QUOTED = " \t>"
 _HERE = re.compile(
     r"[ \t]{0,20}cat\b(?P<before>[^\n<]{0,300})<<[ ]?(?P<quote>['\"]?)(?P<end>\w{1,40})(?P=quote)"
@@ -63,7 +63,7 @@ class CodeBlock:
     def tongue(self) -> str:
         """What the info string calls the language, in lower case; empty where it names none."""
         words = re.split(r"[\s:,{}]+", self.info.strip().lstrip("{").lstrip("."), maxsplit=1)
-        return words[0].lower().removeprefix("language-")
+        return "" if "=" in words[0] else words[0].lower().removeprefix("language-")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ def find_blocks(reply: ReplyText) -> ReplyParts:
         above = reply.lines[end:begin]
         prose += above
         filled = tuple(line for line in reversed(above) if line.strip(_QUOTED))
-        blocks += _expanded(_block(token, begin, after, reply.lines, filled))
+        block = _block(token, begin, after, reply.lines, filled)
+        blocks += _expanded(block) if block.closed or block.text.strip() or block.info else []
         end = after
     _refuse_many(reply, len(blocks))
     return ReplyParts(tuple(blocks), tuple([*prose, *reply.lines[end:]]))
@@ -119,12 +120,12 @@ def _file_rule(state: StateBlock, first: int, end: int, silent: bool) -> bool:
     line = _line(state, first).strip()
     if not _FILE_TAG.fullmatch(line):
         return False
-    closing = f"</{line[1:].split(maxsplit=1)[0]}>".lower()
     within = next((text for at in range(first + 1, end) if (text := _line(state, at).strip())), "")
-    last = next((at for at in range(first + 1, end) if _line(state, at).strip().lower() == closing), end)
     if _FENCE.match(within) or _FILE_TAG.fullmatch(within):
         return False
     if not silent:
+        closing = f"</{line[1:].split(maxsplit=1)[0]}>".lower()
+        last = next((at for at in range(first + 1, end) if _line(state, at).strip().lower() == closing), end)
         token = state.push("fence", "code", 0)
         token.info, token.markup, token.map = f"file {line[1:-1]}", "<", [first, min(last + 1, end)]
         token.content = "".join(f"{_line(state, at)}\n" for at in range(first + 1, last))

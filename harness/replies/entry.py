@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import NoAnswerError, ReplyError
-from harness.replies.found import BlocksOfReply, ReadBlock
+from harness.replies.found import BlocksOfReply, ReadBlock, imports
 from harness.replies.names import FileName, NamedBy, only_name, safe
 from harness.replies.text import ReplyProblem
 
@@ -76,14 +76,9 @@ def _chosen(whole: Sequence[ReadBlock], paths: Sequence[str], stated: Sequence[s
     """Return the files that may be the entry: those that the answer states, or those that import all others."""
     named = [path for path in paths if path in stated]
     last = {block.path: block for block in whole}
-    return named or [path for path in paths if all(imports(last[path], other) for other in paths if other != path)]
-
-
-def imports(block: ReadBlock, path: str) -> bool:
-    """Return whether a source imports or includes a file, by its name alone or by its path."""
-    file = path.rpartition("/")[2]
-    called = {path, file, file.rpartition(".")[0], path.rpartition(".")[0].replace("/", ".")}
-    return not called.isdisjoint(block.outline.imports)
+    return named or [
+        path for path in paths if all(imports(last[path].outline, other) for other in paths if other != path)
+    ]
 
 
 def _joined(asked: BlocksOfReply) -> tuple[ReadBlock, ...] | None:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from pathlib import PurePosixPath
 
 from harness.errors import AmbiguousReplyError
 from harness.languages import Language, Outline
@@ -60,6 +62,11 @@ class ReadBlock:
         return self.outline.defines | self.outline.imported
 
     @property
+    def gives_itself(self) -> frozenset[str]:
+        """What it defines, within classes and functions as well."""
+        return self.outline.defines | self.outline.functions - self.outline.stubs
+
+    @property
     def is_test(self) -> bool:
         """Whether its file is called like a test."""
         return self.language is not None and self.language.syntax.is_test(self.path)
@@ -84,6 +91,18 @@ class TakenFile:
     changes: tuple[CodeBlock, ...] = ()
     outline: Outline = Outline()  # noqa: RUF009
     language: Language | None = None
+
+
+def imports(outline: Outline, path: str) -> bool:
+    """Return whether a source imports or includes a file, by its name alone or by its path."""
+    return any(name in outline.imports for name in _called(path))
+
+
+@lru_cache(4096)
+def _called(path: str) -> frozenset[str]:
+    """What a source may call a file that it imports or includes."""
+    file = PurePosixPath(path)
+    return frozenset({path, file.name, file.stem, ".".join([*file.parts[:-1], file.stem])})
 
 
 @dataclass(frozen=True)

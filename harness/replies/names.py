@@ -27,9 +27,10 @@ _LONGEST = 500
 _NEAR, _FAR = 4, 12
 """Lines above a block among which a line with a colon names it, and a heading does."""
 _ATTRIBUTE = re.compile(
-    r"\b(?:title|file|filename|name|path|filepath|identifier)[ ]?=[ ]?"
+    r"\b(?:title|file|filename|name|path|filepath)[ ]?=[ ]?"
     r"(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s\"'}>]{1,300}))"
 )
+_SUFFIX = re.compile(r"\.[A-Za-z]\w{0,9}\.?$")
 _COMMENT = re.compile(r"[ \t]{0,9}(?:#|//|/\*\*?|<!--|;|%%(?:write)?file|%|\"\"\"|''')[ \t/*#=-]{0,40}(?P<said>.*)")
 _MAGIC = re.compile(r"%%(?:write)?file[ ]")
 _FIRST = re.compile(
@@ -142,7 +143,8 @@ def _names(block: CodeBlock) -> Iterator[FileName]:
 
 def _in_info(info: str) -> str:
     if found := _ATTRIBUTE.search(info[:_LONGEST]):
-        return next(group for group in found.groups() if group)
+        name = next(group for group in found.groups() if group)
+        return name if _SUFFIX.search(name) or name in _WHOLE_NAMES else ""
     names = names_in(info.replace(":", " ", 1)) or names_in(info)
     return names[0] if len(names) == 1 else ""
 

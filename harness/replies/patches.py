@@ -73,10 +73,10 @@ def patches_of(block: CodeBlock) -> list[FilePatch] | None:
 
 def _unified(text: str) -> list[FilePatch] | None:
     try:
-        files = list(PatchSet.from_string(text))
+        files = list(PatchSet.from_string(text)) if text.count("\n@@") <= _MOST else []
     except UnidiffParseError:
         return None
-    if not files or sum(map(len, files)) > _MOST or any(file.is_rename or file.is_removed_file for file in files):
+    if not files or any(file.is_rename or file.is_removed_file for file in files):
         return None
     patches = []
     for file in files:

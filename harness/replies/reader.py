@@ -11,7 +11,7 @@ from harness.model.collection import SUBMISSION_FILE
 from harness.replies.blocks import NEW, CodeBlock, find_blocks
 from harness.replies.disorder import refuse_disorder
 from harness.replies.entry import find_entry
-from harness.replies.found import BlocksOfReply, Extraction, LeftBlock, PassedOver, ReadBlock
+from harness.replies.found import BlocksOfReply, Extraction, LeftBlock, PassedOver, ReadBlock, imports
 from harness.replies.names import PLAIN, FileName, NamedBy, name_of, safe, text_of, written_in
 from harness.replies.patches import is_patch, patches_of
 from harness.replies.text import ReplyProblem, ReplyText
@@ -91,7 +91,7 @@ def _read(block: CodeBlock, used: Language, reply: str, take: Mapping[int, str])
     if language is None and name is None and block.tongue in PLAIN and _defines(block.text, used):
         language = used
     outline = (language.syntax.outline(text_of(block)) if language else None) or Outline()
-    if name and name.by is NamedBy.LABEL and language and _stem(name.path) in outline.imports:
+    if name and name.by is NamedBy.LABEL and language and imports(outline, name.path):
         name = None  # it uses the file, and is none of its versions
     return ReadBlock(block, name, language, outline, chosen=chosen)
 
@@ -100,7 +100,3 @@ def _defines(text: str, used: Language) -> bool:
     """Return whether a text is code that gives a name its value, and no output of a program."""
     outline = used.syntax.outline(text) if used.syntax.is_code(text) else None
     return outline is not None and bool(outline.defines | outline.functions)
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[0]
