@@ -87,14 +87,15 @@ def _joined(asked: BlocksOfReply) -> tuple[ReadBlock, ...] | None:
     All up to the last that defines one of its functions are parts; each gives names of its own, and none is missing.
     """
     cells = [block for block in asked.sources if not block.name]
-    wanted = asked.contract | {*asked.challenge.contract.optional}
-    last = max((n for n, block in enumerate(cells) if block.outline.defines & wanted), default=-1)
+    last = max((n for n, block in enumerate(cells) if block.outline.defines & asked.offered), default=-1)
     parts = tuple(cells[: last + 1])
     names = [name for part in parts for name in part.outline.defines]
     bound = {name for part in parts for name in part.gives}
     if len(names) != len({*names}) or not asked.contract <= {*names} or any(not part.block.closed for part in parts):
         return None
     if any(p.outline.fault or p.outline.gaps or p.outline.stubs or p.outline.needs is None for p in parts):
+        return None
+    if any(p.outline.unwritten & asked.contract for p in parts):
         return None
     needs = {name for part in parts for name in part.outline.needs or ()}
     return None if asked.language.syntax.binds_names and needs - bound else parts

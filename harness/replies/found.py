@@ -154,6 +154,11 @@ class BlocksOfReply:
         return frozenset(self.challenge.contract.functions)
 
     @property
+    def offered(self) -> frozenset[str]:
+        """These, and those that an answer may define."""
+        return self.contract | frozenset(self.challenge.contract.optional)
+
+    @property
     def sources(self) -> list[ReadBlock]:
         """Blocks in the challenge's language that give code, tests by name not counted."""
         return [b for b in self.blocks if b.language is self.language and not b.patch and not b.is_test]

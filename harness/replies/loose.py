@@ -66,7 +66,7 @@ class LooseBlocks:
     def _names(self) -> frozenset[str]:
         """What the files define, and what the contract leaves open to them."""
         found = [f.outline.defines | f.outline.functions for f in self._files.values()]
-        return frozenset(self._asked.challenge.contract.optional).union(*found)
+        return self._asked.offered.union(*found)
 
     @property
     def _lacking(self) -> frozenset[str]:
@@ -76,8 +76,10 @@ class LooseBlocks:
         return needs.difference(*(o.defines | o.imported for o in sources))
 
     def _is_use(self, read: ReadBlock) -> bool:
-        """Return whether a block below the answer imports a file of it, or calls the contract."""
-        return not (self._asked.contract | self._stems).isdisjoint(_WORD.findall(read.block.text))
+        """Return whether a block below the answer uses it: names a file or the contract, and is no indented part."""
+        return not read.block.text[:1].isspace() and not (self._asked.contract | self._stems).isdisjoint(
+            _WORD.findall(read.block.text)
+        )
 
     def _is_module(self, own: frozenset[str]) -> bool:
         """Return whether a file imports names of a block from a module that the reply does not give."""

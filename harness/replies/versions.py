@@ -95,7 +95,7 @@ class Versions:
     def _continues(self, before: TakenFile, after: ReadBlock) -> bool:
         """Return whether a later version keeps what others use of the one before, and needs nothing of it."""
         users = [read.outline.imports for read in self._asked.blocks if imports(read.outline, before.name.path)]
-        wanted = self._asked.contract.union(*(names for found in users for names in found.values()))
+        wanted = self._asked.offered.union(*(names for found in users for names in found.values()))
         bound = before.outline.defines | before.outline.imported
         if (bound & wanted) - after.gives or bound & (after.outline.needs or frozenset()):
             return False

@@ -153,7 +153,7 @@ def as_json(text: str) -> str:
 def test_half_of_a_pair_that_json_escapes_is_no_letter_and_no_failure_of_ours(
     workspace: Workspace, extract: Callable[[str], ReplyImporter], code: str
 ) -> None:
-    importer = extract(as_json(f"{REPLY}\n{code}\n```python {code}.py\nx = '{code}'\n```\n"))
+    importer = extract(as_json(f"{REPLY}\n{code}\n```python {code}.py\nscaled('{code}', 1)\n```\n"))
     lay_out_reply(importer, workspace.submissions_folder / "m" / "c")
 
 
