@@ -23,7 +23,7 @@ def refuse_disorder(asked: BlocksOfReply) -> None:
     given: dict[str, str] = {}
     for read in asked.blocks:
         if read.block.inner:
-            message = f"line {read.block.inner} opens a block within the one of line {read.block.line}"
+            message = f"opens a block in line {read.block.inner}, within the one of line {read.block.line}"
             raise asked.ambiguous(message)
         if problem := _problem(read, given):
             raise asked.ambiguous(problem)
@@ -34,11 +34,11 @@ def _problem(read: ReadBlock, given: dict[str, str]) -> str:
     """What makes a block doubtful; empty where nothing does."""
     block = read.block
     if read.language is not None and (second := next(labels_within(block.text, read.path), 0)):
-        return f"line {block.line + second} names another file within the block of line {block.line}"
+        return f"names another file in line {block.line + second}, within the block of line {block.line}"
     if _INCLUDE.search(block.text) or (read.outline.fault and _ENTITIES.search(block.text)):
-        return f"the block of line {block.line} holds HTML entities in place of signs"
+        return f"holds HTML entities in place of signs in the block of line {block.line}"
     if block.tongue == NEW and given.get(read.path, block.text) != block.text:
-        return f"line {block.line} creates {read.path}, which the reply gave before"
+        return f"creates {read.path} in line {block.line}, and gave it before"
     if block.tongue in SHELL and any(_WRITES.search(line) and names_in(line) for line in block.text.split("\n")):
-        return f"the commands of line {block.line} change files"
+        return f"changes files by the commands of line {block.line}"
     return ""

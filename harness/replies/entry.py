@@ -55,7 +55,7 @@ def find_entry(asked: BlocksOfReply, settings: str | None) -> ContractFile:
     chosen = [] if nameless else _chosen(whole, paths, stated)
     if len(chosen) != 1:
         raise asked.ambiguous(
-            f"{len(whole)} blocks define the contract, and which one is the answer is not clear", whole
+            f"has {len(whole)} blocks that define the contract, and which one is the answer is not clear", whole
         )
     meant = tuple(block for block in whole if block.path == chosen[0])
     aside = tuple(block for block in whole if block.path != chosen[0])
@@ -134,8 +134,8 @@ def _no_entry(asked: BlocksOfReply) -> ReplyError:
     parts = [b.outline.defines - b.outline.unwritten for b in asked.sources if not b.outline.gaps]
     if asked.contract <= frozenset().union(*parts):
         return asked.ambiguous(f"defines {wanted} in several blocks, and how they belong together is not clear")
-    message = f"no whole file in {asked.language.title} defines {wanted}"
+    message = f"holds no whole file in {asked.language.title} that defines {wanted}"
     return NoAnswerError(
-        asked.reply, ReplyProblem.NO_ENTRY, message + ("; found" if asked.blocks else ": it holds no code block"),
+        asked.reply, ReplyProblem.NO_ENTRY, message + ("; found" if asked.blocks else ", and no code block"),
         found=asked.listed(), hint="ask the model for whole files, one fenced block each, its name after the language",
     )  # fmt: skip

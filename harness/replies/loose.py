@@ -39,11 +39,13 @@ class LooseBlocks:
             repeats = any(is_excerpt(read, file) for file in self._files.values())
             if read.chosen:
                 number = read.block.number
-                raise self._asked.ambiguous(f"block {number} has no name; give it one:  --take {number}=NAME")
+                raise self._asked.ambiguous(f"says no name of block {number}; give it one:  --take {number}=NAME")
             why = self._why(read, repeats)
             indented = read.block.text[:1] in (" ", "\t") and read.block.tongue not in SHELL
             if why is None or (shown and not repeats and indented):
-                message = f"line {read.block.line} has no name, and may be a part or a change of the answer"
+                message = (
+                    f"has a nameless block in line {read.block.line}, which may be a part or a change of the answer"
+                )
                 raise self._asked.ambiguous(message)
             yield LeftBlock(read.block, why)
             shown = repeats

@@ -125,7 +125,7 @@ def safe(path: str, reply: str, line: int) -> str:
         problem = "is kept for the harness"
     if problem:
         raise ReplyError(
-            reply, ReplyProblem.UNSAFE_NAME, f"line {line} names the file {path!r}, which {problem}",
+            reply, ReplyProblem.UNSAFE_NAME, f"names the file {path!r} in line {line}, which {problem}",
             hint="change that name in the reply, and import it again",
         )  # fmt: skip
     return name

@@ -77,7 +77,7 @@ class Versions:
             self._left += [LeftBlock(block, PassedOver.SUPERSEDED) for block in (*before.blocks, *before.changes)]
             self._take(name, text_of(read.block), [read.block])
         else:
-            message = f"line {read.block.line} gives {name.path} again, and may be a part of it or another file"
+            message = f"gives {name.path} again in line {read.block.line}, which may be a part of it or another file"
             raise self._asked.ambiguous(message)
 
     def _take(
@@ -110,7 +110,7 @@ class Versions:
         """
         patches = patches_of(read.block)
         if patches is None:
-            raise self._asked.ambiguous(f"the change of line {read.block.line} cannot be read")
+            raise self._asked.ambiguous(f"holds a change in line {read.block.line} that cannot be read")
         for patch in patches:
             if patch.creates:
                 continue  # a block of its own
@@ -120,13 +120,13 @@ class Versions:
                 return
             text = patch.applied(before.text) if before else None
             if before is None or text is None:
-                message = f"the change of line {read.block.line} does not fit {patch.path} as the reply gives it"
+                message = f"holds a change in line {read.block.line} that does not fit {patch.path} as it is given"
                 raise self._asked.ambiguous(message)
             self._take(before.name, text, before.blocks, (*before.changes, read.block))
             needs = self._files[patch.path].outline.needs or frozenset()
             if needs - (before.outline.needs or frozenset()) and before.language and before.language.syntax.binds_names:
                 raise self._asked.ambiguous(
-                    f"the change of line {read.block.line} uses what {patch.path} does not give"
+                    f"holds a change in line {read.block.line} that uses what {patch.path} does not give"
                 )
 
     def _leave_cut(self, read: ReadBlock) -> None:
@@ -148,11 +148,13 @@ class Versions:
         for path, drafts in self._drafts.items():
             file = self._files.get(path)
             if file is None:
-                message = f"line {drafts[0].block.line} gives a part of {path}, and no block gives all of it"
+                message = f"gives a part of {path} in line {drafts[0].block.line}, and no block gives all of it"
                 raise self._asked.ambiguous(message)
             for read in drafts:
                 if (file.outline.needs or frozenset()) & read.outline.defines:
-                    raise self._asked.ambiguous(f"line {file.blocks[0].line} may continue the part of {path} above it")
+                    raise self._asked.ambiguous(
+                        f"gives {path} in line {file.blocks[0].line}, which may continue the part above it"
+                    )
                 self._leave(read, PassedOver.DRAFT)
 
     def _name_of_tests(self, read: ReadBlock) -> FileName:
@@ -182,7 +184,7 @@ class Versions:
         if missing := self._missing_file():
             raise self._asked.ambiguous(f"speaks of {missing}, which a file of it imports and no block gives")
         if entry.changes and not self._asked.contract <= entry.outline.defines | entry.outline.imported:
-            raise self._asked.ambiguous(f"{entry.name.path} defines the contract no more once it is changed")
+            raise self._asked.ambiguous(f"holds a change after which {entry.name.path} defines the contract no more")
         files = sorted(self._files.values(), key=lambda file: file.blocks[0].line)
         left = sorted(self._left, key=lambda each: each.block.line)
         return Extraction(entries_of(self._asked, entry, self._files), tuple(files), tuple(left), self._settings)

@@ -158,7 +158,7 @@ def test_commands_say_that_a_reply_holds_no_answer_and_go_on(workspace: Workspac
     (workspace.root / "right.md").write_text(RIGHT)
     words = ("import", "reply", "c.md", "--model", "m", "--challenge", CHALLENGE_ID, "--attempt", "2")
     done = called(workspace.root, *words)
-    assert done.returncode == 0 and "no whole file in Python defines scaled" in done.stderr
+    assert done.returncode == 0 and "no whole file in Python that defines scaled" in done.stderr
     assert workspace.submission(workspace.submissions_folder / "m" / CHALLENGE_ID / "attempt-2").about.unanswered
     done = called(workspace.root, "grade", "c.md", "right.md", "--challenge", CHALLENGE_ID, "--json")
     assert done.returncode == 0, done.stderr
