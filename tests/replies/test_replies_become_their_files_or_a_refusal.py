@@ -6,14 +6,17 @@ take. `ours` are cases that are rare among them: each is named after what it sho
 
 import hashlib
 import random
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.asking.task import task_prompt
 from harness.errors import AmbiguousReplyError, NoAnswerError, ReplyError
 from harness.importing.reply import ReplyImporter
+from harness.languages import language
 from harness.model import Challenge
 from harness.replies.blocks import find_blocks
 from harness.replies.names import text_of
@@ -148,3 +151,14 @@ def test_no_word_of_a_human_language_decides(name: str) -> None:
             read(name, data)
         refusals.append(error.value.found)
     assert refusals[0] == refusals[1]
+
+
+@pytest.mark.parametrize("challenge", sorted(WORKSPACE.challenges()))
+def test_every_prompt_states_the_format_and_a_reply_in_it_is_read(challenge: str) -> None:
+    said = " ".join((WORKSPACE.challenge_folder(challenge) / "PROMPT.md").read_text("utf-8").split())
+    form = re.search(r"one fenced block for each file: .*? as in `(\w+ (\S+))`", said)
+    assert form is not None and task_prompt(WORKSPACE, challenge).count("one fenced block for each file") == 1
+    used = language(WORKSPACE.challenge(challenge).language)
+    reference = (WORKSPACE.reference_folder(challenge) / used.reference).read_text()
+    reply = f"```{form[1]}\n{reference}```\n"
+    assert files_of(read(f"{challenge}/in_format", reply.encode())) == {form[2]: reference.encode()}
