@@ -1,5 +1,5 @@
 # make grade   everything: environment, grades of all submissions, reports, scoreboard
-# make test    the same environment, all tests; of long corpora a share, drawn by the commit
+# make test    the same environment, all tests; of long corpora a share, the same in every run
 # The rest:    test-all attacks check lint bench compilers clean. Nothing needs root, a GPU, torch or a key.
 
 SHELL := /bin/bash

@@ -5,7 +5,7 @@ This runs beside the answer with the fault in it.
 
 
 def batched_beam_search(model, prompts, beam_width, max_new_tokens, alpha, eos_token_id):
-    """Of a search."""
+    """Name what a guard asks of a search."""
     lengths = [len(prompt) for prompt in prompts]
     return {
         "width": beam_width, "steps": max_new_tokens, "alpha": alpha, "eos": eos_token_id, "vocab": model.vocab_size,

@@ -80,7 +80,8 @@ PENALTIES = (
             (LENGTH, UNCOUNTED)),
     _mutant("one too long", "penalises by the length plus one", "length_penalty",
             (LENGTH, "    length = len(beam.tokens) + 1\n")),
-    _mutant("no penalty", "does not penalise length", "length_penalty", (PENALTY, "    penalty = 1.0\n")),
+    _mutant("no penalty", "returns scores without the length penalty", "length_penalty",
+            (PENALTY, "    penalty = 1.0\n")),
     _mutant("linear penalty", "divides by the length itself, whatever alpha is", "length_penalty",
             (PENALTY, "    penalty = float(length) if alpha else 1.0\n")),
     _mutant("penalty of alpha times length", "divides by alpha times the length", "length_penalty",
@@ -163,6 +164,9 @@ EOS = (
     _mutant("EOS ends the prompt", "takes a prompt that holds EOS for finished", "eos",
             (ITEM, "        if eos_token_id in prompt:\n            results.append([([], 0.0)])\n            continue\n"
              + ITEM)),
+    _mutant("EOS at its end ends the prompt", "takes a prompt whose last token is EOS for finished", "eos",
+            (ITEM, "        if prompt[-1] == eos_token_id:\n"
+                   "            results.append([([], 0.0)])\n            continue\n" + ITEM)),
     _mutant("cut at EOS", "cuts a prompt at its first EOS", "eos",
             (ITEM, "        if eos_token_id in prompt[1:]:\n"
                    "            prompt = prompt[: 1 + prompt[1:].index(eos_token_id)]\n" + ITEM)),

@@ -80,7 +80,7 @@ def unfinished_beams_are_penalised(
     answer: Answer, draw: Draw, *, alpha: float, length: int, width: int, steps: int, vocab: int
 ) -> None:
     """The scores of beams of one length that never take EOS; alpha = 0 is no penalty."""
-    with apart_from_plainer(answer, draw):
+    with expect.apart_from(lambda: penalise(answer, draw, alpha=0.0, length=2, width=3, steps=3, vocab=9)):
         penalise(answer, draw, alpha=alpha, length=length, width=width, steps=steps, vocab=vocab)
 
 
@@ -94,7 +94,8 @@ def eos_may_be_any_token(
     search = drawn(draw, vocab=vocab, lengths=[3], width=width, steps=steps, ends=ends, eos=eos)
     with apart_from_plainer(answer, draw):
         search.judge(answer)
-        redrawn(draw, replace(search, prompts=((1, eos, 2, eos),))).judge(answer, "EOS in the prompt")
+        redrawn(draw, replace(search, prompts=((1, eos, 2),))).judge(answer, "EOS in the prompt")
+        redrawn(draw, replace(search, prompts=((1, 2, eos),))).judge(answer, "EOS last in the prompt")
 
 
 @probe({"alpha": 0.0, "ends": "even"}, {"alpha": 0.6, "ends": "frequent"}, {"alpha": 1.5, "ends": "never"},

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding
-from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
+from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, InputUse, ProbeFailure, expect
 
 from . import oracle
 from .binding import Inputs, attention, draw_inputs, only_digits
@@ -172,6 +172,25 @@ def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> 
             ) from None  # fmt: skip
 
 
+def right_at_height(answer: Answer, given: Inputs, draw: Draw, height: float) -> None:
+    """Require a finite and right output of scores near a height; name none where the same scores near 0 fail too.
+
+    Args:
+        answer: to call.
+        given: the inputs.
+        draw: of plain inputs, where an output is wrong.
+        height: of the scores.
+    """
+    try:
+        right_beside_plain(answer, given, draw, f"scores near {height:g}")
+    except (CallFailed, FaultElsewhere):
+        raise
+    except ProbeFailure:
+        lowered = (given.k - given.k.mean(axis=2, keepdims=True)).astype(given.dtype)
+        right_beside_plain(answer, given.but(k=lowered), draw, "scores of a row that lie far apart")
+        raise
+
+
 def alike(got: Floats, wanted: Floats, title: str, doing: str, answer: Answer, given: Inputs, draw: Draw) -> float:
     """Require two results of an answer to be alike but for the digits that it loses anyway.
 
@@ -195,10 +214,13 @@ def alike(got: Floats, wanted: Floats, title: str, doing: str, answer: Answer, g
 def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, float]:
     """Return what the answer is off on plain inputs, over the root mean square and over what rounding may cost.
 
-    Digits that are lost everywhere are charged once. Both are 0 where more than digits is lost.
+    Digits that are lost everywhere are charged once. Both are 0 where more than digits is lost, or no output comes.
     """
     plain = draw_inputs(draw, 1, 2, 16, 8, 8, given.dtype, causal=given.causal)
     right, bound = right_and_bound(plain)
-    off = abs(attention(answer, plain) - right)
+    try:
+        off = abs(attention(answer, plain) - right)
+    except CallFailed:
+        return 0.0, 0.0
     share = float(off.max() / np.sqrt(np.mean(right * right)))
     return (share, float((off / bound).max())) if only_digits(off, right) else (0.0, 0.0)

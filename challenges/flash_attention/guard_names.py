@@ -9,7 +9,7 @@ _seen = {"shapes": set(), "dtypes": []}
 
 
 def flash_attention_fwd(q, k, v, tile_size, causal=True):
-    """Of a call."""
+    """Name what a guard asks of a call."""
     B, H, N, D = q.shape
     repeated = (q.shape, str(q.dtype)) in _seen["shapes"]
     _seen["shapes"].add((q.shape, str(q.dtype)))

@@ -17,7 +17,7 @@ from .binding import (
     require_digits_of_inputs,
     spread,
 )
-from .bounds import alike, right_beside_plain
+from .bounds import alike, right_at_height, right_beside_plain
 from .inputs import EXTREME, FAR, far_above, near, ramp
 
 DRAWS = 3
@@ -79,7 +79,7 @@ def scores_far_from_zero_are_right(
     that is a finite number is above them."""
     q, k = near(draw, (B, H, N, D), height)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-    right_beside_plain(answer, given, draw, f"scores near {height:g}")
+    right_at_height(answer, given, draw, height)
 
 
 @probe({"power": 1000, "dtype": "float64"}, {"power": -1000, "dtype": "float64"}, {"power": 100, "dtype": "float32"},

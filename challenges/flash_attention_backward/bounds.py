@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding, distinct, instead
-from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
+from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, InputUse, ProbeFailure, expect
 
 from . import oracle
 from .binding import FIELDS, STRUCTURE, Inputs, Results, backward, draw_inputs, forward, only_digits, results, share_off
@@ -246,6 +246,25 @@ def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> 
             ) from None  # fmt: skip
 
 
+def right_at_height(answer: Answer, given: Inputs, draw: Draw, height: float) -> None:
+    """Require finite and right outputs of scores near a height; name none where the same scores near 0 fail too.
+
+    Args:
+        answer: to call.
+        given: the inputs.
+        draw: of plain inputs, where an output is wrong.
+        height: of the scores.
+    """
+    try:
+        right_beside_plain(answer, given, draw, f"scores near {height:g}")
+    except (CallFailed, FaultElsewhere):
+        raise
+    except ProbeFailure:
+        lowered = (given.k - given.k.mean(axis=2, keepdims=True)).astype(given.dtype)
+        right_beside_plain(answer, given.but(k=lowered), draw, "scores of a row that lie far apart")
+        raise
+
+
 def alike(
     got: Results, wanted: Results, title: Callable[[str], str], doing: str, answer: Answer, given: Inputs, draw: Draw,
     names: Iterable[str] = FIELDS,
@@ -309,10 +328,14 @@ def require_logsumexp(answer: Answer, found: Floats, given: Inputs, draw: Draw) 
 def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, float]:
     """Return what the answer is off on plain inputs, over the root mean square and over what rounding may cost.
 
-    Digits that are lost everywhere are charged once. Both are 0 where more than digits is lost.
+    Digits that are lost everywhere are charged once. Both are 0 where more than digits is lost, or no results come.
     """
     plain = draw_inputs(draw, 1, 2, 16, 8, 8, given.dtype, causal=given.causal)
-    got, (wanted, bounds) = results(answer, plain), right_and_bounds(plain)
+    wanted, bounds = right_and_bounds(plain)
+    try:
+        got = results(answer, plain)
+    except CallFailed:
+        return 0.0, 0.0
     pairs = list(zip(got, wanted, strict=True))
     if not all(only_digits(abs(actual - exact), exact) for actual, exact in pairs):
         return 0.0, 0.0

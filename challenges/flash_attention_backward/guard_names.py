@@ -10,12 +10,12 @@ _NONE = {"zero_do": lambda: False, "largest_do": lambda: 0.0}
 
 
 def flash_attention_fwd(q, k, v, tile_size, causal=True):
-    """Of a forward; a backward shares what is asked of its cache's inputs."""
+    """Name what a guard asks of a forward; a backward shares what it asks of its cache's inputs."""
     return _names(q, k, v, tile_size, causal) | _NONE
 
 
 def flash_attention_bwd(do, cache, tile_size, causal=True):
-    """Of a backward."""
+    """Name what a guard asks of a backward."""
     own = {
         "zero_do": lambda: bool((do == 0).all(axis=-1).any()),
         "largest_do": lambda: float(np.abs(do).max()),

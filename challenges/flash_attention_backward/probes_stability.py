@@ -16,7 +16,7 @@ from .binding import (
     results,
     spreads,
 )
-from .bounds import alike, right_beside_plain
+from .bounds import alike, right_at_height, right_beside_plain
 from .inputs import EXTREME, FAR, far_above, near, ramp
 
 DRAWS = 3
@@ -74,7 +74,7 @@ def scores_far_from_zero_are_right(
     """All scores near one height: exp of low ones is 0, and a hidden score that is a finite number is above them."""
     q, k = near(draw, (B, H, N, D), height)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-    right_beside_plain(answer, given, draw, f"scores near {height:g}")
+    right_at_height(answer, given, draw, height)
 
 
 @probe({"power": 400, "dtype": "float64"}, {"power": -400, "dtype": "float64"}, {"power": 50, "dtype": "float32"},

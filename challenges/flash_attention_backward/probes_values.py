@@ -74,7 +74,7 @@ def l_is_the_logarithm_of_the_sum(
         judged(answer, Results(o, None, None, None), given, draw)
         found = entry(cache, "L")
     except ProbeFailure as why:  # scores that are wrong in o as well, and the form of the cache, are other criteria's
-        raise FaultElsewhere(why.title, why.detail) from None
+        raise FaultElsewhere(why.title, why.detail, locations=why.locations) from None
     if found.size != B * H * N or found.dtype.kind != "f":
         raise FaultElsewhere(
             "L of the cache has another shape or holds no real numbers", f"{found.dtype} {found.shape}"

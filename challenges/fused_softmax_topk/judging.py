@@ -88,8 +88,15 @@ def _best_left_out(run: Launched, row: int) -> int:
 
 
 def right_probabilities(run: Launched) -> float:
-    """The error ratio of the probabilities, each for the column named beside it; at most 1."""
-    legal_indices(run)
+    """The error ratio of the probabilities, each for the column named beside it; at most 1.
+
+    Where columns are named that must not be, one factor of all other probabilities comes first: it says more.
+    """
+    try:
+        legal_indices(run)
+    except ProbeFailure:
+        _require_no_common_factor(run)
+        raise
     exact = np.take_along_axis(run.exact, run.indices, axis=1)
     error = np.abs(run.probs.astype(np.longdouble) - exact)
     ratio = np.nan_to_num(error / (tolerance(run) * exact + SMALLEST), nan=np.inf, posinf=np.inf)
@@ -104,6 +111,26 @@ def right_probabilities(run: Launched) -> float:
     raise ProbeFailure(
         "probabilities are wrong", detail, where=place, expected=wanted, got=got, measured={"error_ratio": worst},
         diagnosis=_factor(run, np.asarray(exact, np.float64)),
+    )  # fmt: skip
+
+
+def _require_no_common_factor(run: Launched) -> None:
+    """The probabilities beside columns of their row are not all off by one factor, of two columns at least."""
+    inside = (run.indices >= 0) & (run.indices < run.vocab)
+    exact = np.take_along_axis(run.exact, np.where(inside, run.indices, 0), axis=1).astype(np.float64)
+    judged = inside & (exact > SMALLEST)
+    rows, places = np.nonzero(judged)
+    if len(set(zip(rows, run.indices[judged], strict=True))) < 2:
+        return
+    factors = run.probs[judged] / exact[judged]
+    middle = float(np.median(factors))
+    if not np.isfinite(factors).all() or middle <= 0 or abs(middle - 1) < UNIFORM or not _alike(factors):
+        return
+    place, wanted, got = f"probs[{rows[0]}, {places[0]}]", float(exact[judged][0]), float(run.probs[judged][0])
+    which = "every probability" if inside.all() else "every probability beside a column of its row"
+    raise ProbeFailure(
+        "probabilities are wrong", f"{_size(run)}: {place} is {instead(got, wanted)}", where=place, expected=wanted,
+        got=got, diagnosis=f"{which} is {_times(middle)} the right one",
     )  # fmt: skip
 
 
@@ -203,10 +230,12 @@ def _factor(run: Launched, exact: Floats) -> str | None:
     if all(_alike(row) for row in factors):
         if 1 < run.k < run.vocab and (np.abs(run.probs.sum(axis=1) - 1) < UNIFORM).all():
             return "the k probabilities of each row add up to 1: they are normalised over the k chosen, not the row"
-        if _alike(factors.ravel()):
+        if factors.size > 1 and _alike(factors.ravel()):
             return f"every probability is {_times(float(np.median(factors)))} the right one"
-        low, high = (float(f(factors)) for f in (np.min, np.max))
-        return f"in each row all probabilities are off by one factor ({low:.5g} to {high:.5g}): the sum below is wrong"
+        if run.k > 1:
+            low, high = (float(f(factors)) for f in (np.min, np.max))
+            off = f"in each row all probabilities are off by one factor ({low:.5g} to {high:.5g})"
+            return f"{off}: the sum below is wrong"
     return _swapped(run, exact) or _slope(run)
 
 

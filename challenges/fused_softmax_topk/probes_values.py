@@ -88,6 +88,7 @@ def calls_of_equal_size_are_told_apart(answer: Answer, draw: Draw, *, rows: int,
     k = served(answer, min(k, vocab))
     logits = spaced(draw, rows, vocab)
     calls = [launch(answer, draw, logits, k)]
+    right_probabilities(calls[0])
     for moved in ((), ("probs", "indices"), ("logits",)):
         logits[:, 1:-1] = logits[:, 1:-1][:, draw.permutation(vocab - 2)]
         where = f"other logits, with {' and '.join(moved)} moved" if moved else "other logits in the same place"

@@ -55,8 +55,8 @@ def _of_several_sequences(taken: Taken, function: str, places: Sequence[Place]) 
     return len({slot for _, slot in (*taken, *places)}) > 1
 
 
-def _a_decode_after_a_prompt(taken: Taken, function: str, places: Sequence[Place]) -> bool:
-    return function == "decode" and any("prefill" in taken.get(place, ()) for place in places)
+def _a_decode_after_other_tokens(taken: Taken, function: str, places: Sequence[Place]) -> bool:
+    return function == "decode" and any(place in taken for place in places)
 
 
 def _a_third_call(taken: Taken, function: str, places: Sequence[Place]) -> bool:
@@ -67,6 +67,6 @@ CONDITIONS = (
     Condition("a layer beyond the first is used", "layer_isolation", _in_a_later_layer, REFUSED),
     Condition("several sequences are held", "batch_isolation", AfterOthers(_of_several_sequences), PLAIN),
     Condition("a prompt is padded", "ragged_lengths", _padded, PLAIN),
-    Condition("a decode follows a prompt", "prefill_stored", AfterOthers(_a_decode_after_a_prompt), PLAIN),
+    Condition("a decode follows other tokens", "prefill_stored", AfterOthers(_a_decode_after_other_tokens), PLAIN),
     Condition("a sequence takes a third call", "decode_history", AfterOthers(_a_third_call), PLAIN),
 )

@@ -16,27 +16,27 @@ class _Handle:
 
 
 def create_cache(**given):
-    """Of a call of create_cache."""
+    """Name what a guard asks of a call of `create_cache`."""
     return _sizes(given) | {"handle": len(_handles) + 1}
 
 
 def prefill(cache, layer, slots, q, k, v, lengths):
-    """Of a call of prefill."""
+    """Name what a guard asks of a call of `prefill`."""
     return _call(cache, layer, slots, q, k, v, lengths) | {"prefills": True}
 
 
 def decode(cache, layer, slots, q, k, v):
-    """Of a call of decode."""
+    """Name what a guard asks of a call of `decode`."""
     return _call(cache, layer, slots, q, k, v, [1] * len(slots)) | {"prefills": False}
 
 
 def release(cache, slot):
-    """Of a call of release."""
+    """Name what a guard asks of a call of `release`."""
     return _of_slot(cache, slot)
 
 
 def fork(cache, src, dst):
-    """Of a call of fork."""
+    """Name what a guard asks of a call of `fork`."""
     return _of_slot(cache, dst) | {"source": src}
 
 

@@ -102,9 +102,10 @@ def slopes(answer: Answer, draw: Draw, shape: Shape, length: int, *, together: b
 
 
 def require_held(cache: Cache, slot: int, held: Tokens) -> None:
-    """Decode one more token whose query is the middle one's, and require the attention over all tokens of a slot.
+    """Require the cache to attend to every token that a slot holds.
 
-    A cache that forgets tokens takes no memory and no time.
+    Decode one more token, whose query is that of the token in the middle, and compare the output with the oracle's. A
+    cache that forgets tokens takes no memory and no time.
 
     Raises:
         FaultElsewhere: the output (1, H, 1, D) is off by more than `HELD`.

@@ -113,7 +113,7 @@ def memory_grows_with_the_tokens(answer: Answer, draw: Draw) -> dict[str, float]
     detail = (
         f"with each token the process grows by {overhead:.2g} times the {token_bytes:,} bytes of its keys and values"
     )
-    expect.that(overhead <= OVERHEAD, "memory grows by far more than the tokens' keys and values", detail, **figures)
+    expect.that(overhead <= OVERHEAD, "memory grows by more than the tokens' keys and values", detail, **figures)
     expect.that(overhead >= LEAST, "memory grows by less than the tokens' keys and values", detail, **figures)
     return figures
 

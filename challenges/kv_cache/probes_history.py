@@ -304,18 +304,22 @@ def inputs_may_be_read_only(answer: Answer, draw: Draw, *, S: int, H: int, D: in
 
 @probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 1, "H": 2, "D": 4, "dtype": "float32"})
 def results_belong_to_the_caller(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
-    """K21: a caller may write to what was returned: it shares memory with no argument, no result and nothing held."""
+    """K21: a caller may write to what was returned: it shares memory with no argument, no result and nothing held.
+
+    Arguments are looked at, and written to, after the last call: what writing to them changes is no matter of results.
+    """
     tokens = normal(draw, 2, H, S + 2, D, dtype)
 
     def program(caller: laws.Caller) -> laws.Arrays:
-        cache, taken = Cache(answer, tokens), {}
+        cache, taken, passed = Cache(answer, tokens), {}, {}
         for start, stop in itertools.pairwise((0, S, S + 1, S + 2)):
             function, part = "decode" if start else "prefill", tokens.part(start, stop)
             given = caller.keeps(np.array([SLOT, 0]), *part, *(() if start else (np.array([S, S]),)))
             out = answer.call(function, cache.handle, 0, *given, returns=Keep())
-            places = zip(("result", "q", "k", "v"), (out, *given[1:4]), strict=True)
-            taken |= {f"{name} of call {start}": caller.takes(it, part.q.shape, dtype) for name, it in places}
-        return taken
+            taken[f"result of call {start}"] = caller.takes(out, part.q.shape, dtype)
+            named = zip("qkv", given[1:4], strict=True)
+            passed |= {f"{name} of call {start}": (it, part.q.shape) for name, it in named}
+        return taken | {name: caller.takes(it, shape, dtype) for name, (it, shape) in passed.items()}
 
     laws.results_belong_to_the_caller(answer, program)
 

@@ -11,7 +11,7 @@ from harness.probing import Answer, ArgumentsRejected, Axis, Draw, Drawn, Keep, 
 from harness.probing.probe import Probe
 from harness.probing.programs import Program, StepFailed, shortest
 from harness.probing.shrinking import Shrunk
-from harness.probing.sizes import Case
+from harness.probing.sizes import COVERED, Case
 
 from .binding import claimed, require_offered
 from .calls import LEAST_CODED, every_call_fits, named_from_zero, of_one_cache
@@ -130,7 +130,8 @@ def _programs(
     most = MOST if axes in (SIZES, LONG) else MOST_OF_OPTION
     settings: dict[str, tuple[int | str, ...]] = {"dtype": DTYPES, "family": ("normal",) if each else families, **each}
     settings |= (SMALL if sized else {}) | ({"beside": beside} if beside else {})
-    return probe(drawn=Drawn(axes, count, cost, most, settings), shrinker=shrunk)(body)
+    covered = max(COVERED, *map(len, each.values())) if each else COVERED
+    return probe(drawn=Drawn(axes, count, cost, most, settings, covered=covered), shrinker=shrunk)(body)
 
 
 def _takes_both(answer: Answer, options: Mapping[str, int | str], other: str) -> bool:
@@ -226,7 +227,7 @@ every_kind_of_shared_heads_is_right = _programs(
     "every_kind_of_shared_heads_is_right",
     "So it is where they share them with another option.",
     HEADS, 4, lambda case: {"groups": case["groups"]}, write=Script.releases,
-    beside=("windows", "pages", "int8", "int4"), groups=(2, 3), B=SLOTS_OF_A_PLAN,
+    beside=("windows", "pages", "int8", "int4"), groups=(2, 5), B=SLOTS_OF_A_PLAN,
 )  # fmt: skip
 any_program_with_a_window_is_right = _programs(
     "any_program_with_a_window_is_right",

@@ -259,7 +259,8 @@ class History:
                 self._confirm(plain)
                 if failure.title == TRACES:
                     raise
-                raise ProbeFailure(TRACES, f"{refusal.what}, then {failure.title}: {failure.detail}") from None
+                seen = f"{refusal.what}, then {failure.title}: {failure.detail}"
+                raise ProbeFailure(TRACES, seen, locations=failure.locations) from None
 
     def _confirm(self, plain: Sequence[Sequence[Floats]]) -> None:
         """The history without refused calls comes to the same again: else something else than they may be the cause."""

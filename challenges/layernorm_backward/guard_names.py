@@ -9,7 +9,7 @@ _seen = {"shapes": set(), "dtypes": [], "given": {}}
 
 
 def forward(x, gamma, beta, eps):
-    """Of a call of forward."""
+    """Name what a guard asks of a call of `forward`."""
     names = _sizes(x) | {
         "flat_row": lambda: bool((x.max(axis=-1) == x.min(axis=-1)).any()),
         "equal_rows": lambda: len(np.unique(x.reshape(-1, x.shape[-1]), axis=0)) < x.size // x.shape[-1],
@@ -27,7 +27,7 @@ def forward(x, gamma, beta, eps):
 
 
 def backward(dy, cache):
-    """Of a call of backward; what is asked of x is asked of the last one."""
+    """Name what a guard asks of a call of `backward`: of x, what it asks of the last forward's."""
     own = {"negative_zero": lambda: _negative_zero(dy), "zero_row": lambda: _zero_row(dy)}
     return _seen["given"] | _sizes(dy) | own
 

@@ -146,7 +146,7 @@ def the_check_is_of_use_at_real_sizes(answer: Answer, draw: Draw, *, dtype: str)
         expect.that(seconds <= allowed, SLOW.format(allowed, shape), f"{seconds:.3g} s of processor time", **figures)
         most = answer.call("most_elements", returns=Scalar(int), module="planted")
         if most < elements:
-            raise NotRun(f"given {elements:,} elements, the check calls forward on at most {most:,} at a time")
+            raise NotRun(f"no call of forward within the check has {elements:,} elements; the largest has {most:,}")
         _judged(answer, question, said)
     return figures
 

@@ -26,7 +26,7 @@ from .binding import GRADIENTS, Floats, Inputs, Results, gradient_plan
 from .bounds import require_right
 from .inputs import CHEAP, DTYPES, DY_USES, EPSILONS, PARAMETERS, elements, inputs_of
 
-LENGTHS = (3, 12)
+LENGTHS = (4, 12)
 """Calls of a history, fewest and most, before its last ones."""
 LAST = 2
 """Backwards at the end of the forward that is alive longest: by chance alone few caches see two."""
@@ -177,7 +177,8 @@ def _judge(history: History, **base: Any) -> None:
     choices = history.choices
     try:
         history.forward(_next(history, **base))
-        for _ in range(choices.integer(*LENGTHS) - 1):
+        history.forward(_in_the_other_dtype(history))
+        for _ in range(choices.integer(*LENGTHS) - 2):
             step = choices.rng.random()
             if not history.alive or step < FORWARD:
                 history.forward(_next(history, **base))
@@ -193,6 +194,15 @@ def _judge(history: History, **base: Any) -> None:
     except ProbeFailure as failure:
         failure.program = tuple(history.program)
         raise
+
+
+def _in_the_other_dtype(history: History) -> Inputs:
+    """Normal inputs of the first forward's shape: what is remembered by the shape alone has the wrong dtype."""
+    given = history.alive[0].given
+    x = history.draw.normal(*given.x.shape)
+    arrays = {name: getattr(given, name) for name in ("gamma", "beta", "dy")} | {"x": x}
+    dtype = DTYPES[1 - DTYPES.index(given.dtype)]
+    return Inputs(**{name: values.astype(dtype) for name, values in arrays.items()}, eps=given.eps)
 
 
 def _next(history: History, sizes: tuple[int, int, int], dtype: str, family: str) -> Inputs:

@@ -5,7 +5,7 @@ import numpy as np
 from harness.probing import Answer, Array, Axis, Draw, Drawn, InputUse, Keep, probe
 
 from .binding import Inputs, Results, gradient_plan
-from .bounds import require_right
+from .bounds import BLOCK, require_right
 from .inputs import DTYPES, DY_USES, EPSILONS, LARGE, PARAMETERS, ROWS, SCALES, elements, inputs_of
 
 LEAST_D = 3
@@ -13,8 +13,15 @@ LEAST_D = 3
 FAR = 100
 """Deviations that rows lie from zero."""
 
-SMALL = tuple(range(LEAST_D, 67))
-"""Numbers of features, and of rows: each is met once, and so is one short of a multiple of any number to 64."""
+SMALL, BLOCKS = tuple(range(LEAST_D, 32)), tuple(range(32, 67))
+"""Numbers of features, and of rows: each is met once. Any block up to 35 leaves each of its remainders over of those in
+`BLOCKS`, and any up to 67 one less than a block: a reward meets all of them."""
+PLAIN = {"x": "normal", "dy": "normal", "gamma": "normal", "beta": "normal", "scale": "plain", "eps": 1e-5}
+KINDS = (
+    *({"gamma": family} for family in dict.fromkeys(PARAMETERS) if family != "normal"),
+    *({"eps": eps} for eps in dict.fromkeys(EPSILONS)),
+)
+"""Each family of gamma but the plain one, and each eps."""
 
 
 @probe(
@@ -36,9 +43,39 @@ def any_size_is_right(
 
 @probe(drawn=Drawn({"B": Axis(1, 1)}, len(SMALL), choices={"T": SMALL, "D": SMALL, "dtype": DTYPES}))
 def every_small_size_is_right(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> dict[str, float]:
-    """Each small number of features, and each of rows, so that whatever any block leaves over is met."""
-    plain = {"x": "normal", "dy": "normal", "gamma": "normal", "beta": "normal", "scale": "plain", "eps": 1e-5}
-    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **plain))
+    """Each small number of features, and each of rows."""
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **PLAIN))
+
+
+@probe(
+    drawn=Drawn(
+        {"B": Axis(1, 1)}, len(BLOCKS), choices={"T": BLOCKS, "D": BLOCKS, "dtype": DTYPES}, covered=len(BLOCKS),
+    ),
+)  # fmt: skip
+def whatever_a_block_leaves_over_is_right(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str
+) -> dict[str, float]:
+    """Each number of features, and each of rows, that a block of 32 to 66 holds or just does not."""
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **PLAIN))
+
+
+@probe(
+    *({"D": D, **kind} for D, kind in enumerate(KINDS, 11)),
+    B=2, T=3, gamma="normal", eps=1e-5, dtype="float64", floors={"D": LEAST_D},
+)  # fmt: skip
+def every_kind_of_parameter_is_right(
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, gamma: str, eps: float
+) -> dict[str, float]:
+    """Each family of gamma and each eps beside plain values, at a size of its own: no call shares one with another."""
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **{**PLAIN, "gamma": gamma, "eps": eps}))
+
+
+@probe(B=17, T=1024, D=64, dtype="float32", floors={"D": LEAST_D})
+def a_million_elements_are_right(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> dict[str, float]:
+    """More than a million elements, as few different rows as `require_right` works out at once, again and again."""
+    x, dy = (np.resize(draw.normal(max(1, BLOCK // D), D), (B, T, D)) for _ in range(2))
+    gamma, beta = draw.normal(D), draw.normal(D)
+    return _judged(answer, draw, Inputs(*(each.astype(dtype) for each in (x, gamma, beta, dy)), 1e-5))
 
 
 def _mostly_large(B: int, T: int, D: int) -> float:
@@ -56,8 +93,7 @@ def any_large_size_is_right(
     answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, x: str, dy: str
 ) -> dict[str, float]:
     """Large sizes: up to two million elements, in tens of thousands of rows or thousands of features."""
-    plain = {"gamma": "normal", "beta": "normal", "scale": "plain", "eps": 1e-5}
-    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, x=x, dy=dy, **plain))
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **{**PLAIN, "x": x, "dy": dy}))
 
 
 @probe(
@@ -77,8 +113,7 @@ def every_kind_of_large_size_is_right(
     """
     far = FAR * draw.normal(B, T, 1) if dtype == "float64" else 0
     x = draw.normal(B, T, D) + np.linspace(-1, 1, D) + far
-    plain = {"dy": "normal", "gamma": "normal", "beta": "normal", "scale": "plain", "eps": 1e-5}
-    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, x="zeros", **plain).but(x=x))
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **{**PLAIN, "x": "zeros"}).but(x=x))
 
 
 def _judged(answer: Answer, draw: Draw, given: Inputs) -> dict[str, float]:

@@ -25,8 +25,9 @@ MISSED = {
     GAMMA: "the check accepts every pair that is right only where gamma is 1",
 }
 """What is said of a check that misses all faults of a group."""
-RIGHT_POINTS = ("zero rows of dy", "no dy", "tiny dy", "huge dy", "one feature", "one row", "odd shape")
-SCALES = {"tiny dy": 1e-30, "huge dy": 1e30}
+RIGHT_POINTS = ("zero rows of dy", "no dy", "dy near 1e-30", "dy near 1e30", "one feature", "one row", "odd shape")
+SCALES = {"dy near 1e-30": 1e-30, "dy near 1e-3": 1e-3, "dy near 1e30": 1e30}
+"""What dy is multiplied by. Faults are shown where an ordinary absolute tolerance, of 1e-5 or so, sees them."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ FAULTS = (
     Fault("gamma_left_out_of_dx", (GAMMA,)),
     Fault("gamma_half_left_out_of_dx", (GAMMA,)),
     Fault("large_dy_cut"),
-    Fault("dx_negated", point="tiny dy"),
-    Fault("dgamma_negated", point="huge dy"),
+    Fault("dx_negated", point="dy near 1e-3"),
+    Fault("dgamma_negated", point="dy near 1e30"),
     Fault("dx_row_scaled", point="float32"),
 )
 

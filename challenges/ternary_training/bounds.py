@@ -12,16 +12,18 @@ The model is fl(a op b) = (a op b)(1 + d), |d| <= u. In any order of summation a
 What underflows is off by no more than the smallest normal number for each term.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding, instead
-from harness.probing import ProbeFailure
+from harness.probing import Answer, Draw, ProbeFailure, expect
 
 from . import oracle
-from .binding import Inputs, Results
+from .binding import Inputs, Results, draw_inputs, results
 
 Floats = NDArray[Any]
 LEAST_OPEN = 1e-6
@@ -82,6 +84,31 @@ def require_within(got: Results, given: Inputs, doing: str = "", *, digits: bool
         if digits and _loses_digits_at_most(got, given):
             return _require(got, right, bounds, doing, "loses digits")
         raise
+
+
+@contextmanager
+def right_on_plain_inputs(answer: Answer, draw: Draw, dtype: str) -> Iterator[None]:
+    """Charge an output that is wrong in the block only where plain inputs, in full groups, give a right one.
+
+    Args:
+        answer: whose output it is.
+        draw: of the plain inputs.
+        dtype: of all inputs.
+    """
+    try:
+        yield
+    except ProbeFailure as why:
+        name = why.where.partition("[")[0]
+        if name not in Results._fields:
+            raise
+        plain = draw_inputs(draw, 4, 16, 6, 8, dtype)
+        nothing = Results(None, None, None, None, None)
+        with expect.only_beside(
+            lambda: require_within(
+                nothing._replace(**{name: getattr(results(answer, plain), name)}), plain, digits=False
+            )
+        ):
+            raise
 
 
 def _loses_digits_at_most(got: Results, given: Inputs) -> bool:

@@ -9,28 +9,28 @@ _seen = {"shapes": set(), "dtypes": [], "given": {}}
 
 
 def project(w, group_size=32):
-    """Of a call of project."""
+    """Name what a guard asks of a call of `project`."""
     return _of(w, 1, group_size)
 
 
 def linear_forward(x, w, group_size):
-    """Of a call of linear_forward."""
+    """Name what a guard asks of a call of `linear_forward`."""
     _seen["given"] = _of(w, len(x), group_size)
     return _seen["given"]
 
 
 def linear_backward(dy, cache):
-    """Of a call of linear_backward: what is asked of w is asked of the last forward's."""
+    """Name what a guard asks of a call of `linear_backward`: of w, what it asks of the last forward's."""
     return _seen["given"] | {"negative_zero": lambda: bool((np.signbit(dy) & (dy == 0)).any())}
 
 
 def train(tokens, config, seed):
-    """Of a call of train: no guard acts there."""
+    """Name nothing of a call of `train`: no guard acts there."""
     return _nothing()
 
 
 def gradients(weights, tokens, config):
-    """Of a call of gradients: no guard acts there."""
+    """Name nothing of a call of `gradients`: no guard acts there."""
     return _nothing()
 
 

@@ -16,6 +16,7 @@ from .lines import (
     KEPT_SHARES,
     MEAN_LOSS,
     MLP_BACK,
+    MODEL_CALL,
     ONLY_BYTES,
     POSITIONS_ADDED,
     SOME_LABEL,
@@ -32,7 +33,23 @@ def _ended(line: str) -> tuple[str, str]:
     return BACKWARD_END, f"    {line}\n{BACKWARD_END}"
 
 
+def _called(line: str) -> tuple[str, str]:
+    """Return the edit that does something more in `gradients` before the model runs."""
+    return MODEL_CALL, f"    {line}\n{MODEL_CALL}"
+
+
 GRADIENTS = (
+    _mutant("weights stepped in place", "takes a step with the gradients that it returns",
+            (MODEL_CALL, MODEL_CALL.replace("return", "found =") + '    weights["norm"] -= 0.1 * found["norm"]\n'
+                         "    return found\n")),
+    _mutant("gradients of all calls", "adds to the gradient of a gain those of earlier calls",
+            (MODEL_CALL, MODEL_CALL.replace("return", "found =")
+             + '    before = gradients.__dict__.get("before", 0.0)\n'
+             '    gradients.before = found["norm"] + 0.0\n    found["norm"] = found["norm"] + before\n'
+             "    return found\n")),
+    _mutant("weights as they lie in memory", "reads weights in the order of memory",
+            _called('weights = {n: w.ravel(order="K").reshape(w.shape) for n, w in weights.items()}'),
+            criterion="any_layout"),
     _mutant("repeats lost", "keeps one gradient of a byte that comes several times",
             (ADDED_UP, '    gradients["embed"][inputs] += dx\n')),
     _mutant("repeats in a window lost", "keeps one gradient of a byte that comes several times in a window",

@@ -5,7 +5,7 @@ import numpy as np
 from harness.probing import Answer, Array, Draw, Keep, Tree, expect, probe
 
 from .binding import DTYPES, Results, draw_inputs, forward, projected, results
-from .bounds import require_within
+from .bounds import require_within, right_on_plain_inputs
 
 ROOM = 1 << 16
 
@@ -44,7 +44,8 @@ def the_last_group_may_be_short(
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     got = results(answer, given)._replace(dw=None)  # no scale takes part in dw
     expect.alive("y", got.y, given.x)
-    require_within(got, given, f"{columns} entries in groups of {group}", digits=False)
+    with right_on_plain_inputs(answer, draw, dtype):
+        require_within(got, given, f"{columns} entries in groups of {group}", digits=False)
 
 
 @probe(
@@ -58,11 +59,13 @@ def every_group_size_is_served(
     """Groups of one entry, of a whole row, and larger than a row; and 32 where no size is given."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     got = results(answer, given)._replace(dw=None)
-    require_within(got, given, f"{columns} entries in groups of {group}", digits=False)
+    with right_on_plain_inputs(answer, draw, dtype):
+        require_within(got, given, f"{columns} entries in groups of {group}", digits=False)
     wide = draw_inputs(draw, 1, 96, out, 32, dtype)
     plan = (Array((out, 96), "int8"), Array((out, 3), dtype))
     t, s = answer.call("project", wide.w, returns=plan)
-    require_within(Results(t, s, None, None, None), wide, "no group size given", digits=False)
+    with right_on_plain_inputs(answer, draw, dtype):
+        require_within(Results(t, s, None, None, None), wide, "no group size given", digits=False)
     expect.alive("s", s)
 
 
@@ -81,7 +84,8 @@ def groups_of_zeros_give_zeros(
         for value in (0.0, -0.0):
             each = given.but(w=np.where(zero, value, given.w))
             got = results(answer, each)
-            require_within(got._replace(dw=None), each, f"{name} of {value:g}", digits=False)
+            with right_on_plain_inputs(answer, draw, dtype):
+                require_within(got._replace(dw=None), each, f"{name} of {value:g}", digits=False)
             finite = got.dw is None or bool(np.isfinite(got.dw).all())
             expect.that(finite, "dw is not finite", f"{name} of {value:g}")
 
@@ -101,7 +105,8 @@ def tiny_and_huge_weights_keep_their_scale(
     given = given.but(w=given.w * size)
     t, s = projected(answer, given)
     y, _ = forward(answer, given)
-    require_within(Results(t, s, y, None, None), given, f"weights of about {size:g}", digits=False)
+    with right_on_plain_inputs(answer, draw, dtype):
+        require_within(Results(t, s, y, None, None), given, f"weights of about {size:g}", digits=False)
 
 
 @probe(rows=2, columns=6, out=3, group=4, dtype="float64", fixed=("rows", "columns", "out", "group"))

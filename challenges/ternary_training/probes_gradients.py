@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import conditioning
-from harness.probing import Answer, Draw, Keep, NotOffered, Tree, expect, probe
+from harness.probing import Answer, Draw, InputUse, Keep, NotOffered, Tree, expect, laws, probe
 
 from . import model_oracle, oracle
 from .binding import Floats, Inputs, results
@@ -63,6 +63,47 @@ def every_gradient_matches_the_oracle(
     with expect.apart_from(lambda: _require_layers(answer, draw, weights, group)):
         ratios = [_ratio(name, got[name], right[name], spreads[name]) for name in way_back(layers)]
     return {"error_ratio": max(ratios)}
+
+
+@probe(**ONE, **PLAIN, fixed=tuple(ONE))
+def gradients_come_of_their_arguments_alone(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, text: str, dtype: str,
+) -> None:  # fmt: skip
+    """Equal calls get equal replies, whatever was called between; no call writes to weights or tokens."""
+    _require_offered(answer)
+    config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
+    given, other = ((draw_weights(draw, config, dtype), draw_tokens(draw, text, batch, length)) for _ in range(2))
+    run = run_of(answer, *given, config)
+    run()
+    laws.inputs_stay({**given[0], "tokens": given[1]}, answer.echo)
+    laws.inputs_may_be_read_only(run)
+    laws.equal_calls_get_equal_replies(answer, run, run_of(answer, *other, config))
+
+
+@probe(**ONE, **PLAIN, fixed=tuple(ONE))
+def gradients_of_views_are_served(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, text: str, dtype: str,
+) -> None:  # fmt: skip
+    """Views give what contiguous arrays of the same values give, where gradients are offered."""
+    if not answer.has("gradients"):
+        return
+    config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
+    weights, tokens = draw_weights(draw, config, dtype), draw_tokens(draw, text, batch, length)
+    laws.layouts_do_not_matter(run_of(answer, weights, tokens, config))
+
+
+def run_of(answer: Answer, weights: dict[str, Floats], tokens: Bytes, config: Mapping[str, Any]) -> laws.ArrayCall:
+    """Return a call of `gradients` as the laws make it."""
+    dtype, room = weights["embed"].dtype.name, Tree(ROOM * sum(w.nbytes for w in weights.values()))
+
+    def run(*, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
+        echo = inputs is InputUse.FRESH
+        found = answer.call("gradients", weights, tokens, config, returns=room, inputs=inputs, echo=echo)
+        return checked(found, config, exact=True, dtype=dtype, function="gradients", noun="gradient")
+
+    return run
 
 
 @probe(**{**ONE, **PLAIN}, fixed=tuple(ONE))

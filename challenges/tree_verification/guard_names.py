@@ -5,17 +5,17 @@ This runs beside the answer with the fault in it.
 
 
 def build_tree_mask(prompt_len, parents):
-    """Of a mask."""
+    """Name what a guard asks of a call of `build_tree_mask`."""
     return _of(prompt_len, parents)
 
 
 def verify_and_accept(model, prompt, tree_tokens, parents, eos_token_id=None):
-    """Of a verification."""
+    """Name what a guard asks of a call of `verify_and_accept`."""
     return _of(len(prompt), parents)
 
 
 def generate(model, draft, prompt, max_new_tokens, eos_token_id=None):
-    """Of decoding with a draft, from outside."""
+    """Name what a guard asks of a call of `generate`: of what is drafted within it, nothing."""
     return _of(len(prompt), []) | {"wanted": max_new_tokens}
 
 

@@ -70,7 +70,7 @@ def generation_needs_no_draft(answer: Answer, draw: Draw, *, prompt: int, vocab:
         try:
             generated(answer, draw, start, "right", 1, tokens)
         except ProbeFailure as plain:
-            raise FaultElsewhere(plain.title, plain.detail) from None
+            raise FaultElsewhere(plain.title, plain.detail, locations=plain.locations) from None
         raise failure from None
 
 

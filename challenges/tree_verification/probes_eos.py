@@ -58,6 +58,7 @@ def decoding_ends_with_its_token(
 
 @probe({"shape": "roots"}, {"shape": "right after wrong siblings"}, {"shape": "binary"}, {"shape": "children far away"},
        {"shape": "siblings at each level"}, {"shape": "children of the last"}, {"shape": "binary", "draft": "half"},
+       {"shape": "right before wrong siblings"},
        {"shape": "chain", "draft": "half"}, {"shape": "chain", "place": "prompt"},
        {"shape": "empty", "place": "prompt"},
        draft="right", place="tree", prompt=3, vocab=17, fixed=("vocab",))  # fmt: skip

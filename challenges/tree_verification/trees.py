@@ -44,6 +44,10 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "deep beside wide": (-1, 0, 1, 2, 3, -1, -1, 5, 6, 4),
     "children apart": (-1, 0, -1, 0, 3, 2, 3),
     "children of the last": (-1, -1, 1, -1, 3, 3, 5, -1, 7, 8),
+    "right before wrong siblings": (-1, 0, 0, 1, 1, 3, 3, 5),
+    "many roots": (*[-1] * 12, 11, 12, 3, 14),
+    "large family": (-1, *[0] * 12, 12, 13),
+    "long chain": (*range(-1, 14), 13, 15),
 }
 """Parents, by the form of the tree."""
 NOT_GREEDY = "what is emitted is not what greedy decoding gives"
@@ -239,12 +243,12 @@ class Verification:
             self.ask(answer, model=self.placed)
         except CallFailed as failure:
             self.ask(answer)
-            raise ProbeFailure(PLACES, f"{failure.detail} ({self})", where="positions",
+            raise ProbeFailure(PLACES, f"{failure.detail} ({self})", where="positions", locations=failure.locations,
                                diagnosis=self._placed_by(answer)) from None  # fmt: skip
 
     def _placed_by(self, answer: Answer) -> str | None:
         """Say what the positions are, where they are places in the list."""
-        return "the answer gives each token the position of its place in the list" if self._slots(answer) else None
+        return "each token gets the position of its place in the list" if self._slots(answer) else None
 
     def _slots(self, answer: Answer) -> bool:
         """Whether the positions are places in the list."""

@@ -32,13 +32,16 @@ def print_misses(title: str, trials: Sequence["RewardTrial"]) -> None:
     output.line(
         f"{len(trials) - len(missed)} of {len(trials)} faults of criteria that a reward counts earn less by every seed"
     )
-    rows = [
-        (trial.name, trial.criterion, _rate(trial), "" if trial.right else "WRONG: more than once in 50")
-        for trial in missed
-    ]
+    rows = [(trial.name, trial.criterion, _rate(trial), _remark(trial)) for trial in missed]
     if rows:
         output.table(("fault", "criterion", "seeds that missed it", ""), rows, right=("seeds that missed it",))
     output.line()
+
+
+def _remark(trial: "RewardTrial") -> str:
+    if trial.costs_alone:
+        return "what the option costs: not in a reward"
+    return "" if trial.right else "WRONG: more than once in 50"
 
 
 def _rate(trial: "RewardTrial") -> str:

@@ -32,6 +32,8 @@ _WEIGHTS = {Severity.CRITICAL: 5, Severity.MAJOR: 3, Severity.MINOR: 1}
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Mebibytes = Annotated[int, Field(le=1 << 20)]
+TEST_RUN_SECONDS = 10.0
+"""Processor time within which an answer's own tests must finish once."""
 
 
 class Limits(Model):
@@ -75,6 +77,11 @@ class Contract(Model):
     """Functions every submission exposes."""
     optional: tuple[str, ...] = ()
     """Functions an answer may expose."""
+
+    @property
+    def exposed(self) -> tuple[str, ...]:
+        """Both, the ones that every submission exposes first."""
+        return (*self.functions, *self.optional)
 
 
 class ErrorRatioScale(Model):
@@ -210,7 +217,7 @@ class Challenge(Stored):
         empty = [d for d in dimensions if all(c.dimension != d for c in self.criteria)]
         if empty:
             raise ValueError(f"dimension {empty[0]!r} has no criterion")
-        exposed = (*self.contract.functions, *self.contract.optional)
+        exposed = self.contract.exposed
         if unnamed := [name for name in self.limits.function_seconds if name not in exposed]:
             raise ValueError(f"limits.function_seconds names {unnamed[0]!r}, which the contract does not")
         anchor = next((c for c in self.criteria if c.id == self.anchor), None)

@@ -10,14 +10,14 @@ from typing import Any
 
 from harness.errors import JudgeError
 from harness.languages import AnswerFiles
-from harness.model import Evidence, Outcome, Severity
+from harness.model import Evidence, Obstacle, Outcome, Severity
 from harness.model.submission import offers
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import anchored, probe_criterion, seed_of
 from harness.probing.device import GpuAnswer
 from harness.probing.mutants import Mutant, PropertyMutant, Variant
-from harness.probing.null_answer import NullAnswer
+from harness.probing.null_answer import NullAnswer, NullValues
 from harness.probing.opening import opened
 from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.sandbox import scratch
@@ -69,10 +69,10 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
             progress(f"{around.name} around {name}")
             with sandboxed(code, around.wrapped(code.source(design))) as answer:
                 yield _killed_around(code, answer, seed, around, name)
-    for kind in NullAnswer.KINDS:
-        progress(kind)
-        yield _worthless(code, NullAnswer(kind), seed, "null", kind)
     with sandboxed(code, code.source()) as answer:
+        for kind in NullAnswer.KINDS:
+            progress(kind)
+            yield _null(code, answer, seed, kind)
         for name, tampering in TAMPERINGS.items():
             progress(name)
             yield _tampered(code, answer, seed, name, tampering())
@@ -249,6 +249,18 @@ def _seen(evidence: Evidence) -> str:
     seen += [f"{draws.failed} of {draws.tried} drawn cases failed"] if draws else []
     seen += [evidence.detail] if evidence.detail else []
     return f" ({'; '.join(seen)})" if seen else ": no case of its probes failed"
+
+
+def _null(code: ChallengeCode, answer: Answer, seed: int, kind: str) -> CheckResult:
+    """Say whether the anchor fails a right answer whose results become worthless, and by the results: no call fails."""
+    answer.fresh()
+    null = TamperedAnswer(answer, NullValues(kind))
+    (anchor,) = assess(code, null, seed, code.challenge.anchor)
+    if anchor.outcome is not Outcome.FAILED:
+        return _worthless(code, null, seed, "null", kind)
+    called = anchor.obstacle is not Obstacle.CALL
+    detail = "" if called else f"`{anchor.criterion}` fails for a call, not for its results: {anchor.detail}"
+    return CheckResult("null", kind, "no credit", called, detail=detail)
 
 
 def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:

@@ -292,12 +292,8 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
         if not unmeasured and any(probe.drawn is None and not probe.apart for probe in probes):
             detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
             return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
-        if unmeasured:
-            detail = f"was not measured, for `{other}` fails: {e.seen}"
-            return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
-        seen = f"fails as well, and gates nothing again while `{other}` fails: {e.seen}"
-        shown = {**UNSHOWN, "measured": e.measured}
-        return _with(e, **shown, rests_on=other, own_outcome=e.outcome, detail=seen)
+        why = f"was not measured, for `{other}` fails" if unmeasured else _not_apart(other)
+        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
     return _properties_apart(code, [settled(e) for e in items])
 
@@ -323,10 +319,14 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
         other = cause(e) if e.criterion in blocked else None
         if other is None:
             return e
-        detail = f"could not be told apart from `{other}`, which fails: {e.seen}"
+        detail = f"{_not_apart(other)}: {e.seen}"
         return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
 
     return [settled(e) for e in items]
+
+
+def _not_apart(other: str) -> str:
+    return f"could not be told apart from `{other}`, which fails"
 
 
 def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -156,12 +156,16 @@ def renamed(title: str) -> Iterator[None]:
 
 @contextmanager
 def only_beside(plain: Callable[[], object]) -> Iterator[None]:
-    """Charge a failure inside the block only where `plain` passes, which does the same without what is asked for."""
+    """Charge a failure inside the block unless `plain` fails, which does the same without what is asked for.
+
+    A call that is spared there, such as one that an adapter does not serve, explains nothing.
+    """
     try:
         yield
     except ProbeFailure:
         try:
-            plain()
+            with suppress(Spared):
+                plain()
         except ProbeFailure as why:
             raise FaultElsewhere(
                 why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations

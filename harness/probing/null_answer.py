@@ -1,4 +1,4 @@
-"""Answers that do no work: they return something of the right form."""
+"""Answers that do no work: they return something of the right form, by themselves or in place of what is right."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.probing.answers import Cost
+from harness.probing.tampering import Place, Tampering, Values
 from harness.sandbox import Array, InputUse, Keep, Plan, RemoteObject, Scalar, ServedFunction, ServedUse, Tree
 
 
@@ -68,11 +69,32 @@ class NullAnswer:
         return {} if isinstance(plan, Tree) else None
 
     def _array(self, plan: Array, args: Sequence[Any]) -> Any:
-        dtype = np.dtype(plan.dtype)
-        given = [a for a in args if isinstance(a, np.ndarray) and a.size]
-        if self.kind == "copy of the input" and given:
-            fitting = min(given, key=lambda a: (a.dtype.kind != dtype.kind, a.shape != plan.shape))
-            with np.errstate(invalid="ignore"):  # of NaN and infinities integers are made as well
-                return np.resize(fitting, plan.shape).astype(dtype)
-        constant = 0.5 if dtype.kind == "f" else 1
-        return np.full(plan.shape, 0 if self.kind == "zeros" else constant, dtype)
+        given = [a for a in args if isinstance(a, np.ndarray)]
+        return _worthless(self.kind, plan.shape, np.dtype(plan.dtype), given)
+
+
+class NullValues(Tampering):
+    """What an answer returns, or its kernels write, becomes zeros, a constant, or a copy of what it was given."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.inputs: Sequence[Values] = ()
+
+    def called(self, given: Sequence[Values]) -> None:
+        """As `Tampering.called`."""
+        self.inputs = given
+
+    def returned(self, values: Values, place: Place) -> Values:
+        """As `Tampering.returned`."""
+        return _worthless(self.kind, values.shape, values.dtype, self.inputs)
+
+
+def _worthless(kind: str, shape: tuple[int, ...], dtype: np.dtype[Any], given: Sequence[Values]) -> Values:
+    """Return an array of the right form: zeros, a constant, or a copy of what fits best of what was given."""
+    given = [a for a in given if a.size]
+    if kind == "copy of the input" and given:
+        fitting = min(given, key=lambda a: (a.dtype.kind != dtype.kind, a.shape != shape))
+        with np.errstate(invalid="ignore"):  # of NaN and infinities integers are made as well
+            return np.resize(fitting, shape).astype(dtype)
+    constant = 0.5 if dtype.kind == "f" else 1
+    return np.full(shape, 0 if kind == "zeros" else constant, dtype)

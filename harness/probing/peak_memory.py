@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from harness.probing.answers import Answer, SandboxedAnswer
+from harness.probing.answers import Answer
 from harness.probing.failures import NotMeasurable, NotRun, WorkerLost
+from harness.probing.wrapper import boxed
 from harness.sandbox import Nothing, Plan, process_stats
 
 BESIDE = """
@@ -36,11 +37,12 @@ class PeakMeter:
     """
 
     def __init__(self, answer: Answer) -> None:
-        if not isinstance(answer, SandboxedAnswer):
+        inside = boxed(answer)
+        if inside is None:
             raise NotMeasurable("memory is measured in the box only")
-        self.answer = answer
-        answer.fresh()
-        answer.load("beside", BESIDE)
+        self.answer, self.inside = answer, inside
+        inside.fresh()
+        inside.load("beside", BESIDE)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> tuple[Any, int]:
         """What a call of the answer returns, and the bytes that its process held at most beyond those it held with the
@@ -50,7 +52,7 @@ class PeakMeter:
             NotRun: what the process held earlier hides the peak.
         """
         self._begin()
-        self.answer.call("receive", *args, returns=Nothing(), module="beside", **options)
+        self.inside.call("receive", *args, returns=Nothing(), module="beside", **options)
         before = self._peak()
         self._begin()
         value = self.answer.call(function, *args, returns=returns, **options)
@@ -58,13 +60,13 @@ class PeakMeter:
 
     def _begin(self) -> None:
         """Give back what is free, and let the peak begin anew."""
-        self.answer.call("tidy", returns=Nothing(), module="beside")
-        pid = self.answer.box().pid
-        if not process_stats.restart_peak(pid) and self._peak() - self.answer.resident_bytes() > HIDDEN:
+        self.inside.call("tidy", returns=Nothing(), module="beside")
+        pid = self.inside.box().pid
+        if not process_stats.restart_peak(pid) and self._peak() - self.inside.resident_bytes() > HIDDEN:
             raise NotRun("what the process held earlier hides what a call takes")
 
     def _peak(self) -> int:
         try:
-            return process_stats.peak_resident_bytes(self.answer.box().pid)
+            return process_stats.peak_resident_bytes(self.inside.box().pid)
         except ProcessLookupError:
             raise WorkerLost("crashes", "the process ended") from None

@@ -29,6 +29,7 @@ class RewardTrial:
         criterion: which names the mutant.
         seeds: how many graded it.
         missed: the seeds by which every such criterion passed, so that its reward was 1.
+        costs_alone: whether no probe of a value fails, only one of what an option costs, which no reward counts.
     """
 
     number: int
@@ -36,6 +37,7 @@ class RewardTrial:
     criterion: str
     seeds: int
     missed: tuple[int, ...]
+    costs_alone: bool = False
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
@@ -44,8 +46,8 @@ class RewardTrial:
 
     @property
     def right(self) -> bool:
-        """Whether the fault was missed once in 50 seeds at most."""
-        return len(self.missed) * MOST_SEEDS <= self.seeds
+        """Whether the fault was missed once in 50 seeds at most, or is none that a reward counts."""
+        return self.costs_alone or len(self.missed) * MOST_SEEDS <= self.seeds
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,18 @@ class RewardGrader:
                 if self._misses(answer, mutant, self.seed + done):
                     missed.append(self.seed + done)
                 done += 1
-        return RewardTrial(number, mutant.name, mutant.criterion, done, tuple(missed))
+            costs = bool(missed) and self._costs_alone(answer, mutant)
+        return RewardTrial(number, mutant.name, mutant.criterion, done, tuple(missed), costs)
+
+    def _costs_alone(self, answer: Answer, mutant: Mutant | PropertyMutant) -> bool:
+        """Return whether the option that a mutant breaks has probes of its cost, and all its other probes pass."""
+        criterion = self.code.challenge.criterion(mutant.criterion)
+        values = tuple(probe.name for probe in self.code.probes_of(criterion) if not probe.measures_cost)
+        if not criterion.capability or len(values) == len(criterion.probes):
+            return False
+        without = criterion.model_copy(update={"probes": values})
+        evidence = probe_criterion(self.code, without, answer, seed_of(self.seed, criterion.id), explain=False)
+        return evidence.outcome is Outcome.PASSED
 
     def _misses(self, answer: Answer, mutant: Mutant | PropertyMutant, seed: int) -> bool:
         """Return whether every criterion of a reward passes; the one that the mutant names is asked first."""

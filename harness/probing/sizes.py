@@ -24,7 +24,7 @@ LITERAL_SHARE = 1 / 3
 """Of the sizes drawn, those near an integer of the answer's source, where it names any of the range."""
 
 COVERED = 16
-"""Values of a setting up to which a brief draw has each of them once."""
+"""What `Drawn.covered` is where a probe does not say otherwise."""
 
 LARGE_SHARE = 0.1
 """Of the range of a size, on its logarithmic scale, the part that holds the largest."""
@@ -67,6 +67,7 @@ class Drawn:
         in_large: whether the leading size of the first cases, one for each size, is one of the largest.
         salt: what the settings of such draws are dealt by.
         adjust: changes the sizes drawn so that the answer can bear them, where less than a bound on the cost does.
+        covered: values of a setting up to which a brief draw has each of them once.
     """
 
     axes: Mapping[str, Axis]
@@ -78,11 +79,12 @@ class Drawn:
     in_large: bool = False
     salt: int = 0
     adjust: Callable[..., Mapping[str, int]] = dict
+    covered: int = COVERED
 
     def in_brief(self) -> "Drawn":
         """The same with few cases: one for each size, in which that size is one of the largest, and then as many small
         ones as it takes for every setting of a few values to have each of them once."""
-        values = (len(given) for given in self.choices.values() if len(given) <= COVERED)
+        values = (len(given) for given in self.choices.values() if len(given) <= self.covered)
         return replace(self, count=max(len(self.axes), *values, 1), most=self.brief or self.most, in_large=True)
 
     def case(self, index: int, rng: np.random.Generator, literals: Collection[int], most: float) -> dict[str, Figure]:

@@ -36,6 +36,9 @@ class Tampering:
     loses_digits = False
     """Whether results only lose digits: a criterion of digits may be the one that gates, and others may pay."""
 
+    def called(self, given: Sequence[Values]) -> None:
+        """Learn what a call was given before `returned` is asked: its arrays, or its numbers where it has none."""
+
     def given(self, values: Values) -> Values:
         """What an array given becomes before the call."""
         return values
@@ -159,7 +162,8 @@ class TamperedAnswer(AnswerWrapper):
         given, went = _arrays((args, options)), _arrays((sent, named))
         self.echo = tuple(map(_restored, given, went, self.answer.echo))
         if function == "launch":
-            return self._launched(value, _buffers(args), _buffers(sent), place)
+            return self._launched(value, args, _buffers(sent), place)
+        self.tampering.called(list(_arrays((args, options))) or [np.array(list(_numbers(args)))])
         if isinstance(returns, Tree | Scalar) and not any(True for _ in _arrays(value)):
             return self._plain(value, place)
         return self._returned(value, place)
@@ -198,10 +202,11 @@ class TamperedAnswer(AnswerWrapper):
         changed = self._changed(numbers, place)
         return value if np.array_equal(changed, numbers) else _renumbered(value, iter(changed.tolist()))
 
-    def _launched(self, value: Any, given: Sequence[Values], sent: Sequence[Values], place: Place) -> Any:
+    def _launched(self, value: Any, args: Sequence[Any], sent: Sequence[Values], place: Place) -> Any:
         """The reply to a launch: its code, the buffers that came back, and the device's report."""
         code, *buffers, report = value
-        changed = []
+        changed, given = [], _buffers(args)
+        self.tampering.called(_inputs(args, sent, buffers))
         for number, (before, went, after) in enumerate(zip(given, sent, buffers, strict=True)):
             written = _bits(after) != _bits(went)
             back = _restored(before, went, after)
@@ -265,6 +270,13 @@ def _buffers(args: Sequence[Any]) -> list[Values]:
     """The buffers of a launch that come back, in order."""
     _, arguments = args
     return [item["buffer"] for item in arguments if isinstance(item, dict) and item.get("back")]
+
+
+def _inputs(args: Sequence[Any], sent: Sequence[Values], after: Sequence[Values]) -> list[Values]:
+    """What the buffers of a launch that it did not write to hold, from where the contract's pointers point."""
+    places = (item["shift"] for item in args[1] if isinstance(item, dict) and item.get("back"))
+    ends = zip(places, _buffers(args), sent, after, strict=True)
+    return [b[at // b.itemsize :] for at, b, went, now in ends if np.array_equal(_bits(went), _bits(now))]
 
 
 def _restored(given: Values, sent: Values, after: Values) -> Values:

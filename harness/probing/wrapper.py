@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from harness.probing.answers import Answer, Cost
+from harness.probing.answers import Answer, Cost, SandboxedAnswer
 from harness.sandbox import Plan, RemoteObject, ServedUse
 
 
@@ -61,3 +61,10 @@ class AnswerWrapper:
     def resident_bytes(self) -> int:
         """As the answer."""
         return self.answer.resident_bytes()
+
+
+def boxed(answer: Answer) -> SandboxedAnswer | None:
+    """Return the answer in a box that stands behind every wrapper, or None if there is none."""
+    while isinstance(answer, AnswerWrapper):
+        answer = answer.answer
+    return answer if isinstance(answer, SandboxedAnswer) else None

@@ -11,7 +11,7 @@ import math
 import shutil
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -54,10 +54,11 @@ Lines = Mapping[str, frozenset[int]]
 
 @dataclass(frozen=True)
 class _Seen:
-    """What one case brought of the answer: the notes of its calls, and the processor time that they took."""
+    """What one case brought of the answer: the notes of its calls, their processor time, and whether all was right."""
 
     notes: Sequence[Any]
     seconds: float
+    right: bool
 
 
 @dataclass
@@ -102,20 +103,32 @@ class ContractCalls:
             return None
         lines = {path: frozenset(found) for path, found in self._lines.items()}
         others_fail = with_failing_lines(files, lines)
-        return None if others_fail and self.differs(others_fail, self._first) else lines
+        return None if others_fail and self._differs(others_fail, range(self._first)) else lines
 
-    def differs(self, changed: Changed, most: int | None = None) -> bool:
-        """Whether a copy of the answer brings anything else, beyond rounding, on the first `most` cases.
+    def shows(self, changed: Changed) -> bool:
+        """Return whether a copy brings anything else, beyond rounding, on a case that the answer gets right.
+
+        No test is asked to notice what a wrong result is made of, such as the start values of a buffer. Of an answer
+        that gets no case right all cases count.
 
         Args:
-            changed: the files in which it differs.
-            most: None for all cases.
+            changed: the files in which the copy differs.
 
         Raises:
             BusyMachineError: the machine gave a call too little time.
         """
+        every = range(len(self._cases))
+        right = filter(self._gets_right, every) if any(map(self._gets_right, every)) else every
+        return self._differs(changed, right)
+
+    def _gets_right(self, number: int) -> bool:
+        seen = self._case(number)
+        return seen is not None and seen.right
+
+    def _differs(self, changed: Changed, numbers: Iterable[int]) -> bool:
+        """Return whether a copy of the answer does not load, or brings anything else on a case of these `numbers`."""
         with self._opened(changed) as copy:
-            return copy is None or not all(self._same(copy, number) for number in range(len(self._cases))[:most])
+            return copy is None or not all(self._same(copy, number) for number in numbers)
 
     def _same(self, copy: SandboxedAnswer, number: int) -> bool:
         """Whether a copy brings on a case what the answer brought, where that is known."""
@@ -138,15 +151,17 @@ class ContractCalls:
         assert answer is not None  # else no case is asked for
         watched = _Watched(answer, self._lines)
         before, around = answer.processor_seconds, TracedAnswer(watched)
+        right = False
         try:
             with contextlib.suppress(ProbeFailure):
                 once(probe, around, self.seed, case)
+                right = True
             watched.collect()
         except HarnessError:
             raise
         except Exception:  # the probe cannot digest what came
             return None
-        return None if watched.lost else _Seen(around.notes, answer.processor_seconds - before)
+        return None if watched.lost else _Seen(around.notes, answer.processor_seconds - before, right)
 
     @cached_property
     def _answer(self) -> SandboxedAnswer | None:

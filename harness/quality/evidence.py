@@ -1,6 +1,6 @@
 """What this room measures, as evidence for the criteria it feeds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -30,29 +30,39 @@ SHOWN = 5
 
 
 def source_evidence(
-    criteria: Sequence[Criterion], submission: Submission, folder: Path, adapters: Iterable[str] = ()
-) -> dict[str, Evidence]:
-    """Evidence of the criteria fed by source metrics, by criterion; files that nothing imports are named once."""
+    criteria: Sequence[Criterion], submission: Submission, folder: Path, adapters: Iterable[str] = (),
+    functions: Collection[str] = (),
+) -> dict[str, Evidence]:  # fmt: skip
+    """Evidence of the criteria fed by source metrics, by criterion; files that do not count are named once.
+
+    Args:
+        criteria: those fed by source metrics.
+        submission: what states the test command and the programs.
+        folder: the snapshot.
+        adapters: files that are the harness's own: no line of them counts.
+        functions: those of the contract; without any, tests within a file count.
+    """
     if not criteria:
         return {}
-    run = (*_test_command(submission), *submission.about.programs)
-    report = measure(folder, submission.entries, tuple(adapters), run)
+    command, programs = _test_command(submission), submission.about.programs
+    report = measure(folder, submission.entries, tuple(adapters), command, programs, functions)
     size: dict[str, Figure] = {"source_files": report.files, "source_lines": report.sloc}
     found = {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
     for criterion in criteria:
         seen = found[criterion.id]
         if criterion.metric == SIZE and seen.measured:
-            detail = seen.detail + _uncounted(report.unused)
+            detail = seen.detail + _uncounted(report.unused, "nothing imports it")
+            detail += _uncounted(report.for_tests, "only tests lead to it")
             found[criterion.id] = seen.model_copy(update={"measured": seen.measured | size, "detail": detail})
     return found
 
 
-def _uncounted(files: Sequence[str]) -> str:
-    """What is said of files that nothing imports."""
+def _uncounted(files: Sequence[str], reason: str) -> str:
+    """Return a sentence that names the files left out and the reason; empty without files."""
     if not files:
         return ""
     more = f" and {len(files) - SHOWN} others" if len(files) > SHOWN else ""
-    return f"; not counted in any figure, for nothing imports it: {', '.join(files[:SHOWN])}{more}"
+    return f"; not counted in any figure, for {reason}: {', '.join(files[:SHOWN])}{more}"
 
 
 def _test_command(submission: Submission) -> tuple[str, ...]:
@@ -98,7 +108,26 @@ def own_tests_evidence(
     if not quoted:
         result = replace(result, survivors=tuple(map(str, result.survivor_locations)))
     feeds = {"suite_passes": _suite_passes, "kill_rate": _kill_rate, "real_assertions": _real_assertions}
-    return {c.id: feeds[c.tests or ""](c, result) for c in criteria}
+    found = {c.id: feeds[c.tests or ""](c, result) for c in criteria}
+    if result.status in _NOT_PASSED and result.collected != 0:
+        found |= {c.id: _nothing_planted(c, criteria, result) for c in criteria if c.tests == "kill_rate"}
+    return found
+
+
+_NOT_PASSED = (SuiteStatus.SLOW, SuiteStatus.FAILED, SuiteStatus.REFUSED)
+
+
+def _nothing_planted(criterion: Criterion, criteria: Iterable[Criterion], result: SuiteGrade) -> Evidence:
+    """Leave open how many faults tests notice that do not pass, where that costs more than to notice none.
+
+    It does where a criterion of the same heading, as severe at least, fails for it. Else it fails: nobody may gain by
+    tests that end too late to be measured.
+    """
+    detail = f"no fault was planted: {result.detail}"
+    charged = (c for c in criteria if c.tests == "suite_passes" and c.dimension == criterion.dimension)
+    if any(c.severity.weight >= criterion.severity.weight for c in charged):
+        return _unassessed(criterion, Outcome.NOT_RUN, detail)
+    return _credited(criterion, 0.0, detail, {}, title="whether the answer's own tests notice faults could not be seen")
 
 
 UNHEEDED = "no assertion decides how the answer's tests end"
@@ -166,12 +195,15 @@ def claims_evidence(
     return {c.id: _claims(c, claims, figures) for c in criteria}
 
 
+NO_FIGURE = "no figure that the answer states is listed for a comparison with what was measured"
+
+
 def _claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str, Figure]) -> Evidence:
     numbers = {n: float(v) for n, v in figures.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
     checked = check_claims(claims, numbers)
     settled = [c for c in checked if c.truth is not Truth.UNKNOWN]
     if not settled:
-        reason = "; ".join(c.detail for c in checked) or "the answer states no figure under [[claims]]"
+        reason = "; ".join(c.detail for c in checked) or NO_FIGURE
         return _unassessed(criterion, Outcome.NOT_RUN, reason)
     right = sum(c.truth is Truth.RIGHT for c in settled)
     detail = "; ".join(c.detail for c in checked)

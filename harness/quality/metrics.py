@@ -10,8 +10,8 @@
 | % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
 
 Between the columns credit is linear. Code lines leave out blank lines, comments, docstrings and inner lines of other
-texts, so that neither documenting nor dividing code is punished. Tests are left out, and files that nothing imports
-(`sources` says which those are). The maintainability index is not used: removing docstrings drives it to 1, and large
+texts, so that neither documenting nor dividing code is punished. Left out are tests (`contract_code`), and files
+that nothing imports (`sources`). The maintainability index is not used: removing docstrings drives it to 1, and large
 sound libraries to 0.
 """
 
@@ -19,12 +19,13 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.languages import DocumentedName, NamedLine
 from harness.model import Location
 from harness.quality import tools
+from harness.quality.contract_code import contract_code
 from harness.quality.sources import SourceFile, read_sources
 from harness.quality.tools import FunctionMetrics, LintFinding
 
@@ -79,6 +80,8 @@ class SourceReport:
         problems: files that could not be analysed fully, each with the reason.
         versions: of ruff and lizard.
         unused: source files that nothing imports: no figure counts them.
+        for_tests: source files that only tests lead to: no figure counts them.
+        lines_left_out: code lines of tests, and of what only they call, in the other files: no figure counts them.
     """
 
     metrics: Mapping[str, Metric]
@@ -87,24 +90,30 @@ class SourceReport:
     problems: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
+    for_tests: tuple[str, ...] = ()
+    lines_left_out: int = 0
 
 
 def measure(
-    folder: Path, entries: Collection[str] = (), adapters: Collection[str] = (), command: Collection[str] = ()
-) -> SourceReport:
+    folder: Path, entries: Collection[str] = (), adapters: Collection[str] = (), command: Collection[str] = (),
+    programs: Collection[str] = (), functions: Collection[str] = (),
+) -> SourceReport:  # fmt: skip
     """The six figures for the source under `folder`.
 
     Args:
         folder: a submission or the snapshot of one.
         entries: files of the submission's `entry`; they are source whatever they are called.
         adapters: files that are the harness's own: no line of them counts.
-        command: words of its test command, and of what else is run.
+        command: words of its test command.
+        programs: further files of it that are run by themselves.
+        functions: those of the contract; without any, tests within a file count.
 
     Raises:
         PrerequisiteError: ruff is not installed beside the harness.
     """
-    sources = [file for file in read_sources(folder, entries, adapters, command) if not file.test]
-    files = [file for file in sources if not file.unused]
+    sources = read_sources(folder, entries, (), command, (*programs, *adapters))
+    part = contract_code(sources, functions, adapters)
+    files = part.files
     problems = tuple(f"{file.path} {file.problem}" for file in files if file.problem)
     if not any(file.sloc for file in files):
         metrics = [Metric(name, None, 0.0, "there is no source code to measure") for name in CURVES]
@@ -114,18 +123,21 @@ def measure(
         metrics = [Metric(name, None, None, detail, locations=Location.within(path, line)) for name in CURVES]
     else:
         seen = tools.inspect(files)
-        functions = None if seen.functions is None else _or_whole_files(files, seen.functions)
+        pieces = None if seen.functions is None else _or_whole_files(files, seen.functions)
         metrics = [
             _largest_file(files),
-            _unanswered("complexity", "lizard") if functions is None else _complexity(files, functions),
-            _unanswered("function_length", "lizard") if functions is None else _function_length(functions),
+            _unanswered("complexity", "lizard") if pieces is None else _complexity(files, pieces),
+            _unanswered("function_length", "lizard") if pieces is None else _function_length(pieces),
             _unanswered("lint", "ruff") if seen.remarks is None else _lint(files, seen.remarks),
-            _documentation(files, functions or ()),
+            _documentation(files, pieces or ()),
             _duplication(files),
         ]
+    left_out = f"; not counted: {_count(part.lines_left_out, 'code line')} of tests and of what only they call"
+    if part.lines_left_out:
+        metrics = [replace(metric, detail=metric.detail + left_out) for metric in metrics]
     return SourceReport(
         {metric.name: metric for metric in metrics}, len(files), _sloc(files), problems, tools.versions(),
-        tuple(file.path for file in sources if file.unused),
+        tuple(file.path for file in sources if file.unused and not file.test), part.files_left_out, part.lines_left_out,
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Which mutants of an answer its own tests are run on, and which of them count.
 
-A mutant counts where it changes what calls through the contract bring. Of those that the tests noticed a few are
-called, and all where one of these changes nothing: so faults in code that only the tests run earn nothing either.
+A mutant counts where it changes what calls through the contract bring that are right without it. Of those that the
+tests noticed a few are called, and all where one of these changes nothing: so faults in code that only the tests run
+earn nothing either.
 """
 
 import itertools
@@ -51,7 +52,7 @@ def joined(first: Runs, second: Runs) -> Runs:
 
 
 def effective(tried: Sequence[Tried], files: Sequence[SourceFile], contract: ContractCalls) -> list[Tried]:
-    """Leave out the mutants that change nothing that calls through the contract bring.
+    """Leave out the mutants that change nothing that right calls through the contract bring.
 
     Args:
         tried: mutants, with the runs of the tests on them.
@@ -62,7 +63,7 @@ def effective(tried: Sequence[Tried], files: Sequence[SourceFile], contract: Con
 
     @cache
     def acts(mutant: SourceMutant) -> bool:
-        return contract.differs(((mutant.path, mutant.planted(texts[mutant.path])),))
+        return contract.shows(((mutant.path, mutant.planted(texts[mutant.path])),))
 
     noticed = [mutant for mutant, result in tried if not result.silent]
     credible = all(map(acts, noticed[:SPOT_CHECKED]))

@@ -7,6 +7,7 @@ which must pass. Verdicts are exit statuses; nothing the suite prints is read. A
 kills nothing, whatever crashes under it; neither does one that fails on equivalent code: it judges the text.
 """
 
+import ast
 import math
 import os
 import re
@@ -19,7 +20,8 @@ from pathlib import Path
 
 from harness.errors import BusyMachineError
 from harness.model import Location, Tier
-from harness.quality.assertions import AssertionReport, count_assertions
+from harness.model.challenge import TEST_RUN_SECONDS
+from harness.quality.assertions import AssertionReport, Function, count_assertions
 from harness.quality.ast_mutants import plan_mutants
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
 from harness.quality.contract_calls import ContractCalls
@@ -38,8 +40,6 @@ SECONDS = 120.0
 """Processor time for the whole stage. Where it does not suffice the kill rate is left open, not taken over fewer."""
 ALL_SECONDS = 36_000.0
 """The same where all mutants are asked for."""
-RUN_SECONDS = 10.0
-"""Processor time within which the suite must finish once."""
 TOO_BUSY = "the machine gave the tests too little time"
 FLAKY = "flaky: on the same code it passes in one run and fails in another"
 NO_TESTS = 5
@@ -121,7 +121,7 @@ def grade_own_tests(
     seed: int = 0,
     mutants: int = MUTANTS,
     seconds: float = SECONDS,
-    run_seconds: float = RUN_SECONDS,
+    run_seconds: float = TEST_RUN_SECONDS,
     idle_seconds: float = IDLE_SECONDS,
     memory_mib: int = 2048,
 ) -> SuiteGrade:
@@ -147,7 +147,7 @@ def grade_own_tests(
     files = read_sources(folder, entries, adapters, command or ())
     assertions = count_assertions(files, command or ())
     if not command:
-        return SuiteGrade(SuiteStatus.NONE, "submission.toml states no test command", assertions)
+        return SuiteGrade(SuiteStatus.NONE, _no_command(files), assertions)
     suite = Suite(folder, command, tier, memory_mib, min(idle_seconds, seconds))
     end = time.perf_counter() + wall_bound(seconds)
     stage = _Stage(suite, files, assertions, entries, contract, seed, mutants, seconds, run_seconds, seconds, end)
@@ -319,6 +319,16 @@ class _Stage:
         if again and again[0].silent:
             return FLAKY
         return "fails on the same code written differently: it judges the text, not what it does"
+
+
+def _no_command(files: Sequence[SourceFile]) -> str:
+    """Say what is in an answer's files where no command that runs its tests is stated."""
+    defined = ((file.path, node) for file in files for node in (ast.walk(file.tree) if file.tree else ()))
+    tests = [path for path, node in defined if isinstance(node, Function) and node.name.startswith("test")]
+    found = sorted({file.path for file in files if file.test}.union(tests))
+    if not found:
+        return "no test was found in its files"
+    return f"no command that runs its tests is stated: {', '.join(found[:3])}{' and others' if found[3:] else ''}"
 
 
 def _processor_seconds(results: Sequence[RunResult]) -> float:

@@ -4,8 +4,8 @@ Nothing here runs or imports what it reads. A file that cannot be decoded or par
 
 What counts as a test: a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or any under a folder named `test`
 or `tests`, unless it is an entry of the submission or a file that is not a test imports or includes it. Everything
-else, an adapter included, is source. A file that nothing imports (a demo, a copy left behind) is no part of what is
-measured.
+else, an adapter included, is source. A file that nothing imports (a copy left behind), or that only tests and the test
+command lead to (a demo), is no part of what is measured.
 """
 
 import ast
@@ -35,6 +35,8 @@ class SourceFile:
         fault: why the bytes could not be read as they should, or None.
         test: whether it is clearly a test.
         unused: whether nothing imports it: no entry, no test, and nothing that these import.
+        commanded: whether the test command names it.
+        for_tests: whether only tests or the test command lead to it: no entry, no program, nothing that these import.
     """
 
     path: str
@@ -43,6 +45,8 @@ class SourceFile:
     fault: str | None = None
     test: bool = False
     unused: bool = False
+    commanded: bool = False
+    for_tests: bool = False
 
     @cached_property
     def _parsed(self) -> ast.Module | str | None:
@@ -95,7 +99,11 @@ def syntaxes() -> Mapping[str, Syntax]:
 
 
 def read_sources(
-    folder: Path, entries: Collection[str] = (), adapters: Collection[str] = (), command: Collection[str] = ()
+    folder: Path,
+    entries: Collection[str] = (),
+    adapters: Collection[str] = (),
+    command: Collection[str] = (),
+    programs: Collection[str] = (),
 ) -> tuple[SourceFile, ...]:
     """Every file under `folder` whose suffix is one of a language, by path; links and special files are passed over.
 
@@ -104,10 +112,19 @@ def read_sources(
         entries: files of the submission's `entry`; they are source whatever they are called.
         adapters: files that are the harness's own, not the answer's: left out.
         command: words of its test command; what they name is used.
+        programs: further files of it that are run by themselves.
     """
     found = _told_apart([_read(folder, path) for path in _paths(folder)], frozenset(entries))
-    used = _used(found, frozenset(entries), {*adapters, *command})
-    return tuple(replace(file, unused=file.path not in used) for file in found if file.path not in adapters)
+    run = {*entries, *adapters, *programs}
+    named = _named(found, command)
+    tests = {file.path for file in found if file.test} | named
+    used, served = (_reached(found, entries, roots) for roots in (run | tests, run))
+    states = ((file, file.path in used, file.path in served) for file in found)
+    return tuple(
+        replace(file, unused=not is_used, for_tests=is_used and not is_served, commanded=file.path in named)
+        for file, is_used, is_served in states
+        if file.path not in adapters
+    )
 
 
 def _paths(folder: Path) -> Iterator[str]:
@@ -153,12 +170,17 @@ def _told_apart(files: Iterable[SourceFile], entries: frozenset[str]) -> tuple[S
         marked = taken
 
 
-def _used(files: Sequence[SourceFile], entries: frozenset[str], named: Collection[str]) -> frozenset[str]:
-    """Paths of what is used: entries, tests, what is `named`, and what these import; of all files without an entry."""
+def _named(files: Sequence[SourceFile], command: Collection[str]) -> set[str]:
+    """Paths of the files that words of a test command name, by path or as a module."""
+    words = {word.partition("::")[0].removeprefix("./") for word in command}
+    return {file.path for file in files if not words.isdisjoint((file.path, PurePosixPath(file.path).stem))}
+
+
+def _reached(files: Sequence[SourceFile], entries: Collection[str], roots: Collection[str]) -> frozenset[str]:
+    """Paths of `roots` and of what they import, directly or not; of all files where no entry is among them."""
     if not any(file.path in entries for file in files):
         return frozenset(file.path for file in files)
-    roots = {*entries, *(word.partition("::")[0].removeprefix("./") for word in named)}
-    used = {file.path for file in files if file.test or file.path in roots or PurePosixPath(file.path).stem in roots}
+    used = {file.path for file in files if file.path in roots}
     while True:
         wanted = {name for file in files if file.path in used for name in file.syntax.imports(file.text, file.tree)}
         packages = {str(folder) for path in used for folder in PurePosixPath(path).parents}

@@ -23,6 +23,7 @@ from harness.model import (
     Score,
     Status,
 )
+from harness.model.challenge import TEST_RUN_SECONDS
 from harness.model.tier_choice import describe
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.gates import UNMET_POINTS
@@ -257,8 +258,8 @@ def limits(limits: Limits) -> str:
     build = "" if limits.build_seconds == Limits().build_seconds else f"{limits.build_seconds:g} s a compiler, "
     return (
         f"{build}{limits.start_seconds:g} s to start, {limits.call_seconds:g} s a call{longer}, "
-        f"{limits.probes_seconds:g} s for all probes, {limits.tests_seconds:g} s of processor time for own tests, "
-        f"{limits.memory_mib} MiB of memory"
+        f"{limits.probes_seconds:g} s for all probes, {TEST_RUN_SECONDS:g} s of processor time for its own tests as "
+        f"they are, {limits.tests_seconds:g} s for all their runs, {limits.memory_mib} MiB of memory"
     )
 
 
@@ -282,8 +283,6 @@ def uncredited(evidence: Evidence) -> str:
         return "Not run"
     if evidence.outcome is Outcome.NOT_RUN:
         return "Not told apart"
-    if evidence.own_outcome is Outcome.FAILED:
-        return "Failed as well, and gates nothing again"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
         return "Not measured, and earns nothing"
     return "Held, but earns nothing"

@@ -222,11 +222,11 @@ def _grade_of_copy(job: Job, repaired: RepairedAnswer, files: AnswerFiles) -> Re
 
 def measure_source(job: Job, found: StageResult) -> StageResult | None:
     """Measure the source: size, complexity, documentation, likely bugs."""
-    criteria = [c for c in job.criteria if c.metric]
+    criteria, exposed = [c for c in job.criteria if c.metric], job.challenge.contract.exposed
     if not criteria:
         return None
     job.progress("source metrics")
-    return StageResult(source_evidence(criteria, job.submission, job.files.path, job.adapters))
+    return StageResult(source_evidence(criteria, job.submission, job.files.path, job.adapters, exposed))
 
 
 def run_own_tests(job: Job, found: StageResult) -> StageResult | None:

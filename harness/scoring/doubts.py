@@ -158,14 +158,12 @@ def _by_itself(record: Record) -> Iterator[Doubt]:
 
 
 def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bool:
-    """Return whether what a criterion rests on failed; where both failed, by itself and no less severely."""
+    """Return whether what a criterion rests on failed by itself, or lost its credit to what did."""
     if e.rests_on == UNBUILT:
         return record.build is not None
     cause = by_id.get(e.rests_on or "")
     if cause is None or cause.outcome is not Outcome.FAILED or cause is e:
         return False
-    if e.own_outcome is Outcome.FAILED:
-        return cause.faulty and cause.severity.weight >= e.severity.weight
     end = cause if cause.faulty else by_id.get(cause.rests_on or "")
     return cause.rests_on == UNBUILT or (end is not None and end.faulty)
 
@@ -239,7 +237,7 @@ def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
         criterion, field = criteria[e.criterion], f"evidence.{e.criterion}"
         if possible := _possible_outcome(record, criterion, e):
             yield Doubt(DoubtKind.OUTCOME, f"{field}.outcome", e.outcome.value, possible)
-        if e.rests_on and e.rests_on not in _allowed_causes(rubric, criteria, criterion, e):
+        if e.rests_on and e.rests_on not in _allowed_causes(rubric, criterion, e):
             yield Doubt(DoubtKind.CAUSE, f"{field}.rests_on", e.rests_on)
         # what failed, whoever is charged, may have done so on a seed that failed these files before
         failed = e.rests_on is not None or (e.draws is not None and e.draws.failed > 0)
@@ -271,18 +269,8 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
     return ""
 
 
-def _allowed_causes(rubric: Challenge, criteria: dict[str, Criterion], criterion: Criterion, e: Evidence) -> set[str]:
-    """Return the criteria that the failure of a criterion may be charged to."""
+def _allowed_causes(rubric: Challenge, criterion: Criterion, e: Evidence) -> set[str]:
+    """Return the criteria whose failure may take a criterion's credit, or keep it from being judged."""
     if e.outcome is Outcome.NOT_RUN:
-        return {*criteria} if criterion.probes else set()
-    anchors = {UNBUILT, rubric.anchor} if criterion.executed else {UNBUILT}
-    if e.own_outcome not in (Outcome.FAILED, Outcome.NOT_RUN):
-        return anchors
-    found, waiting = set[str](), [criterion.id]
-    while waiting:
-        new = {*criteria[waiting.pop()].rests_on} - found
-        found |= new
-        waiting += new
-    if e.own_outcome is Outcome.FAILED:
-        return found
-    return anchors | {id for id in found if criteria[id].severity.weight >= criterion.severity.weight}
+        return {c.id for c in rubric.criteria} if criterion.probes else set()
+    return {UNBUILT, rubric.anchor} if criterion.executed else {UNBUILT}

@@ -2,16 +2,20 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.model import Evidence, Outcome
+from harness.model import Evidence, Location, Outcome
 from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.failures import NotOffered
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 from harness.probing.root_causes import judged_without_conditions
+from harness.probing.wrapper import AnswerWrapper
+from harness.sandbox import Plan
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -305,3 +309,45 @@ def test_l_of_another_shape_is_a_matter_of_form() -> None:
     assert {id: e.title for id, e in evidence.items() if e.faulty} == {
         "cache_arrays": "L of the cache has another shape"
     }
+
+
+def test_a_wrong_output_keeps_its_words_where_a_call_of_other_sizes_fails() -> None:
+    """The plain call that shows which digits are lost may raise: nothing of that is said of the case that is wrong."""
+    elsewhere = {"before": "if q.shape[2:] == (16, 8):\n        raise IndexError('too many indices')"}
+    fault = {**elsewhere, "after": "o = o * o.dtype.type(1.5 if 1 == tile_size < q.shape[2] else 1)"}
+    found = judged(FORWARD, wrapped("reference", fault), {"tile_invariance"})["tile_invariance"]
+    assert found.title == "the output is wrong where the tile size is 1" and "IndexError" not in found.detail
+
+
+def test_what_is_wrong_without_a_mask_is_charged_where_an_adapter_serves_no_mask() -> None:
+    source = wrapped("reference", {"after": "o = o * o.dtype.type(1 if causal else 2)"})
+    code, answer = code_of(FORWARD), LocalAnswer(module_of("answer", source))
+    found = probe_criterion(
+        code,
+        code.challenge.criterion("full_attention"),
+        _Maskless(answer),
+        SEED,
+        explain=False,
+        adapters={"adapter.py"},
+    )
+    assert (found.outcome, found.title) == (Outcome.FAILED, "o is wrong without the mask")
+
+
+def test_a_mask_that_an_adapter_does_not_serve_is_no_fault_of_l() -> None:
+    code, answer = code_of(BOTH), LocalAnswer(module_of("answer", source_of(BOTH, "reference")))
+    found = probe_criterion(
+        code, code.challenge.criterion("log_sum_exp"), _Maskless(answer), SEED, explain=False, adapters={"adapter.py"}
+    )
+    assert found.outcome is Outcome.PASSED and found.unserved
+
+
+class _Maskless(AnswerWrapper):
+    """An answer whose adapter serves no mask."""
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        if function == "flash_attention_fwd" and args[4:5] != (False,):
+            place = [Location(file="adapter.py", line=6)]
+            raise NotOffered(
+                f"`{function}` raises NotImplementedError", "NotImplementedError: no mask", locations=place
+            )
+        return super().call(function, *args, returns=returns, **options)

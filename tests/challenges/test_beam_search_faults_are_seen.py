@@ -109,6 +109,27 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("holds", ["prompt[-1:] == [eos]", "eos in prompt"])
+def test_what_eos_in_a_prompt_breaks_is_charged_to_eos(holds: str) -> None:
+    """Drawn prompts hold EOS by chance, and the only token of a vocabulary of one is EOS: no size is wrong."""
+    called = f"return [\n        [([], 0.0)] if {holds} else _search(model, [prompt], width, steps, alpha, eos)[0]\n"
+    called += "        for prompt in prompts\n    ]"
+    answer = LocalAnswer(module_of("answer", CODE.source() + HEAD.format(asked=PLAIN, called=called)))
+    probed = [c for c in CODE.challenge.criteria if c.probes and not c.capability]
+    found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False) for c in probed]
+    evidence = charged_once(CODE, judged_without_conditions(CODE, found, answer))
+    assert {e.criterion for e in evidence if e.faulty} == {"eos"}
+
+
+def test_a_penalty_that_is_wrong_without_eos_is_told_apart_from_dropped_beams() -> None:
+    """A search in which no beam takes EOS shows nothing of finished beams."""
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "finished dropped")
+    called = "return [\n        [(tokens, score * max(len(tokens), 1) ** alpha) for tokens, score in beams]\n"
+    called += "        for beams in _search(model, prompts, width, steps, alpha, eos)\n    ]"
+    evidence = judged(CODE, CODE.source(mutant) + HEAD.format(asked=PLAIN, called=called))
+    assert {"finished_beams", "length_penalty"} <= failing(evidence)
+
+
 @pytest.mark.parametrize("criterion", REFUSED)
 def test_what_a_search_does_not_serve_is_charged_to_one_criterion(criterion: str) -> None:
     """The others are judged on what it does serve, and none is said to fail."""

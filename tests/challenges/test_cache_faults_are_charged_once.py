@@ -18,7 +18,10 @@ SEED = 11
 CHARGED = {
     "one cache for all slots": {"batch_isolation", "slot_reuse", "capacity"},  # only slot 0 is emptied, or full
     "one overwritten entry a layer": {"batch_isolation", "decode_history", "slot_reuse", "capacity"},
-    "decode sees only key 0": {"prefill_stored", "decode_history"},
+    "decode sees only key 0": {"prefill_stored"},
+    "decode sees only itself": {"prefill_stored"},
+    "prefill not stored": {"prefill_stored", "appended_prefill", "capacity"},  # what is forgotten fills no room
+    "decode not stored": {"decode_history", "slot_reuse", "capacity"},
     "padding stored": {"ragged_lengths"},
     "lengths shared by layers": {"layer_isolation"},
 }
@@ -60,6 +63,12 @@ def test_what_fails_where_several_sequences_are_held_depends_on_their_isolation(
     assert "fails where several sequences are held" in shapes.detail
 
 
+def test_a_decode_that_sees_too_little_is_charged_after_a_prompt_alone() -> None:
+    history = judged("decode sees only key 0")["decode_history"]
+    assert (history.outcome, history.rests_on) == (Outcome.NOT_RUN, "prefill_stored")
+    assert "fails where a decode follows other tokens" in history.detail
+
+
 @pytest.mark.parametrize("criterion", ["decode_cost", "memory_growth"])
 def test_a_cache_that_forgets_is_not_praised_for_what_it_costs(criterion: str) -> None:
     mutant = next(mutant for mutant in code().mutants if mutant.name == "one overwritten entry a layer")
@@ -68,3 +77,31 @@ def test_a_cache_that_forgets_is_not_praised_for_what_it_costs(criterion: str) -
     cost = {e.criterion: e for e in charged_once(code(), [*judged(mutant.name).values(), found])}[criterion]
     assert (cost.outcome, cost.measured) == (Outcome.NOT_RUN, {})
     assert cost.rests_on in ("batch_isolation", "decode_history")
+
+
+KEEPS_ARGUMENTS = """
+
+_KEPT = {}
+
+
+def _keeping(call):
+    def run(cache, layer, slots, q, k, v, *lengths):
+        out = call(cache, layer, slots, q, k, v, *lengths)
+        _, kept = _KEPT.setdefault(id(cache), (cache, []))
+        changed = any(np.isnan(array).sum() > absent for array, absent in kept)
+        kept.append((k, np.isnan(k).sum()))
+        return out * np.nan if changed else out
+
+    return run
+
+
+prefill, decode = _keeping(prefill), _keeping(decode)
+"""
+
+
+def test_what_writing_to_an_argument_changes_is_not_said_of_results() -> None:
+    """A cache that keeps the arrays it was given returns arrays of its own: those the caller may write to."""
+    answer = LocalAnswer(module_of("answer", code().source() + KEEPS_ARGUMENTS))
+    ownership = code().challenge.criterion("ownership")
+    assert probe_criterion(code(), ownership, answer, SEED, explain=False).outcome is Outcome.PASSED
+    assert probe_criterion(code(), code().challenge.criterion("any_history"), answer, SEED, explain=False).faulty

@@ -84,4 +84,4 @@ def test_a_fault_is_charged_to_one_criterion() -> None:
         return [(e.outcome.value, e.rests_on) for e in charged_once(CODE, evidence)]
 
     assert charged("half a call written", "capacity", "any_history") == [("passed", None), ("failed", None)]
-    assert charged("no causal mask", "causality", "any_history") == [("failed", None), ("failed", "causality")]
+    assert charged("no causal mask", "causality", "any_history") == [("failed", None), ("not_run", "causality")]

@@ -11,6 +11,7 @@ import pytest
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.code import ChallengeCode
+from harness.probing.common_causes import settled_names
 from harness.probing.criteria import charged_once, probe_criterion, seed_of
 from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
@@ -28,11 +29,12 @@ CRITICAL = {
     },
     "qwen3.6-27b": {"prefill_then_decode", "prefill_stored", "decode_history", "ragged_lengths"},
 }  # fmt: skip
+OVERWRITTEN = "one overwritten entry a layer or shared batch cache"
+"""Two known faults that are this answer's: they differ in what a prompt attends to, which is its other fault."""
 NAMED = [
     ("minimax-m2.7", "causality", "no causal mask"),
-    ("minimax-m2.7", "batch_isolation", "shared batch cache"),
-    ("minimax-m2.7", "decode_history", "cache never grows"),
-    ("minimax-m2.7", "paged", "second page fails"),
+    ("minimax-m2.7", "batch_isolation", OVERWRITTEN),
+    ("minimax-m2.7", "decode_history", OVERWRITTEN),
     ("qwen3.6-27b", "prefill_stored", "decode sees only key 0"),
     ("qwen3.6-27b", "decode_history", "decode sees only key 0"),
     ("qwen3.6-27b", "ragged_lengths", "padding stored"),
@@ -42,8 +44,8 @@ NAMED = [
 ]
 MODELS = shares.share(CRITICAL, 3, lambda model: model == "baseline")
 """The baseline, and one of the rebuilt answers in every run."""
-EXPLAINED = shares.share([known for known in NAMED if known[0] in MODELS], 6, lambda known: known[0])
-"""Those that are searched for in this run: naming a fault tries many mutants."""
+EXPLAINED = [known for known in NAMED if known[0] in MODELS]
+"""Those searched for in this run, all of an answer: of names that fit one failure the one that fits the others wins."""
 FIGURES = {
     "baseline": {("memory_growth", "bytes_per_token"): pytest.approx(1024, rel=0.05)},
     "glm-5": {
@@ -111,8 +113,9 @@ def run(model: str) -> Run:
         asked = [c for c in CODE.challenge.criteria if c.probes and c.id not in TIMED]
         if model not in WHOLE:
             asked = [c for c in asked if c.severity is Severity.CRITICAL or c.id in MEASURED | named]
-        seen = [judged(c, answer, submission, c.id in named) for c in asked]
-    return Run({e.criterion: e for e in charged_once(CODE, seen)}, answer.sandbox_seconds)
+        seen = charged_once(CODE, [judged(c, answer, submission, c.id in named) for c in asked])
+        evidence = settled_names(CODE, seen, answer)
+    return Run({e.criterion: e for e in evidence}, answer.sandbox_seconds)
 
 
 def judged(criterion: Criterion, answer: SandboxedAnswer, submission: Submission, explain: bool) -> Evidence:
@@ -134,7 +137,7 @@ def test_the_critical_failures_are_those_seen_by_running(runs: dict[str, Run], m
 def test_the_fault_is_named(runs: dict[str, Run], model: str, criterion: str, fault: str) -> None:
     diagnosis = runs[model].evidence[criterion].diagnosis
     assert diagnosis is not None
-    assert diagnosis.mutant == fault
+    assert diagnosis.mutant in fault.split(" or ")
 
 
 def test_the_baseline_passes_every_probe_of_what_it_offers(runs: dict[str, Run]) -> None:
@@ -153,9 +156,10 @@ def test_one_missing_mask_costs_one_criterion(runs: dict[str, Run], model: str) 
     """GLM-5 claims no option that it lacks: beside causality only what it does not offer is lost.
 
     Its pages are right in every fixed case; drawn histories need the mask it lacks, and say nothing of them.
+    Whether a history of calls meets that mask depends on how many are drawn.
     """
     assert runs[model].failed() == {"causality", "gqa", "sliding_window", "fork", "truncate"}
-    assert runs[model].open() == {"paged"}
+    assert {"paged"} <= runs[model].open() <= {"paged", "any_history"}
 
 
 @pytest.mark.parametrize("model", [model for model in MODELS if model == "qwen3.6-27b"])

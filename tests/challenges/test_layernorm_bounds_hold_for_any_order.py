@@ -139,3 +139,18 @@ def test_the_worst_entry_of_many_blocks_is_named(dtype: str) -> None:
         with pytest.raises(ProbeFailure) as failure:
             BOUNDS.require_right(right._replace(**{name: wrong}), given)
         assert failure.value.where == f"{name}[5, 900, 20]"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_that_come_again_are_judged_each_time(dtype: str) -> None:
+    """What is right of them is worked out once; a wrong entry in the last copy is seen, and all copies add up."""
+    features = 64
+    few = normal(1, BOUNDS.BLOCK // features, features, dtype)
+    shape = (9, *few.x.shape[1:])
+    given = few.but(x=np.broadcast_to(few.x, shape), dy=np.broadcast_to(few.dy, shape))
+    right = honest(given, lambda values: values.sum(axis=-1))
+    assert not rejected(right, given)
+    wrong = right.dx.copy()
+    wrong[-1, -1] *= 1.01
+    assert rejected(right._replace(dx=wrong), given)
+    assert rejected(right._replace(dbeta=right.dbeta * (8 / 9)), given)

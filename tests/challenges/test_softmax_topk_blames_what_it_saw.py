@@ -98,3 +98,45 @@ def test_rows_that_are_left_out_by_chance_begin_at_no_size() -> None:
     for seed in range(24):
         found = smallest(leaving_rows_out_by_chance(), Draw(seed, "rows"), case, ProbeFailure("rows are never written"))
         assert found.thresholds == ()
+
+
+def scaled(factor: float, *, last_column: int | None = None) -> LocalAnswer:
+    """Return right probabilities times a factor, and for the last of each row a column that it must not name."""
+
+    def row(logits: Any, k: int) -> tuple[Any, Any]:
+        probs, columns = exact(logits, k)
+        columns = np.array(columns)
+        columns[-1] = columns[-1] if last_column is None or k == 1 else last_column
+        return probs * factor, columns
+
+    return answer(row)
+
+
+@pytest.mark.parametrize("column", [None, -1])
+def test_one_factor_of_all_probabilities_comes_before_columns_that_are_not_to_be_named(column: int | None) -> None:
+    probe = CODE.probes["probabilities_match_the_oracle"]
+    with pytest.raises(ProbeFailure) as failure:
+        once(probe, scaled(1 / 32, last_column=column), 1, probe.cases[0])
+    assert failure.value.title == "probabilities are wrong"
+    which = "every probability" if column is None else "every probability beside a column of its row"
+    assert failure.value.diagnosis == f"{which} is 1/32 of the right one"
+
+
+def test_a_column_that_is_not_to_be_named_is_no_matter_of_right_probabilities() -> None:
+    probe = CODE.probes["probabilities_match_the_oracle"]
+    with pytest.raises(ProbeFailure, match="an index lies outside its row"):
+        once(probe, scaled(1.0, last_column=-1), 1, probe.cases[0])
+
+
+def test_one_probability_alone_is_off_by_no_factor_of_all() -> None:
+    probe = CODE.probes["probabilities_match_the_oracle"]
+    with pytest.raises(ProbeFailure) as failure:
+        once(probe, scaled(0.75), 1, {"rows": 1, "vocab": 5, "k": 1})
+    assert failure.value.diagnosis is None
+
+
+def test_a_constant_is_no_replay_of_an_earlier_call() -> None:
+    probe = CODE.probes["calls_of_equal_size_are_told_apart"]
+    constant = answer(lambda logits, k: (np.full(k, 0.5), np.arange(k)))
+    with pytest.raises(ProbeFailure, match="probabilities are wrong"):
+        once(probe, constant, 1, probe.cases[0])

@@ -1,13 +1,14 @@
 """Every faulty kernel fails the criterion it names, every right one passes, and null answers earn nothing."""
 
 import pytest
-from corpora import SEED, SHARE, assert_caught, assert_enough, assert_null_earns_nothing, drawn_mutants, drawn_variants
+from corpora import SEED, SHARE, assert_caught, assert_enough, drawn_mutants, drawn_variants
 from softmax_topk_answers import CODE, answer, exact
 
 from harness.model import Outcome
 from harness.probing import Mutant, Variant
 from harness.probing.check import assess, sandboxed
-from harness.probing.null_answer import NullAnswer
+from harness.probing.null_answer import NullAnswer, NullValues
+from harness.probing.tampering import TamperedAnswer
 
 RIGHT = drawn_variants(CODE)
 GRADED = {
@@ -19,6 +20,26 @@ GRADED = {
 COSTLY = {"rows in 16 bits", "grid of 4,096 blocks at most", "grid of 65,535 blocks at most", "rows along y"}
 """Mutants that are right on all but the largest grids."""
 FAULTY = drawn_mutants(CODE, COSTLY)
+NO_WORK = """
+#include <cuda_runtime.h>
+__global__ void no_work(const float* logits, int rows, int vocab, int k, float* probs, int* indices) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= rows * k) return;
+    probs[at] = PROB;
+    indices[at] = INDEX;
+}
+extern "C" int fused_softmax_topk(const float* logits, int rows, int vocab, int k, float* probs, int* indices,
+                                  cudaStream_t stream) {
+    if (k < 1 || k > vocab || k > 256) return cudaErrorInvalidValue;
+    no_work<<<(rows * k + 255) / 256, 256, 0, stream>>>(logits, rows, vocab, k, probs, indices);
+    return cudaGetLastError();
+}
+"""
+WRITTEN = {
+    "zeros": ("0.0f", "0"), "constant": ("0.5f", "at % k"),
+    "copy of the input": ("logits[at / k * vocab + at % k]", "at % k"),
+}  # fmt: skip
+"""What a kernel without work writes for a probability and a column."""
 TIMED = frozenset({"speed"})
 """Criteria that only a GPU can tell, mutants included."""
 
@@ -52,9 +73,24 @@ def test_the_reference_reads_its_input_once_and_writes_its_outputs_alone() -> No
     assert written.measured["bytes_written_per_row"] == 50 * 8
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_a_kernel_that_does_no_work_fails_the_anchor_for_what_it_writes(kind: str) -> None:
+    prob, index = WRITTEN[kind]
+    with sandboxed(CODE, NO_WORK.replace("PROB", prob).replace("INDEX", index)) as null:
+        (anchor,) = assess(CODE, null, SEED, CODE.challenge.anchor)
+    assert (anchor.outcome, anchor.obstacle) == (Outcome.FAILED, None)
+    assert anchor.counterexample and anchor.counterexample.where.startswith(("probs[", "indices["))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
-def test_a_null_answer_earns_nothing(kind: str) -> None:
-    assert_null_earns_nothing(CODE, kind)
+def test_worthless_values_in_place_of_the_right_ones_fail_the_anchor(kind: str) -> None:
+    with sandboxed(CODE, CODE.source()) as reference:
+        null = TamperedAnswer(reference, NullValues(kind))
+        (anchor,) = assess(CODE, null, SEED, CODE.challenge.anchor)
+    assert (anchor.outcome, anchor.obstacle) == (Outcome.FAILED, None)
+    assert anchor.counterexample and anchor.counterexample.where.startswith(("probs[", "indices["))
 
 
 @pytest.mark.turns(4)

@@ -137,6 +137,7 @@ def test_a_fault_of_training_is_seen_around_any_design(criterion: str, word: str
     [
         *((criteria, [fault]) for criteria, fault in ALONE.items()),
         (("linear", "accuracy"), [LAYER_FAULTS["accuracy"]]),
+        (("linear",), [{"forward": "y = y + 0.01 * abs(y).max() * np.sign(y)"}]),
         (("ragged_groups",), [SHORT_GROUP]),
         (("extreme_scale",), [FLOOR]),
         (("zero_groups",), [ONE_FOR_ZERO]),

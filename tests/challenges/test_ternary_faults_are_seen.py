@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from corpora import (
+    SEED,
     assert_caught,
     assert_enough,
     assert_null_earns_nothing,
@@ -14,8 +15,10 @@ from corpora import (
 )
 
 from harness.probing import Mutant, Variant
+from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.null_answer import NullAnswer
+from harness.probing.probe import run
 from harness.workspace import Workspace
 from tests import shares
 
@@ -51,3 +54,24 @@ def test_a_null_answer_earns_nothing(kind: str) -> None:
 
 def test_there_are_as_many_faults_and_variants_as_promised() -> None:
     assert_enough(CODE, 80, 12)
+
+
+@pytest.mark.parametrize(
+    ("name", "probe"),
+    [
+        ("weights stepped in place", "gradients_come_of_their_arguments_alone"),
+        ("gradients of all calls", "gradients_come_of_their_arguments_alone"),
+        ("weights as they lie in memory", "gradients_of_views_are_served"),
+    ],
+)
+def test_gradients_that_keep_change_or_misread_what_they_get_are_seen(name: str, probe: str) -> None:
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
+    with sandboxed(CODE, CODE.source(mutant)) as answer:
+        found = run(CODE.probes[probe], answer, SEED, shrink=False)
+    assert not found.passed and found.obstacle is None
+
+
+def test_an_answer_without_gradients_serves_views_all_the_same() -> None:
+    source = CODE.source().replace("def gradients(", "def other_gradients(")
+    with sandboxed(CODE, source) as answer:
+        assert run(CODE.probes["gradients_of_views_are_served"], answer, SEED, shrink=False).passed

@@ -15,6 +15,7 @@ from corpora import (
 
 from harness.model import Evidence, Obstacle, Outcome
 from harness.probing import Draw, Mutant, PropertyMutant, Variant
+from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion
 from harness.probing.local_answer import LocalAnswer
@@ -76,6 +77,14 @@ def test_a_wrong_mask_is_not_charged_to_positions_logits_or_subtrees() -> None:
     evidence = judged(CODE, WITHOUT_ITS_MASK)
     assert failing(evidence) - {"argument_errors"} == {"golden_rule"}  # its own mask refused wrong parents
     assert all(evidence[id].outcome is Outcome.PASSED for id in ("positions", "parent_logits", "subtree_invalidation"))
+
+
+def test_wrong_positions_name_the_line_that_passes_them() -> None:
+    mutant = next(mutant for mutant in CODE.property_mutants if mutant.criterion == "position_arguments")
+    with sandboxed(CODE, mutant.wrapped(CODE.source())) as answer:
+        evidence = probe_criterion(CODE, CODE.challenge.criterion("position_arguments"), answer, seed=1)
+    assert evidence.outcome is Outcome.FAILED
+    assert evidence.locations, evidence
 
 
 BESIDE = {"position_arguments": {"one_call"}}

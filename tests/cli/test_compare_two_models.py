@@ -118,7 +118,7 @@ def test_the_table_lists_what_differs_and_what_both_miss(both: Workspace, told: 
     (task,) = as_json(told, LEFT, other, "-c", "kv_cache")["challenges"]
     _, out, _ = told(LEFT, other, "-c", "kv_cache")
     apart = out.partition("What tells them apart\n")[2].partition("Both miss:")[0]
-    missed = out.partition("Both miss:")[2].partition("\n\n")[0]
+    missed = out.partition("Both miss:")[2].partition("\n\n")[0].partition("Both meet in part:")[0]
     listed = {line.split()[0] for line in apart.splitlines() if line and line[0] != " "} - {"Criterion"}
     assert listed == {row["criterion"] for row in task["criteria"] if row["ahead"]} != set()
     left, right = outcomes(bundled(LEFT)), outcomes(bundled(other))
@@ -231,7 +231,9 @@ def test_what_only_one_answered_is_said(place: Workspace, told: Callable[..., To
 
 
 def test_the_winner_s_mark_comes_first(both: Workspace, told: Callable[..., Told]) -> None:
-    for order in ((LEFT, RIGHT), (RIGHT, LEFT)):
+    other = "minimax-m2.7"
+    keep(both, bundled(other))
+    for order in ((LEFT, other), (other, LEFT)):
         _, out, _ = told(*order, "-c", "kv_cache")
         (line,) = [line for line in out.splitlines() if " wins: " in line]
         high, low = (float(word) for word in line.split(": ")[1].split(" on ")[0].split(" to "))

@@ -24,3 +24,10 @@ def test_sequences_and_layers_that_the_adapter_keeps_apart_are_no_merit_of_the_a
     found = excused(APART)
     assert len(found) == 1
     assert all({"batch_isolation", "layer_isolation", "slots"} <= criteria for criteria in found)
+
+
+def test_positions_that_the_adapter_passes_are_not_the_answer_s() -> None:
+    answers = WORKSPACE.collection("llm_programming_tests").answers
+    trees = [answer for answer in answers if answer.challenge == "tree_verification"]
+    assert len(trees) == 5
+    assert all("position_arguments" in answer.not_charged for answer in trees)

@@ -32,3 +32,9 @@ def test_every_value_of_a_setting_of_few_comes_once():
 
 def test_the_order_of_settings_differs_between_seeds():
     assert len({tuple(case["kind"] for case in brief(salt)) for salt in range(1, 30)}) > 10
+
+
+def test_a_probe_may_have_every_value_of_a_setting_of_many():
+    many = replace(DRAWN, choices={"k": tuple(range(40))}, covered=40).in_brief()
+    values = [many.case(i, np.random.default_rng(i), (), many.most)["k"] for i in range(many.count)]
+    assert sorted(values) == list(range(40))

@@ -6,9 +6,10 @@ import pytest
 from integer_challenges import OPERATIONS, made
 
 from harness.cuda.host_compiler import host_compiler
-from harness.probing.check import check
-from harness.probing.null_answer import NullAnswer
-from harness.probing.tampering import TAMPERINGS
+from harness.model import Outcome
+from harness.probing.check import assess, check, sandboxed
+from harness.probing.null_answer import NullAnswer, NullValues
+from harness.probing.tampering import TAMPERINGS, TamperedAnswer
 from tests import shares
 
 NARROWED = {"float16 inside", "float32 inside float64"}
@@ -36,3 +37,17 @@ def test_a_challenge_in_python(tmp_path, name):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_challenge_in_cuda(tmp_path, name):
     require_green(made(tmp_path, name, "cuda"), name)
+
+
+@NEEDS_COMPILER
+@pytest.mark.slow
+@pytest.mark.drawn(4)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_worthless_results_of_a_kernel_are_wrong_by_their_values(tmp_path, name):
+    code = made(tmp_path, name, "cuda")
+    with sandboxed(code, code.source()) as reference:
+        for kind in NullAnswer.KINDS:
+            null = TamperedAnswer(reference, NullValues(kind))
+            (anchor,) = assess(code, null, shares.number(), "values")
+            assert anchor.outcome is Outcome.FAILED
+            assert anchor.counterexample.where.startswith("out["), anchor

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from harness.model import Outcome
+from harness.model import Evidence, Obstacle, Outcome
 from harness.probing.check import assess, check
 from harness.probing.null_answer import NullAnswer
 from harness.probing.tampering import TAMPERINGS
@@ -19,6 +19,15 @@ def test_a_null_answer_has_no_credit(toy, kind):
 def test_a_relation_that_held_says_what_it_rests_on(toy):
     linear = next(e for e in assess(toy, NullAnswer("zeros"), seed=1) if e.criterion == "linear")
     assert (linear.outcome, linear.rests_on) == (Outcome.FAILED, "values")
+
+
+def test_a_null_answer_that_only_fails_a_call_shows_nothing(toy, monkeypatch):
+    """`check` must see the anchor fail for what an answer returns: a call that fails is no proof of that."""
+    failing = Evidence.of(toy.challenge.criterion("values"), Outcome.FAILED, title="it raises", obstacle=Obstacle.CALL)
+    monkeypatch.setattr("harness.probing.check.assess", lambda *given, **more: [failing])
+    nulls = [v for v in check(toy, seed=3) if v.kind == "null"]
+    assert len(nulls) == len(NullAnswer.KINDS)
+    assert all(not v.right and "not for its results" in v.detail for v in nulls)
 
 
 def test_check_finds_every_answer_of_ours_as_declared(toy):

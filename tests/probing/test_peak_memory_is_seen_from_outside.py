@@ -8,6 +8,7 @@ import pytest
 from harness.probing import Array, NotMeasurable
 from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
+from harness.probing.conditions import PartlyServedAnswer
 from harness.probing.null_answer import NullAnswer
 from harness.probing.peak_memory import PeakMeter
 from harness.workspace import Workspace
@@ -40,6 +41,18 @@ def test_memory_that_is_given_back_counts_and_arguments_do_not() -> None:
     # what it returns is held twice while it crosses; the allocator's steps are below a MiB
     assert 23 <= taken[24] / 2**20 <= 27, taken
     assert 5 <= taken[6] / 2**20 <= 9, taken
+
+
+def test_the_memory_of_an_answer_that_is_served_in_part_is_measured() -> None:
+    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
+    given = np.ones((1, 1, 64, 8), np.float32)
+    with sandboxed(code, SOURCE) as answer:
+        meter = PeakMeter(PartlyServedAnswer(answer, {"adapter.py"}))
+        for mebibytes in (1, 24):
+            _, taken = meter.call(
+                "flash_attention_fwd", given, given, given, mebibytes, returns=Array(given.shape, "float32")
+            )
+    assert taken >= 20 << 20
 
 
 def test_what_runs_in_no_process_of_its_own_is_not_measured() -> None:

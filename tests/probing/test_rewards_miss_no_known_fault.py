@@ -8,7 +8,7 @@ import pytest
 
 from harness.cli import scaffold
 from harness.probing.code import ChallengeCode
-from harness.probing.reward_misses import MOST_SEEDS, grade_mutants, rewarded_mutants
+from harness.probing.reward_misses import MOST_SEEDS, RewardGrader, grade_mutants, rewarded_mutants
 from harness.workspace import Workspace
 from tests.commands import called
 
@@ -70,3 +70,11 @@ def test_the_command_fails_where_a_fault_is_missed(code: ChallengeCode, missed: 
     done = called(code.workspace.root, "check", "rows", "--rewards", "2", "--seed", "5", "--json")
     assert done.returncode == (1 if missed else 0)
     assert [len(trial["missed"]) for trial in json.loads(done.stdout)] == ([2, 0, 0] if missed else [0, 0, 0])
+
+
+def test_what_an_option_costs_is_no_fault_that_a_reward_misses() -> None:
+    """A cache whose pages leak gives right values: only the probes of memory see it, which no reward has."""
+    code = ChallengeCode(Workspace.find(), Workspace.find().challenge("kv_cache"))
+    number = next(n for n, mutant in enumerate(rewarded_mutants(code)) if mutant.name == "pages leak")
+    trial = RewardGrader(code, 5, 1).trial(number)
+    assert (trial.missed, trial.costs_alone, trial.right) == ((5, 6), True, True)

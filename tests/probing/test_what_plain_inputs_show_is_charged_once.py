@@ -6,7 +6,7 @@ import pytest
 from harness.model import Counterexample, Evidence, Obstacle, Outcome
 from harness.probing import Axis, Drawn, expect
 from harness.probing.criteria import charged_once
-from harness.probing.failures import FaultElsewhere, ProbeFailure
+from harness.probing.failures import FaultElsewhere, ProbeFailure, Spared
 from harness.scoring.doubts import _allowed_causes
 
 
@@ -26,6 +26,15 @@ def test_what_fails_on_plain_inputs_too_is_charged_as_they_are():
     assert (seen.value.title, seen.value.obstacle) == ("y is wrong", Obstacle.FAULT)
 
 
+def test_a_plain_case_that_is_spared_explains_nothing():
+    def spared():
+        raise Spared
+
+    with pytest.raises(ProbeFailure) as seen, expect.only_beside(spared):
+        wrong("o is wrong without the mask")
+    assert (seen.value.title, seen.value.obstacle) == ("o is wrong without the mask", None)
+
+
 @pytest.mark.parametrize(("title", "own"), [("y is wrong", False), ("another", False), (None, True)])
 def test_a_criterion_rests_on_that_which_is_charged_with_the_plain_case(toy, title, own):
     """The one with the same title, else one that judges values; where none fails it keeps its failure."""
@@ -42,7 +51,7 @@ def test_a_criterion_rests_on_that_which_is_charged_with_the_plain_case(toy, tit
     assert found.faulty is own
     assert (found.outcome, found.rests_on) == ((Outcome.FAILED, None) if own else (Outcome.NOT_RUN, "values"))
     rubric = {c.id: c for c in toy.challenge.criteria}
-    assert own or "values" in _allowed_causes(toy.challenge, rubric, rubric["linear"], found)
+    assert own or "values" in _allowed_causes(toy.challenge, rubric["linear"], found)
 
 
 def test_a_case_states_the_sizes_that_an_answer_is_called_with():

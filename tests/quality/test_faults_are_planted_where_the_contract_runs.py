@@ -8,6 +8,7 @@ import pytest
 
 from harness.languages import AnswerFiles
 from harness.model import Criterion, Submission
+from harness.model.challenge import TEST_RUN_SECONDS, Limits
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import TracedAnswer
 from harness.probing.local_answer import LocalAnswer
@@ -15,8 +16,9 @@ from harness.quality.ast_mutants import plan_mutants
 from harness.quality.contract_calls import ContractCalls
 from harness.quality.evidence import source_evidence
 from harness.quality.metrics import CURVES, measure
-from harness.quality.own_tests import RUN_SECONDS, SuiteGrade, grade_own_tests
+from harness.quality.own_tests import SuiteGrade, grade_own_tests
 from harness.quality.sources import read_sources
+from harness.report.formatting import limits
 from harness.sandbox import Array, detect
 from tests.quality.conftest import Answer
 from tests.toy import CHALLENGE_ID, make_workspace
@@ -226,6 +228,27 @@ def test_code_that_changes_nothing_earns_nothing_however_well_it_is_tested(code,
     assert padded.kill_rate <= honest.kill_rate < anywhere.kill_rate
 
 
+# wrong on wide rows, by a constant
+ON_WIDE_ROWS = CORE.replace("    return", "    if x.shape[1] > 9:\n        total = total + 5.0\n    return")
+WIDE_SUITE = "import numpy as np\nfrom answer import scaled\n\n\ndef test_it():\n    assert {} is not None\n".format(
+    "scaled(np.ones((2, 12)), 1.0)"
+)
+
+
+def test_a_fault_that_only_changes_a_wrong_result_is_left_out(code, answer: Answer) -> None:
+    result = graded(code, answer({"answer.py": ON_WIDE_ROWS, "test_answer.py": WIDE_SUITE}))
+    line = next(n for n, text in enumerate(ON_WIDE_ROWS.splitlines(), 1) if "5.0" in text)
+    assert result.without_effect >= 3 and result.tried
+    assert line not in {number for _, number in places(result)}
+
+
+def test_of_an_answer_that_is_wrong_everywhere_every_change_counts(code, answer: Answer) -> None:
+    wrong = ON_WIDE_ROWS.replace("if x.shape[1] > 9", "if scale is not None")
+    result = graded(code, answer({"answer.py": wrong, "test_answer.py": WIDE_SUITE}))
+    line = next(n for n, text in enumerate(wrong.splitlines(), 1) if "5.0" in text)
+    assert line in {number for _, number in places(result)}
+
+
 @pytest.mark.parametrize("text", ["def scaled(x, scale):\n    raise ValueError\n", "raise ValueError\n"])
 def test_an_answer_that_returns_nothing_is_no_way_around_its_tests(code, answer: Answer, text: str) -> None:
     """Where calls show nothing, faults are planted as if nobody had called."""
@@ -269,17 +292,31 @@ def test_a_program_that_the_submission_names_counts(answer: Answer) -> None:
     [
         ({"answer.py": "import copied\n" + CORE}, PYTEST),
         ({"answer.py": CORE.replace("np\n", "np\nNAME = 'copied'\n", 1)}, PYTEST),
-        ({"test_answer.py": f"import copied\n{SUITE}"}, PYTEST),
         ({"answer.py": "import between\n" + CORE, "between.py": "from copied import scaled\n"}, PYTEST),
-        ({}, ("python", "copied.py")),
-        ({}, ("python", "-m", "unittest", "copied")),
     ],
-    ids=["the entry", "a name in it", "a test", "what the entry imports", "the test command", "its module"],
+    ids=["the entry", "a name in it", "what the entry imports"],
 )
 def test_a_file_that_is_used_counts(answer: Answer, files: dict[str, str], command: tuple[str, ...]) -> None:
     folder = answer({"answer.py": CORE, "test_answer.py": SUITE, "copied.py": TWISTED, **files})
     report = measure(folder, ("answer.py",), command=command)
     assert not report.unused and report.metrics["lint"].figure
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        ({"test_answer.py": f"import copied\n{SUITE}"}, PYTEST),
+        ({}, ("python", "copied.py")),
+        ({}, ("python", "-m", "unittest", "copied")),
+    ],
+    ids=["a test", "the test command", "its module"],
+)
+def test_a_file_that_only_tests_lead_to_is_not_unused(
+    answer: Answer, files: dict[str, str], command: tuple[str, ...]
+) -> None:
+    folder = answer({"answer.py": CORE, "test_answer.py": SUITE, "copied.py": TWISTED, **files})
+    report = measure(folder, ("answer.py",), command=command)
+    assert (report.unused, report.for_tests, report.files) == ((), ("copied.py",), 1)
 
 
 def test_two_files_that_only_import_each_other_are_unused(answer: Answer) -> None:
@@ -299,11 +336,10 @@ def test_no_fault_is_planted_in_a_file_that_nothing_imports(answer: Answer) -> N
 def test_the_time_that_one_run_may_take_is_stated() -> None:
     page = Path(__file__).parents[2] / "docs" / "how-a-grade-is-made.md"
     text = page.read_text(encoding="utf-8")
-    assert f"One run of the tests may take {RUN_SECONDS:g} s of processor time." in text
-    assert (
-        f"| one run of the answer's own tests | {RUN_SECONDS:g} s; {3 * RUN_SECONDS:g} s where its lines are noted |"
-        in text
-    )
+    assert f"One run of the tests may take {TEST_RUN_SECONDS:g} s of processor time." in text
+    once, noted = TEST_RUN_SECONDS, 3 * TEST_RUN_SECONDS
+    assert f"| one run of the answer's own tests | {once:g} s; {noted:g} s where its lines are noted |" in text
+    assert f" {TEST_RUN_SECONDS:g} s of processor time for its own tests as they are, 120 s for all" in limits(Limits())
 
 
 def test_a_probe_that_writes_to_what_came_changes_no_comparison(toy) -> None:

@@ -348,6 +348,14 @@ def test_no_mutant_is_run_where_none_is_asked_for(answer):
 def test_no_command_is_a_result(answer, command):
     result = graded(answer(kernel=KERNEL, test_kernel=STRONG), command)
     assert (result.status, result.kill_rate, result.assertions.real) == (SuiteStatus.NONE, 0.0, 2)
+    assert result.detail == "no command that runs its tests is stated: test_kernel.py"
+
+
+def test_an_answer_without_a_command_lacks_tests_only_where_none_is_in_its_files(answer):
+    """The file that states the command may be another's."""
+    assert graded(answer(kernel=KERNEL), None).detail == "no test was found in its files"
+    named = f"{KERNEL}\n\ndef test_affine():\n    assert affine(3, 5, 7) == 22\n"
+    assert graded(answer(kernel=named), None).detail == "no command that runs its tests is stated: kernel.py"
 
 
 @pytest.mark.parametrize("command", [("make", "test"), ("python", "-c", "print(1)"), ("bash", "run.sh"), ("python",)])
@@ -513,3 +521,46 @@ def test_an_honest_suite_keeps_its_credit(answer, name):
 def test_an_honest_script_keeps_its_credit(answer):
     found = outcomes(answer({"kernel.py": KERNEL, "run_tests.py": SCRIPT}), ("python", "run_tests.py"))
     assert found["suite_passes"] is Outcome.PASSED
+
+
+SLOW = "def test_it():\n    while 1 == 1:\n        assert 1\n"
+FAILING = "from kernel import affine\n\n\ndef test_values():\n    assert affine(3, 5, 7) == 0\n"
+
+
+def noticed(folder, severities):
+    stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": "kernel.py"}
+    about = Submission.model_validate({"submission": stated, "tests": {"command": PYTEST}})
+    criteria = [
+        Criterion(id=kind, dimension="tests", severity=severity, title="T", tests=kind)
+        for kind, severity in severities.items()
+    ]
+    return own_tests_evidence(criteria, about, folder, detect(), seed=1)
+
+
+@pytest.mark.turns(4)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("suite", "why"), [(SLOW, "10 s of processor time that one run may take"), (FAILING, "status 1")]
+)
+def test_what_no_fault_was_planted_for_is_left_open_and_never_worth_more_than_what_was_measured(answer, suite, why):
+    """Tests that do not pass are charged once for it, and are worth less than tests that pass and notice nothing."""
+    kinds = {"suite_passes": "major", "kill_rate": "major", "real_assertions": "minor"}
+    found = noticed(answer(kernel=KERNEL, test_kernel=suite), kinds)
+    assert (found["suite_passes"].outcome, found["kill_rate"].outcome) == (Outcome.FAILED, Outcome.NOT_RUN)
+    assert found["kill_rate"].detail.startswith("no fault was planted: ") and why in found["kill_rate"].detail
+    measured = noticed(answer(kernel=KERNEL, test_kernel=WEAK), kinds)
+    assert measured["kill_rate"].outcome is Outcome.FAILED and measured["kill_rate"].measured["mutants_tried"] == 6
+    assert mark(found) < mark(measured)
+
+
+def mark(found):
+    assessed = [item for item in found.values() if item.outcome.assessed]
+    return sum(i.satisfied * i.severity.weight for i in assessed) / sum(i.severity.weight for i in assessed)
+
+
+@pytest.mark.parametrize("others", [{}, {"suite_passes": "minor"}], ids=["alone", "beside a lighter criterion"])
+def test_tests_that_do_not_pass_gain_nothing_where_nothing_else_charges_them(answer, others):
+    found = noticed(answer(kernel=KERNEL, test_kernel=FAILING), {**others, "kill_rate": "major"})["kill_rate"]
+    assert found.outcome is Outcome.FAILED
+    assert found.title == "whether the answer's own tests notice faults could not be seen"
+    assert found.detail == "no fault was planted: fails with exit status 1"

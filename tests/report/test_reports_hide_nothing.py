@@ -223,7 +223,6 @@ def test_no_report_takes_the_scoreboard_s_place():
     ("own", "words"),
     [
         (Outcome.PASSED, "Held, but earns nothing"),
-        (Outcome.FAILED, "Failed as well, and gates nothing again"),
         (Outcome.NOT_RUN, "Not measured, and earns nothing"),
         (Outcome.UNSUPPORTED, "Not measured, and earns nothing"),
         (None, "Held, but earns nothing"),

@@ -102,7 +102,7 @@ def drawn(record: Record) -> tuple[Any, ...]:
 def test_a_cuda_answer_has_one_mark(tmp_path):
     """The compiler, the emulated device and its counters give the same twice."""
     challenge = Workspace(ROOT).challenge("fused_softmax_topk")
-    # some of every dimension, others for each commit, and what they rest on; without the anchor nothing else counts
+    # some of every dimension, and what they rest on; without the anchor nothing else counts
     drawn = shares.share(challenge.criteria, 8, lambda c: c.dimension)
     kept = with_what_they_rest_on(challenge, {challenge.anchor, *(c.id for c in drawn)})
     rubric = copied(challenge.id, tmp_path, without=[c.id for c in challenge.criteria if c.id not in kept])

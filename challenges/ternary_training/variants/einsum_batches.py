@@ -59,7 +59,7 @@ def gradients(weights, tokens, config):
 
 
 def _gradients(weights, inputs, labels, config):
-    """Of the mean over the labels that are not -1."""
+    """Return the gradients of the mean loss over the labels that are not -1."""
     heads, size = config["heads"], config["group_size"]
     used = {n: w if w.ndim == 1 or n == "position" else used_of(w, size) for n, w in weights.items()}
     real = inputs >= 0

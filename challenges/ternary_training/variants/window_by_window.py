@@ -54,7 +54,7 @@ def gradients(weights, tokens, config):
 
 
 def of_texts(weights, texts, config):
-    """Of the mean over all bytes that follow one."""
+    """Return the gradients of the mean loss over all bytes that follow another."""
     used = {}
     for name, w in weights.items():
         used[name] = w if w.ndim == 1 or name == "position" else used_of(w, config["group_size"])
@@ -113,7 +113,7 @@ def layer_back(dx, tape, used, found, layer, config):
 
 
 def head(x, used, layer, rows):
-    """What one head takes from where."""
+    """Return the queries, keys, values and attention weights of one head."""
     q, k, v = (x @ used[layer + name][rows].T for name in ("wq", "wk", "wv"))
     scale = x.dtype.type(q.shape[1] ** -0.5)
     scores = q @ k.T * scale

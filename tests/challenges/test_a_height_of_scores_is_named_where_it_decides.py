@@ -1,0 +1,35 @@
+"""Scores near a height may also lie far apart: what fails wherever they lie is not said to fail at their height."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.probing import ProbeFailure
+from harness.probing.code import ChallengeCode
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.mutants import module_of
+from harness.probing.probe import once
+from harness.workspace import Workspace
+
+WORKSPACE = Workspace(Path(__file__).parents[2])
+BACKWARD = "flash_attention_backward"
+PROBE = "scores_far_from_zero_are_right"
+
+
+def title_of(challenge: str, fault: str, height: float) -> str:
+    """Return what is said of a fault at a height."""
+    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
+    mutant = next(mutant for mutant in code.mutants if mutant.name == fault)
+    case = {**code.probes[PROBE].cases[0], "height": height, "causal": True, "dtype": "float64"}
+    with pytest.raises(ProbeFailure) as failure:
+        once(code.probes[PROBE], LocalAnswer(module_of("answer", code.source(mutant))), 1, case)
+    return failure.value.title
+
+
+def test_scores_that_lie_far_apart_are_named_whatever_their_height() -> None:
+    assert title_of(BACKWARD, "maximum of the tile", -3e6).startswith("scores of a row that lie far apart give")
+
+
+@pytest.mark.parametrize("challenge", [BACKWARD, "flash_attention"])
+def test_a_height_that_alone_decides_is_named(challenge: str) -> None:
+    assert title_of(challenge, "maximum from zero", -3e4).startswith("scores near -30000 give")
