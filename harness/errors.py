@@ -4,7 +4,8 @@ HarnessError
 ├── SpecError            a challenge, submission or record file is malformed
 │   └── FilesError       a submission's files, or their names, are not what can be graded
 ├── ReplyError           a model's raw reply holds no submission that can be told
-│   └── NoAnswerError    it holds no answer at all: an attempt that meets nothing
+│   ├── NoAnswerError    it holds no answer at all: an attempt that meets nothing
+│   └── AmbiguousReplyError  its blocks may be meant in several ways: nothing is graded before somebody chooses
 ├── NotFoundError        a name or a path that nothing answers to
 ├── PrerequisiteError    something the machine must offer is missing
 ├── JudgeError           our side failed: never the answer's fault, never a verdict
@@ -74,6 +75,10 @@ class ReplyError(HarnessError):
 
 class NoAnswerError(ReplyError):
     """A raw reply that gives nothing to grade: it is empty, a refusal, prose, cut off, or code for something else."""
+
+
+class AmbiguousReplyError(ReplyError):
+    """A raw reply whose files may be meant in several ways: none is taken before somebody chooses."""
 
 
 class NotFoundError(HarnessError):

@@ -9,7 +9,7 @@ ROOMS = (
     "errors", "interpreter", "bounded_http", "chat", "bundled_challenges", "model", "stored_files", "signatures",
     "submission_folders",
     "workspace", "numerics", "sandbox", "timing", "cuda", "languages", "probing", "quality", "review", "scoring",
-    "running", "importing", "asking", "serving", "report", "api", "integrations", "cli",
+    "running", "replies", "importing", "asking", "serving", "report", "api", "integrations", "cli",
 )  # fmt: skip
 PACKAGE = Path(harness.__file__).parent
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from harness.errors import ReplyError
+from harness.errors import AmbiguousReplyError, ReplyError
 from harness.importing.reply import ReplyImporter, submission_toml
-from harness.importing.reply_text import reply_text
 from harness.importing.unanswered import UnansweredReply
 from harness.model import Asked, Challenge, Submission, Turn
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
 from harness.model.submission_name import SubmissionName
+from harness.replies.text import reply_text
 
 CUT_OFF = "length"
 """What servers call the end of a reply at a limit of tokens."""
@@ -42,7 +42,7 @@ def answer_files(asked: Asked, name: str, challenge: Challenge, attempt: int) ->
     """The files of an attempt's submission, and the attempt with the turn they come from.
 
     Of several turns the last reply that holds an answer counts, whatever its marks: choosing the best would choose by
-    what only the grader knows.
+    what only the grader knows. Where a reply after it could not be read with certainty, none counts.
 
     Args:
         asked: what came; at least one turn.
@@ -54,18 +54,26 @@ def answer_files(asked: Asked, name: str, challenge: Challenge, attempt: int) ->
     for number, turn in reversed(list(enumerate(asked.turns, 1))):
         try:
             importer = read_turn(turn, name, challenge)
+        except AmbiguousReplyError as error:
+            return _without_files(asked.model_copy(update={"unread": error.message}), name, challenge, attempt)
         except ReplyError as error:
             reason = reason or why_unanswered(turn, error)
             continue
         found = asked.model_copy(update={"answered_by": number})
         (only,) = importer.discover()
         return {**importer.read(only), SUBMISSION_FILE: _stated(importer.found.submission, found, attempt)}, found
-    found = asked.model_copy(update={"unanswered": reason})
-    unanswered = UnansweredReply(
-        SubmissionName(name, challenge.id, attempt), challenge, asked.turns[-1].reply.encode(), reason
+    return _without_files(asked.model_copy(update={"unanswered": reason}), name, challenge, attempt)
+
+
+def _without_files(
+    asked: Asked, name: str, challenge: Challenge, attempt: int
+) -> tuple[Mapping[str, bytes], Asked]:  # fmt: skip
+    reply, reason = asked.turns[-1].reply.encode(), asked.unread or asked.unanswered or ""
+    importer = UnansweredReply(
+        SubmissionName(name, challenge.id, attempt), challenge, reply, reason, unread=asked.unread is not None
     )
-    (only,) = unanswered.discover()
-    return {**unanswered.read(only), SUBMISSION_FILE: _stated(unanswered.submission, found, attempt)}, found
+    (only,) = importer.discover()
+    return {**importer.read(only), SUBMISSION_FILE: _stated(importer.submission, asked, attempt)}, asked
 
 
 def _stated(submission: Submission, asked: Asked, attempt: int) -> bytes:

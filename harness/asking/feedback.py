@@ -11,8 +11,8 @@ from harness.model import BuildFailure, Record
 MOST_WORDS = 6000
 """Characters of the compiler's words that are told, the first ones."""
 _AGAIN = (
-    "Reply with your whole answer again: every file complete, each in a fenced block of its own with its name. Patches "
-    "and parts of files are not applied."
+    "Reply with your whole answer again: every file complete, each in a fenced block of its own, its name after the "
+    "language."
 )
 
 

@@ -5,9 +5,13 @@ from pathlib import Path
 from harness.errors import SpecError
 from harness.workspace import Workspace
 
+FORMAT = "In a chat, reply with one fenced block for each file: the file whole and once, its name after the language."
+"""How an answer is to be given, where the prompt of a challenge does not say it."""
+_SAYS_SO = "one fenced block for each file"
+
 
 def task_prompt(workspace: Workspace, challenge: str) -> str:
-    """The prompt of a challenge, in Markdown.
+    """The prompt of a challenge, in Markdown, with the format of a reply.
 
     Args:
         workspace: where it is.
@@ -21,7 +25,9 @@ def task_prompt(workspace: Workspace, challenge: str) -> str:
     contracts = (
         f"\n## {path.name}\n\n```{path.suffix[1:]}\n{_text(path)}\n```" for path in sorted(folder.glob("contract.*"))
     )
-    return "\n".join([_text(folder / "PROMPT.md"), *contracts])
+    task = _text(folder / "PROMPT.md")
+    form = () if _SAYS_SO in " ".join(task.split()) else (f"\n{FORMAT}",)
+    return "\n".join([task, *form, *contracts])
 
 
 def _text(path: Path) -> str:

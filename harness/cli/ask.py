@@ -152,6 +152,8 @@ def _told(result: "Result") -> tuple[str, "PlannedAttempt"]:
     facts = [f"{last.seconds:.1f} s"] + ([f"{asked.completion_tokens} tokens"] if asked.completion_tokens else [])
     if asked.unanswered:
         return f"no answer: {attempt}: {asked.unanswered} ({', '.join(facts)})", attempt
+    if asked.unread:
+        return f"could not be read: {attempt}: the reply {asked.unread} ({', '.join(facts)})", attempt
     if asked.settings.turns > 1:
         facts.append(f"{len(asked.turns)} turns, answered by turn {asked.answered_by}")
     return f"answered: {attempt} ({', '.join(facts)})", attempt
@@ -174,10 +176,11 @@ def _print(missing: "Plan", results: Sequence["Result"]) -> None:
         own = [asked for asked in came if asked.challenge == id]
         rows.append(
             (id, there + len(own), len(own), sum(asked.unanswered is not None for asked in own),
+             sum(asked.unread is not None for asked in own),
              _sum([asked.prompt_tokens for asked in own]), _sum([asked.completion_tokens for asked in own]),
              _sum([asked.cost for asked in own]))
         )  # fmt: skip
-    titles = ("challenge", "attempts", "new", "no answer", "tokens in", "tokens out", "cost")
+    titles = ("challenge", "attempts", "new", "no answer", "not read", "tokens in", "tokens out", "cost")
     output.table(titles, rows, right=titles[1:])
 
 
@@ -199,5 +202,11 @@ def _tell_end(missing: "Plan", results: Sequence["Result"], folder: str, interru
         output.note("nothing to ask: all attempts are there; -n raises their number")
     if any(asked.unanswered for asked in came):
         output.note("a reply without an answer is an attempt that meets no criterion; it is not asked for again")
+    if any(asked.unread for asked in came):
+        output.note(
+            "a reply that could not be read with certainty is an attempt that is not graded; to choose what it means:\n"
+            f"  harness import reply submissions/{folder}/CHALLENGE/attempt-N/reply.md --model {folder} "
+            "--challenge CHALLENGE --attempt N --take 2; without --take it lists the blocks"
+        )
     if came:
         output.note(f"in submissions/{folder}\n  try: harness grade {folder}")

@@ -1,7 +1,8 @@
 """`harness import`: answers from where they are published."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Bring in answers that were made or published elsewhere."
 )
+
+
+Claim = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OPTION",
+        help="An optional feature that the reply offers, as fork or paged.page_size=16; may be repeated.",
+    ),
+]
+Take = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="N[=NAME]",
+        help="A block of the reply that is a file of the answer, where the reply leaves a choice; may be repeated.",
+    ),
+]
 
 
 @app.command()
@@ -59,44 +76,40 @@ def reply(
     attempt: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Which of several answers of the model it is.")
     ] = None,
-    claim: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OPTION",
-            help="An optional feature that the reply offers, as fork or paged.page_size=16; may be repeated.",
-        ),
-    ] = None,
+    claim: Claim = None,
+    take: Take = None,
     shadow: Shadow = False,
 ) -> None:
     """Make a submission of a model's raw reply: Markdown with code in it.
 
     Takes the last complete version of every file, finds the entry by reading the code, which is never run, and keeps
     the reply beside the files. A refusal, an empty reply and one without code that answers the challenge are kept, too:
-    they count as an attempt that meets nothing. What cannot be decided is an error that lists what was found, and
-    nothing is written.
+    they count as an attempt that meets nothing. Where the files may be meant in several ways, nothing is written: the
+    error lists the blocks, and --take says which of them are the answer, with their names where they have none.
 
     \b
     harness import reply answer.md --model my-model --challenge kv_cache
     harness import reply second.md --model my-model --challenge kv_cache --attempt 2
     harness import reply answer.md --model my-model --challenge kv_cache --claim fork --claim quantized:int8
+    harness import reply answer.md --model my-model --challenge kv_cache --take 2=kv_cache.py --take 3
     """
     from harness.cli import replies, scaffold
-    from harness.errors import NoAnswerError
     from harness.importing.claimed import claimed_capabilities
     from harness.importing.reply import lay_out_reply
-    from harness.importing.reply_text import read_bytes
     from harness.importing.unanswered import importer_of
     from harness.model.submission_name import SubmissionName
+    from harness.replies.text import read_bytes
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     task = workspace.challenge(challenge)
     scaffold.check_model(model)
     name, claimed = SubmissionName(model, task.id, attempt), claimed_capabilities(claim or (), task)
-    importer = importer_of(*read_bytes(file), name, task, NoAnswerError, claimed)
-    scaffold.refuse_shadowing(workspace, [name], "harness import reply", shadow)
+    importer = importer_of(*read_bytes(file), name, task, claimed, replies.chosen(take or ()))
     folder = workspace.submissions_folder.joinpath(*name.parts)
-    lay_out_reply(importer, folder)
+    if not (take and replies.settled(workspace, importer, folder)):
+        scaffold.refuse_shadowing(workspace, [name], "harness import reply", shadow)
+        lay_out_reply(importer, folder)
     again = f"harness rm {name}, then harness import reply {file} --model {model} --challenge {task.id}"
     replies.tell(importer, task, output.line, again)
     output.note(f"made {output.place(folder)}\n  try: harness grade {name}")
@@ -127,8 +140,9 @@ def samples(
     """Make attempts of many replies: JSON lines with model, challenge, attempt and reply, or an inspect_ai log.
 
     Each reply is read as `harness import reply` reads one; one without an answer is an attempt that meets nothing.
-    What cannot be used is reported with its line, and the others go on; the exit code is 2 then. No attempt that is
-    there is replaced: importing a mended file adds what is missing.
+    One that could not be read with certainty is an attempt that is not graded. What cannot be used is reported with its
+    line, and the others go on; the exit code is 2 in both cases. No attempt that is there is replaced: importing a
+    mended file adds what is missing.
 
     \b
     harness import samples replies.jsonl
@@ -149,17 +163,33 @@ def samples(
             continue
         made.append(result)
         output.line(f"{result.place}: {result.name}")
+    _finish(workspace, made, len(refused))
+
+
+def _finish(workspace: "Workspace", made: Sequence["ImportedSample"], refused: int) -> NoReturn:
+    """Say what was imported, and exit with 2 where something was refused or could not be read."""
     _note_unanswered(made)
+    unread = sum(bool(each.unread) for each in made)
     todo = f"\n  try: harness grade {' '.join(_tell_hiding(workspace, (each.name for each in made)))}" if made else ""
-    output.note(f"{len(made)} imported, {len(refused)} refused{todo}")
-    raise typer.Exit(2 if refused else 0)
+    doubtful = f", {unread} of them could not be read" if unread else ""
+    output.note(f"{len(made)} imported{doubtful}, {refused} refused{todo}")
+    raise typer.Exit(2 if refused or unread else 0)
 
 
 def _note_unanswered(made: "Iterable[ImportedSample]") -> None:
-    """Say which attempts meet nothing, for their replies hold no answer, and why."""
+    """Say which attempts have no files, for their replies hold no answer or could not be read, and why."""
+    from harness.model.file_names import REPLY_FILE
+
     for each in made:
         if each.unanswered:
             output.note(f"{each.place}: no answer, so this attempt meets nothing: the reply {each.unanswered}")
+        if each.unread:
+            reply, name = output.place(each.folder / REPLY_FILE), each.name
+            output.note(
+                f"{each.place}: could not be read, so this attempt is not graded: the reply {each.unread}\n"
+                f"  try: harness import reply {reply} --model {name.model} --challenge {name.challenge}"
+                f" --attempt {name.attempt} --take 1; without --take it lists the blocks"
+            )
 
 
 def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> list[str]:

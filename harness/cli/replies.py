@@ -1,6 +1,7 @@
 """Models' raw replies on the command line: what was taken of one is told, and one can be graded where it is."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,13 +13,39 @@ from harness.cli import output
 
 if TYPE_CHECKING:
     from harness.importing.reply import ReplyImporter
-    from harness.importing.reply_taken import TakenFile
     from harness.importing.unanswered import UnansweredReply
     from harness.model import Challenge
+    from harness.replies.found import TakenFile
     from harness.running.executor import NotGraded
     from harness.workspace import Workspace
 
 STANDARD_INPUT = "-"
+_TAKE = re.compile(r"(?P<number>[1-9][0-9]{0,5})(?:=(?P<name>.+))?")
+
+
+def chosen(given: Sequence[str]) -> dict[int, str]:
+    """Return the blocks that --take names, by number, and what they are to be called; "" where that is not said."""
+    found = {}
+    for text in given:
+        parts = _TAKE.fullmatch(text)
+        if parts is None:
+            raise typer.BadParameter(
+                f"--take {text!r} is no number of a block, as 3, and no number with a name, as 2=a.py"
+            )
+        found[int(parts["number"])] = parts["name"] or ""
+    return found
+
+
+def settled(workspace: "Workspace", importer: "ReplyImporter | UnansweredReply", folder: Path) -> bool:
+    """Put what was chosen of a reply in place of its attempt that could not be read; return whether there is one."""
+    from harness.importing.reply import ReplyImporter, settle_reply
+    from harness.model.collection import SUBMISSION_FILE
+
+    unread = workspace.submission(folder) if (folder / SUBMISSION_FILE).is_file() else None
+    if unread is None or not unread.about.unread or not isinstance(importer, ReplyImporter):
+        return False
+    settle_reply(importer, folder, unread)
+    return True
 
 
 def tell(
@@ -43,7 +70,7 @@ def tell(
     for file in found.extraction.files:
         write(f"{file.name.path}: {', '.join(_facts(file, found.extraction.entries))}")
     for left in found.extraction.left:
-        output.note(f"not a file: line {left.block.line}, {left.block.kind.value}: {left.why.value}")
+        output.note(f"not a file: block {left.block.number}, line {left.block.line}: {left.why.value}")
     if found.unread:
         output.note(f"the reply's own submission.toml was not read: {found.unread}")
     offered = options_of(challenge)
@@ -60,14 +87,13 @@ def _facts(file: "TakenFile", entries: Sequence[str]) -> Iterator[str]:
     """Whether a file is an entry, where it stands, what named it, and where it does not parse."""
     if file.name.path in entries:
         yield "entry"
-    places = [f"{b.block.line + 1}-{b.block.last - 1}" for b in file.blocks]
+    places = [f"{b.line + 1}-{b.last - 1}" for b in file.blocks]
     yield f"lines {', '.join(places)} of the reply"
     yield f"named by {file.name.by.value}"
     for block in file.changes:
-        yield f"changed as lines {block.block.line + 1}-{block.block.last - 1} say"
-    for block in () if file.changes else file.blocks:
-        if fault := block.outline.fault:
-            yield f"does not parse in line {block.line + fault.line} ({fault.name}) and is graded as it is"
+        yield f"changed as lines {block.line + 1}-{block.last - 1} say"
+    if fault := file.outline.fault:
+        yield f"does not parse in its line {fault.line} ({fault.name}) and is graded as it is"
 
 
 def is_reply(name: str) -> bool:
@@ -141,15 +167,14 @@ def _is_bare(name: str) -> bool:
 
 
 def _lay_out(name: str, challenge: "Challenge", place: Path) -> Path:
-    from harness.errors import NoAnswerError
     from harness.importing.reply import lay_out_reply
-    from harness.importing.reply_text import read_bytes
     from harness.importing.unanswered import importer_of
     from harness.model import identifier
     from harness.model.submission_name import SubmissionName
+    from harness.replies.text import read_bytes
 
     submission = SubmissionName(identifier(Path(name).stem) or "reply", challenge.id)
-    importer = importer_of(*read_bytes(name), submission, challenge, NoAnswerError)
+    importer = importer_of(*read_bytes(name), submission, challenge)
     folder = place.joinpath(*submission.parts)
     lay_out_reply(importer, folder)
     again = f"harness import reply {name} --model {submission.model} --challenge {challenge.id}"

@@ -1,11 +1,11 @@
-"""A model's raw reply as a source of answers: the files in its Markdown, and the reply beside them."""
+"""A model's raw reply as a source of answers: its files with a submission.toml, and the reply beside them."""
 
 import contextlib
 import os
 import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,29 +13,19 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
-from harness.errors import FilesError, ReplyError, SpecError, StoreError
-from harness.importing.fences import Fenced, FencedBlock, between_rulers, fenced, indented
+from harness.errors import FilesError, SpecError, StoreError
 from harness.importing.importer import Importer
-from harness.importing.reply_blocks import BlockKind, language_of, read_block
-from harness.importing.reply_calls import blocks_of_calls
-from harness.importing.reply_choice import choose
-from harness.importing.reply_cut import choose_before, cut_error
-from harness.importing.reply_dressing import undressed
-from harness.importing.reply_names import file_name, named_below
-from harness.importing.reply_parts import continued, parts_of
-from harness.importing.reply_taken import NEXT, Choice, Extraction
-from harness.importing.reply_text import ReplyProblem, ReplyText
-from harness.languages import Language, Outline, language
-from harness.model import Challenge, Provenance, Submission
+from harness.languages import Language, language
+from harness.model import ASKED_FILE, Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
 from harness.model.submission import Capability
 from harness.model.submission_name import SubmissionName
+from harness.replies.found import Extraction
+from harness.replies.reader import extract
+from harness.replies.text import ReplyText
 from harness.stored_files import remedy
 from harness.submission_folders import refuse_both_forms, write_files
-
-MAX_BLOCKS = 1000
-"""Code blocks of a reply that are read."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +52,7 @@ class ReplyImporter:
         challenge: what is answered.
         attempt: which of several answers it is; None for the only one.
         claimed: options it offers, beside those that its own submission.toml claims.
+        take: the blocks that are the answer, by number, and their names or ""; empty where the reply itself says it.
 
     Attributes:
         name: of the submission.
@@ -73,13 +64,13 @@ class ReplyImporter:
 
     def __init__(
         self, reply: ReplyText, model: str, challenge: Challenge, attempt: int | None = None,
-        claimed: Mapping[str, Capability] = MappingProxyType({}),
+        claimed: Mapping[str, Capability] = MappingProxyType({}), take: Mapping[int, str] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self._reply = reply
         self.name = SubmissionName(model, challenge.id, attempt)
         used = language(challenge.language)
-        extraction = extract(reply, challenge, used)
-        submission, unread = _submission(extraction, self.name, used)
+        extraction = extract(reply, challenge, used, take)
+        submission, unread = _submission(extraction, self.name, used, challenge)
         capabilities = {**submission.capabilities, **claimed}
         self.found = ReadReply(extraction, submission.model_copy(update={"capabilities": capabilities}), unread)
 
@@ -96,118 +87,9 @@ class ReplyImporter:
         }
 
 
-def extract(reply: ReplyText, challenge: Challenge, used: Language) -> Extraction:
-    """The files of a reply.
-
-    Raises:
-        ReplyError: they cannot be told.
-    """
-
-    def whole(block: FencedBlock) -> bool:
-        known = language_of(block.tongue, "", used)
-        return known is None or not known.syntax.is_open(block.text)
-
-    found = fenced(reply, whole)
-    _refuse_open_fences(reply, found, used)
-    while (inner := _wrapped(reply, found)) is not None:
-        reply = inner
-        found = fenced(reply, whole)
-        _refuse_open_fences(reply, found, used)
-    closed = named_below([block for block in found.blocks if block.closed], found.prose)
-    cut = next((block for block in found.blocks if not block.closed), None)
-    if cut and not closed:
-        raise cut_error(reply.path, cut)
-    blocks = blocks_of_calls(closed) or _bare(reply, used) or _ruled(reply, used) or _indented(reply, used)
-    bare = [undressed(block, lambda text: _is_broken(text, used.entry, used)) for block in blocks]
-    parts = [part for block in bare for part in parts_of(block, lambda text, path: _is_broken(text, path, used))]
-    _refuse_too_many(reply, parts)
-    parts = continued(parts, lambda text, path: _outline(text, path, used))
-    read = [read_block(block, challenge, used, reply.path) for block in parts]
-    choice = Choice(reply.path, read, found.prose, found.html, challenge, used)
-    if cut is None:
-        return choose(choice)
-    return choose_before(choice, cut)
-
-
-def _wrapped(reply: ReplyText, found: Fenced) -> ReplyText | None:
-    """What is within the one block of Markdown that a whole reply was put into; lines keep their numbers."""
-    if len(found.blocks) != 1 or not found.blocks[0].nests or file_name(found.blocks[0]):
-        return None
-    block = found.blocks[0]
-    return replace(reply, lines=("",) * block.line + tuple(block.text.split("\n")))
-
-
-def _bare(reply: ReplyText, used: Language) -> list[FencedBlock]:
-    """A reply that is code from its first line to its last, as a block."""
-    said = ["" if number in reply.thoughts else line for number, line in enumerate(reply.lines, 1)]
-    text = "\n".join(said).strip("\n") + "\n"
-    first = next((number for number, line in enumerate(said) if line.strip()), 0)
-    return [FencedBlock(first, len(said), used.name, text)] if used.syntax.is_code(text) else []
-
-
-def _ruled(reply: ReplyText, used: Language) -> list[FencedBlock]:
-    """The code that a reply without fences puts between two rulers."""
-    block = between_rulers(reply)
-    return [block] if block and used.syntax.is_code(block.text) else []
-
-
-def _indented(reply: ReplyText, used: Language) -> list[FencedBlock]:
-    """The indented blocks of a reply without fences; none where no one of them is code.
-
-    Raises:
-        ReplyError: the reply ends within the last one.
-    """
-    blocks = list(indented(reply))
-    if not any(used.syntax.is_code(block.text) for block in blocks):
-        return []
-    if blocks[-1].last > len(reply.lines):
-        raise ReplyError(
-            reply.path, ReplyProblem.CUT_OFF,
-            f"ends within the indented code that begins in line {blocks[-1].line + 1}, and may be cut off",
-            hint="where it is whole, put the code between ``` lines and import it again",
-        )  # fmt: skip
-    return blocks
-
-
-def _is_broken(text: str, path: str, used: Language) -> bool:
-    """Whether a text does not parse as the file of that path, or ends within a comment or string."""
-    known, outline = language_of("", path, used), _outline(text, path, used)
-    return known is not None and (known.syntax.is_open(text) or (outline is not None and outline.fault is not None))
-
-
-def _outline(text: str, path: str, used: Language) -> Outline | None:
-    known = language_of("", path, used)
-    return known.syntax.outline(text) if known else None
-
-
-def _refuse_open_fences(reply: ReplyText, found: Fenced, used: Language) -> None:
-    """Refuse a reply of too many blocks, and one whose blocks have run into each other.
-
-    Raises:
-        ReplyError: it does.
-    """
-    _refuse_too_many(reply, found.blocks)
-    for block in found.blocks:
-        if block.inner:
-            known = language_of(block.tongue, "", used)
-            outline = known.syntax.outline(block.text) if known else None
-            if outline is None or outline.fault or not block.closed:
-                raise ReplyError(
-                    reply.path, ReplyProblem.UNCLOSED,
-                    f"the code block of line {block.line} is not closed before the one of line {block.inner} begins",
-                    hint=f"close the block above line {block.inner} in the reply, and import it again",
-                )  # fmt: skip
-
-
-def _refuse_too_many(reply: ReplyText, blocks: Sequence[FencedBlock]) -> None:
-    if len(blocks) > MAX_BLOCKS:
-        raise ReplyError(
-            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, and replies do not",
-            hint="keep the reply itself, without logs and data, and import that",
-        )  # fmt: skip
-
-
-def _submission(extraction: Extraction, name: SubmissionName, used: Language) -> tuple[Submission, str]:
+def _submission(
+    extraction: Extraction, name: SubmissionName, used: Language, challenge: Challenge
+) -> tuple[Submission, str]:  # fmt: skip
     """What submission.toml says, and why the answer's own was not read."""
     entry = list(extraction.entries) if used.several_entries else extraction.entries[0]
     about = {
@@ -215,12 +97,12 @@ def _submission(extraction: Extraction, name: SubmissionName, used: Language) ->
         "provenance": Provenance.MODEL_OUTPUT.value, "attempt": name.attempt,
     }  # fmt: skip
     table: dict[str, Any] = {"submission": about}
-    if command := _test_command(extraction):
+    if command := _test_command(extraction, frozenset(challenge.contract.functions)):
         table["tests"] = {"command": list(command)}
     if extraction.settings is None:
         return _validated(table), ""
     try:
-        own = tomllib.loads(extraction.settings.block.text)
+        own = tomllib.loads(extraction.settings)
         kept = {name: own[name] for name in ("capabilities", "tests", "claims") if own.get(name)}
         submission = _validated(table | kept)
         names = {file.name.path for file in extraction.files}
@@ -237,12 +119,12 @@ def _validated(table: Mapping[str, Any]) -> Submission:
     return Submission.model_validate(table)
 
 
-def _test_command(extraction: Extraction) -> tuple[str, ...]:
-    """What runs the answer's own tests, where some are named as such or came with the answer."""
+def _test_command(extraction: Extraction, contract: frozenset[str]) -> tuple[str, ...]:
+    """What runs the answer's own tests, where a file is called like tests, holds some and is no answer itself."""
     for file in extraction.files:
-        for block in file.blocks:
-            if block.kind is BlockKind.TESTS and block.language and block.outline.tests:
-                return block.language.test_command
+        used = file.language
+        if used and used.syntax.is_test(file.name.path) and file.outline.tests and not contract <= file.outline.defines:
+            return used.test_command
     return ()
 
 
@@ -265,6 +147,34 @@ def lay_out_reply(importer: Importer, folder: Path) -> None:
     """
     (name,) = importer.discover()
     lay_out_files(importer.read(name), folder)
+
+
+def settle_reply(importer: ReplyImporter, folder: Path, unread: Submission) -> None:
+    """As `lay_out_reply`, in place of an attempt whose reply could not be read; how it was asked for stays known.
+
+    Args:
+        importer: of the same reply, once its reader has chosen.
+        folder: of the attempt.
+        unread: what its submission.toml says.
+
+    Raises:
+        StoreError: it cannot be written; the attempt is as it was.
+    """
+    (name,) = importer.discover()
+    kept = {"turns": unread.about.turns, "date": unread.about.date, "generator": unread.about.generator}
+    submission = importer.found.submission
+    stated = submission.model_copy(update={"about": submission.about.model_copy(update=kept)})
+    files = {**importer.read(name), SUBMISSION_FILE: submission_toml(stated).encode()}
+    if (folder / ASKED_FILE).is_file():
+        files[ASKED_FILE] = (folder / ASKED_FILE).read_bytes()
+    former = folder.with_name(f".{folder.name}.old.{os.getpid()}")
+    folder.rename(former)
+    try:
+        lay_out_files(files, folder)
+    except BaseException:
+        former.rename(folder)
+        raise
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
@@ -296,6 +206,3 @@ def _another_name(name: SubmissionName) -> str:
     if name.attempt is not None:
         return "under a number of its own"
     return f"under a name of its own:  --model ANOTHER-NAME; or, as another attempt, after  harness attempt {name}"
-
-
-__all__ = ["NEXT", "ReadReply", "ReplyImporter", "extract", "lay_out_files", "lay_out_reply", "submission_toml"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import NoAnswerError, SpecError, as_own_error
+from harness.errors import SpecError, as_own_error
 from harness.importing.reply import lay_out_reply
 from harness.importing.samples import FIELDS, ReplySample, UnreadSample
-from harness.importing.unanswered import UnansweredReply, importer_of
+from harness.importing.unanswered import UnansweredReply, importer_in_batch
 from harness.model.submission_name import SubmissionName
 from harness.submission_folders import attempt_folders
 from harness.workspace import COLLECTIONS, Workspace
@@ -30,12 +30,14 @@ class ImportedSample:
         name: of the attempt.
         folder: of the attempt.
         unanswered: why the reply holds no answer; empty where it holds one.
+        unread: why the reply could not be read with certainty; empty where it was.
     """
 
     place: str
     name: SubmissionName
     folder: Path
     unanswered: str = ""
+    unread: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,13 @@ class SampleImport:
             raise SpecError(where, f"is {name}, as {earlier} is already")
         data = _bytes(where, sample.values["reply"])
         challenge = self._workspace.challenge(name.challenge)
-        importer = importer_of(where, data, name, challenge, NoAnswerError)
+        importer = importer_in_batch(where, data, name, challenge)
         folder = self._workspace.submissions_folder.joinpath(*name.parts)
         lay_out_reply(importer, folder)
-        reason = importer.reason if isinstance(importer, UnansweredReply) else ""
-        return ImportedSample(sample.place, name, folder, reason)
+        if not isinstance(importer, UnansweredReply):
+            return ImportedSample(sample.place, name, folder)
+        about = importer.submission.about
+        return ImportedSample(sample.place, name, folder, about.unanswered or "", about.unread or "")
 
     def _name(self, where: str, sample: ReplySample) -> SubmissionName:
         model = self._model(where, sample.values["model"])

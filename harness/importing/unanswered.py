@@ -1,29 +1,33 @@
-"""Replies without an answer: each becomes an attempt that meets nothing, by whatever way it came in."""
+"""Replies of which no answer is taken: each becomes an attempt of its own kind, by whatever way it came in.
+
+One that holds no answer meets nothing. One that could not be read with certainty is not graded.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from harness.errors import ReplyError
+from harness.errors import AmbiguousReplyError, NoAnswerError, ReplyError
 from harness.importing.reply import ReplyImporter, submission_toml
-from harness.importing.reply_text import MAX_BYTES, reply_text
 from harness.model import About, Challenge, Provenance, Submission
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
 from harness.model.submission import Capability
 from harness.model.submission_name import SubmissionName
+from harness.replies.text import MAX_BYTES, reply_text
 
 
 @dataclass(frozen=True)
 class UnansweredReply:
-    """An `Importer` of an attempt that meets nothing, for its reply holds no answer.
+    """An `Importer` of an attempt without files.
 
     Attributes:
         name: of the submission.
         challenge: what was asked.
         data: the reply.
-        reason: why it holds none, as what follows `it`.
+        reason: why no answer is taken from it, as what follows `it`.
         found: what it holds instead, a line each.
+        unread: whether it could not be read with certainty; else it holds no answer.
     """
 
     name: SubmissionName
@@ -31,13 +35,15 @@ class UnansweredReply:
     data: bytes
     reason: str
     found: Sequence[str] = ()
+    unread: bool = False
 
     @property
     def submission(self) -> Submission:
         """What its submission.toml says."""
         about = About(
             model=self.name.model, challenge=self.challenge.id, language=self.challenge.language,
-            unanswered=self.reason, entry=(), provenance=Provenance.MODEL_OUTPUT, attempt=self.name.attempt,
+            unanswered=None if self.unread else self.reason, unread=self.reason if self.unread else None, entry=(),
+            provenance=Provenance.MODEL_OUTPUT, attempt=self.name.attempt,
         )  # fmt: skip
         return Submission(submission=about)
 
@@ -52,23 +58,47 @@ class UnansweredReply:
 
 
 def importer_of(
-    path: str, data: bytes, name: SubmissionName, challenge: Challenge, counted: type[ReplyError],
-    claimed: Mapping[str, Capability] = MappingProxyType({}),
+    path: str, data: bytes, name: SubmissionName, challenge: Challenge,
+    claimed: Mapping[str, Capability] = MappingProxyType({}), take: Mapping[int, str] = MappingProxyType({}),
 ) -> ReplyImporter | UnansweredReply:  # fmt: skip
-    """Return what imports a reply: the answer in it, or the attempt without one.
+    """Return what imports a reply, where somebody is there to settle a doubt: its answer, or the attempt without one.
 
     Args:
         path: of the reply, for messages.
         data: the reply.
         name: of the submission.
         challenge: what was asked.
-        counted: `NoAnswerError` where somebody is there to settle a doubt, `ReplyError` where nobody is.
         claimed: options that the answer offers.
+        take: the blocks that are the answer, by number, and their names or ""; empty where the reply itself says it.
 
     Raises:
-        ReplyError: no answer can be taken from it, for another reason than those that count.
+        ReplyError: no answer can be taken from it, for another reason than that there is none.
     """
     try:
-        return ReplyImporter(reply_text(path, data), name.model, challenge, name.attempt, claimed)
-    except counted as error:
+        return ReplyImporter(reply_text(path, data), name.model, challenge, name.attempt, claimed, take)
+    except NoAnswerError as error:
+        return UnansweredReply(name, challenge, data, error.message, error.found)
+
+
+def importer_in_batch(
+    path: str, data: bytes, name: SubmissionName, challenge: Challenge
+) -> ReplyImporter | UnansweredReply:
+    """As `importer_of`, among many replies: what could not be read with certainty is an attempt, too.
+
+    Raises:
+        ReplyError: no answer can be taken from it, and what is wrong with it is certain.
+    """
+    try:
+        return importer_of(path, data, name, challenge)
+    except AmbiguousReplyError as error:
+        return UnansweredReply(name, challenge, data, error.message, error.found, unread=True)
+
+
+def importer_alone(
+    path: str, data: bytes, name: SubmissionName, challenge: Challenge
+) -> ReplyImporter | UnansweredReply:
+    """As `importer_in_batch`, where nobody can mend a reply: any that is not read is an attempt."""
+    try:
+        return importer_in_batch(path, data, name, challenge)
+    except ReplyError as error:
         return UnansweredReply(name, challenge, data, error.message, error.found)

@@ -4,9 +4,8 @@ import os
 from pathlib import Path
 
 from harness.api import grade
-from harness.errors import ReplyError
 from harness.importing.reply import lay_out_reply
-from harness.importing.unanswered import importer_of
+from harness.importing.unanswered import importer_alone
 from harness.model import Record
 from harness.model.file_names import REPLY_FILE
 from harness.model.submission_name import SubmissionName
@@ -37,7 +36,8 @@ class ReplyGrader:
         self._profile = profile
 
     def grade(self, reply: str) -> Record:
-        """The record of what a reply answers: of one that holds no answer as well.
+        """The record of what a reply answers: of one that holds no answer as well, and one
+        without a reward of a reply that could not be read with certainty.
 
         Raises:
             HarnessError: nothing can be graded here at all.
@@ -45,7 +45,7 @@ class ReplyGrader:
         name, data = SubmissionName(MODEL, self.challenge.id), reply.encode(errors="replace")
         with scratch.folder() as place:
             folder = place.joinpath(*name.parts)
-            lay_out_reply(importer_of(REPLY_FILE, data, name, self.challenge, ReplyError), folder)
+            lay_out_reply(importer_alone(REPLY_FILE, data, name, self.challenge), folder)
             return grade(folder, workspace=self.workspace.root, profile=self._profile)
 
 

@@ -61,16 +61,6 @@ class CFamilySyntax(Syntax):
 
         return c_outline(text, self.foreign_line(text))
 
-    def spliced(self, text: str, part: str) -> str | None:
-        """As `Syntax.spliced`."""
-        from harness.languages.c_splicing import c_splice
-
-        return c_splice(text, part)
-
-    def is_open(self, text: str) -> bool:
-        """As `Syntax.is_open`: a comment begins and does not end."""
-        return text.rfind("/*") > text.rfind("*/")
-
     def is_code(self, text: str) -> bool:
         """As `Syntax.is_code`: it begins and ends as code does, with nothing between that is no token."""
         lines = [line.strip() for line in text.strip().split("\n")]

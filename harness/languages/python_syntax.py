@@ -10,7 +10,6 @@ from harness.languages.python_functions import python_functions
 from harness.languages.python_hints import python_hints
 from harness.languages.python_literals import python_literals
 from harness.languages.python_outline import python_outline
-from harness.languages.python_splicing import python_splice
 from harness.languages.syntax import (
     DocumentedName,
     FunctionSpan,
@@ -53,14 +52,6 @@ class PythonSyntax(Syntax):
     def outline(self, text: str) -> Outline:
         """As `Syntax.outline`."""
         return python_outline(text)
-
-    def spliced(self, text: str, part: str) -> str | None:
-        """As `Syntax.spliced`."""
-        return python_splice(text, part)
-
-    def is_open(self, text: str) -> bool:
-        """As `Syntax.is_open`: a triple quote stands alone."""
-        return any(text.count(quote) % 2 for quote in ('"""', "'''"))
 
     def is_code(self, text: str) -> bool:
         """As `Syntax.is_code`: it parses, and prose never does."""

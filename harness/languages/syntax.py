@@ -127,19 +127,6 @@ class Syntax(Protocol):
         """What a source defines and needs; None where the language has no reader for it. Never raises."""
         return None
 
-    def spliced(self, text: str, part: str) -> str | None:
-        """A source with its functions replaced by those of the same names in `part`; None where that is not clear.
-
-        Args:
-            text: the whole source.
-            part: functions and classes; a comment or `...` between them may stand for all that it leaves out.
-        """
-        return None
-
-    def is_open(self, text: str) -> bool:
-        """Whether a text seems to end within a comment or string of several lines."""
-        return False
-
     def is_code(self, text: str) -> bool:
         """Whether a text is code from its first line to its last, and no prose."""
         return False
@@ -173,38 +160,22 @@ def filled_lines(text: str) -> Iterator[SourceLine]:
 
 
 _COMMENT = re.compile(r"[ \t]{0,200}(?:#|//|/\*|\*|<!--)[-#/*!( \t\[]{0,9}(?P<said>[^\n]{0,200})")
-_LEFT_OUT = re.compile(
-    r"(?:\.\.\.|\u2026)[ \t]*(?:$|.*\b(?:rest|unchanged|same|existing|remain\w*|previous\w*|above|before|omit\w*|code|"
-    r"other|implementation|here|keep|body|logic|as is)\b)"
-    # in whatever language: an ellipsis on both sides stands for code
-    r"|(?:\.\.\.|\u2026)[ \t]{0,9}[^\W\d].{1,180}(?:\.\.\.|\u2026)[ )\]*/-]*$"
-    r"|(?:the )?(?:rest|remainder|remaining|everything else|other \w+|all other|existing)\b.*"
-    r"\b(?:unchanged|(?:the|is|are) same|same as (?:before|above)|omitted|as before|as above|identical|goes here|"
-    r"not shown|code here)(?: for brevity)?[ .)\]*/-]*$"
-    r"|(?:(?:existing|previous) code|code omitted|unchanged|same as (?:before|above)|as before|no changes?)[ .)\]*/-]*$"
-    r"|.*\b(?:omitted for brevity|(?:stays|remains?) (?:the same|unchanged)|rest (?:is )?unchanged|unchanged from)\b"
-    r"|.*\b(?:existing|previous) code\b[ .)\]*/-]*(?:$|\.\.\.)"
-    # the same in German, French, Spanish, Portuguese, Italian, Russian; Chinese, Japanese, Korean
-    r"|(?:\.\.\.|\u2026).*\b(?:rest\w*|unverändert|gleich|wie (?:oben|vorher|zuvor)|inchangée?s?|(?:le|du) reste|"
-    r"comme avant|"
-    r"el resto|sin cambios|igual|o resto|sem (?:alteraç\w+|mudanç\w+)|como antes|invariat\w+|il resto|come prima|"
-    r"без изменений|остальн\w+|как раньше)\b"
-    r"|(?:(?:der|das|den)? ?rest|le reste|el resto|o resto|il resto|остальн\w+)\b.{0,40}\b(?:unverändert|gleich|"
-    r"wie (?:oben|vorher|zuvor)|"
-    r"inchangé\w*|identique|sin cambios|igual|permanece\w*|sem (?:alteraç\w+|mudanç\w+)|invariat\w+|uguale|come prima|"
-    r"без изменений|не меня\w+|как раньше|прежн\w+)\b[^\w]*(?:igual)?[^\w]*$"
-    r"|(?:unverändert|inchangé|sin cambios|sem alterações|invariato|без изменений)[ .)\]*/-]*$"
-    r"|[^\w]{0,9}.{0,8}(?:其余|其他|其它|剩余|余下|残り|他は|나머지|이하).{0,12}"
-    r"(?:不变|相同|同上|省略|略|同じ|変更なし|変更はありません|동일|그대로|생략)[^\w]*$"
-    r"|[^\w]{0,9}(?:此处|这里|以下|以降|以上|コードは|코드)?[^\w]{0,3}(?:代码)?(?:省略|同じ|同样|保持不变|변경 ?없음|"
-    r"생략)[^\w]*$",
-    re.IGNORECASE,
-)
+_ELLIPSIS = re.compile(r"\.\.\.|\u2026")
+_CLOSES = re.compile(r"[^\n]*(?:\.\.\.|\u2026)[ )\]*/>-]{0,9}$")
+_BEGINS = re.compile(r"(?:def|class|async|@\w|template|__global__|__device__|static|extern|struct)\b|\}")
 
 
 def lines_left_out(text: str) -> Iterator[int]:
-    """Lines whose comment says that code was left out there: "... rest unchanged" and its like."""
-    for number, line in enumerate(text.split("\n"), 1):
+    """Lines whose comment stands for code: an ellipsis alone, on both sides of its words, or with no code below it.
+
+    What the words say decides nothing. A comment that begins with an ellipsis and explains the code below it is none.
+    """
+    lines, below = text.split("\n"), ""
+    for number in range(len(lines), 0, -1):
+        line = lines[number - 1]
         comment = _COMMENT.match(line)
-        if comment and _LEFT_OUT.match(comment["said"]):
-            yield number
+        if comment and _ELLIPSIS.match(comment["said"]):
+            outer = len(below) - len(below.lstrip()) < len(line) - len(line.lstrip())
+            if _CLOSES.match(comment["said"]) or not below or outer or _BEGINS.match(below.lstrip()):
+                yield number
+        below = line if line.strip() else below

@@ -71,6 +71,8 @@ class Asked(Stored):
     """The turn whose reply is the answer, from 1 on; None where no reply holds one."""
     unanswered: str | None = None
     """Why no reply holds an answer."""
+    unread: str | None = None
+    """Why the last reply could not be read with certainty; nothing of the attempt is graded then."""
     price_in: float | None = Field(default=None, ge=0)
     """Price of a million tokens of prompts, as the user stated it."""
     price_out: float | None = Field(default=None, ge=0)

@@ -195,6 +195,8 @@ class Record(Stored):
     """Notes of the grader that carry no mark."""
     error: str | None = None
     """What broke on our side, for a judge error."""
+    unread: bool = False
+    """Whether that is a reply which could not be read with certainty."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

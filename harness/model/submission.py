@@ -51,9 +51,12 @@ class About(Model):
     """Replies the model was allowed; from the second on it had seen what the grader found in the one before."""
     unanswered: Text | None = None
     """Why the model's reply holds no answer; such a submission has no entry and meets no criterion."""
+    unread: Text | None = None
+    """Why the model's reply could not be read with certainty; such a submission has no entry, and nothing of it is
+    graded."""
     entry: Annotated[RelativePath | tuple[RelativePath, ...], Field(union_mode="left_to_right")]
     """The file with the contract's functions, or, where the language allows several, all that are to be compiled; an
-    empty list where the reply holds no answer."""
+    empty list where the reply holds no answer or could not be read."""
     programs: tuple[RelativePath, ...] = Field(default=(), max_length=100)
     """Further files that are run by themselves and that nothing imports, such as a training script: source metrics
     count them, and what they import."""
@@ -71,11 +74,11 @@ class About(Model):
     @field_validator("entry")
     @classmethod
     def _files_once(cls, entry: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
-        answered = info.data.get("unanswered") is None
+        answered = info.data.get("unanswered") is None and info.data.get("unread") is None
         if answered and not entry:
             raise ValueError("must name a file")
         if not answered and entry:
-            raise ValueError("must be [] where the reply holds no answer")
+            raise ValueError("must be [] where the reply holds no answer or could not be read")
         names = (entry,) if isinstance(entry, str) else entry
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

@@ -106,7 +106,10 @@ def attempts_report(challenge: Challenge, attempts: Attempts) -> AttemptsReport:
     return AttemptsReport(
         attempts.model, attempts.challenge,
         count=", ".join(
-            filter(None, (str(total), "" if known == total else f"{known} with a mark", gave_none(attempts)))
+            filter(
+                None,
+                (str(total), "" if known == total else f"{known} with a mark", gave_none(attempts), not_read(attempts)),
+            )
         ),
         mean=formatting.standing(attempts.overall), deviation=deviation(attempts),
         best=_numbered(attempts.best), worst=_numbered(attempts.worst), passed=passed(attempts),
@@ -140,6 +143,11 @@ def gave_none(attempts: Attempts) -> str:
     )
 
 
+def not_read(attempts: Attempts) -> str:
+    """How many attempts count in nothing, for their reply could not be read; empty where there is none."""
+    return f"{attempts.unread} of {len(attempts.summaries)} could not be read" if attempts.unread else ""
+
+
 def mean_of(attempts: Attempts) -> str:
     """What a mean is of, behind its mark."""
     count = len(attempts.marked)
@@ -147,7 +155,7 @@ def mean_of(attempts: Attempts) -> str:
         words = "1 attempt" if count else "no attempt has a mark"
     else:
         words = f"mean of {count} attempts, SD {deviation(attempts)}"
-    return ", ".join(filter(None, (words, gave_none(attempts))))
+    return ", ".join(filter(None, (words, gave_none(attempts), not_read(attempts))))
 
 
 def met(tally: CriterionTally, of: int) -> str:
@@ -173,6 +181,7 @@ def attempts_data(attempts: Attempts) -> dict[str, Any]:
     marked = len(attempts.marked)
     return {
         "attempts": len(attempts.summaries), "marked": marked, "unanswered": attempts.unanswered,
+        "unread": attempts.unread,
         "deviation": attempts.deviation,
         "best": attempts.best and attempts.best.overall.score, "worst": attempts.worst and attempts.worst.overall.score,
         "passed": attempts.passed, "pass_at": {str(k): attempts.pass_at(k) for k in range(1, marked + 1)},

@@ -126,6 +126,7 @@ class SubmissionReport:
     build_error: str
     build_note: str
     unanswered: bool
+    unread: bool
     repaired: RepairedCopyReport | None
     error: str
     strengths: tuple[Strength, ...]
@@ -287,6 +288,7 @@ def _submission(
         build_error=record.build.detail if record.build else "",
         build_note=build_note(record),
         unanswered=record.unanswered,
+        unread=record.unread,
         repaired=repaired_copy_report(record),
         error=record.error or "",
         strengths=tuple(s for s in passed if s.severity != Severity.MINOR),

@@ -51,7 +51,9 @@ def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> 
         *_naming("Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
                  [r for r in records if not r.ranked and DoubtKind.OLDER_RUBRIC not in r.doubts]),
         *_naming(SEVERAL_TURNS, [r for r in records if r.turns > 1]),
-        *_naming("Not graded because the harness failed", [r for r in records if r.status is Status.JUDGE_ERROR]),
+        *_naming("Not graded because the harness failed",
+                 [r for r in records if r.status is Status.JUDGE_ERROR and not r.unread]),
+        *_naming("Not graded because the reply could not be read with certainty", [r for r in records if r.unread]),
         *_naming(SEEN, [r for r in records if r.integrity]),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from harness.errors import BusyMachineError, HarnessError
 from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
-from harness.model import NO_ANSWER, UNBUILT, BuildFailure, Criterion, Evidence, Outcome, RepairedGrade, Signal
+from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, RepairedGrade, Signal
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import anchored, charged_once, probe_criterion, seed_of
@@ -27,6 +27,7 @@ from harness.running.collected import adapter_is_at_fault, charged_to_the_answer
 from harness.running.job import Job
 from harness.running.options import no_progress
 from harness.running.stage_result import StageResult
+from harness.running.without_files import found_without_files
 from harness.sandbox import detect, scratch
 from harness.sandbox.beside import Beside, waited_for
 from harness.sandbox.wall_bound import ends_by
@@ -61,13 +62,14 @@ class Stage:
 
 
 def run_stages(job: Job) -> StageResult:
-    """Run all stages; what they found together. Of a reply without an answer there is nothing to run.
+    """Run all stages; what they found together. Of a reply without an answer there is nothing to run, and
+    of one that could not be read neither.
 
     Those that may run beside others begin with the first one, in a thread, where there is a core for them. Nothing is
     timed before they are over.
     """
-    if job.submission.about.unanswered:
-        return _unanswered(job, job.submission.about.unanswered)
+    if (without := found_without_files(job)) is not None:
+        return without
     with ends_by(job.deadline):
         return _all_stages(job)
 
@@ -122,13 +124,6 @@ def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
     if result is None:
         return StageResult()
     return replace(result, seconds={stage.name: clock.now() - start, **result.seconds})
-
-
-def _unanswered(job: Job, reason: str) -> StageResult:
-    """Every criterion fails that does not ask a reviewer."""
-    criteria = [c for c in job.criteria if not c.review]
-    evidence = {c.id: Evidence.of(c, Outcome.FAILED, detail=NO_ANSWER, rests_on=UNBUILT) for c in criteria}
-    return StageResult(evidence, build_failure=BuildFailure(stage="reply", text=reason))
 
 
 def compile_source(job: Job, found: StageResult) -> StageResult | None:

@@ -217,7 +217,7 @@ def recorded(
         reward=None if unknown else reward(job.challenge, evidence, asked, built=build is None),
         environment=job.environment, limits=job.challenge.limits,
         overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
-        build=build, **rest,
+        build=build, unread=about.unread is not None, **rest,
     )  # fmt: skip
     files = sorted(job.files.hashes.keys() - {*job.adapters, SUBMISSION_FILE})
     return without_quotes(record, job.files.path, files, job.workspace.challenge_folder(job.challenge.id))

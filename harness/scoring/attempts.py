@@ -160,6 +160,11 @@ class Attempts:
         """How many attempts with a mark have a reply that holds no answer."""
         return sum(summary.unanswered for summary in self.marked)
 
+    @cached_property
+    def unread(self) -> int:
+        """How many attempts have no mark, for their reply could not be read with certainty."""
+        return sum(summary.unread for summary in self.summaries)
+
     def pass_at(self, k: int) -> float:
         """`pass_at_k` of these attempts."""
         return pass_at_k(len(self.marked), self.passed, k)

@@ -89,7 +89,7 @@ class RecordSummary:
             return e.outcome.assessed and e.criterion not in unmarked
 
         details = {
-            "of_submission": record.of_submission, "unanswered": record.unanswered,
+            "of_submission": record.of_submission, "unanswered": record.unanswered, "unread": record.unread,
             "dimensions": {id: _numbers(score) for id, score in record.dimensions.items()},
             "findings": [(f.criterion, f.severity.value, f.title) for f in findings],
             "results": [
@@ -147,6 +147,11 @@ class RecordSummary:
     def unanswered(self) -> bool:
         """As in the record."""
         return bool(self._details["unanswered"])
+
+    @property
+    def unread(self) -> bool:
+        """As in the record; what was stored before there was such a field is none."""
+        return bool(self._details.get("unread"))
 
     @property
     def _details(self) -> Any:

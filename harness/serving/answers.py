@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.errors import ReplyError, SpecError
+from harness.errors import SpecError
 from harness.importing.bare_files import stated_submission
-from harness.importing.unanswered import importer_of
+from harness.importing.unanswered import importer_alone
 from harness.model import Challenge
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
@@ -39,7 +39,7 @@ def lay_out(workspace: Workspace, request: GradeRequest, folder: Path) -> None:
 def _files(request: GradeRequest, challenge: Challenge) -> Mapping[str, bytes]:
     if request.files is None:
         name, data = SubmissionName(request.model, challenge.id), (request.reply or "").encode()
-        return importer_of(REPLY_FILE, data, name, challenge, ReplyError).read(str(name))
+        return importer_alone(REPLY_FILE, data, name, challenge).read(str(name))
     files = {name: text.encode() for name, text in request.files.items()}
     if SUBMISSION_FILE in files:
         return files

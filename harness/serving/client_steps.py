@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from harness.errors import ServiceError, SpecError
-from harness.importing.reply_text import MAX_BYTES as MAX_REPLY
 from harness.model import Record
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import IGNORED
+from harness.replies.text import MAX_BYTES as MAX_REPLY
 from harness.serving.requests import GradeRequest
 
 T = TypeVar("T")

@@ -64,3 +64,30 @@ def test_a_cut_off_reply_whose_files_are_whole_is_an_answer(workspace: Workspace
         assert ask(server.url).returncode == 0
     (asked,) = attempts(workspace).values()
     assert asked.answered_by == 1 and asked.turns[0].finish == "length"
+
+
+TWO = f"One way:\n\n{RIGHT}\nAnother:\n\n{RIGHT.replace('total', 'sum_')}"
+
+
+def test_a_reply_that_may_be_meant_in_two_ways_is_kept_and_not_graded(workspace: Workspace, ask: Ask) -> None:
+    with serving(lambda request: say(request, TWO)) as server:
+        ran = ask(server.url)
+        assert ran.returncode == 0 and "could not be read" in ran.stderr and "--take" in ran.stderr
+        assert ask(server.url).returncode == 0
+    assert len(server.requests) == 1
+    made = folder(workspace) / "attempt-1"
+    (asked,) = attempts(workspace).values()
+    about = workspace.submission(made).about
+    assert asked.unread and asked.unread == about.unread
+    assert (asked.unanswered, asked.answered_by, about.unanswered, about.entry) == (None, None, None, ())
+    done = called(workspace.root, "grade", str(made), "--json")
+    (record,) = json.loads(done.stdout)
+    assert (record["status"], record["unread"], record["reward"]) == ("judge_error", True, None)
+
+
+def test_no_earlier_turn_stands_for_a_last_one_that_could_not_be_read(workspace: Workspace, ask: Ask) -> None:
+    replies = iter([RIGHT.replace("total * scale", "total"), TWO])
+    with serving(lambda request: say(request, next(replies))) as server:
+        assert ask(server.url, "--turns", "2").returncode == 0
+    (asked,) = attempts(workspace, f"{NAME}-2-turns").values()
+    assert len(asked.turns) == 2 and asked.unread and asked.answered_by is None

@@ -109,7 +109,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = (root / "references" / "rows" / "reference.py").read_text()
     (root / "bare").mkdir()
     (root / "bare" / "answer.py").write_text(answer)
-    reply = f"```python\n{answer}```\n"
+    reply = f"```python answer.py\n{answer}```\n" * 2  # `--take 2` names its last block
     (root / "reply.md").write_text(reply)
     for name in ("samples", "appended_samples"):
         sample = {"model": f"fresh_{name}", "challenge": "rows", "reply": reply}

@@ -33,7 +33,7 @@ def marks(workspace: Workspace, *arguments: str) -> dict[str, str]:
 
 
 def test_a_right_and_a_wrong_reply_get_the_marks_they_earn(workspace: Workspace) -> None:
-    draft = f"{WRONG}\nThat forgets the scale. Here is the corrected version:\n\n{RIGHT}"
+    draft = f"### answer.py\n\n{WRONG}\nThat forgets the scale.\n\n### answer.py\n\n{RIGHT}"
     assert marks(workspace, reply(workspace, draft)) == {"values": "passed", "linear": "passed"}
     assert marks(workspace, reply(workspace, WRONG))["values"] == "failed"
 
@@ -50,7 +50,7 @@ def test_an_imported_reply_is_graded_by_its_name(workspace: Workspace) -> None:
 def test_source_that_does_not_parse_is_the_answers_failure_and_told(workspace: Workspace) -> None:
     given = reply(workspace, RIGHT.replace("return total", "return return total"))
     done = called(workspace.root, "grade", given, "--challenge", CHALLENGE_ID, "--json")
-    assert "does not parse in line 6" in done.stderr
+    assert "does not parse in its line 5" in done.stderr
     assert json.loads(done.stdout)[0]["status"] == "build_failed"
 
 

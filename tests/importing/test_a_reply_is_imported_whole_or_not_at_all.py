@@ -12,8 +12,8 @@ import pytest
 from harness.cli import scaffold
 from harness.errors import ReplyError, SpecError, StoreError
 from harness.importing.reply import ReplyImporter, lay_out_reply
-from harness.importing.reply_text import MAX_BYTES, ReplyProblem, reply_text
 from harness.model import Provenance
+from harness.replies.text import ReplyProblem, reply_text
 from harness.workspace import Workspace
 from tests.commands import called, command, environment
 from tests.toy import CHALLENGE_ID, REFERENCE, make_workspace
@@ -77,9 +77,6 @@ def test_a_folder_that_exists_is_refused_and_stays(workspace: Workspace) -> None
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b"x" * (MAX_BYTES + 1), ReplyProblem.TOO_LARGE),
-        (b"a\0b", ReplyProblem.NOT_TEXT),
-        (b"\xff\xfea\0", ReplyProblem.NOT_TEXT),
         (b"caf\xe9", ReplyProblem.NOT_TEXT),
         ('{"choices": [{"message": "a"}, {"message": "b"}]}', ReplyProblem.SEVERAL_REPLIES),
         ('{"cells": []}', ReplyProblem.EMPTY),
@@ -156,7 +153,7 @@ def as_json(text: str) -> str:
 def test_half_of_a_pair_that_json_escapes_is_no_letter_and_no_failure_of_ours(
     workspace: Workspace, extract: Callable[[str], ReplyImporter], code: str
 ) -> None:
-    importer = extract(as_json(f"{REPLY}\n{code}\n```python {code}.py\nx = '{code}'\n```\n"))
+    importer = extract(as_json(f"{REPLY}\n{code}\n```python {code}.py\nscaled('{code}', 1)\n```\n"))
     lay_out_reply(importer, workspace.submissions_folder / "m" / "c")
 
 
@@ -170,15 +167,6 @@ def test_a_file_that_is_another_ones_folder_is_refused(extract: Callable[[str], 
     with pytest.raises(ReplyError) as error:
         extract(f"{REPLY}\n```a.py\nx = 1\n```\n\n```a.py/b.py\nx = 1\n```\n")
     assert error.value.problem == ReplyProblem.NAMES_CLASH
-
-
-def test_no_line_of_a_reply_is_run(workspace: Workspace) -> None:
-    trap = workspace.root / "ran"
-    source = f"open({str(trap)!r}, 'w').close()\n{REFERENCE}"
-    test = f"open({str(trap)!r}, 'w').close()\nfrom answer import scaled\n\ndef test_it():\n    pass\n"
-    done = imported(workspace, f"```python\n{source}```\n\n```python\n{test}```\n")
-    assert done.returncode == 0, done.stderr
-    assert not trap.exists()
 
 
 def test_a_disk_that_is_full_half_way_leaves_nothing(
@@ -212,36 +200,6 @@ def test_a_dangling_link_counts_as_there(workspace: Workspace, extract: Callable
     with pytest.raises(SpecError, match="exists already"):
         lay_out_reply(extract(REPLY), place)
     assert not (workspace.root / "nowhere").exists()
-
-
-HOSTILE = {
-    "fences": "```python\n" * 100_000,
-    "backticks": "`" * MAX_BYTES,
-    "open strings": '```python\n"""\n```\n' * 50_000,
-    "brackets": "```python\n" + "(" * 1_000_000 + "\n```\n",
-    "signs": "```python\nx = " + "-" * 1_000_000 + "1\n```\n",
-    "sums": "```python\nx = " + "1+" * 900_000 + "1\n```\n",
-    "labels": "### a.py " * 200_000 + "\n```python\nx = 1\n```\n",
-    "comments": "```python\n# ... " + "rest of " * 200_000 + "\n```\n",
-    "tags": '<file path="a.py">\n' * 80_000,
-    "quotes": "> " * 900_000 + "```python\nx = 1\n```\n",
-    "lists": "[" * 1_000_000,
-    "thoughts": "<think>\n</think>\n" * 100_000,
-    "patches of new files": "```diff\n" + "--- /dev/null\n+++ b/x.py\n@@ -0,0 +1 @@\n+x\n" * 40_000 + "```\n",
-    "searches": f"{REPLY}```\n" + "<<<<<<< SEARCH\n=======\n" * 80_000 + "```\n",
-    "changes": REPLY + "change\n```python\nimport numpy as np\n```\nto\n```python\nimport numpy\n```\n" * 400,
-    "rulers": ("=" * 20 + "\nx = 1\n") * 60_000,
-    "blanks": "```python\n" + " " * 1_500_000 + "x\n```\n",
-}
-
-
-@pytest.mark.drawn(2)
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_reply_ends_soon_in_an_error(extract: Callable[[str], ReplyImporter], kind: str) -> None:
-    start = time.process_time()
-    with pytest.raises(ReplyError):
-        extract(HOSTILE[kind][:MAX_BYTES])
-    assert time.process_time() - start < 60
 
 
 def test_half_an_escape_in_json_becomes_a_character_that_a_file_can_hold(workspace: Workspace) -> None:

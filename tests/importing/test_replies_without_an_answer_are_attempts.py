@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.errors import NoAnswerError, ReplyError
+from harness.errors import ReplyError
 from harness.importing.sample_attempts import ImportedSample, RefusedSample, SampleImport
 from harness.importing.samples import SampleFields, read_samples
-from harness.importing.unanswered import UnansweredReply, importer_of
+from harness.importing.unanswered import UnansweredReply, importer_alone, importer_of
+from harness.model import Status
 from harness.model.submission_name import SubmissionName
 from harness.running.submission_grade import grade_one
 from harness.serving.answers import lay_out
@@ -20,8 +21,8 @@ from tests.commands import called
 from tests.toy import CHALLENGE_ID, REFERENCE, make_workspace
 
 RIGHT = f"Here it is.\n\n```python\n{REFERENCE.strip()}\n```\n"
-REPLIES = Path(__file__).parent / "replies"
-REFUSAL = (REPLIES / "kv_refusal.md").read_text()
+REPLIES = Path(__file__).parents[1] / "replies" / "corpus" / "kv_cache"
+REFUSAL = (REPLIES / "refusal.md").read_text()
 C_CODE = (
     "This is fastest in C.\n\n```c\ndouble scaled(const double *x, int n, double scale) {\n"
     "    double total = 0;\n    for (int i = 0; i < n; i++) total += x[i];\n    return total * scale;\n}\n```\n"
@@ -30,18 +31,18 @@ NOTHING = {
     "a refusal": REFUSAL,
     "an empty file": "",
     "blank lines": " \n\t\n",
-    "a question": (REPLIES / "kv_question_back.md").read_text(),
+    "a question": (REPLIES / "question_back.md").read_text(),
     "reasoning that never ends": "<think>\nThe sum has to be scaled. Let me think about the scale.\n",
     "code that is cut off": "```python\ndef scaled(x, scale):\n    total = 0\n",
     "code in C": C_CODE,
-    "code in Rust": (REPLIES / "kv_rust.md").read_text(),
+    "code in Rust": (REPLIES / "rust.md").read_text(),
     "a function left to be written": "```python\ndef scaled(x, scale):\n    raise NotImplementedError\n```\n",
     "a chat without a word": json.dumps({"choices": [{"message": {"role": "assistant", "content": ""}}]}),
     "a refusal in a chat": json.dumps({"role": "assistant", "content": None, "refusal": "I can't help with that."}),
     "a chat of reasoning alone": json.dumps({"content": [{"type": "thinking", "thinking": "Hm."}]}),
 }
-DOUBTS = {
-    "two versions to choose from": f"Option A:\n\n{RIGHT}\nOption B:\n\n{RIGHT.replace('total', 'sum_')}\nPick one.\n",
+TWO = f"Option A:\n\n{RIGHT}\nOption B:\n\n{RIGHT.replace('total', 'sum_')}\nPick one.\n"
+FAULTS = {
     "a name that leads elsewhere": RIGHT.replace("```python", "```python ../../x.py"),
     "JSON of something else": '{"error": {"message": "overloaded"}}',
 }
@@ -73,17 +74,53 @@ def test_every_way_in_keeps_the_same_attempt_without_an_answer(workspace: Worksp
     assert workspace.submission(served).about.unanswered == sample.unanswered
 
 
-@pytest.mark.parametrize("kind", DOUBTS)
-def test_a_doubt_that_its_reader_can_settle_is_an_error_where_there_is_a_reader(
-    workspace: Workspace, kind: str
-) -> None:
-    (sample,) = imported(workspace, {"reply": DOUBTS[kind]})
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_that_its_reader_can_mend_is_an_error_where_there_is_a_reader(workspace: Workspace, kind: str) -> None:
+    (sample,) = imported(workspace, {"reply": FAULTS[kind]})
     assert isinstance(sample, RefusedSample) and not workspace.submissions()
-    name, data = SubmissionName("m", CHALLENGE_ID), DOUBTS[kind].encode()
+    name, data = SubmissionName("m", CHALLENGE_ID), FAULTS[kind].encode()
     challenge = workspace.challenge(CHALLENGE_ID)
     with pytest.raises(ReplyError):
-        importer_of("reply.md", data, name, challenge, NoAnswerError)
-    assert isinstance(importer_of("reply.md", data, name, challenge, ReplyError), UnansweredReply)
+        importer_of("reply.md", data, name, challenge)
+    alone = importer_alone("reply.md", data, name, challenge)
+    assert isinstance(alone, UnansweredReply) and not alone.unread
+
+
+def test_a_reply_that_may_be_meant_in_two_ways_is_an_attempt_that_is_not_graded(workspace: Workspace) -> None:
+    made = imported(workspace, *({"reply": reply} for reply in (RIGHT, TWO, REFUSAL)))
+    assert [isinstance(each, ImportedSample) and bool(each.unread) for each in made] == [False, True, False]
+    records = {folder.name: grade_one(workspace, folder).record for folder in workspace.submissions()}
+    unread = records["attempt-2"]
+    assert (unread.status, unread.unread, unread.overall.score, unread.reward) == (Status.JUDGE_ERROR, True, None, None)
+    assert not unread.findings and not records["attempt-1"].unread and not records["attempt-3"].unread
+    shown = json.loads(called(workspace.root, "show", f"m/{CHALLENGE_ID}", "--json").stdout)
+    assert [shown[key] for key in ("attempts", "marked", "unanswered", "unread", "passed")] == [3, 2, 1, 1, 1]
+    assert "1 of 3 could not be read" in " ".join(called(workspace.root, "show", f"m/{CHALLENGE_ID}").stdout.split())
+    assert called(workspace.root, "report").returncode == 0
+    assert "1 of 3 could not be read" in (workspace.root / "reports" / "index.html").read_text()
+
+
+def test_its_reader_may_choose_afterwards_and_how_it_was_asked_stays(workspace: Workspace) -> None:
+    (sample,) = imported(workspace, {"reply": TWO})
+    assert isinstance(sample, ImportedSample)
+    (sample.folder / "asked.json").write_text("{}")
+    words = ("import", "reply", str(sample.folder / "reply.md"), "--model", "m", "--challenge", CHALLENGE_ID)
+    attempt = ("--attempt", "1")
+    assert called(workspace.root, *words, *attempt).returncode == 2
+    assert workspace.submission(sample.folder).about.unread == sample.unread
+    assert called(workspace.root, *words, *attempt, "--take", "2").returncode == 0
+    assert {path.name for path in sample.folder.iterdir()} == {"answer.py", "asked.json", "reply.md", "submission.toml"}
+    assert "sum_" in (sample.folder / "answer.py").read_text()
+    done = called(workspace.root, *words, *attempt, "--take", "1")
+    assert done.returncode == 2 and "exists already" in done.stderr
+
+
+def test_a_batch_with_a_doubt_exits_with_2_and_names_the_command(workspace: Workspace) -> None:
+    lines = [{"model": "m", "challenge": CHALLENGE_ID, "reply": reply} for reply in (RIGHT, TWO)]
+    (workspace.root / "two.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = called(workspace.root, "import", "samples", "two.jsonl")
+    assert done.returncode == 2 and len(workspace.submissions()) == 2
+    assert "could not be read" in done.stderr and "--attempt 2 --take" in done.stderr
 
 
 def test_a_null_reply_is_an_empty_one_and_a_missing_or_failed_one_is_none(workspace: Workspace) -> None:
@@ -121,7 +158,7 @@ def test_commands_say_that_a_reply_holds_no_answer_and_go_on(workspace: Workspac
     (workspace.root / "right.md").write_text(RIGHT)
     words = ("import", "reply", "c.md", "--model", "m", "--challenge", CHALLENGE_ID, "--attempt", "2")
     done = called(workspace.root, *words)
-    assert done.returncode == 0 and "no whole file in Python defines scaled" in done.stderr
+    assert done.returncode == 0 and "no whole file in Python that defines scaled" in done.stderr
     assert workspace.submission(workspace.submissions_folder / "m" / CHALLENGE_ID / "attempt-2").about.unanswered
     done = called(workspace.root, "grade", "c.md", "right.md", "--challenge", CHALLENGE_ID, "--json")
     assert done.returncode == 0, done.stderr

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from harness.errors import NotFoundError, SpecError
-from harness.importing.reply_text import ReplyText, reply_text
 from harness.importing.sample_attempts import ImportedSample, RefusedSample, SampleImport
 from harness.importing.samples import MAX_LINE, SampleFields, parse_fields, read_samples, value_at
+from harness.replies.text import ReplyText, reply_text
 from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 from tests.commands import called

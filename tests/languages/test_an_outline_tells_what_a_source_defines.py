@@ -78,11 +78,10 @@ def test_a_launch_of_nothing_is_unwritten(kernel: str, launch: str, unwritten: s
     [
         "def f(x):\n    # ... existing code ...\n    return x\n",
         "def f(x):\n    # ... rest unchanged\n",
-        "x = 1\n# (rest of the class remains the same)\n",
-        "class A:\n    def m(self):\n        # unchanged\n        return 1\n",
         "def f(x):\n    y = 1\n    ...\n    return y\n",
-        "# The rest of the code is omitted for brevity\nx = 1\n",
         "x = 1\n# \u2026\n",
+        "class A:\n    # ... the others\n    def m(self):\n        return 1\n",
+        "def f(x):\n    if x:\n        # ... as it was\n    return x\n",
         "def f(x):\n    # ... t\u00e4ydenn\u00e4 t\u00e4h\u00e4n ...\n    return x\n",
     ],
 )

@@ -1,0 +1,184 @@
+"""The code blocks of a reply in Markdown, as markdown-it-py finds them, and the prose between them.
+
+CommonMark ends an open block at the end of the text without a word; here `closed` says that it has no end. A file
+within `<file path="NAME">` and `</file>` is a block, too. Shell commands that write files (`cat > NAME <<'END'`) and
+JSON that maps names to files stand for the blocks of these files.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+
+from harness.errors import ReplyError
+from harness.replies.envelopes import files_of
+from harness.replies.text import ReplyProblem, ReplyText
+
+MAX_BLOCKS = 1000
+"""Code blocks of a reply that are read."""
+MARKDOWN = frozenset({"markdown", "md", "mdx", "gfm"})
+SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal"})
+NEW = "new-file"
+"""What the info string of a file that a patch creates calls its language."""
+_RULES = ("file", "fence", "code", "blockquote", "hr", "list", "heading", "paragraph")
+_FENCE = re.compile(r"[ \t>]{0,99}(?:`{3,}|~{3,})")
+_FILE_TAG = re.compile(r"<(?:file|document|artifact|antArtifact)[ \t][^<>\n]{1,400}>", re.IGNORECASE)
+_QUOTED = " \t>"
+_HERE = re.compile(
+    r"[ \t]{0,20}cat\b(?P<before>[^\n<]{0,300})<<[ ]?(?P<quote>['\"]?)(?P<end>\w{1,40})(?P=quote)"
+    r"(?P<after>[^\n]{0,300})"
+)
+_TARGET = re.compile(r"[ ]{0,3}>[ ]{0,3}['\"]?(?P<path>[\w./-]{1,200})['\"]?[ ]{0,3}")
+_EXPANDED = re.compile(r"[$`\\]")
+
+
+@dataclass(frozen=True)
+class CodeBlock:
+    """One block of a reply.
+
+    Attributes:
+        number: from 1 on, as `--take` names it; 0 while they are not counted.
+        line: of its opening fence, from 1.
+        last: of its closing fence; of the last line where it has none.
+        info: what follows the opening fence.
+        text: its lines.
+        above: lines of prose before it, back to the block before, the nearest first.
+        closed: whether it has an end.
+        inner: line of an opening fence within it, 0 where there is none: its own end may be missing.
+    """
+
+    number: int
+    line: int
+    last: int
+    info: str
+    text: str
+    above: tuple[str, ...] = ()
+    closed: bool = True
+    inner: int = 0
+
+    @property
+    def tongue(self) -> str:
+        """What the info string calls the language, in lower case; empty where it names none."""
+        words = re.split(r"[\s:,{}]+", self.info.strip().lstrip("{").lstrip("."), maxsplit=1)
+        return "" if "=" in words[0] else words[0].lower().removeprefix("language-")
+
+
+@dataclass(frozen=True)
+class ReplyParts:
+    """The blocks of a reply, in order, and the lines of prose outside them."""
+
+    blocks: tuple[CodeBlock, ...]
+    prose: tuple[str, ...]
+
+
+def find_blocks(reply: ReplyText) -> ReplyParts:
+    """Find the blocks of a reply and the prose around them.
+
+    Raises:
+        ReplyError: there are too many.
+    """
+    _refuse_many(reply, sum(bool(_FENCE.match(line)) for line in reply.lines) // 2)
+    tokens = [token for token in _parser().parse("\n".join(reply.lines)) if token.type == "fence"]
+    blocks, prose, end = list[CodeBlock](), list[str](), 0
+    for token in tokens:
+        begin, after = token.map or (0, 0)
+        above = reply.lines[end:begin]
+        prose += above
+        filled = tuple(line for line in reversed(above) if line.strip(_QUOTED))
+        block = _block(token, begin, after, reply.lines, filled)
+        blocks += _expanded(block) if block.closed or block.text.strip() or block.info else []
+        end = after
+    _refuse_many(reply, len(blocks))
+    return ReplyParts(tuple(blocks), tuple([*prose, *reply.lines[end:]]))
+
+
+def _refuse_many(reply: ReplyText, count: int) -> None:
+    if count > MAX_BLOCKS:
+        raise ReplyError(
+            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, and replies do not",
+            hint="keep the reply itself, without logs and data, and import that",
+        )  # fmt: skip
+
+
+def _parser() -> MarkdownIt:
+    """Return a parser of blocks alone, to which lines of HTML are prose."""
+    parser = MarkdownIt("commonmark")
+    parser.block.ruler.before("fence", "file", _file_rule, {"alt": ["paragraph", "blockquote", "list"]})
+    parser.block.ruler.enableOnly(_RULES)
+    parser.core.ruler.enableOnly(["block"])
+    return parser
+
+
+def _file_rule(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """As the rules of markdown-it-py: take what stands between `<file path="NAME">` and `</file>`, lines of their own.
+
+    Where the file is fenced within the tags, the fence is the block, and the tag stands above it.
+    """
+    line = _line(state, first).strip()
+    if not _FILE_TAG.fullmatch(line):
+        return False
+    within = next((text for at in range(first + 1, end) if (text := _line(state, at).strip())), "")
+    if _FENCE.match(within) or _FILE_TAG.fullmatch(within):
+        return False
+    if not silent:
+        closing = f"</{line[1:].split(maxsplit=1)[0]}>".lower()
+        last = next((at for at in range(first + 1, end) if _line(state, at).strip().lower() == closing), end)
+        token = state.push("fence", "code", 0)
+        token.info, token.markup, token.map = f"file {line[1:-1]}", "<", [first, min(last + 1, end)]
+        token.content = "".join(f"{_line(state, at)}\n" for at in range(first + 1, last))
+        token.meta = {"closed": last < end}
+        state.line = min(last + 1, end)
+    return True
+
+
+def _line(state: StateBlock, at: int) -> str:
+    return state.src[state.bMarks[at] : state.eMarks[at]]
+
+
+def _block(token: Token, begin: int, after: int, lines: Sequence[str], above: tuple[str, ...]) -> CodeBlock:
+    mark, inner = token.markup, 0
+    if mark == "<":
+        return CodeBlock(0, begin + 1, after, token.info, token.content, above, token.meta["closed"])
+    bare = lines[after - 1].strip(_QUOTED)
+    closed = after - 1 > begin and len(bare) >= len(mark) and not bare.strip(mark[0])
+    opening = re.compile(rf"[ ]{{0,3}}{mark[0]}{{{len(mark)}}}[^\s{mark[0]}]")
+    for number, line in enumerate(token.content.split("\n"), begin + 2):
+        if opening.match(line):
+            inner = number
+            break
+    return CodeBlock(0, begin + 1, after, token.info.strip(), token.content, above, closed, inner)
+
+
+def _expanded(block: CodeBlock) -> list[CodeBlock]:
+    """Return the blocks of files that a block stands for, or the block itself."""
+    if not block.closed:
+        return [block]
+    if block.tongue == "json" and (files := files_of(block.text)):
+        return [replace(block, info=f'title="{path}"', text=_ended(text)) for path, text in files.items()]
+    return list(_written(block)) if block.tongue in SHELL else [block]
+
+
+def _written(block: CodeBlock) -> Iterator[CodeBlock]:
+    """Yield the files that shell commands write, or the block itself where the shell would change their text."""
+    lines, found, at = block.text.split("\n"), list[CodeBlock](), 0
+    while at < len(lines):
+        here, start = _HERE.fullmatch(lines[at]), at
+        at += 1
+        if here is None:
+            continue
+        at = next((n for n in range(at, len(lines)) if lines[n] == here["end"]), len(lines))
+        text = "".join(f"{line}\n" for line in lines[start + 1 : at])
+        target = _TARGET.fullmatch(here["before"] + here["after"])
+        if at == len(lines) or target is None or (not here["quote"] and _EXPANDED.search(text)):
+            yield block
+            return
+        place = replace(block, line=block.line + 1 + start, last=block.line + 1 + at)
+        found.append(replace(place, info=f'title="{target["path"]}"', text=text))
+    yield from found or [block]
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"

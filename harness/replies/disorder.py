@@ -1,0 +1,44 @@
+"""Signs that blocks are not what they seem: code outside them, several files in one, commands that change a file."""
+
+import re
+
+from harness.replies.blocks import NEW, SHELL
+from harness.replies.found import BlocksOfReply, ReadBlock
+from harness.replies.names import labels_within, names_in
+
+_WRITES = re.compile(r"(?<![>-])>{1,2}(?![>=])[ ]?[\w./\"'$]|\b(?:sed|tee|patch|apply|mv|cp|perl)\b")
+_ENTITIES = re.compile(r"&(?:lt|gt|amp|quot|#39);")
+_INCLUDE = re.compile(r"^#include[ ]?&(?:lt|quot);", re.MULTILINE)
+
+
+def refuse_disorder(asked: BlocksOfReply) -> None:
+    """Refuse a reply in which a block may hold less or more than one file, or code lies outside all blocks.
+
+    Raises:
+        ReplyError: it does.
+    """
+    outside = asked.language.syntax.outline("\n".join(asked.prose))
+    if outside is not None and outside.functions & asked.contract - outside.stubs:
+        raise asked.ambiguous(f"defines {min(outside.functions & asked.contract)} outside its code blocks")
+    given: dict[str, str] = {}
+    for read in asked.blocks:
+        if read.block.inner:
+            message = f"opens a block in line {read.block.inner}, within the one of line {read.block.line}"
+            raise asked.ambiguous(message)
+        if problem := _problem(read, given):
+            raise asked.ambiguous(problem)
+        given.setdefault(read.path, read.block.text)
+
+
+def _problem(read: ReadBlock, given: dict[str, str]) -> str:
+    """What makes a block doubtful; empty where nothing does."""
+    block = read.block
+    if read.language is not None and (second := next(labels_within(block.text, read.path), 0)):
+        return f"names another file in line {block.line + second}, within the block of line {block.line}"
+    if _INCLUDE.search(block.text) or (read.outline.fault and _ENTITIES.search(block.text)):
+        return f"holds HTML entities in place of signs in the block of line {block.line}"
+    if block.tongue == NEW and given.get(read.path, block.text) != block.text:
+        return f"creates {read.path} in line {block.line}, and gave it before"
+    if block.tongue in SHELL and any(_WRITES.search(line) and names_in(line) for line in block.text.split("\n")):
+        return f"changes files by the commands of line {block.line}"
+    return ""
