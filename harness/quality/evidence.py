@@ -1,5 +1,6 @@
 """What this room measures, as evidence for the criteria it feeds."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -175,7 +176,8 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
         measured["mutants_without_effect"] = result.without_effect
     detail = result.detail
     if result.survivors:
-        distinct = list(dict.fromkeys(result.survivors))
+        times = Counter(result.survivors)
+        distinct = [f"{text} x{times[text]}" if times[text] > 1 else text for text in times]
         detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
     return _credited(
         criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN],

@@ -196,7 +196,9 @@ def _function_length(functions: Sequence[FunctionMetrics]) -> Metric:
     longest = ordered[-1]
     flat = longest.name == FLAT
     pieces = _count(len(ordered), "file") + " without a function" if flat else _count(len(ordered), "function")
-    detail = f"nine in ten of {pieces} have at most {tenth_longest.length} code lines; the longest has {longest.length}"
+    detail = f"the longest of {pieces} has {_count(longest.length, 'code line')}"
+    if tenth_longest.length < longest.length:
+        detail += f"; nine in ten have at most {tenth_longest.length}"
     return _metric("function_length", tenth_longest.length, detail, _place(longest))
 
 

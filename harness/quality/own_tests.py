@@ -347,7 +347,8 @@ def _judged(seen: SuiteGrade, tried: Sequence[Tried]) -> SuiteGrade:
     if len(tried) + seen.without_effect < seen.planted:
         detail += f", drawn from {seen.planted}"
     if seen.without_effect:
-        detail += f"; {seen.without_effect} more change nothing that calls through the contract bring"
+        verb = "changes" if seen.without_effect == 1 else "change"
+        detail += f"; {seen.without_effect} more {verb} nothing that calls through the contract bring"
     return replace(
         seen,
         detail=detail,

@@ -228,7 +228,7 @@ def no_function(x):
 '''
     metrics = measure(answer(nested=text)).metrics
     # the decorator, `def`, the two ends of a text, two of `inner`, `return`
-    assert metrics["function_length"].detail.startswith("nine in ten of 2 functions have at most 7 code lines")
+    assert metrics["function_length"].detail.startswith("the longest of 2 functions has 7 code lines")
     assert metrics["complexity"].detail.endswith("the highest is 4")
     assert metrics["complexity"].worst == "nested.py:14 inner"
 
@@ -238,10 +238,10 @@ def test_no_file_is_a_function_beside_functions(answer):
     flat = "\n".join(f"print({n})" for n in range(90)) + "\n"
     alone = measure(answer({"flat.py": flat})).metrics["function_length"]
     assert (alone.figure, alone.worst) == (90, "flat.py:1 (whole file)")
-    assert alone.detail.startswith("nine in ten of 1 file without a function have")
+    assert alone.detail.startswith("the longest of 1 file without a function has 90 code lines")
     metric = measure(answer({"clean.py": CLEAN, "flat.py": flat})).metrics["function_length"]
     assert (metric.figure, metric.credit) == (3, 1.0)
-    assert metric.detail.startswith("nine in ten of 2 functions have at most 3 code lines")
+    assert metric.detail.startswith("the longest of 2 functions has 3 code lines")
 
 
 def test_the_name_that_lacks_most_is_the_worst(answer):
