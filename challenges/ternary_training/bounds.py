@@ -77,13 +77,12 @@ def require_within(got: Results, given: Inputs, doing: str = "", *, digits: bool
     """
     if not digits and _loses_digits_at_most(got, given):
         return {}
-    right, bounds = right_and_bounds(given, given.unit)
-    try:
-        return _require(got, right, bounds, doing, "is wrong")
-    except ProbeFailure:
-        if digits and _loses_digits_at_most(got, given):
-            return _require(got, right, bounds, doing, "loses digits")
-        raise
+    worst = [
+        _within(name, values, exact, bound, doing)
+        for name, values, exact, bound in zip(Results._fields, got, *right_and_bounds(given, given.unit), strict=True)
+        if values is not None
+    ]
+    return {"error_over_bound": max(worst)}
 
 
 @contextmanager
@@ -120,16 +119,7 @@ def _loses_digits_at_most(got: Results, given: Inputs) -> bool:
     return all(values is None or bool((np.abs(values - exact) <= b + most).all()) for values, exact, b, most in pairs)
 
 
-def _require(got: Results, right: Results, bounds: Results, doing: str, fault: str) -> dict[str, float]:
-    worst = [
-        _within(name, values, exact, bound, doing, fault)
-        for name, values, exact, bound in zip(Results._fields, got, right, bounds, strict=True)
-        if values is not None
-    ]
-    return {"error_over_bound": max(worst)}
-
-
-def _within(name: str, got: Floats, exact: Floats, bound: Floats, doing: str, fault: str) -> float:
+def _within(name: str, got: Floats, exact: Floats, bound: Floats, doing: str) -> float:
     """Return the largest error over its bound."""
     errors = np.abs(got - exact).astype(np.float64)
     over = np.where(errors <= bound, 0.0, np.inf)  # NaN is over
@@ -140,7 +130,7 @@ def _within(name: str, got: Floats, exact: Floats, bound: Floats, doing: str, fa
         pair = got[index], exact[index]
         seen = f"{place} is {instead(*pair) if name == 't' else beyond_rounding(*pair, bound[index])}"
         raise ProbeFailure(
-            f"{name} {fault}", f"{doing}: {seen}" if doing else seen, where=place,
+            f"{name} is wrong", f"{doing}: {seen}" if doing else seen, where=place,
             expected=float(exact[index]), got=float(got[index]),
         )  # fmt: skip
     return float(shares[index])

@@ -39,14 +39,23 @@ def _has_a_group_of_zeros(w: Any, group: int) -> bool:
     return bool((oracle.scales(w, group) == 0).any())
 
 
-def _has_an_extreme_scale(w: Any, group: int) -> bool:
+def _has_a_tiny_scale(w: Any, group: int) -> bool:
     scales = oracle.scales(w, group)
-    low, high = PLAIN
-    return bool(((scales > 0) & (scales < low) | (scales > high)).any())
+    return bool(((scales > 0) & (scales < PLAIN[0])).any())
+
+
+def _has_a_huge_scale(w: Any, group: int) -> bool:
+    return bool((oracle.scales(w, group) > PLAIN[1]).any())
+
+
+def _has_an_extreme_scale(w: Any, group: int) -> bool:
+    return _has_a_tiny_scale(w, group) or _has_a_huge_scale(w, group)
 
 
 CONDITIONS = (
     Condition("the last group is short", "ragged_groups", _when(_has_a_short_group)),
     Condition("a group holds zeros alone", "zero_groups", _when(_has_a_group_of_zeros)),
+    Condition("a scale is tiny", "extreme_scale", _when(_has_a_tiny_scale)),
+    Condition("a scale is huge", "extreme_scale", _when(_has_a_huge_scale)),
     Condition("a scale is tiny or huge", "extreme_scale", _when(_has_an_extreme_scale)),
 )

@@ -58,9 +58,8 @@ def probe_criterion(
         outcomes, unassessed = _divided(results, until_failed)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
-            reasons = "; ".join(dict.fromkeys(map(str, unassessed)))
             tried = [*(o.draws for o in outcomes), *(e.draws for e in unassessed if isinstance(e, NotRun))]
-            return Evidence.of(criterion, outcome, seed=seed, detail=reasons, draws=_sum(tried))
+            return Evidence.of(criterion, outcome, seed=seed, detail=_reasons(unassessed), draws=_sum(tried))
         return _evidence(code, criterion, outcomes, answer, seed, explain)
     except HarnessError:
         raise
@@ -109,6 +108,25 @@ def _divided(
     return outcomes, unassessed
 
 
+def _reasons(unassessed: Iterable[NotMeasurable | NotRun]) -> str:
+    """Say why probes could not show anything, each reason once, whatever functions of an adapter share it."""
+    refused, seen = dict[str, str](), list[str]()
+    for reason in unassessed:
+        own = reason.refused if isinstance(reason, NotRun) else {}
+        refused |= {name: why for name, why in own.items() if name not in refused}
+        seen += [] if own else [str(reason)]
+    return "; ".join(dict.fromkeys([*([_not_served(refused)] if refused else []), *seen]))
+
+
+def _not_served(refused: Mapping[str, str]) -> str:
+    """Say of which functions an adapter refuses what is asked, by reason."""
+    named = dict[str, list[str]]()
+    for name, why in refused.items():
+        named.setdefault(why, []).append(f"`{name}`")
+    reasons = "; ".join(f"{' and '.join(names)}: {why}" for why, names in named.items())
+    return f"our adapter does not serve what is asked of {reasons}"
+
+
 def _real(result: ProbeResult) -> ProbeResult:
     """The result without NaN among its figures: nothing passes on one, and one of a wrong output is infinitely far off.
 
@@ -143,7 +161,7 @@ def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: Partly
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
     cases = _cases(probe, result)
     if result.spared == cases or _is_ours(result, answer.adapters):
-        raise NotRun(f"our adapter does not serve what is asked of {reasons or result.detail}")
+        raise NotRun(f"our adapter does not serve what is asked of {reasons or result.detail}", refused=answer.refused)
     if not result.passed:
         return result
     if result.draws is not None and result.spared:

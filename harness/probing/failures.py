@@ -1,6 +1,7 @@
 """How a probe ends when the answer does not hold: caught by the probe's runner, never seen outside this room."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from harness.model import Draws, Figure, Location, Loss, Obstacle
 
@@ -94,11 +95,14 @@ class NotRun(Exception):
 
     Attributes:
         draws: the drawn cases that were tried all the same.
+        refused: why an adapter of ours does not serve what is asked, by function, where that is the whole reason.
     """
 
-    def __init__(self, reason: str, draws: Draws | None = None) -> None:
+    def __init__(
+        self, reason: str, draws: Draws | None = None, refused: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         super().__init__(reason)
-        self.draws = draws
+        self.draws, self.refused = draws, refused
 
 
 class WorkerLost(CallFailed):

@@ -14,6 +14,8 @@ from harness.probing.failures import (
 )
 from harness.sandbox import CallStatus, Reply, ServedUse
 
+CUT = 0.9
+"""Share of its limit: what is waited for less long by the wall clock had less time left."""
 IMPORT = "the import"
 """What is waited for when a worker is opened."""
 
@@ -53,8 +55,13 @@ def timed_out(title: str, reply: Reply, what: str) -> CallTimedOut:
 
 
 def describe_wait(reply: Reply, what: str) -> str:
-    """Say what was waited for until a reply timed out, for how long, and what it did meanwhile."""
+    """Say what was waited for until a reply timed out, for how long, and what it did meanwhile.
+
+    Where less time than the limit was left, as at the end of a whole grade, that time is named, not the limit.
+    """
     used = f"{reply.processor:.1f} s of processor time"
+    if reply.seconds < CUT * reply.limit:
+        return f"no answer in the {reply.seconds:.1f} s that were left: {what} used {used}"
     if reply.exhausted:
         how = f"{what} used {used}"
     elif reply.starved:

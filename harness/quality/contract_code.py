@@ -12,8 +12,8 @@ it looks up names that the text does not show, every function stays; so it does 
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from harness.languages.ast_operators import called_name
 from harness.quality.sources import SourceFile
@@ -48,12 +48,12 @@ class ContractCode:
     Attributes:
         files: those that hold code still, without what was left out; lines keep their numbers.
         files_left_out: paths of the files that only tests lead to.
-        lines_left_out: code lines of the other files that were left out.
+        lines_left_out: code lines that were left out, by the other files that held them.
     """
 
     files: tuple[SourceFile, ...]
     files_left_out: tuple[str, ...] = ()
-    lines_left_out: int = 0
+    lines_left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def contract_code(
@@ -73,7 +73,7 @@ def contract_code(
     return ContractCode(
         files=tuple(after for before, after in zip(counted, kept, strict=True) if after.sloc or not before.sloc),
         files_left_out=tuple(file.path for file in source if file.for_tests),
-        lines_left_out=sum(file.sloc for file in counted) - sum(file.sloc for file in kept),
+        lines_left_out={a.path: lines for a, b in zip(counted, kept, strict=True) if (lines := a.sloc - b.sloc)},
     )
 
 

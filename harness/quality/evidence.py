@@ -1,5 +1,6 @@
 """What this room measures, as evidence for the criteria it feeds."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -52,7 +53,7 @@ def source_evidence(
         seen = found[criterion.id]
         if criterion.metric == SIZE and seen.measured:
             detail = seen.detail + _uncounted(report.unused, "nothing imports it")
-            detail += _uncounted(report.for_tests, "only tests lead to it")
+            detail += _uncounted(report.for_tests, "only tests or the test command lead to it")
             found[criterion.id] = seen.model_copy(update={"measured": seen.measured | size, "detail": detail})
     return found
 
@@ -109,48 +110,63 @@ def own_tests_evidence(
         result = replace(result, survivors=tuple(map(str, result.survivor_locations)))
     feeds = {"suite_passes": _suite_passes, "kill_rate": _kill_rate, "real_assertions": _real_assertions}
     found = {c.id: feeds[c.tests or ""](c, result) for c in criteria}
-    if result.status in _NOT_PASSED and result.collected != 0:
-        found |= {c.id: _nothing_planted(c, criteria, result) for c in criteria if c.tests == "kill_rate"}
+    if fault := _fault(result):
+        found |= {c.id: each for c in criteria if (each := _charged_with_suite(c, criteria, result, *fault))}
     return found
 
 
-_NOT_PASSED = (SuiteStatus.SLOW, SuiteStatus.FAILED, SuiteStatus.REFUSED)
+def _fault(result: SuiteGrade) -> tuple[str, str] | None:
+    """Return why tests earn nothing whatever they would notice, as a title and a detail; None where they may earn."""
+    if not result.assertions.real and result.status in (SuiteStatus.PASSED, SuiteStatus.SLOW, SuiteStatus.UNDECIDED):
+        return NO_CHECK, "ends well, and " * result.passed + "no check that can fail was found in its text"
+    if result.unheeded:
+        return UNHEEDED, result.detail
+    charged = (SuiteStatus.NONE, SuiteStatus.SLOW, SuiteStatus.FAILED, SuiteStatus.REFUSED)
+    return ("", result.detail) if result.status in charged else None
 
 
-def _nothing_planted(criterion: Criterion, criteria: Iterable[Criterion], result: SuiteGrade) -> Evidence:
-    """Leave open how many faults tests notice that do not pass, where that costs more than to notice none.
+def _charged_with_suite(
+    criterion: Criterion, criteria: Iterable[Criterion], result: SuiteGrade, title: str, detail: str
+) -> Evidence | None:
+    """Charge a fault of the whole suite once: leave open what else would fail for it; None where its own rule judges.
 
-    It does where a criterion of the same heading, as severe at least, fails for it. Else it fails: nobody may gain by
-    tests that end too late to be measured.
+    A criterion is left open where that of passing has the same heading and weighs as much at least: nobody may gain by
+    tests that cannot be measured. Else it fails.
     """
-    detail = f"no fault was planted: {result.detail}"
-    charged = (c for c in criteria if c.tests == "suite_passes" and c.dimension == criterion.dimension)
-    if any(c.severity.weight >= criterion.severity.weight for c in charged):
-        return _unassessed(criterion, Outcome.NOT_RUN, detail)
-    return _credited(criterion, 0.0, detail, {}, title="whether the answer's own tests notice faults could not be seen")
+    heavy = (c for c in criteria if c.tests == "suite_passes" and c.severity.weight >= criterion.severity.weight)
+    charged = next((c.id for c in heavy if c.dimension == criterion.dimension), None)
+    if criterion.tests == "kill_rate":
+        unplanted = f"no fault was planted: {detail}"
+        if charged:
+            return _unassessed(criterion, Outcome.NOT_RUN, unplanted)
+        return _credited(criterion, 0.0, unplanted, {}, title=UNSEEN)
+    without = result.status is SuiteStatus.NONE or result.collected == 0
+    if criterion.tests == "real_assertions" and charged and (title or without):
+        return _unassessed(criterion, Outcome.NOT_RUN, f"`{charged}` is charged: {detail}")
+    return None
 
 
 UNHEEDED = "no assertion decides how the answer's tests end"
 NO_CHECK = "the answer has no test with an assertion that can fail"
+UNSEEN = "whether the answer's own tests notice faults could not be seen"
 
 
 def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
     measured: dict[str, Figure] = {} if result.collected is None else {"tests_collected": result.collected}
-    if result.passed and not result.assertions.real:
-        return _credited(criterion, 0.0, "ends well, and no check that can fail was found in its text", measured)
-    if result.unheeded:
-        return _credited(criterion, 0.0, result.detail, measured, title=UNHEEDED)
+    if fault := _fault(result):
+        return _credited(criterion, 0.0, fault[1], measured, title=fault[0])
     if result.passed and result.deterministic is False:
         return _credited(criterion, 0.5, "passes, but two runs go differently", measured)
     if result.status is SuiteStatus.UNDECIDED:
         return _unassessed(criterion, Outcome.NOT_RUN, result.detail)
     if result.status is SuiteStatus.COMPILED:
         return _unassessed(criterion, Outcome.UNSUPPORTED, result.detail)
-    detail = result.detail if not result.passed else "passes twice" if result.deterministic else "passes"
-    return _credited(criterion, float(result.passed), detail, measured)
+    return _credited(criterion, 1.0, "passes twice" if result.deterministic else "passes", measured)
 
 
 def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
+    if result.kill_rate is None and result.too_slow:
+        return _credited(criterion, 0.0, result.detail, {}, title=UNSEEN)
     if result.kill_rate is None:
         return _unassessed(criterion, Outcome.NOT_RUN, result.detail)
     measured: dict[str, Figure] = {
@@ -160,11 +176,13 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
         measured["mutants_without_effect"] = result.without_effect
     detail = result.detail
     if result.survivors:
-        distinct = list(dict.fromkeys(result.survivors))
+        times = Counter(result.survivors)
+        distinct = [f"{text} x{times[text]}" if times[text] > 1 else text for text in times]
         detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
     return _credited(
-        criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN]
-    )
+        criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN],
+        title="" if result.tried else UNSEEN,
+    )  # fmt: skip
 
 
 def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
@@ -174,7 +192,9 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
         "vacuous_assertions": len(seen.vacuous),
         "tests_without_check": len(seen.unchecked),
     }
-    if result.status is SuiteStatus.NONE or not seen.real:
+    if result.status is SuiteStatus.NONE:
+        return _credited(criterion, 0.0, result.detail, measured)
+    if not seen.real:
         return _credited(criterion, 0.0, "no assertion that can fail was found", measured, title=NO_CHECK)
     if result.unheeded:
         return _credited(criterion, 0.0, result.detail, measured, title=UNHEEDED)

@@ -5,7 +5,7 @@
 | code lines of the largest file | 300 | 800 | 1700 | 4000 |
 | % of code lines in functions of cyclomatic complexity over 10 | 0 | 15 | 40 | 80 |
 | function length, 90th percentile, code lines | 25 | 50 | 100 | 250 |
-| likely faults (ruff F, B, E9, PLE, less style) per 100 code lines | 0 | 0.5 | 2 | 8 |
+| likely faults (rules of ruff, `tools.RULES`) per 100 code lines | 0 | 0.5 | 2 | 8 |
 | % of public names documented, of their parameters annotated | 80 | 50 | 20 | 0 |
 | % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
 
@@ -80,8 +80,8 @@ class SourceReport:
         problems: files that could not be analysed fully, each with the reason.
         versions: of ruff and lizard.
         unused: source files that nothing imports: no figure counts them.
-        for_tests: source files that only tests lead to: no figure counts them.
-        lines_left_out: code lines of tests, and of what only they call, in the other files: no figure counts them.
+        for_tests: source files that only tests or the test command lead to: no figure counts them.
+        lines_left_out: code lines of the other files that only these lead to, by file: no figure counts them.
     """
 
     metrics: Mapping[str, Metric]
@@ -91,7 +91,7 @@ class SourceReport:
     versions: Mapping[str, str] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     for_tests: tuple[str, ...] = ()
-    lines_left_out: int = 0
+    lines_left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def measure(
@@ -132,8 +132,9 @@ def measure(
             _documentation(files, pieces or ()),
             _duplication(files),
         ]
-    left_out = f"; not counted: {_count(part.lines_left_out, 'code line')} of tests and of what only they call"
     if part.lines_left_out:
+        lines = ", ".join(f"{_count(lines, 'code line')} of {path}" for path, lines in part.lines_left_out.items())
+        left_out = f"; not counted, for only tests or the test command lead there: {lines}"
         metrics = [replace(metric, detail=metric.detail + left_out) for metric in metrics]
     return SourceReport(
         {metric.name: metric for metric in metrics}, len(files), _sloc(files), problems, tools.versions(),
@@ -195,7 +196,9 @@ def _function_length(functions: Sequence[FunctionMetrics]) -> Metric:
     longest = ordered[-1]
     flat = longest.name == FLAT
     pieces = _count(len(ordered), "file") + " without a function" if flat else _count(len(ordered), "function")
-    detail = f"nine in ten of {pieces} have at most {tenth_longest.length} code lines; the longest has {longest.length}"
+    detail = f"the longest of {pieces} has {_count(longest.length, 'code line')}"
+    if tenth_longest.length < longest.length:
+        detail += f"; nine in ten have at most {tenth_longest.length}"
     return _metric("function_length", tenth_longest.length, detail, _place(longest))
 
 

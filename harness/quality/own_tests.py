@@ -83,6 +83,7 @@ class SuiteGrade:
         tried: the other mutants that were run.
         killed: mutants that made them fail.
         kill_rate: 0 to 1; None where it was left open, for the reason in `detail`.
+        too_slow: whether that is because all mutants take more processor time than the stage has.
         survivors: mutants they did not notice, in words.
         survivor_locations: where these mutants were planted, in the same order.
         output: the last of what they printed.
@@ -100,6 +101,7 @@ class SuiteGrade:
     tried: int = 0
     killed: int = 0
     kill_rate: float | None = 0.0
+    too_slow: bool = False
     survivors: tuple[str, ...] = ()
     survivor_locations: tuple[Location, ...] = ()
     output: str = ""
@@ -281,7 +283,7 @@ class _Stage:
             return replace(seen, detail=self._why_it_fails(plan[0], _limit(first)))
         used_up = _processor_seconds(results) >= given
         if used_up or len(results) < len(plan) or not all(result.decided for result in results):
-            return replace(seen, kill_rate=None, detail=self._left_open(results, given))
+            return replace(seen, kill_rate=None, too_slow=used_up, detail=self._left_open(used_up))
         if not results[-1].silent:
             return replace(seen, detail=FLAKY)
         tried = list(zip(drawn, results[1:-1], strict=True))
@@ -307,9 +309,9 @@ class _Stage:
         self.left = max(1.0, self.left - _processor_seconds(second.results))
         return joined(first, second)
 
-    def _left_open(self, results: Sequence[RunResult], given: float) -> str:
-        """Why not every run of the plan says anything."""
-        if _processor_seconds(results) >= given:
+    def _left_open(self, used_up: bool) -> str:
+        """Say why not every run of the plan says anything."""
+        if used_up:
             return f"passes, but with all mutants it takes more than {self.seconds:g} s of processor time"
         return f"passes, but on some mutants {TOO_BUSY}"
 
@@ -345,7 +347,8 @@ def _judged(seen: SuiteGrade, tried: Sequence[Tried]) -> SuiteGrade:
     if len(tried) + seen.without_effect < seen.planted:
         detail += f", drawn from {seen.planted}"
     if seen.without_effect:
-        detail += f"; {seen.without_effect} more change nothing that calls through the contract bring"
+        verb = "changes" if seen.without_effect == 1 else "change"
+        detail += f"; {seen.without_effect} more {verb} nothing that calls through the contract bring"
     return replace(
         seen,
         detail=detail,

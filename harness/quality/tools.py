@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
@@ -24,12 +24,17 @@ from harness.languages import FunctionSpan
 from harness.quality.sources import SourceFile
 from harness.sandbox import scratch
 
-RULES = ("F", "B", "E9", "PLE")
-"""pyflakes, bugbear, syntax errors, pylint errors."""
-TASTE = ("F401", "F541", "F841", "B007", "B009", "B010", "B028", "B904", "B905")
-"""Rules of these families whose findings change no result: unused imports and names, f-strings without a value,
-constant attribute names, `zip` without `strict`, levels and causes of warnings and errors."""
-REDEFINED = "F811"
+RULES = (
+    "E9", "F404", "F407", "F50", "F52", "F6", "F70", "F82", "F901", "PLE0", "PLE1",
+    "B002", "B003", "B012", "B015", "B016", "B029", "B030", "B035",
+)  # fmt: skip
+"""Rules whose every finding is a fault of the line that it names: what does not parse, names that nothing defines,
+formats that do not fit, literals compared by identity, comparisons without use, errors hidden by `finally`. Rules that
+right code may break have no place here: a closure called at once (B023), a default nobody changes (B006), a name
+defined anew (F811)."""
+HARMLESS = ("F504", "F522", "F523", "PLE1310")
+"""Rules of these families whose findings change no result: what a format does not use, letters stripped twice."""
+UNDEFINED = "F821"
 SECONDS = 60
 """Processor time of a tool; one that uses it all gives no figures, on any machine."""
 WALL_SECONDS = 1200.0
@@ -163,7 +168,7 @@ def _ruff_command() -> list[str]:
         *options,
         f"--target-version={target}",
         f"--select={','.join(RULES)}",
-        f"--ignore={','.join(TASTE)}",
+        f"--ignore={','.join(HARMLESS)}",
         ".",
     ]
 
@@ -194,15 +199,15 @@ def _remarks(said: str | None, names: dict[str, SourceFile]) -> tuple[LintFindin
     return tuple(
         LintFinding(file.path, item["location"]["row"], item["code"] or "invalid-syntax", item["message"])
         for item, file in placed
-        if item["code"] != REDEFINED or item["location"]["row"] not in _import_lines(file)
+        if item["code"] != UNDEFINED
+        or any(f"`{name}`" in item["message"] for name in _names(file, item["location"]["row"]))
     )
 
 
-def _import_lines(file: SourceFile) -> frozenset[int]:
-    """Lines of imports: one that repeats an unused import changes no result."""
+def _names(file: SourceFile, line: int) -> Iterator[str]:
+    """Yield the names of a line outside of texts: in one, an annotation may name the axes of an array."""
     nodes = ast.walk(file.tree) if file.tree else ()
-    imports = (node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
-    return frozenset(line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    yield from (node.id for node in nodes if isinstance(node, ast.Name) and node.lineno == line)
 
 
 def _functions(

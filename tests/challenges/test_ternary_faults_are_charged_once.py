@@ -56,6 +56,7 @@ PLAIN = dict.fromkeys(("arguments", "project", "forward", "backward", "before", 
 SHORT = "s = s * np.where(np.arange(s.shape[1]) == w.shape[1] // group_size, w.shape[1] % group_size / group_size, 1)"
 SHORT_GROUP = {"project": f"{SHORT}.astype(s.dtype)"}
 FLOOR = {"project": "s = np.where(s > 0, np.maximum(s, s.dtype.type(1e-6)), 0).astype(s.dtype)"}
+CEILING = {"project": "s = np.minimum(s, s.dtype.type(1e6))"}
 ONE_FOR_ZERO = {"project": "s = np.where(s > 0, s, 1).astype(s.dtype)"}
 LAYER_FAULTS = {
     "projection": {"project": "s = s * s.dtype.type(1.01)"},
@@ -138,8 +139,14 @@ def test_a_fault_of_training_is_seen_around_any_design(criterion: str, word: str
         *((criteria, [fault]) for criteria, fault in ALONE.items()),
         (("linear", "accuracy"), [LAYER_FAULTS["accuracy"]]),
         (("linear",), [{"forward": "y = y + 0.01 * abs(y).max() * np.sign(y)"}]),
+        (("gradients",), [LAYER_FAULTS["gradients"]]),
+        (("gradients",), [{"backward": "dw = dw * (abs(w) > 0.5 * abs(w).mean())"}]),
+        (("gradients",), [{"backward": "dx = dy @ w"}]),
+        (("straight_through",), [{"backward": "dw = dw * (abs(w) < 50 * abs(w).mean())"}]),
         (("ragged_groups",), [SHORT_GROUP]),
         (("extreme_scale",), [FLOOR]),
+        (("extreme_scale",), [CEILING]),
+        (("extreme_scale",), [FLOOR, CEILING]),
         (("zero_groups",), [ONE_FOR_ZERO]),
         (("ragged_groups", "extreme_scale"), [SHORT_GROUP, FLOOR]),
         (("ragged_groups", "zero_groups"), [SHORT_GROUP, ONE_FOR_ZERO]),
@@ -170,6 +177,22 @@ def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: 
 def test_the_weight_next_to_the_fault_is_named(mutant: str, title: str) -> None:
     wrong = next(m for m in CODE.mutants if m.name == mutant)
     assert judged(CODE.source(wrong), "model_gradients")["model_gradients"].title == title
+
+
+@pytest.mark.parametrize(
+    ("faults", "where"),
+    [([FLOOR], "a scale is tiny"), ([CEILING], "a scale is huge"), ([FLOOR, CEILING], "a scale is tiny or huge")],
+    ids=["tiny", "huge", "both"],
+)
+def test_only_the_scale_that_decides_is_named(faults: list[dict[str, str]], where: str) -> None:
+    evidence = judged(wrapped("reference", *faults), "extreme_scale", "any_size")
+    assert f"fails where {where}, which `extreme_scale` is charged with" in evidence["any_size"].detail
+
+
+def test_a_short_group_of_a_long_row_loses_no_digits() -> None:
+    """Against the sums of a long row the scale of one group is small; what is seen of it is a wrong output."""
+    evidence = judged(wrapped("reference", SHORT_GROUP), "ragged_groups", "any_size")
+    assert evidence["any_size"].detail.endswith(": y is wrong")
 
 
 def test_what_fails_where_a_group_is_short_is_left_to_that_criterion() -> None:

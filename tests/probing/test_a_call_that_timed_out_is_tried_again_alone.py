@@ -19,7 +19,7 @@ from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion
 from harness.probing.probe import run
-from harness.probing.reply_failure import failure_of
+from harness.probing.reply_failure import describe_wait, failure_of
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Array, CallStatus, Reply, wall_bound
 from harness.timing import exclusive
@@ -71,6 +71,14 @@ def test_an_answer_that_loops_fails_at_once_and_one_that_waits_after_two_tries(t
         assert answer.calls == tries
     assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "`scaled` does not end in time")
     assert f"no answer within 0.5 s: a call of `scaled` {seen} of processor time in" in evidence.detail
+
+
+def test_a_wait_that_is_cut_short_names_the_time_that_was_measured():
+    reply = Reply(
+        CallStatus.TIMEOUT, text="no answer within 10 s", seconds=0.2, processor=0.1, limit=10.0, starved=True
+    )
+    seen = describe_wait(reply, "a call of `scaled`")
+    assert seen == "no answer in the 0.2 s that were left: a call of `scaled` used 0.1 s of processor time"
 
 
 @pytest.mark.turns(4)

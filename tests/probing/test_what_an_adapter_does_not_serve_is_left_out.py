@@ -73,6 +73,16 @@ def test_what_needs_the_function_itself_is_not_run() -> None:
     )
 
 
+@pytest.mark.parametrize("criterion", ["gradients", "statelessness"])
+def test_a_reason_is_stated_once_whatever_probes_and_functions_share_it(criterion: str) -> None:
+    """One probe asks for a projection first, another for a forward: the adapter refuses either, and the gradient."""
+    found = judged(criterion, lambda function, args: function != "train")
+    assert (found.outcome, found.detail.count("NotImplementedError")) == (Outcome.NOT_RUN, 1)
+    assert (
+        found.detail.startswith("our adapter does not serve what is asked of `") and "`linear_forward`" in found.detail
+    )
+
+
 def test_drawn_cases_that_are_not_served_are_no_wrong_ones_and_no_praise() -> None:
     found = judged("any_size", no_short_group)
     assert found.outcome is Outcome.NOT_RUN and found.draws is not None

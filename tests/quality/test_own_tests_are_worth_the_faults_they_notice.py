@@ -70,7 +70,8 @@ def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
     )
     folder = answer(kernel=KERNEL, test_kernel=WEAK)
     found = own_tests_evidence([criterion], about, folder, detect(), seed=1, quoted=False)["noticed"]
-    assert found.detail.endswith("unnoticed: kernel.py:5")
+    lost = found.measured["mutants_tried"] - round(found.measured["kill_rate"] * found.measured["mutants_tried"])
+    assert found.detail.endswith(f"unnoticed: kernel.py:5 x{lost}")
     assert "`" not in found.detail and "a * x" not in found.detail
 
 
@@ -314,7 +315,10 @@ def test_a_kill_rate_is_never_taken_over_what_happened_to_fit(answer, patient):
     """Where the processor time does not suffice for every mutant drawn, the kill rate is left open with the reason."""
     result = graded(answer(kernel=KERNEL, test_kernel=BUSY), seconds=4.0)
     assert (result.status, result.tried, result.kill_rate) == (SuiteStatus.PASSED, 0, None)
-    assert result.detail == "passes, but with all mutants it takes more than 4 s of processor time"
+    assert (result.too_slow, result.detail) == (
+        True,
+        "passes, but with all mutants it takes more than 4 s of processor time",
+    )
 
 
 @pytest.mark.turns(4)
@@ -473,7 +477,7 @@ def outcomes(folder, command=PYTEST):
 @pytest.mark.parametrize("how", DECIDED)
 def test_a_suite_whose_outcome_something_else_decides_earns_nothing(answer, how):
     folder = answer({"kernel.py": KERNEL, "test_kernel.py": FALSE, **DECIDED[how]})
-    assert set(outcomes(folder).values()) == {Outcome.FAILED}
+    assert [*outcomes(folder).values()] == [Outcome.FAILED, Outcome.NOT_RUN, Outcome.NOT_RUN]
 
 
 @pytest.mark.parametrize("command", [PYTEST, ("python", "-m", "unittest"), ("python", "test_kernel.py")])
@@ -523,18 +527,19 @@ def test_an_honest_script_keeps_its_credit(answer):
     assert found["suite_passes"] is Outcome.PASSED
 
 
-SLOW = "def test_it():\n    while 1 == 1:\n        assert 1\n"
+SLOW = "from kernel import affine\n\n\ndef test_it():\n    while 1 == 1:\n        assert affine(3, 5, 7) == 22\n"
 FAILING = "from kernel import affine\n\n\ndef test_values():\n    assert affine(3, 5, 7) == 0\n"
 
 
-def noticed(folder, severities):
+def noticed(folder, severities, command=PYTEST, **limits):
     stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": "kernel.py"}
-    about = Submission.model_validate({"submission": stated, "tests": {"command": PYTEST}})
+    tests = {"tests": {"command": command}} if command else {}
+    about = Submission.model_validate({"submission": stated} | tests)
     criteria = [
         Criterion(id=kind, dimension="tests", severity=severity, title="T", tests=kind)
         for kind, severity in severities.items()
     ]
-    return own_tests_evidence(criteria, about, folder, detect(), seed=1)
+    return own_tests_evidence(criteria, about, folder, detect(), seed=1, **limits)
 
 
 @pytest.mark.turns(4)
@@ -556,6 +561,38 @@ def test_what_no_fault_was_planted_for_is_left_open_and_never_worth_more_than_wh
 def mark(found):
     assessed = [item for item in found.values() if item.outcome.assessed]
     return sum(i.satisfied * i.severity.weight for i in assessed) / sum(i.severity.weight for i in assessed)
+
+
+UNCHECKED = "from kernel import affine\n\n\ndef test_it():\n    affine(3, 5, 7)\n"
+ENDLESS = "from kernel import affine\n\n\ndef test_it():\n    while 1 == 1:\n        affine(3, 5, 7)\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("suite", "seen"),
+    [
+        (UNCHECKED, "ends well, and no check that can fail was found in its text"),
+        (ENDLESS, "no check that can fail was found in its text"),
+        (None, "no command"),
+    ],
+    ids=["ends", "never ends", "no suite"],
+)
+def test_a_suite_without_a_check_is_charged_once_and_for_that(answer, suite, seen):
+    """Not for its time, nor for faults that nobody planted."""
+    kinds = {"suite_passes": "major", "kill_rate": "major", "real_assertions": "minor"}
+    files = {"kernel": KERNEL} | ({"test_kernel": suite} if suite else {"test_kernel": STRONG})
+    found = noticed(answer(**files), kinds, PYTEST if suite else None)
+    assert [item.outcome for item in found.values()] == [Outcome.FAILED, Outcome.NOT_RUN, Outcome.NOT_RUN]
+    assert all(seen in item.detail for item in found.values())
+    assert (found["suite_passes"].title == "the answer has no test with an assertion that can fail") == bool(suite)
+
+
+def test_tests_too_slow_for_every_fault_are_worth_no_more_than_tests_that_notice_none(answer, patient):
+    """What was not measured is not worth more than what was; the title claims no more than that."""
+    kinds = {"suite_passes": "major", "kill_rate": "major", "real_assertions": "minor"}
+    slow, weak = (noticed(answer(kernel=KERNEL, test_kernel=suite), kinds, seconds=4.0) for suite in (BUSY, WEAK))
+    assert slow["suite_passes"].outcome is Outcome.PASSED and mark(slow) <= mark(weak)
+    assert slow["kill_rate"].title == "whether the answer's own tests notice faults could not be seen"
 
 
 @pytest.mark.parametrize("others", [{}, {"suite_passes": "minor"}], ids=["alone", "beside a lighter criterion"])
