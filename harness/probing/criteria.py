@@ -143,13 +143,13 @@ def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: Partly
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
     cases = _cases(probe, result)
     if result.spared == cases or _is_ours(result, answer.adapters):
-        raise NotRun(f"our adapter does not serve what is asked of {reasons or result.detail}")
+        raise NotRun(f"our adapter {answer.verb} what is asked of {reasons or result.detail}")
     if not result.passed:
         return result
     if result.draws is not None and result.spared:
         share = f"{result.spared} of {cases} cases"
-        raise NotRun(f"our adapter does not serve {share}, and the others are right: {reasons}", result.draws)
-    note = f"without what our adapter does not serve: {reasons}"
+        raise NotRun(f"our adapter {answer.verb} {share}, and the others are right: {reasons}", result.draws)
+    note = f"without what our adapter {answer.verb}: {reasons}"
     return replace(result, detail="; ".join(filter(None, (note, result.detail))), unserved=tuple(answer.refused))
 
 
@@ -190,8 +190,8 @@ def _evidence(
 
 
 def _gave_wrong_values(probe: Probe, failed: ProbeResult) -> bool:
-    """Whether a failed probe compared values, and not time or memory, and no call failed before it could."""
-    return not probe.measures_cost and failed.obstacle in (None, Obstacle.OUTPUT)
+    """Whether a failed probe compared values, and nothing else, and no call failed before it could."""
+    return not probe.measures_cost and not probe.apart and failed.obstacle in (None, Obstacle.OUTPUT)
 
 
 def _sum(draws: Iterable[Draws | None]) -> Draws | None:
